@@ -181,7 +181,7 @@ export {
   type WrittenRow,
 } from './sinks/index.js';
 
-// Writing, and connections of the environment: by their files, since the room has all that pipeline files need, which is loaded with these alone
+// Writing, and connections from the environment: imported from their files, since the folder's index loads everything that pipeline files need
 export type { RowCounts } from './core/index.js';
 export { writeTo, type Written, type WriteOptions } from './pipeline/ops/write-to.js';
 export { connectionFromEnvironment } from './pipeline/spec/connection.js';

@@ -1,5 +1,5 @@
 /**
- * Pipeline files: loading, checking, explaining and running them; and measuring the service that they read.
+ * Pipeline files: loading, checking, explaining and running them, and measuring the service they read.
  *
  * @packageDocumentation
  */

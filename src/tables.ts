@@ -1,5 +1,5 @@
 /**
- * Tables of Parquet files that were published: what they hold, whether it is what was written, and earlier runs.
+ * Published tables of Parquet files: their contents, verification, and earlier runs.
  *
  * @packageDocumentation
  */

@@ -1,5 +1,5 @@
 /**
- * What tests of steps and of programs want.
+ * Helpers for tests of steps and programs.
  *
  * @packageDocumentation
  */

@@ -1,4 +1,6 @@
-/** Whether a path can have an identifier: not where it is empty, made of dots, which an address leaves out, or no valid Unicode. */
+/**
+ * Returns whether an identifier can be a segment of a URL path. It cannot if it is empty, consists of dots (which URLs drop) or is not valid Unicode.
+ */
 export function isAddressable(id: string): boolean {
   return !/^\.*$/.test(id) && id.isWellFormed();
 }

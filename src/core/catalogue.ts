@@ -3,8 +3,8 @@ import type { ExitCode } from './exit-codes.js';
 /**
  * The catalogue of failures that a user can meet.
  *
- * `exit` is the status of the process, `retry` says whether running again without a change can
- * help, `help` says what to do next. Codes are stable: scripts may depend on them.
+ * `exit` is the exit status of the process, `retry` whether running again unchanged can help, and `help` what to do next. Codes are stable:
+ * scripts may depend on them.
  *
  * @example
  * const { exit, retry } = catalogue.E_SOURCE_UNAVAILABLE; // 69, true
@@ -257,8 +257,8 @@ export type ErrorCode = keyof typeof catalogue;
 
 type Family = 'SPEC' | 'SOURCE' | 'STEP' | 'SINK' | 'GATE';
 
-/** The codes of a family, such as `SINK`, which are those of one class. */
+/** The codes of a family, such as `SINK`; each family has one error class. */
 export type CodeOf<F extends Family> = Extract<ErrorCode, `E_${F}_${string}`>;
 
-/** The codes that no class has for itself: of usage, data files and runs, and of a reference where there is no file to point into. */
+/** The codes without an error class of their own: usage, data files and runs, and a reference where there is no file to point into. */
 export type GeneralCode = Exclude<ErrorCode, CodeOf<Family>> | 'E_SPEC_REFERENCE';

@@ -1,24 +1,24 @@
 import type { DeclaredType, Value } from './types.js';
 
-/** A row anywhere in a chain: columns in snake_case. A column that a row does not have counts as `null`. */
+/** A row anywhere in a chain, with columns in snake_case. A missing column counts as `null`. */
 export type Row = Readonly<Record<string, Value>>;
 
-/** What is known of a column at some point of a chain. */
+/** What is known about a column at some point of a chain. */
 export interface Column {
   /** Name in rows, expressions and Parquet (snake_case). */
   readonly name: string;
   /** Name under `naming: original`: the service's own. */
   readonly original: string;
-  /** Type that the column has after a cast. */
+  /** The column's type after a cast. */
   readonly type: DeclaredType;
-  /** Whether the values are in that type already; otherwise they are text. */
+  /** Whether the values already have that type; otherwise they are text. */
   readonly cast: boolean;
   readonly sensitivity: Sensitivity;
-  /** The collection's column whose values these are, as they arrived or cast; none for what was computed, masked or joined. */
+  /** The collection's column that the values come from, as received or cast; `undefined` for computed, masked and joined values. */
   readonly source?: string | undefined;
-  /** Whether a step before may have given one row several times, so that the columns of the key identify none. Default false. */
+  /** Whether an earlier step may have repeated rows, so that the key columns no longer identify one. Default false. */
   readonly repeated?: boolean | undefined;
-  /** Whether it is a field that the service sent and nobody declared, so that nobody knows whom it tells of. Default false. */
+  /** Whether the service sent the field undeclared, so that it is unknown whom it is about. Default false. */
   readonly undeclared?: boolean | undefined;
 }
 
@@ -31,7 +31,7 @@ export type Sensitivity = (typeof sensitivities)[number];
 export const sensitivities = ['plain', 'personal', 'secret'] as const;
 
 /**
- * The column name of a field: words split at non-alphanumerics and at humps, lower case, joined by underscores.
+ * Returns the column name of a field: words split at non-alphanumerics and at humps, lower case, joined by underscores.
  *
  * @example
  * snakeCase('CONVERTED ON OFFER'); // 'converted_on_offer'
@@ -46,22 +46,22 @@ export function snakeCase(name: string): string {
   return words.length === 0 ? 'field' : words.join('_').toLowerCase();
 }
 
-/** The columns behind a step that may give a row several times. */
+/** Marks columns as coming after a step that may repeat rows. */
 export function repeated(columns: readonly Column[]): readonly Column[] {
   return columns.map((column) => ({ ...column, repeated: true }));
 }
 
-/** Whether a column has the values of one of the collection's, each row once, so that those of a key identify rows. */
+/** Returns whether a column has the values of one of the collection's, with each row once, so that key values identify rows. */
 export function isOnceOf(source: string, column: Column): boolean {
   return column.source === source && column.repeated !== true;
 }
 
-/** The column of a field that nobody declared: text, as it came. @param sensitivity Default: it may be about a person. */
+/** Returns the column of an undeclared field: text, as received. @param sensitivity Default: it may be about a person. */
 export function undeclaredColumn(name: string, original = name, sensitivity: Sensitivity = 'personal'): Column {
   return { name, original, type: 'text', cast: false, sensitivity, undeclared: true };
 }
 
-/** The sensitivity of what is made of all these columns. */
+/** Returns the sensitivity of a value computed from all these columns. */
 export function strictest(columns: readonly Column[]): Sensitivity {
   const used = columns.map(({ sensitivity }) => sensitivity);
   if (used.includes('secret')) return 'secret';

@@ -1,43 +1,43 @@
 /**
- * How a read is checked for rows that moved from page to page while it went on: not at all, by reading some pages again
- * (`check`), by further passes when these have changed (`repair`), or by further passes always (`prove`).
+ * How a read is checked for rows that moved between pages while it ran: not at all, by reading some pages again (`check`), by further
+ * passes if those pages changed (`repair`), or always by further passes (`prove`).
  */
 export type ConsistencyMode = 'off' | 'check' | 'repair' | 'prove';
 
 /**
- * What the check found: the list did not change (`stable`) or did (`drifted`); what was missed was added (`repaired`), or two
- * passes in a row missed nothing (`proven`); or passes went on finding rows until there were `maxPasses` (`unstable`).
+ * What the check found: the list did not change (`stable`) or did (`drifted`); missed rows were added (`repaired`); two passes in a row
+ * missed nothing (`proven`); or passes kept finding rows up to `maxPasses` (`unstable`).
  */
 export type ConsistencyOutcome = 'off' | 'stable' | 'drifted' | 'repaired' | 'proven' | 'unstable';
 
-/** What the check did, filled in while the stream runs. */
+/** The results of the check, filled in while the stream runs. */
 export interface Consistency {
   readonly mode: ConsistencyMode;
   outcome: ConsistencyOutcome;
   /** Pages and rows that were read again. */
   probes: number;
   passes: number;
-  /** Rows that passes added. */
+  /** Rows added by passes. */
   repaired: number;
-  /** Rows of the list that had come before, by key; the first read stays. */
+  /** Rows that appeared more than once, by key; the first one read is kept. */
   duplicates: number;
-  /** Rows that came again with other batch. */
+  /** Rows that appeared again with other values. */
   changed: number;
-  /** How the end was made sure of: row by row, by the list's own pages, or by looking twice alone; `undefined` before the end. */
+  /** How the end was confirmed: row by row, by the list's own page numbers, or only by looking twice; `undefined` before the end. */
   counted: 'rows' | 'pages' | 'none' | undefined;
-  /** Milliseconds for which the end of the list was left to rest before it was looked at again. */
+  /** Milliseconds spent waiting at the end of the list before re-checking it. */
   waitedMs: number;
-  /** Whether rows went on coming while the end was looked for, so that the read ended where its end was last confirmed. */
+  /** Whether rows kept arriving while the end was being confirmed, so that the read ended at the last confirmed end. */
   growing: boolean;
-  /** Whether the list comes in another order each time. */
+  /** Whether the list has another order each time. */
   unordered: boolean;
-  /** What speaks against a list that stood still, in words; the first of them. */
+  /** The first pieces of evidence that the list changed, as messages. */
   readonly drift: string[];
-  /** What of the list could not be checked, in words; only of lists without page numbers. */
+  /** What could not be checked, as messages; only for lists without page numbers. */
   unchecked?: readonly string[];
 }
 
-/** What is known of a read before it began. */
+/** Creates the state of a read that has not begun. */
 export function newConsistency(mode: ConsistencyMode = 'off'): Consistency {
   return {
     mode,

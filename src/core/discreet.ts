@@ -1,12 +1,12 @@
 const discreet = new WeakMap<object, string>();
 
-/** Notes what to say of a failure where nothing may tell one record from another, as in events. */
+/** Sets the message of a failure for places that must not distinguish records, such as events. */
 export function saidDiscreetly<E extends Error>(failure: E, message: string): E {
   discreet.set(failure, message);
   return failure;
 }
 
-/** What a failure says where nothing may tell one record from another. */
+/** Returns the message of a failure for places that must not distinguish records. */
 export function discreetMessage(failure: Error): string {
   return discreet.get(failure) ?? failure.message;
 }

@@ -18,5 +18,5 @@ export const environment = {
 
 export type EnvironmentName = keyof typeof environment;
 
-/** Those that hold keys: what they hold is redacted wherever it appears. */
+/** The variables that hold keys. Their values are redacted wherever they appear. */
 export const secretVariables: readonly string[] = Object.entries(environment).flatMap(([name, { secret }]) => (secret ? [name] : []));

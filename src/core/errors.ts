@@ -3,13 +3,13 @@ import type { ExitCode } from './exit-codes.js';
 import type { WarningCode } from './warnings.js';
 import { printable } from './printable.js';
 
-/** Something recognised that is no failure. */
+/** Something worth reporting that is not a failure. */
 export interface Warning {
   readonly code: WarningCode;
   readonly message: string;
 }
 
-/** A signal of the system, as the reason of what it stops. */
+/** A signal of the system, as an abort reason. */
 export class SystemSignal extends Error {
   static override readonly name: string = 'SystemSignal';
 
@@ -26,7 +26,7 @@ export class SystemSignal extends Error {
   }
 }
 
-/** What all failures have, with a code of `Code`. Each class says its name, since bundlers change those of classes. */
+/** What all failures have in common, with a code of type `Code`. Each class sets its name, since bundlers rename classes. */
 class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
   /** @internal */
   static override readonly name: string = 'LeadstreamError';
@@ -39,17 +39,17 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
     this.code = code;
   }
 
-  /** The message by lines: one per problem or gate. */
+  /** The lines of the message: one per problem or gate. */
   get lines(): readonly string[] {
     return this.message.split('\n');
   }
 
-  /** Exit status of a process that ends with this error. */
+  /** The exit status of a process that ends with this error. */
   get exit(): number {
     return this.cause instanceof SystemSignal ? this.cause.exit : catalogue[this.code].exit;
   }
 
-  /** Whether the same call can succeed later without a change. */
+  /** Whether the same call can succeed later unchanged. */
   get retry(): boolean {
     return catalogue[this.code].retry;
   }
@@ -61,20 +61,20 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
 }
 
 /**
- * A failure that says what went wrong, where, and what to do next. It never carries a credential or a person's data.
+ * A failure that describes what went wrong, where, and what to do next. It never contains a credential or personal data.
  *
- * Several messages make one line each. Names that come from outside stand in them, so that control characters are shown as escapes.
+ * Several messages become one line each. Control characters are escaped, since messages contain names from outside.
  */
 export type LeadstreamError = CataloguedError;
 
-/** Failures of every class are instances of it. What is made of it directly has a code that no class has for itself. */
+/** The base of all failure classes. An instance of this class itself has a code that belongs to no subclass. */
 export const LeadstreamError: new (code: GeneralCode, message: string | readonly string[], options?: ErrorOptions) => LeadstreamError =
   CataloguedError;
 
 /**
- * Whether what failed can succeed when it is tried again without a change: a service that is down, say, and not a wrong option.
+ * Returns whether what failed can succeed when retried unchanged: a service that is down can, a wrong option cannot.
  *
- * @param error Anything that was thrown. What is no error of leadstream is not judged: `false`.
+ * @param error Anything thrown. Returns `false` for anything that is not an error of leadstream.
  *
  * @example
  * const retry$ = retry({ count: 3, delay: (error) => (isRetryable(error) ? timer(60_000) : throwError(() => error)) });
@@ -91,7 +91,7 @@ export interface SpecIssue {
 }
 
 /**
- * The author of a pipeline file has to act. The message has one `FILE:LINE:COLUMN message` line per problem.
+ * Thrown for a pipeline file that its author must correct. The message has one `FILE:LINE:COLUMN message` line per problem.
  *
  * @example
  * await loadPipeline('leads.yaml').catch((error: unknown) => {
@@ -103,7 +103,7 @@ export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
   static override readonly name: string = 'SpecError';
 
   readonly issues: readonly SpecIssue[];
-  /** Names of the pipelines of the file, as far as they can be made out. */
+  /** Names of the file's pipelines, as far as they can be read. */
   readonly pipelines: readonly string[];
 
   constructor(code: CodeOf<'SPEC'>, file: string, issues: readonly SpecIssue[], pipelines: readonly string[] = []) {
@@ -117,12 +117,12 @@ export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
 }
 
 /**
- * How an attempt failed: `transient` (network, timeout, 408, 425, 429, 5xx) is tried again, `suspect` (an answer of
- * status 2xx that is no list of records) is tried again a few times, `permanent` never.
+ * How an attempt failed: `transient` (network, timeout, 408, 425, 429, 5xx) is retried, `suspect` (a 2xx answer that is not a list of
+ * records) is retried a few times, `permanent` is never retried.
  */
 export type FailureKind = 'transient' | 'suspect' | 'permanent';
 
-/** What is known of a failure to read besides its words. */
+/** Details of a failed read, in addition to its message. */
 export interface SourceFailure {
   readonly status?: number | undefined;
   readonly retryAfterMs?: number | undefined;
@@ -130,7 +130,7 @@ export interface SourceFailure {
 }
 
 /**
- * The service, or the way to it, failed.
+ * Thrown when the service, or the connection to it, failed.
  *
  * @example
  * if (error instanceof SourceError && error.code === 'E_SOURCE_AUTH') await renewKey();
@@ -140,11 +140,11 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   static override readonly name: string = 'SourceError';
 
   readonly kind: FailureKind;
-  /** HTTP status, when there was an answer. */
+  /** HTTP status, if there was a response. */
   readonly status: number | undefined;
   /** Milliseconds that the service asked to wait (`Retry-After`). */
   readonly retryAfterMs: number | undefined;
-  /** What the system calls it when there was no answer, as `ECONNREFUSED`; the message has the host with it. */
+  /** The system's error code if there was no response, such as `ECONNREFUSED`; the message includes the host. */
   readonly systemCode: string | undefined;
 
   constructor(code: CodeOf<'SOURCE'>, kind: FailureKind, message: string, details: SourceFailure = {}) {
@@ -155,14 +155,14 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
     this.systemCode = details.systemCode;
   }
 
-  /** The same failure in other words. */
+  /** Returns the same failure with another message. */
   saying(message: string): SourceError {
     return new SourceError(this.code, this.kind, message, this);
   }
 }
 
 /**
- * A step met a row or an argument that it cannot work with.
+ * Thrown when a step met a row or an argument that it cannot work with.
  *
  * @example
  * if (error instanceof StepError) console.error(error.code, error.message); // E_STEP_FIELD filter: no row has zip
@@ -173,7 +173,7 @@ export class StepError extends CataloguedError<CodeOf<'STEP'>> {
 }
 
 /**
- * A destination failed.
+ * Thrown when a destination failed.
  *
  * @example
  * if (error instanceof SinkError && error.code === 'E_SINK_FOREIGN') console.error('the path has files of another program');
@@ -183,19 +183,21 @@ export class SinkError extends CataloguedError<CodeOf<'SINK'>> {
   static override readonly name: string = 'SinkError';
 }
 
-/** What one gate has against publishing. */
+/** One gate's reason for refusing to publish. */
 export interface Violation {
   readonly code: CodeOf<'GATE'>;
   readonly message: string;
 }
 
-/** What was stopped by a signal: its reason is the `cause`, so that a timeout can be told from somebody's decision. */
+/**
+ * Creates the failure of something that a signal stopped. Its `cause` is the signal's reason, which distinguishes a timeout from a deliberate stop.
+ */
 export function stoppedBy(signal: AbortSignal, message: string): LeadstreamError {
   return new LeadstreamError('E_RUN_ABORTED', message, { cause: signal.reason });
 }
 
 /**
- * Gates refused to publish what was read. The message has one line per gate; the code is that of the first.
+ * Thrown when gates refused to publish what was read. The message has one line per gate; the code is that of the first.
  *
  * @example
  * await runPipeline(pipeline, { keepFailed: true }).catch((error: unknown) => {
@@ -206,7 +208,7 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   /** @internal */
   static override readonly name: string = 'GateError';
 
-  /** Where the outputs are that were put aside for inspection instead of removed; absolute paths. */
+  /** Absolute paths of the outputs that were set aside for inspection instead of removed. */
   readonly kept: readonly string[];
 
   constructor(
@@ -218,7 +220,7 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
     this.kept = kept;
   }
 
-  /** All that was refused, as one error; `undefined` when that is nothing. */
+  /** Combines all refusals into one error; `undefined` if there are none. */
   static of(refusals: readonly Violation[]): GateError | undefined {
     const [first] = refusals;
     return (
@@ -230,7 +232,7 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
     );
   }
 
-  /** The same failure, with outputs that were kept. */
+  /** Returns the same failure with the paths of the outputs that were kept. */
   keeping(kept: readonly string[]): GateError {
     return new GateError(this.code, this.lines, { kept, cause: this });
   }

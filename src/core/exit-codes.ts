@@ -1,4 +1,4 @@
-/** Exit codes: what happened, and who has to act. Stable, as scripts and schedulers depend on them. */
+/** Exit codes: what happened, and who must act. They are stable, as scripts and schedulers depend on them. */
 export const exitCodes = {
   0: { meaning: 'Published, or done.', action: 'Nothing.' },
   1: { meaning: 'The run failed: disk, permissions, a step.', action: 'A person reads `error` in the report.' },

@@ -1,14 +1,14 @@
 const basis = 0x811c9dc5;
 const prime = 0x01000193;
 
-/** 32 bits of some bytes (FNV-1a), signed. Equal hashes do not make equal bytes; of the last bytes the low bits know little. */
+/** Hashes bytes to a signed 32-bit number (FNV-1a). Equal hashes do not imply equal bytes, and the low bits depend little on the last bytes. */
 export function hashOfBytes(bytes: Uint8Array, start: number, end: number): number {
   let hash = basis;
   for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), prime);
   return hash;
 }
 
-/** The same of a text, over its UTF-16 units; from 0 to 4294967295. */
+/** Hashes the UTF-16 units of a text; from 0 to 4294967295. */
 export function hashOfText(text: string): number {
   let hash = basis;
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), prime);

@@ -1,10 +1,10 @@
 import { textOf, type DeclaredType } from './types.js';
 
 const msPerDay = 86_400_000;
-/** Days that are remembered, some eleven years of them. */
+/** Number of cached days, about eleven years. */
 const maxDays = 4096;
 
-/** `textOf` for instants that mostly are of days that came before: the calendar is what takes long about them. */
+/** Creates a `textOf` for instants that mostly share days: it caches the text of the day, which is the slow part. */
 export function instantTexts(): (date: Date, type: DeclaredType) => string {
   const days = new Map<number, string>();
 

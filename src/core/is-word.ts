@@ -1,6 +1,6 @@
 /**
- * Whether a text could be one of a few words that stand for something, as of a status: at most 40 letters, digits, spaces, `_`, `.` and `-`.
- * No address of a person or of a page is.
+ * Returns whether a text could be a code word, such as a status: at most 40 letters, digits, spaces, `_`, `.` and `-`. Email addresses and
+ * URLs never match.
  *
  * @example
  * isWord('sold_twice'); // true

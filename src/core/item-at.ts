@@ -1,7 +1,7 @@
 /**
- * An item of a list that has it, for places that were computed.
+ * Returns the item at a computed index, which must exist.
  *
- * @throws {Error} When it has none there, which is a defect: a wrong place must fail, and never become an empty column or name.
+ * @throws {Error} When there is none, which is a defect: a wrong index must fail, and never become an empty column or name.
  */
 export function itemAt<T>(items: ArrayLike<T>, index: number): T {
   const item = items[index];

@@ -1,6 +1,6 @@
 /**
- * What `--log-format json` says, by the name of each line's `event`. Names are stable, and so are their fields: fields are added, never
- * renamed. Besides, each line has `time` and `level`, and most have a `message` for people.
+ * The lines of `--log-format json`, by the name in `event`. Names and fields are stable: fields are added, never renamed. Each line also
+ * has `time` and `level`, and most have a `message` for people.
  */
 export const logEvents = {
   'run.started': { level: 'info', summary: 'A run of a pipeline began.', fields: ['pipeline', 'run'] },
@@ -90,5 +90,5 @@ export const logEvents = {
   message: { level: 'info', summary: 'Whatever else there is to say; some have another level.', fields: [] },
 } as const satisfies Record<string, { readonly level: string; readonly summary: string; readonly fields: readonly string[] }>;
 
-/** The name of a line of the log. */
+/** The name of a log line. */
 export type LogEvent = keyof typeof logEvents;

@@ -1,5 +1,5 @@
 /**
- * The known name that is meant by a wrong one, if one comes near: one that begins with it, or else contains it, or else is a few edits away.
+ * Returns the known name closest to a wrong one, if any is close: one that begins with it, or else contains it, or else is a few edits away.
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
@@ -16,14 +16,14 @@ export function nearest(name: string, known: readonly string[]): string | undefi
 
 const unrelated = 3;
 
-/** Less is nearer. Of two letters alone too many names are made. */
+/** Less is nearer. Two letters match too many names. */
 function rankOf(wanted: string, candidate: string): number {
   if (candidate === wanted) return 0;
   if (wanted.length < 3 || !candidate.includes(wanted)) return unrelated;
   return candidate.startsWith(wanted) ? 1 : 2;
 }
 
-/** Levenshtein distance, in edits of one character, where two neighbours that changed places are one edit (Damerau). */
+/** Levenshtein distance in single-character edits; swapping two neighbours counts as one edit (Damerau). */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,4 +1,4 @@
-/** What waits for a signal. Node warns of more than ten listeners on one, and a server may give one to many reads. */
+/** The callbacks waiting for each signal. Node warns about more than ten listeners on one, and a server may pass one signal to many reads. */
 const waiting = new WeakMap<AbortSignal, Waiting>();
 
 interface Waiting {
@@ -7,9 +7,9 @@ interface Waiting {
 }
 
 /**
- * Acts when a signal is aborted.
+ * Calls a function when a signal is aborted.
  *
- * @returns Takes it back.
+ * @returns Removes the callback.
  */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   const known = waiting.get(signal) ?? listening(signal);

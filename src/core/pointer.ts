@@ -1,8 +1,8 @@
-/** What a JSON pointer looks like (RFC 6901). */
+/** The syntax of a JSON pointer (RFC 6901). */
 export const pointerPattern = /^(?:\/(?:[^~/]|~[01])*)*$/;
 
 /**
- * The names and indexes that a JSON pointer goes by.
+ * Returns the names and indexes in a JSON pointer.
  *
  * @example
  * segmentsOf('/data/a~1b'); // ['data', 'a/b']

@@ -1,6 +1,6 @@
 /**
- * A text without anything that steers a terminal or begins a line: control characters (C0 and C1), ends of lines and turned directions
- * of writing are shown as JSON escapes them. Everything that comes from outside passes here before it is printed.
+ * Escapes everything in a text that controls a terminal or starts a new line: control characters (C0 and C1), line breaks and bidirectional
+ * controls become JSON escapes. Everything from outside passes through here before it is printed.
  *
  * @example
  * printable('a\u001b[2J\nb'); // 'a\\u001b[2J\\nb'
@@ -9,16 +9,16 @@ export function printable(text: string): string {
   return harmless.test(text) ? text : text.replaceAll(steering, (character) => short[character] ?? escaped(character));
 }
 
-/** The same for a text of several lines of our own: their ends stay. */
+/** Escapes a text of our own that has several lines; its line breaks are kept. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
 /**
- * A value as JSON without such characters: it says the same, since they stand escaped.
+ * Serializes a value as JSON without such characters. The value is unchanged, since they are escaped.
  *
- * @param options `redact` is applied to every text and name in the value, so that what comes out is JSON whatever the secrets are;
- * `indent` as of `JSON.stringify`.
+ * @param options `redact` is applied to every text and name in the value, so that the result is valid JSON whatever the secrets are;
+ * `indent` works as in `JSON.stringify`.
  */
 export function jsonOf(value: unknown, options: { readonly redact?: (text: string) => string; readonly indent?: number } = {}): string {
   const { redact = (text) => text, indent } = options;
@@ -33,7 +33,7 @@ function redacted(item: unknown, redact: (text: string) => string): unknown {
 
 const harmless = /^[ -~]*$/;
 const steering = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
-/** JSON that is indented has ends of lines between its values. */
+/** Indented JSON has line breaks between its values. */
 const besidesLines = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 const short: Readonly<Record<string, string>> = { '\b': '\\b', '\t': '\\t', '\n': '\\n', '\f': '\\f', '\r': '\\r' };

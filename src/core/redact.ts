@@ -1,16 +1,16 @@
 import { printable } from './printable.js';
 
-/** What is shorter is no secret: it is refused as a key, and it would be found in every other word. */
+/** Anything shorter is not a secret: it is refused as a key, and would match parts of ordinary words. */
 export const minSecretLength = 8;
 
 /** Replaces every known credential in a text. */
 export type Redactor = (text: string) => string;
 
 /**
- * Makes the last line of defence of everything that is logged: each secret is replaced by `[redacted]`, as it is and
- * as it looks in a URL, a form, JSON and a message.
+ * Creates the last line of defence for everything logged: each secret is replaced by `[redacted]`, both as it is and as it appears in a
+ * URL, a form, JSON and a message.
  *
- * @param secrets Credentials of the run. Shorter ones than 8 characters are ignored.
+ * @param secrets Credentials of the run. Those shorter than 8 characters are ignored.
  */
 export function createRedactor(secrets: Iterable<string>): Redactor {
   const needles = [...new Set([...secrets].filter((secret) => secret.length >= minSecretLength).flatMap(spellings))].sort(

@@ -1,7 +1,7 @@
 import { SourceError } from './errors.js';
 
 /**
- * What was thrown, and of credentials that the service refused also where they are from.
+ * Adds the origin of refused credentials to an error; returns any other error unchanged.
  *
  * @param origin Like `auth.rest_api_key is from ${NAME}`; never the value.
  */

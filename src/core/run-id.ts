@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * The id of a run: unique, sortable by time, safe in file names.
+ * Creates the id of a run: unique, sortable by time, safe in file names.
  *
  * @param startedAt ISO 8601. Default: now.
  */

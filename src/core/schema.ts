@@ -5,10 +5,10 @@ import { nodeRequire } from './node-require.js';
 export type Zod = typeof z;
 
 /**
- * Makes a schema, or several that belong together, when it is first asked for, and keeps it.
+ * Builds a schema, or several that belong together, at first use, and caches it.
  *
- * Every schema of this package is made so, because zod takes longer to load than all that most programs import of us, and schemas take
- * longer to build than to use.
+ * Every schema of this package is built this way: loading zod takes longer than everything else that most programs import from here, and
+ * schemas take longer to build than to use.
  *
  * @example
  * const marker = schema((z) => z.object({ startedAt: z.iso.datetime() }));
@@ -21,8 +21,8 @@ export function schema<T>(build: (z: Zod) => T): () => T {
 }
 
 /**
- * zod, loaded at the first call. Arguments are checked before a function returns, so that it has to be there at once: it is required and
- * not imported, here and nowhere else, since a second one would be loaded beside it.
+ * Returns zod, loading it at the first call. Arguments are checked synchronously, so it is required rather than imported. This is the only
+ * place that loads it, since an import elsewhere would load a second copy.
  */
 export function zod(): Zod {
   loaded ??= (nodeRequire()('zod') as { readonly z: Zod }).z;

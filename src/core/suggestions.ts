@@ -1,6 +1,6 @@
 import { nearest } from './nearest.js';
 
-/** The known name that is meant by another spelling (`first_page` for `firstPage`), or nearly. */
+/** Returns the known name that another spelling (`first_page` for `firstPage`) or a near miss refers to. */
 export function meant(name: string, known: readonly string[]): string | undefined {
   const word = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
   if (word === '') return undefined;
@@ -13,7 +13,7 @@ export function meant(name: string, known: readonly string[]): string | undefine
   );
 }
 
-/** What other tools call what is called otherwise here, in small letters and digits. */
+/** Other tools' words for the names used here, in lower-case letters and digits. */
 const otherWords: Readonly<Record<string, readonly string[]>> = {
   from: ['source', 'input', 'collection', 'extract'],
   to: ['sink', 'sinks', 'output', 'outputs', 'destination', 'destinations', 'load'],
@@ -32,7 +32,7 @@ const otherWords: Readonly<Record<string, readonly string[]>> = {
   stdout: ['print', 'console'],
 };
 
-/** Says that a name is unknown, with the nearest that is known, or all of them. */
+/** Describes an unknown name, with the nearest known one or all of them. */
 export function unknownName(kind: string, name: string, known: readonly string[]): string {
   const unknown = `unknown ${kind} '${name}'`;
   if (known.length === 0) return unknown;
@@ -40,7 +40,7 @@ export function unknownName(kind: string, name: string, known: readonly string[]
   return near === undefined ? `${unknown}; there are ${known.join(', ')}` : `${unknown}, did you mean '${near}'?`;
 }
 
-/** The end of a message about a value that is none of those known: the nearest one, where there is one. */
+/** Returns the end of a message about an unknown value: the nearest known one, if any. */
 export function hintAt(value: unknown, known: readonly string[]): string {
   const near = typeof value === 'string' ? meant(value, known) : undefined;
   return near === undefined ? '' : `; did you mean '${near}'?`;

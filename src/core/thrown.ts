@@ -1,6 +1,6 @@
 /**
- * What a function of somebody else threw, in words that hold no data: its class, a code as systems and databases give them, and the place in
- * the code. The message may say anything, so it stays out; whoever wants it finds it in the `cause`.
+ * Describes what someone else's function threw without revealing data: its class, an error code like those of systems and databases, and
+ * the place in the code. The message may contain anything, so it is left out; it is available through `cause`.
  *
  * @example
  * whatWasThrown(new RangeError('no such zip: 10001')); // 'RangeError (at /srv/steps.mjs:12:9)'
@@ -16,14 +16,16 @@ export function whatWasThrown(thrown: unknown): string {
 const namePattern = /^[A-Za-z_$][\w$]{0,60}$/;
 const codePattern = /^[A-Z0-9_]{2,40}$/;
 
-/** Where it was thrown: the first line of its stack that names a file. What the message says comes before, and may look like one. */
+/**
+ * Returns where it was thrown: the first line of the stack that names a file. The message comes before the stack frames, and may look like one.
+ */
 function placeOf({ stack, message }: Error): string | undefined {
   const at = stack?.indexOf(message) ?? -1;
   const frames = at < 0 ? '' : (stack?.slice(at + message.length) ?? '');
   return /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^\n]*?:\d+:\d+)\)?$/m.exec(frames)?.[1];
 }
 
-/** The text of anything thrown, for messages of our own (some libraries throw strings). */
+/** Returns the text of anything thrown, for our own messages (some libraries throw strings). */
 export function reasonOf(thrown: unknown): string {
   if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message);
   return typeof thrown === 'string' ? thrown : 'unknown failure';

@@ -1,11 +1,11 @@
 /**
- * The declared types of the fields, and how a text of the service becomes a value.
+ * The declared types of the fields.
  *
  * Every value of the service is a string. A cast is exact or refused; nothing is trimmed, rounded or guessed.
  */
 export type DeclaredType = 'text' | 'flag' | 'integer' | 'decimal' | 'timestamp' | 'date';
 
-/** A cast value: `integer` is a bigint (64 bit), `timestamp` an instant, `date` midnight UTC of a calendar day. */
+/** A cast value: `integer` is a bigint (64 bits), `timestamp` an instant, `date` midnight UTC of a calendar day. */
 export type Value = string | boolean | bigint | number | Date | null;
 
 /** The JavaScript type of each declared type after a cast. */
@@ -20,7 +20,7 @@ export interface ValueOf {
 
 export const declaredTypes = ['text', 'flag', 'integer', 'decimal', 'timestamp', 'date'] as const satisfies readonly DeclaredType[];
 
-/** What a text must look like, for messages. */
+/** The required form of a text, for messages. */
 export const expectations: Readonly<Record<DeclaredType, string>> = {
   text: 'text of valid Unicode',
   flag: 'yes/no, y/n, true/false or 1/0',
@@ -71,7 +71,7 @@ const parsers: { readonly [T in DeclaredType]: (text: string) => ValueOf[T] | un
 };
 
 /**
- * The cast of one declared type, for use over a whole column.
+ * Returns the cast of a declared type, for use over a whole column.
  *
  * @returns A function from a text to its value; `undefined` means that the text does not cast. An empty text is
  * `null` for every type but `text`.
@@ -86,10 +86,7 @@ export function parserOf<T extends DeclaredType>(type: T): (text: string) => Val
   return type === 'text' ? parse : (text) => (text === '' ? null : parse(text));
 }
 
-/**
- * The text of a value for formats without types: flags as `true` and `false`, instants as ISO 8601 in UTC,
- * days as `YYYY-MM-DD`.
- */
+/** Converts a value to text for formats without types: flags become `true` and `false`, instants ISO 8601 in UTC, days `YYYY-MM-DD`. */
 export function textOf(value: Value, type: DeclaredType): string | null {
   if (value === null || typeof value === 'string') return value;
   if (value instanceof Date) return type === 'date' ? value.toISOString().slice(0, -14) : value.toISOString();

@@ -1,13 +1,13 @@
 import { dirname, join } from 'node:path';
 import { nodeRequire } from './node-require.js';
 
-// By the package's own name, which is found from wherever a build puts this.
+// By the package's own name, which resolves wherever a build puts this file.
 const manifest = 'leadstream/package.json';
 
-/** The version of this package, as in `1.2.3`. What is built has it in its code. */
+/** The version of this package, such as `1.2.3`. Builds embed it in the code. */
 export const version = (nodeRequire()(manifest) as { readonly version: string }).version;
 
-/** Absolute path of a file that this package has beside its code. @param path Relative to its folder. */
+/** Returns the absolute path of a file shipped with the package's code. @param path Relative to its folder. */
 export function packageFile(path: string): string {
   return join(dirname(nodeRequire().resolve(manifest)), path);
 }

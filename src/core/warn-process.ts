@@ -1,6 +1,6 @@
 import type { Warning } from './errors.js';
 
-/** Tells the process of what nobody else would hear. Node prints it on stderr, unless a program does something else with its warnings. */
+/** Emits a process warning for what would otherwise go unnoticed. Node prints it on stderr, unless a program handles warnings itself. */
 export function warnProcess({ code, message }: Warning): void {
   process.emitWarning(message, { type: 'LeadstreamWarning', code });
 }

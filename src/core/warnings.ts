@@ -1,4 +1,4 @@
-/** What a run can be warned of; under `strict` it is a failure. Codes are as stable as those of failures. */
+/** The warnings of a run; under `strict` they are failures. Codes are as stable as those of failures. */
 export const warningCatalogue = {
   W_SPEC_FLAG: { help: 'A flag comes in several words; ask flag(field) instead of comparing its text, or cast before.' },
   W_SPEC_TEXT: {

@@ -1,7 +1,7 @@
 import { channel, tracingChannel, type Channel, type TracingChannel } from 'node:diagnostics_channel';
 import type { MomentName, OperationName } from './map.js';
 
-/** What is held here is found again by its name, as long as anybody listens to it. */
+/** Node finds a channel by name as long as it is referenced here or has subscribers. */
 export const moments: Readonly<Record<MomentName, Channel>> = {
   retry: channel('leadstream:retry'),
   page: channel('leadstream:page'),
@@ -19,7 +19,7 @@ export const operations: Readonly<Record<OperationName, TracingChannel>> = {
   commit: tracingChannel('leadstream:commit'),
 };
 
-/** The phases of an operation that are told. */
+/** The phases of an operation that are published. */
 export const phases = ['start', 'error', 'asyncEnd'] as const;
 
 export type Phase = (typeof phases)[number];

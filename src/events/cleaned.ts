@@ -1,6 +1,8 @@
 import type { Redactor } from '../core/index.js';
 
-/** A copy of facts, without credentials in its texts; what is inside of it is frozen. Facts are texts, numbers, and lists and objects of these. */
+/**
+ * Returns a copy of facts with credentials removed from its texts; nested values are frozen. Facts are texts, numbers, and lists and objects of these.
+ */
 export function cleaned<T extends object>(facts: T, redact: Redactor): T {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, clean(value, redact)])) as T;
 }

@@ -1,7 +1,7 @@
 import { discreetMessage, LeadstreamError, SourceError } from '../core/index.js';
 import type { EventError } from './map.js';
 
-/** A failure as events tell it. */
+/** Converts a failure for events. */
 export function eventError(failure: unknown): EventError {
   if (!(failure instanceof LeadstreamError)) return { code: 'UNKNOWN', message: failure instanceof Error ? failure.name : typeof failure };
   const { code } = failure;

@@ -8,20 +8,20 @@ import type { MomentName, Moments, OperationName, Operations } from './map.js';
 import { handlersOf, type Handlers, type Watchers } from './watcher.js';
 
 /**
- * The one seam to watch a run or a connection by. Whoever does something says so here; the watchers that it was given, and the channels
- * of the process, get it. While nobody listens, nothing is made but a closure, for a page at most and never for a row.
+ * The one place that publishes events of a run or connection, to its own watchers and to the process-wide channels. While nothing listens,
+ * an event costs a closure, per page at most and never per row.
  *
- * No event decides anything: what counts and gates rest on goes its own way.
+ * No event decides anything: counts and gates get their data separately.
  */
 export class Events {
   readonly #handlers: Handlers;
-  /** The names of what the watchers want to know. */
+  /** The names that the watchers subscribe to. */
   readonly #watched: ReadonlySet<string>;
 
   /**
-   * @param id What tells the run or connection apart.
-   * @param redact Takes the credentials out of every text.
-   * @param watchers Get the events of this run or connection alone.
+   * @param id Identifies the run or connection.
+   * @param redact Removes credentials from every text.
+   * @param watchers Receive only the events of this run or connection.
    */
   constructor(
     readonly id: string,
@@ -32,7 +32,7 @@ export class Events {
     this.#watched = new Set([...this.#handlers.keys()].map((key) => key.replace(/:.*/, '')));
   }
 
-  /** Says that something happened. */
+  /** Publishes that something happened. */
   emit<N extends MomentName>(name: N, facts: () => Moments[N]): void {
     const channel = moments[name];
     const handlers = this.#handlers.get(name);
@@ -42,13 +42,13 @@ export class Events {
     channel.publish(event);
   }
 
-  /** Says that something was recognised that is no failure. @returns Whether somebody listens. */
+  /** Publishes a warning. @returns Whether anyone listens. */
   warn({ code, message }: Warning): boolean {
     this.emit('warning', () => ({ code, message: printable(message) }));
     return this.#handlers.has('warning') || moments.warning.hasSubscribers;
   }
 
-  /** Tells the watchers alone of a warning that the channels have from somebody else. @returns Whether one of them listens. */
+  /** Passes a warning to the watchers only; the channels get it elsewhere. @returns Whether any watcher listens. */
   relay({ code, message }: Warning): boolean {
     const handlers = this.#handlers.get('warning');
     if (handlers === undefined) return false;
@@ -58,9 +58,9 @@ export class Events {
   }
 
   /**
-   * Says that an operation begins, and how it ends.
+   * Publishes the start of an operation, and how it ended.
    *
-   * @param done What is known when it has done what it should.
+   * @param done Returns what is known after success.
    */
   during<N extends OperationName, T>(
     name: N,
@@ -73,9 +73,9 @@ export class Events {
   }
 
   /**
-   * The same for an operation that is a stream; unsubscribing gives it up.
+   * Publishes the start and end of an operation that is a stream; unsubscribing aborts it.
    *
-   * @param done What is known at its end, however that is.
+   * @param done Returns what is known at the end, however it ended.
    */
   during$<N extends OperationName, T>(
     name: N,
@@ -113,7 +113,7 @@ async function told<T>(operation: OpenOperation, work: () => Promise<T>, done: (
   return value;
 }
 
-/** The id of a connection. */
+/** Creates the id of a connection. */
 export function connectionId(): string {
   return `connection-${randomBytes(4).toString('hex')}`;
 }

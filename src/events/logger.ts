@@ -2,7 +2,7 @@ import { amountOf } from '../core/index.js';
 import type { EventError, OperationEvent } from './map.js';
 import type { Watcher } from './watcher.js';
 
-/** Where lines are logged, by level, as `console` and the loggers of pino, winston and others have it. A level may be missing. */
+/** Where lines are logged, by level: `console`, or a logger of pino, winston and others. Any level may be missing. */
 export interface Logger {
   readonly debug?: ((message: string) => unknown) | undefined;
   readonly info?: ((message: string) => unknown) | undefined;
@@ -14,7 +14,7 @@ const levels = ['debug', 'info', 'warn', 'error'] as const;
 
 type Level = (typeof levels)[number];
 
-/** What is wrong with something that ought to be a logger, in words; `undefined` when nothing is. */
+/** Describes what is wrong with a value given as a logger; `undefined` if it is valid. */
 export function loggerProblem(logger: unknown): string | undefined {
   const wanted = `must be an object with ${levels.join(', ')}, like console`;
   if (typeof logger !== 'object' || logger === null) return wanted;
@@ -24,9 +24,12 @@ export function loggerProblem(logger: unknown): string | undefined {
   return wrong === undefined ? undefined : `${wrong} must be a function`;
 }
 
-/** Logs what happens: requests and pages as `debug`, the end of each read, and waits before the end of a list is believed, as `info`, retries and warnings as `warn`, failed reads as `error`. */
+/**
+ * Logs events: requests and pages as `debug`; the end of each read, and waits at the end of a list, as `info`; retries and warnings as
+ * `warn`; failed reads as `error`.
+ */
 export function logging(logger: Logger): Watcher {
-  // Called as methods: loggers rely on what they belong to.
+  // Called as methods: loggers rely on `this`.
   const log = (level: Level, message: string) => void logger[level]?.(`leadstream: ${message}`);
   return {
     retry: ({ url, attempt, delayMs, error }) =>

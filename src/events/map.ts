@@ -1,82 +1,82 @@
 import type { ErrorCode, Warning } from '../core/index.js';
 
 /**
- * The events of leadstream, by name. Each is published on a channel of `node:diagnostics_channel`, `leadstream:<name>`, and handed to
- * the watchers of its run or connection. Names and fields are public: fields are added, never renamed.
+ * The events of leadstream, by name. Each is published on the `node:diagnostics_channel` channel `leadstream:<name>`, and passed to the
+ * watchers of its run or connection. Names and fields are public: fields are added, never renamed.
  *
- * An event holds numbers, names and messages: no row, no identifier of a record, and no credential. It is a copy; nothing that is done to
- * it reaches the run.
+ * An event contains numbers, names and messages: no row, no identifier of a record, and no credential. It is a copy, so changing it does
+ * not affect the run.
  */
 export interface Moments {
-  /** An attempt at a request failed, and will be repeated. */
+  /** An attempt at a request failed and will be repeated. */
   readonly retry: RetryFacts;
-  /** A page of a list was read: once for each, in page order, as it came. */
+  /** A page of a list was read: once for each page, in page order, as received. */
   readonly page: PageFacts;
-  /** A list seems to have ended where it may not, and is looked at again when `endWaitMs` has passed. */
+  /** A list seems to have ended, perhaps too early. It is re-checked after `endWaitMs`. */
   readonly wait: WaitFacts;
   /** A page came out of a step of a pipeline. */
   readonly step: StepFacts;
-  /** Something was recognised that is no failure. */
+  /** Something worth reporting happened that is not a failure. */
   readonly warning: Warning;
 }
 
 /**
- * The operations of leadstream, by name: what they are when they begin, and what is known besides when they end.
+ * The operations of leadstream, by name: the facts at the beginning, and those added at the end.
  *
- * Each is a tracing channel, `tracing:leadstream:<name>:…`. `start` comes first; `error` when it failed; `asyncEnd` last, always, also when
- * the operation was given up (`aborted`). All three get the same object, so that it can be the key of a `WeakMap` of spans.
+ * Each is a tracing channel, `tracing:leadstream:<name>:…`. `start` comes first, `error` if it failed, and `asyncEnd` always comes last,
+ * even if the operation was aborted (`aborted`). All three get the same object, so it can be the key of a `WeakMap` of spans.
  */
 export interface Operations {
-  /** A run of a pipeline. One of `writeTo` has `write`, `finish` and `commit` alone. */
+  /** A run of a pipeline. A `writeTo` has only `write`, `finish` and `commit`. */
   readonly run: { readonly begun: RunBegun; readonly done: RunDone };
-  /** The reading of a list, from its first request to its confirmed end. */
+  /** A list is read, from its first request to its confirmed end. */
   readonly read: { readonly begun: ReadBegun; readonly done: ReadDone };
   /** One attempt at a request. Waiting for a turn (`concurrency`, `rate_per_second`) comes before it. */
   readonly request: { readonly begun: RequestBegun; readonly done: RequestDone };
-  /** A page is handed to a sink, until its rows are stored or in a bounded buffer. */
+  /** A page is passed to a sink, until its rows are stored or in a bounded buffer. */
   readonly write: { readonly begun: WriteBegun; readonly done: object };
   /** The files of a sink are closed, synced and read back. */
   readonly finish: { readonly begun: FinishBegun; readonly done: FinishDone };
-  /** What a run has decided to publish becomes visible. */
+  /** The outputs that a run decided to publish become visible. */
   readonly commit: { readonly begun: CommitBegun; readonly done: object };
 }
 
-/** The name of an event that is told once, when it happens. */
+/** The name of an event that is published once, when it happens. */
 export type MomentName = keyof Moments;
-/** The name of something that begins and ends, and is told when it does. */
+/** The name of an operation, whose start and end are published. */
 export type OperationName = keyof Operations;
 
-/** Whose an event is. */
+/** The owner of an event. */
 export interface Belongs {
-  /** `RunReport.runId` of a run, `Service.id` of a connection; other ids for other ones, in one process and in several. */
+  /** `RunReport.runId` of a run, `Service.id` of a connection; unique within and across processes. */
   readonly run: string;
 }
 
-/** How an operation ended. Both are missing when it did what it should. */
+/** How an operation ended. Both are missing after success. */
 export interface Ending {
   readonly error?: EventError;
-  /** Whether nobody waits for it any more. */
+  /** Whether the operation was aborted because nothing waits for its result any more. */
   readonly aborted?: true;
 }
 
 /** An event of one moment. */
 export type MomentEvent<N extends MomentName> = Belongs & Moments[N];
 
-/** The event of an operation: what it has `done` is there at its end only. */
+/** The event of an operation: the fields of `done` are present only at its end. */
 export type OperationEvent<N extends OperationName> = Belongs & Operations[N]['begun'] & Partial<Operations[N]['done']> & Ending;
 
-/** A failure as an event tells it. */
+/** A failure as events report it. */
 export interface EventError {
-  /** `UNKNOWN` for what is no failure of leadstream's, like an error of a function that a program gave. */
+  /** `UNKNOWN` for errors that are not leadstream's, such as those thrown by a program's function. */
   readonly code: ErrorCode | 'UNKNOWN';
-  /** Of an unknown one only its class: the message may say anything. */
+  /** For an unknown error only its class: the message may contain anything. */
   readonly message: string;
-  /** HTTP status, when there was an answer. */
+  /** HTTP status, if there was a response. */
   readonly status?: number;
 }
 
 export interface RetryFacts {
-  /** Of the request, as in its own event. */
+  /** URL of the request, as in its own event. */
   readonly url: string;
   /** Number of the attempt that failed, from 1. */
   readonly attempt: number;
@@ -92,9 +92,9 @@ export interface PageFacts {
   readonly number: number;
   /** Rows of the page. */
   readonly rows: number;
-  /** Pages of the list that were read so far, this one included. */
+  /** Pages of the list read so far, including this one. */
   readonly pages: number;
-  /** Rows of the list that were read so far. */
+  /** Rows of the list read so far. */
   readonly read: number;
 }
 
@@ -102,9 +102,9 @@ export interface WaitFacts {
   readonly collection: string;
   /** As in `page`. */
   readonly at: string | undefined;
-  /** Rows of the list that were read so far. */
+  /** Rows of the list read so far. */
   readonly read: number;
-  /** Milliseconds until the second look: `endWaitMs`. */
+  /** Milliseconds until the re-check: `endWaitMs`. */
   readonly delayMs: number;
 }
 
@@ -113,7 +113,7 @@ export interface StepFacts {
   readonly at: string;
   /** Number of the page. */
   readonly number: number;
-  /** Rows that the page has now. */
+  /** Rows that the page has after the step. */
   readonly rows: number;
 }
 
@@ -132,7 +132,7 @@ export interface ReadBegun {
   readonly collection: string;
   /** As in `page`. */
   readonly at: string | undefined;
-  /** Rows that the list had when it was read last; `undefined` where nothing tells. */
+  /** Rows that the list had when it was last read; `undefined` if unknown. */
   readonly expected: number | undefined;
 }
 
@@ -140,34 +140,34 @@ export interface ReadDone {
   readonly pages: number;
   /** Rows on these pages. */
   readonly read: number;
-  /** What the check of the list found, as in `Consistency`. */
+  /** The result of the consistency check, as in `Consistency`. */
   readonly outcome: string;
-  /** Rows that further passes added. */
+  /** Rows added by further passes. */
   readonly repaired: number;
 }
 
 export interface RequestBegun {
-  /** Origin, path, page and limit: no credentials, and `{id}` where a record is asked for by its identifier. */
+  /** Origin, path, page and limit: no credentials, and `{id}` where a record is requested by its identifier. */
   readonly url: string;
   readonly collection: string;
-  /** Number of the page; `undefined` where none was asked for. */
+  /** Number of the page; `undefined` if none was requested. */
   readonly page: number | undefined;
-  /** `probe` only checks, and gives no rows to the chain. */
+  /** `probe` only checks, and adds no rows to the chain. */
   readonly purpose: 'page' | 'probe' | 'find';
   /** From 1. */
   readonly attempt: number;
 }
 
-/** Missing when there was no answer. */
+/** Missing if there was no response. */
 export interface RequestDone {
   /** HTTP status. */
   readonly status: number;
-  /** Bytes of the answer after decompression. */
+  /** Bytes of the response after decompression. */
   readonly bytes: number;
 }
 
 export interface WriteBegun {
-  /** Name of the sink, for example `to[0] csv`; of `writeTo` its own. */
+  /** Name of the sink, for example `to[0] csv`; in a `writeTo`, the sink's own name. */
   readonly at: string;
   /** Number of the page. */
   readonly number: number;
@@ -187,6 +187,6 @@ export interface FinishDone {
 export interface CommitBegun {
   /** Absolute paths. */
   readonly outputs: readonly string[];
-  /** How many actions make the outputs visible. */
+  /** Number of actions that make the outputs visible. */
   readonly actions: number;
 }

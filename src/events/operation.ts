@@ -5,7 +5,7 @@ import { eventError } from './event-error.js';
 import type { OperationName } from './map.js';
 import type { Handlers } from './watcher.js';
 
-/** An operation that has begun and that somebody watches, told as `tracePromise` of `node:diagnostics_channel` does. It ends once. */
+/** A watched operation that has begun. It publishes as `tracePromise` of `node:diagnostics_channel` does, and ends once. */
 export class OpenOperation {
   readonly #event: object;
   #ended = false;
@@ -19,7 +19,7 @@ export class OpenOperation {
     this.#event = cleaned(begun, redact);
   }
 
-  /** Tells the start, and does the work with what is bound to the channel, as a tracer does with the span that is open. */
+  /** Publishes the start, and runs the work with the stores bound to the channel, such as a tracer's open span. */
   within<T>(work: () => T): T {
     const { start, end } = operations[this.name];
     this.#hand('start');
@@ -30,7 +30,7 @@ export class OpenOperation {
     }
   }
 
-  /** Tells a failure, and the end. */
+  /** Publishes a failure, and the end. */
   fail(failure: unknown, done: object): void {
     if (this.#ended) return;
     this.#add({ error: eventError(failure) });
@@ -49,13 +49,13 @@ export class OpenOperation {
     asyncEnd.publish(this.#event);
   }
 
-  /** Tells that nobody waits any more, unless it has ended. */
+  /** Publishes that the operation was aborted, unless it has ended. */
   abandon(done: object): void {
     this.end({ ...done, aborted: true });
   }
 
   #add(facts: object): void {
-    // A watcher may have frozen it, or put a setter there: neither is the run's affair.
+    // A watcher may have frozen the event or added a setter: neither may affect the run.
     for (const [name, value] of Object.entries(cleaned(facts, this.redact)))
       Reflect.defineProperty(this.#event, name, { value, enumerable: true, writable: true, configurable: true });
   }

@@ -4,10 +4,10 @@ import { moments, operations, phases, type Phase } from './channels.js';
 import type { MomentEvent, MomentName, OperationEvent, OperationName } from './map.js';
 
 /**
- * Who wants to know what happens: a function for each moment, and up to three for each operation.
+ * Functions to call with events: one for each moment, and up to three for each operation.
  *
- * They are called where the thing happens, so they have to be quick, and they cannot change what the run does. One that throws, or whose
- * promise fails, is reported by `process.emitWarning` (`LeadstreamWatcherWarning`) and not called any more; the run goes on.
+ * They are called synchronously, so they must be quick, and they cannot change what the run does. One that throws, or whose promise
+ * rejects, is reported by `process.emitWarning` (`LeadstreamWatcherWarning`) and not called again; the run continues.
  *
  * @example
  * await runPipeline(pipeline, { watch: { page: ({ read }) => console.error(`${read} rows`) } });
@@ -21,13 +21,13 @@ export type Watcher = {
 /** One watcher or several. */
 export type Watchers = Watcher | readonly Watcher[];
 
-/** What is called with the events of one name, or of one phase of it. */
+/** A function called with the events of one name, or of one of its phases. */
 export type Handler = (event: object) => void;
 
-/** The handlers of watchers by the names of their channels, as `page` and `request:start`. */
+/** The handlers of watchers by channel name, such as `page` and `request:start`. */
 export type Handlers = ReadonlyMap<string, readonly Handler[]>;
 
-/** What is wrong with something that ought to be watchers, in words; `undefined` when nothing is. */
+/** Describes what is wrong with a value given as watchers; `undefined` if it is valid. */
 export function watchersProblem(watch: unknown): string | undefined {
   for (const watcher of [watch].flat()) {
     if (!isRecord(watcher)) return `must be an object with functions by the names of events, like { page: (event) => {} }`;
@@ -44,7 +44,7 @@ export function watchersProblem(watch: unknown): string | undefined {
   return undefined;
 }
 
-/** The handlers of watchers, none of which can throw. */
+/** Returns the watchers' handlers, wrapped so that none can throw. */
 export function handlersOf(watchers: readonly Watcher[]): Handlers {
   const handlers = new Map<string, Handler[]>();
   const add = (name: string, handler: unknown, of: object) => {
@@ -59,13 +59,13 @@ export function handlersOf(watchers: readonly Watcher[]): Handlers {
 }
 
 /**
- * Watches all runs and connections of this process; `run` tells them apart.
+ * Watches all runs and connections of this process; `run` distinguishes them.
  *
- * It is a subscription of the channels of `node:diagnostics_channel` with types and without the danger: a function that is subscribed to
- * a channel itself and throws makes an `uncaughtException`, as that module has it.
+ * It subscribes to the channels of `node:diagnostics_channel`, with types and safely: a function subscribed to a channel directly that
+ * throws causes an `uncaughtException`.
  *
- * @returns Ends it.
- * @throws {LeadstreamError} `E_USAGE`, at once, for what is no watcher.
+ * @returns Ends the subscription.
+ * @throws {LeadstreamError} `E_USAGE`, synchronously, for an invalid watcher.
  *
  * @example
  * const end = watch({ retry: ({ url, attempt, delayMs }) => console.error(`attempt ${attempt} of ${url} failed, next in ${delayMs} ms`) });
@@ -86,7 +86,7 @@ export function watch(watcher: Watcher): () => void {
   return () => subscriptions.forEach((end) => end());
 }
 
-/** What a thrown value says of itself, which may be nothing, or throw again. */
+/** Returns the text of a thrown value, whose conversion to text may itself throw. */
 function said(thrown: unknown): string {
   try {
     return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
@@ -95,7 +95,7 @@ function said(thrown: unknown): string {
   }
 }
 
-/** The same handler, which is reported and left out from its first failure on. */
+/** Wraps a handler so that its first failure is reported and disables it. */
 function harmless(name: string, handler: (event: object) => unknown): Handler {
   let failed = false;
   const fail = (thrown: unknown) => {
@@ -115,12 +115,12 @@ function harmless(name: string, handler: (event: object) => unknown): Handler {
 
 const eventNames: readonly string[] = [...Object.keys(moments), ...Object.keys(operations)];
 
-/** Those that are not left out by `undefined`. */
+/** Returns the entries that are not `undefined`. */
 function entriesOf(record: object): readonly (readonly [string, unknown])[] {
   return Object.entries(record).filter(([, value]) => value !== undefined);
 }
 
-/** What an object of a class has by some names. Whatever else its class has is its own affair. */
+/** Returns the inherited properties of an object under some names; anything else in its class is ignored. */
 function inherited(record: object, names: readonly string[]): readonly (readonly [string, unknown])[] {
   return names.flatMap((name) => {
     const value: unknown = Object.hasOwn(record, name) ? undefined : Reflect.get(record, name);

@@ -6,26 +6,26 @@ import { handOver, keep } from './lease.js';
 import { batchOf, type Page, type Step } from './page.js';
 import { pagedBatches } from './paged-source.js';
 
-/** What a blocking step does: it takes all rows before it gives the first. */
+/** The work of a blocking step, which takes all rows before it emits the first. */
 export interface Collector {
-  /** Takes the rows of a page; one call at a time. What it keeps in memory is bounded by what the step declares. */
+  /** Takes the rows of a page; one call at a time. The memory it keeps is bounded by what the step declares. */
   add(batch: RecordBatch, page: number): Promise<void>;
   /** Called once, after the last rows. */
   finish(): Promise<BatchReader>;
-  /** Gives back what the step holds, whenever the stream ends. */
+  /** Frees what the step holds, however the stream ends. */
   close(): Promise<void>;
 }
 
-/** Gives rows piece by piece; an empty batch when there are no more. */
+/** Returns rows batch by batch; an empty batch when there are no more. */
 export interface BatchReader {
   next(): Promise<RecordBatch>;
 }
 
 /**
- * A step that has to see all rows first. A page is released as soon as its rows were taken, so the source goes on reading; the pages
- * that come out are numbered anew and have leases of their own.
+ * Creates a step that must see all rows first. A page is released as soon as its rows are taken, so the source keeps reading. The pages
+ * emitted have new numbers and their own leases.
  *
- * @param open Once per subscription.
+ * @param open Called once per subscription.
  */
 export function blocking<In extends Row, Out extends Row>({ at, working }: StepContext, open: () => Collector): Step<In, Out> {
   async function during<R>(work: () => Promise<R>): Promise<R> {

@@ -4,20 +4,20 @@ import { maxTimerMs } from '../options/index.js';
 import type { Page } from './page.js';
 import { SharedPage } from './shared-page.js';
 
-/** How long rows that were read are good enough. */
+/** How long cached rows may be used. */
 export interface CacheOptions {
-  /** Time from the beginning of a read after which the next subscriber causes another one, in milliseconds; may be `Infinity`. */
+  /** Time from the start of a read after which the next subscriber starts another one, in milliseconds; may be `Infinity`. */
   readonly maxAgeMs: number;
 }
 
-/** A read that can be begun. */
+/** A read that can be started. */
 export interface CachedRead<T> {
   readonly pages$: Observable<Page<T>>;
   columns(): readonly Column[] | undefined;
   readonly consistency: Consistency | undefined;
 }
 
-/** One read, its pages so far, and who gets them. */
+/** One read, its pages so far, and its subscribers. */
 class SharedRead<T> {
   readonly startedAt = performance.now();
   readonly #pages: SharedPage<T>[] = [];
@@ -25,7 +25,9 @@ class SharedRead<T> {
   #complete = false;
   #reading: Subscription | undefined;
 
-  /** @param ended Called at the end of the read, and whether it is of no use to anybody: it failed, or was left by all. */
+  /**
+   * @param ended Called when the read ends; `isUseless` is true if it failed or all subscribers left.
+   */
   constructor(
     readonly read: CachedRead<T>,
     private readonly ended: (isUseless: boolean) => void,
@@ -35,7 +37,7 @@ class SharedRead<T> {
     return !this.#complete || performance.now() - this.startedAt < maxAgeMs;
   }
 
-  /** Gives all pages from the first on, those that are there at once. */
+  /** Emits all pages from the first, those already read immediately. */
   serve(subscriber: Subscriber<Page<T>>): void {
     for (const page of this.#pages) subscriber.next(page.forReader());
     if (this.#complete) {
@@ -78,7 +80,7 @@ class SharedRead<T> {
   }
 }
 
-/** Reads once for all who want the same rows, at the same time or soon after each other. */
+/** Reads once for all subscribers that need the same rows at the same time or soon after each other. */
 export class PageCache<T> {
   #current: SharedRead<T> | undefined;
   #last: CachedRead<T> | undefined;
@@ -89,7 +91,7 @@ export class PageCache<T> {
     private readonly maxAgeMs: number,
   ) {}
 
-  /** The read that was begun last; `undefined` before the first. */
+  /** The most recently started read; `undefined` before the first. */
   get last(): CachedRead<T> | undefined {
     return this.#last;
   }
@@ -107,7 +109,7 @@ export class PageCache<T> {
     return shared;
   }
 
-  /** In a function of its own, so that the timer holds no read: one that is given up is not to stay in memory until then. */
+  /** A separate function, so that the timer does not retain the read: an abandoned one must not stay in memory until then. */
   #wait(): void {
     clearTimeout(this.#timer);
     // A timer may fire a little early.
@@ -120,7 +122,7 @@ export class PageCache<T> {
     else this.#forgetOld();
   }
 
-  /** What is too old need not stay in memory until somebody asks again; whoever gets it now, gets all of it. */
+  /** Frees an expired read instead of keeping it until the next request; current subscribers still get all of it. */
   #forgetOld(): void {
     if (!this.#current?.isFresh(this.maxAgeMs)) this.#current = undefined;
   }

@@ -2,67 +2,66 @@ import type { Observable } from 'rxjs';
 import { defined, StepError, type Row } from '../core/index.js';
 import { failureAt } from './row-failure.js';
 
-/** What a step did to the rows that passed it, in rows. */
+/** What a step did to the rows that passed through it, in rows. */
 export interface Tally {
   /** Rows that a condition removed. */
   filtered: number;
-  /** Rows whose key had been seen. */
+  /** Rows whose key had occurred before. */
   duplicates: number;
-  /** Rows that arrived at a limit after those that it lets pass. */
+  /** Rows that arrived at a limit after it was reached. */
   beyondLimit: number;
   /** Rows of an inner join without a match. */
   unmatched: number;
-  /** Rows that a one-to-many join added, or the elements of lists. */
+  /** Rows that one-to-many joins or the elements of lists added. */
   expanded: number;
   /** Rows that went into groups. */
   grouped: number;
-  /** Rows that came out of them: one per group. */
+  /** Rows emitted for groups: one per group. */
   groups: number;
   /** Rows sent to the rejects. */
   rejected: number;
   /** Rows with a match on the other side of a join. */
   matched: number;
-  /** Rows without a match, whether they stay (left) or go (inner). */
+  /** Rows without a match, whether they are kept (left) or dropped (inner). */
   missed: number;
   /** Values that became `null` under `on_error: null`. */
   nulled: number;
 }
 
-/** What becomes of a row whose value does not cast or whose expression fails. */
+/** What happens to a row whose value does not cast or whose expression fails. */
 export type OnError = 'reject' | 'null' | 'fail';
 
 /** A value that could not be used. `reason` never contains the value. */
 export interface Fault {
   readonly field: string;
   readonly reason: string;
-  /** The page, from 1; absent where nobody said. */
+  /** The page, from 1; `undefined` if unknown. */
   readonly page?: number | undefined;
-  /** The place of the row among those that the step has of the page, from 0; absent where nobody said. */
+  /** Index of the row within the step's rows of the page, from 0; `undefined` if unknown. */
   readonly index?: number | undefined;
 }
 
-/** What a step gets besides its arguments. */
+/** What a step receives in addition to its arguments. */
 export interface StepContext {
   /** Name of the step in messages, for example `steps[1] derive`. */
   readonly at: string;
   readonly tally: Tally;
-  /** Takes a row out of the stream and into the rejects. The step counts it in `tally.rejected`. */
+  /** Moves a row from the stream to the rejects. The step counts it in `tally.rejected`. */
   reject(row: Row, fault: Fault): void;
-  /** Called when a blocking step begins and ends work during which it keeps pages that it got. */
+  /** Called when a blocking step starts and stops work during which it holds pages. */
   working?(is: boolean): void;
   /**
-   * Called by a step that needs no more rows: the source ends, and the pages that have left it still come. Default: such a step ends the
-   * stream itself.
+   * Called by a step that needs no more rows: the source ends, and pages that have already left it still arrive. Default: the step ends the stream itself.
    */
   stop?(): void;
   /**
-   * Emits as soon as nobody needs what the step gives, at once where that is so already. A step whose work asks for something may then leave
-   * the rows out, and counts them in `tally.beyondLimit`. Default: never.
+   * Emits once the output of the step is no longer needed, immediately if that is already so. A step that makes requests may then skip
+   * rows, and counts them in `tally.beyondLimit`. Default: never.
    */
   readonly stopped$?: Observable<unknown>;
 }
 
-/** A tally of nothing. Its order is that in which people read it. */
+/** Creates an empty tally, with the counts in display order. */
 export function emptyTally(): Tally {
   return {
     filtered: 0,
@@ -79,7 +78,7 @@ export function emptyTally(): Tally {
   };
 }
 
-/** What adds to a whole what a part counted since the last call. */
+/** Returns a function that adds to a total what a part has counted since the last call. */
 export function addingTo(whole: Tally, part: Readonly<Tally>): () => void {
   let added = emptyTally();
   return () => {
@@ -89,8 +88,8 @@ export function addingTo(whole: Tally, part: Readonly<Tally>): () => void {
 }
 
 /**
- * The context of a step that is used on its own, in code. There is nowhere to put a rejected row, so one fails the
- * stream instead of vanishing; pass a context with `reject` to collect them.
+ * Creates the context of a step used on its own, in code. There is nowhere to put a rejected row, so it fails the stream instead of being
+ * lost; pass a context with `reject` to collect such rows.
  *
  * @example
  * const context = standalone('cast', { reject: (_row, fault) => void rejects.push(fault) });

@@ -7,7 +7,7 @@ const detailed = object({ type, sensitivity: oneOf(sensitivities) }, ['type']);
 const map = check("a map of names to types, like { euro: 'decimal' }", isPlain);
 const namePattern = /^(?!__proto__$)[a-z_][a-z0-9_]*$/;
 
-/** Columns by name, as functions declare those that they make. */
+/** Checks for columns by name, as declared for functions that create them. */
 export const declaredColumns: Check = {
   wants: map.wants,
   faults: (value, place) => {
@@ -17,7 +17,7 @@ export const declaredColumns: Check = {
   },
 };
 
-/** The same for columns whose names nobody else looks at. */
+/** Checks for columns whose names nothing else validates. */
 export const namedColumns: Check = {
   wants: map.wants,
   faults: (value, place) => {
@@ -29,13 +29,13 @@ export const namedColumns: Check = {
   },
 };
 
-/** What is wrong with a value for a declared type, in words behind `the function`, and what to do about it. */
+/** Describes why a value does not fit a declared type, as text to follow `the function`. */
 export function wrongValue(name: string, type: DeclaredType, value: unknown): string | undefined {
   if (value === null || value === undefined || holds[type](value as Value)) return undefined;
   return `gave ${kindOf(value)} in the field '${name}'`;
 }
 
-/** What something is; its value may tell of a person. */
+/** Describes the kind of a value without revealing it; it may be personal. */
 export function kindOf(value: unknown): string {
   if (isPromise(value)) return 'a promise';
   if (value === null || value === undefined) return String(value);
@@ -45,7 +45,7 @@ export function kindOf(value: unknown): string {
   return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
 }
 
-/** What the values of a declared type are in JavaScript. */
+/** The JavaScript values of each declared type. */
 export const kinds: Readonly<Record<DeclaredType, string>> = {
   text: 'a string',
   flag: 'a boolean',
@@ -57,7 +57,7 @@ export const kinds: Readonly<Record<DeclaredType, string>> = {
 
 const isInstant = (value: Value) => value instanceof Date && !Number.isNaN(value.getTime());
 
-/** Whether a value is one of a declared type. */
+/** Whether a value has a declared type. */
 const holds: { readonly [T in DeclaredType]: (value: Value) => boolean } = {
   text: (value) => typeof value === 'string',
   flag: (value) => typeof value === 'boolean',
@@ -67,7 +67,7 @@ const holds: { readonly [T in DeclaredType]: (value: Value) => boolean } = {
   date: (value) => value instanceof Date && value.getTime() % 86_400_000 === 0,
 };
 
-/** Whether something is an object that has its own keys alone: a `Map` and a promise have none to show. */
+/** Returns whether a value is a plain object: a `Map` and a promise have no own keys to check. */
 export function isPlain(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -4,10 +4,10 @@ import { withRelease } from './lease.js';
 import type { Page } from './page.js';
 
 /**
- * Lets an error pass only when every page that was emitted before it has been released, or never will be.
+ * Passes an error on only after every page emitted before it was released, or can no longer be.
  *
- * RxJS lets errors overtake data: a queueing operator downstream drops the pages in its buffer and abandons the write in
- * progress as soon as an error arrives. Completion does not overtake.
+ * In RxJS errors overtake data: when one arrives, a queueing operator downstream drops its buffered pages and abandons the write in
+ * progress. Completion does not overtake.
  */
 export function delayErrors<T>() {
   return (source$: Observable<Page<T>>): Observable<Page<T>> =>
@@ -38,7 +38,7 @@ export function delayErrors<T>() {
         error: (error: unknown) => {
           failure = { error };
           settle();
-          // A page that nothing can release any more must not keep the reason back.
+          // A page that can no longer be released must not hold the error back.
           const told = () => {
             subscriber.error(error);
             return true;

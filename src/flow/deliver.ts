@@ -8,12 +8,13 @@ import type { Page } from './page.js';
 const taken = object({ write: callable }, ['write']);
 
 /**
- * Hands every page to a writer, one at a time and in order, and releases it when the writer completes. Emits each page
- * number after its release. An error of the stream waits behind the pages that came before it; an error of the writer
- * ends the stream, and so does one that never completes, or a stream that never ends, once the process has nothing else left to do.
+ * Passes every page to a writer, one at a time and in order, and releases it when the writer completes. Emits each page number after its
+ * release. An error of the stream waits for the pages before it. An error of the writer ends the stream. So does a writer that never
+ * completes, or a stream that never ends, once the process has nothing else left to do.
  *
- * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function; `E_STEP_FUNCTION`, by the stream, for one that gives nothing to wait for.
- * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for these two.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, if the argument is not a function; `E_STEP_FUNCTION`, by the stream, if the writer
+ * returns nothing to wait for.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a writer or stream that never ends.
  *
  * @example
  * await lastValueFrom(service.leads.pages$.pipe(deliver((page) => storeAll(page.rows))), { defaultValue: 0 });
@@ -49,7 +50,7 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
     });
 }
 
-/** What a writer gives, which is waited for. */
+/** Converts what a writer returned into an observable. */
 function awaited(given: ObservableInput<unknown>, { number }: Page<unknown>): Observable<unknown> {
   try {
     return from(given);

@@ -1,17 +1,17 @@
 import { withRelease } from './lease.js';
 import type { Page } from './page.js';
 
-/** Counts the pages that are out, and tells when all of them are back. */
+/** Counts the outstanding pages, and reports when all are released. */
 export class Drain {
   #out = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Pages that are out. */
+  /** Number of outstanding pages. */
   get out(): number {
     return this.#out;
   }
 
-  /** The same page; that it is released is noticed. */
+  /** Returns the same page with a lease that tracks its release. */
   track<T>(page: Page<T>): Page<T> {
     let held = true;
     this.#out += 1;
@@ -24,7 +24,7 @@ export class Drain {
     });
   }
 
-  /** Resolves when no page is out. */
+  /** Resolves when no page is outstanding. */
   empty(): Promise<void> {
     return new Promise((done) => {
       if (this.#out === 0) done();

@@ -3,14 +3,14 @@ import { StepError } from '../core/index.js';
 import { given } from '../options/index.js';
 import { refuseEndless } from './stalled.js';
 
-/** What `pagedSource` is given to read a page with. */
+/** The function that `pagedSource` reads a page with. */
 type Fetch<T> = (page: number) => Observable<readonly T[]>;
 
 /**
- * The same function, held to its word: what is no list of rows would pass for an empty page, and so for the end of the list.
+ * Wraps a fetch function to check its result: anything but a list of rows could pass for an empty page, and so for the end of the list.
  *
- * @throws {StepError} `E_STEP_FUNCTION`, by the observable, when it gives no observable of one list.
- * @throws {LeadstreamError} `E_RUN_STALLED`, by the observable, when it can never end.
+ * @throws {StepError} `E_STEP_FUNCTION`, by the observable, if the function does not return an observable of one list.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the observable, if it can never end.
  */
 export function fetchedRows<T>(fetch: Fetch<T>): Fetch<T> {
   return (page) =>

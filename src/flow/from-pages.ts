@@ -10,10 +10,10 @@ import { checkPage } from './step-chain.js';
 const taken = object({ columns: givenColumns });
 
 /**
- * Makes a row stream of pages that something else gives, as of `pagedSource`.
+ * Creates a row stream from pages of another source, such as `pagedSource`.
  *
- * @param columns What the rows have. Default: nobody knows, and `writeTo` wants to be told.
- * @throws {StepError} `E_STEP_CONFIG` for what is no observable, and for columns that are none.
+ * @param columns The columns of the rows. Default: unknown, in which case `writeTo` needs to be given them.
+ * @throws {StepError} `E_STEP_CONFIG` if `pages$` is not an observable, or the columns are invalid.
  *
  * @example
  * for await (const order of fromPages(pagedSource(fetchOrders))) console.log(order.no);
@@ -22,7 +22,7 @@ export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Col
   if (!isObservable(pages$)) throw new StepError('E_STEP_CONFIG', `fromPages: must be given an observable of pages, not ${given(pages$)}`);
   checkGiven('fromPages', taken, { columns });
   const open = (): OpenedSource => ({
-    // Of what type the rows are, the stream says again.
+    // The row type is restored by the stream's type parameter.
     pages$: (pages$ as Observable<unknown> as Observable<Page>).pipe(tap(checkPage('fromPages: the observable'))),
     undeclared: () => [],
     consistency: undefined,
@@ -30,13 +30,13 @@ export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Col
   return new RowStream<T>({ columns, withheld: [], key: [], open });
 }
 
-/** Rows for a step that takes a side: a stream of rows, or an observable of pages. */
+/** The rows of the other side of a join: a row stream, or an observable of pages. */
 export type Side<T> = RowStream<T> | Observable<Page<T>>;
 
-/** The pages of a side, read for what its rows are wanted for. */
+/** Returns the pages of a side, read for the given purpose. */
 export function pagesOf<T>(side: Side<T>, wanted: ReadFor): Observable<Page<T>> {
   if (side instanceof RowStream) return defer(() => RowStream.opened(side, wanted).pages$);
-  // Of what type the rows are, the stream says again.
+  // The row type is restored by the return type.
   const pages$ = (side as Observable<unknown> as Observable<Page>).pipe(tap(checkPage('the other side: the observable')));
   return pages$ as Observable<unknown> as Observable<Page<T>>;
 }

@@ -1,10 +1,10 @@
 import { from, map, mergeMap, reduce, type Observable } from 'rxjs';
 
 /**
- * Asks for something of each of some items and gives all that came as one list, in the order of the items.
+ * Makes a request for each item and emits all results as one list, in the order of the items.
  *
- * @param ask Gives one value each.
- * @param concurrency Items asked for at once, at least 1.
+ * @param ask Emits one value per item.
+ * @param concurrency Requests at a time, at least 1.
  */
 export function gather<T, R>(items: readonly T[], ask: (item: T) => Observable<R>, concurrency: number): Observable<readonly R[]> {
   return from(items.entries()).pipe(

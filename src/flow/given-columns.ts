@@ -12,7 +12,7 @@ const column = object(
 const some = check('a list that is not empty', (value) => Array.isArray(value) && value.length > 0);
 const list = listOf(column);
 
-/** Columns of rows, as a program gives them: some, and each once. */
+/** Checks for the columns of rows given by a program: a list that is not empty, without repeated names. */
 export const givenColumns: Check = {
   wants: some.wants,
   faults: (value, place) => {

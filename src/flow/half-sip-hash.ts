@@ -1,9 +1,9 @@
 /**
- * A keyed digest: HalfSipHash-2-4 (Aumasson and Bernstein, CC0) over the code units of a text, two in a word, and its length; like in
- * SipHash with 128 bits, every word of the result has four rounds of its own.
+ * Computes a keyed digest: HalfSipHash-2-4 (Aumasson and Bernstein, CC0) over the code units of a text, two per word, and its length. As in
+ * SipHash with 128 bits, every word of the result has its own four rounds.
  *
- * @param seed Four words: the key.
- * @param into Takes the digest, as many words as it has.
+ * @param seed The key, of four words.
+ * @param into Receives the digest, whose length is that of the array.
  */
 export function halfSipHash(text: string, seed: Uint32Array, into: Uint32Array): void {
   let v0 = seed[0] ?? 0;
@@ -31,7 +31,7 @@ export function halfSipHash(text: string, seed: Uint32Array, into: Uint32Array):
   }
 }
 
-/** The 32-bit word at an index of a text: two code units, zero beyond its end. */
+/** Returns the 32-bit word at an index of a text: two code units, zero beyond the end. */
 function word(text: string, index: number): number {
   const at = index * 2;
   const low = at < text.length ? text.charCodeAt(at) : 0;

@@ -5,10 +5,10 @@ import { lineOf } from './json-line.js';
 import { keep } from './lease.js';
 import { rowsOf, type Page } from './page.js';
 
-/** In which form a stream of Node or of the web gives rows: as `objects`, or as bytes with a line of JSON for each row. */
+/** The form in which a Node or web stream emits rows: `objects`, or bytes with a line of JSON for each row. */
 export type RowFormat = 'objects' | 'ndjson';
 
-/** How a stream has ended. */
+/** How a stream ended. */
 type End = { readonly error?: unknown };
 
 type Result<T> = IteratorResult<T, undefined>;
@@ -16,8 +16,8 @@ type Result<T> = IteratorResult<T, undefined>;
 const done = { done: true, value: undefined } as const;
 
 /**
- * The pages of a stream, one at a time: a page is released when the one after it is asked for. Nothing is asked for before the first one is.
- * `return` unsubscribes at once, also while a page is waited for.
+ * Iterates over the pages of a stream: a page is released when the next one is requested. It subscribes on the first request. `return`
+ * unsubscribes immediately, even while waiting for a page.
  */
 class PageIterator<T> implements AsyncIterator<Page<T>, undefined> {
   readonly #arrived: Page<T>[] = [];
@@ -67,7 +67,7 @@ class PageIterator<T> implements AsyncIterator<Page<T>, undefined> {
     this.#wake();
   }
 
-  /** An error is told once, as by a generator. */
+  /** Throws an error once, as a generator does. */
   #ended(end: End): Result<Page<T>> {
     this.#end = {};
     if ('error' in end) throw end.error;
@@ -80,7 +80,7 @@ class PageIterator<T> implements AsyncIterator<Page<T>, undefined> {
   }
 }
 
-/** What is made of each page, item by item, at the pace of whoever asks. */
+/** Iterates over the items of each page, at the consumer's pace. */
 class ItemIterator<T, I> implements AsyncIterableIterator<I, undefined> {
   readonly #pages: PageIterator<T>;
   #items: readonly I[] = [];
@@ -99,7 +99,7 @@ class ItemIterator<T, I> implements AsyncIterableIterator<I, undefined> {
     return this;
   }
 
-  /** Calls that do not wait for each other have their turns, as with a generator. */
+  /** Concurrent calls take turns, as with a generator. */
   next(): Promise<Result<I>> {
     if (this.#waiting === 0 && this.#next < this.#items.length) return Promise.resolve(this.#given());
     this.#waiting += 1;
@@ -124,7 +124,7 @@ class ItemIterator<T, I> implements AsyncIterableIterator<I, undefined> {
     return this.#given();
   }
 
-  /** A page that cannot be given ends the read, before its error goes on: nobody asks again. */
+  /** Ends the read before throwing if a page cannot be converted, since there will be no further request. */
   async #itemsOf(page: Page<T>): Promise<readonly I[]> {
     try {
       return this.itemsOf(page);
@@ -142,20 +142,23 @@ class ItemIterator<T, I> implements AsyncIterableIterator<I, undefined> {
 }
 
 /**
- * The rows of a stream of pages, at the pace of whoever asks for them: a page is released when the row after its last one is asked for, so the
- * source is never further ahead than its window. Leaving the loop unsubscribes the stream, which aborts its requests. An error comes behind the
- * rows before it.
+ * Iterates over the rows of a stream of pages, at the consumer's pace. A page is released when the row after its last one is requested, so
+ * the source is never further ahead than its window. Leaving the loop unsubscribes the stream, which aborts its requests. An error is
+ * thrown after the rows before it.
  */
 export function iterate<T>(pages$: Observable<Page<T>>): AsyncIterableIterator<T, undefined> {
   return new ItemIterator(pages$, rowsOf);
 }
 
-/** The rows of a stream of pages as a stream of Node: the slower it is read, the slower the source is asked. Destroying it unsubscribes. */
+/**
+ * Returns the rows of a stream of pages as a Node stream with backpressure: the slower it is read, the slower the source is read.
+ * Destroying it unsubscribes.
+ */
 export function toReadable(pages$: Observable<Page<unknown>>, format: RowFormat): Readable {
   return Readable.from(itemsIn(pages$, format), { objectMode: format === 'objects' });
 }
 
-/** The same as a stream of the web, which reads nothing ahead. Cancelling it unsubscribes. */
+/** Returns the rows as a web stream, which reads nothing ahead. Cancelling it unsubscribes. */
 export function toWeb(pages$: Observable<Page<unknown>>, format: RowFormat): ReadableStream<unknown> {
   const items = itemsIn(pages$, format);
   return new globalThis.ReadableStream<unknown>(
@@ -177,7 +180,7 @@ function itemsIn(pages$: Observable<Page<unknown>>, format: RowFormat): AsyncIte
   return format === 'objects' ? iterate(pages$) : new ItemIterator(pages$, linesOf);
 }
 
-/** One text for each page: a chunk for each row would cost more than the row. */
+/** Returns one text per page: a chunk for each row would cost more than the row. */
 function linesOf({ number, rows }: Page<unknown>): readonly Uint8Array[] {
   return rows.length === 0
     ? []

@@ -2,11 +2,11 @@ import { StepError } from '../core/index.js';
 import { given } from '../options/index.js';
 
 /**
- * A row as a line of JSON: whole numbers with all their digits, like those of the sink `ndjson`, wherever they stand. A field that is
+ * Serializes a row as a line of JSON. Whole numbers have all their digits at any depth, as in the sink `ndjson`. A field that is
  * `undefined` is left out, an item of a list becomes `null`.
  *
  * @param at Page and row, for messages.
- * @throws {StepError} `E_STEP_VALUE` for what JSON does not have.
+ * @throws {StepError} `E_STEP_VALUE` for a value that JSON cannot represent.
  */
 export function lineOf(row: unknown, at: string): string {
   if (row === undefined) throw unfit(at, row);
@@ -21,7 +21,9 @@ function membersOf(object: object, at: string, within: readonly object[]): strin
   return `{${members.join(',')}}`;
 }
 
-/** @param within The objects around the value. */
+/**
+ * @param within The objects that enclose the value.
+ */
 function jsonOf(value: unknown, at: string, within: readonly object[]): string {
   if (typeof value === 'bigint') return String(value);
   if (isUnfit(value)) throw unfit(at, value);
@@ -40,7 +42,7 @@ function nested(object: object, at: string, within: readonly object[]): readonly
   return [...within, object];
 }
 
-/** Values whose content JSON would leave out. */
+/** Returns whether JSON would lose the content of a value. */
 function isUnfit(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value);
   return typeof value === 'function' || typeof value === 'symbol' || [Map, Set, Promise].some((type) => value instanceof type);

@@ -1,21 +1,23 @@
 import { KeySegments, type Segment } from './key-segments.js';
 
-/** What stands for a text that is not there. */
+/** The result for an unknown text. */
 const absent = -1;
 
-/** A number for each of many texts, in 22 to 32 bytes each whatever their length. */
+/** Maps many texts to numbers, in 22 to 32 bytes each whatever their length. */
 export class KeyMap {
   readonly #segments: KeySegments;
-  /** Of the text that was opened last. */
+  /** Segment of the text opened last. */
   #segment: Segment | undefined;
   #slot = 0;
 
-  /** @param seed Four words that the digests start from; answers do not depend on them. Default: random ones. */
+  /**
+   * @param seed Four words that the digests start from; results do not depend on them. Default: random ones.
+   */
   constructor(seed?: Uint32Array) {
     this.#segments = new KeySegments(seed);
   }
 
-  /** The number of a text; -1 when it has none. */
+  /** Returns the number of a text; -1 if it has none. */
   get(text: string): number {
     const segment = this.#segments.find(text);
     if (segment === undefined) return absent;
@@ -24,9 +26,9 @@ export class KeyMap {
   }
 
   /**
-   * Gives a text its number.
+   * Sets the number of a text.
    *
-   * @param value A whole number from 0 on, below 2^32.
+   * @param value A whole number from 0, below 2^32.
    */
   set(text: string, value: number): void {
     this.open(text);
@@ -34,7 +36,7 @@ export class KeyMap {
   }
 
   /**
-   * The number of a text, which is given a place if it has none; -1 for such a one. `put` gives it its number next.
+   * Returns the number of a text, or -1 for a new one, which is added. `put` then sets its number.
    *
    * @example
    * const before = map.open('a'); // -1
@@ -47,12 +49,12 @@ export class KeyMap {
     return slot < 0 ? absent : this.#segment.value(slot);
   }
 
-  /** Gives the text that was opened last its number. @param value A whole number from 0 on, below 2^32. */
+  /** Sets the number of the text opened last. @param value A whole number from 0, below 2^32. */
   put(value: number): void {
     this.#segment?.setValue(this.#slot, value);
   }
 
-  /** Gives every text the number that a function makes of its own. */
+  /** Replaces every number by the result of a function. */
   mapValues(valueOf: (value: number) => number): void {
     for (const segment of this.#segments.all()) segment.mapValues(valueOf);
   }

@@ -1,17 +1,17 @@
 import { digestOf } from '../vector/index.js';
 import { KeySegments, type Segment, wordsOfEntry } from './key-segments.js';
 
-/** What was known of a key: nothing, the same, or the same key with other content. */
+/** What was known of a key: nothing, the same content, or other content. */
 export type Seen = 'new' | 'same' | 'changed';
 
-/** A set of texts, each with 32 bits of the content that belongs to it, in at most 32 bytes each. */
+/** A set of texts, each with a 32-bit digest of its content, in at most 32 bytes each. */
 export class KeySet {
   readonly #segments: KeySegments;
 
   /**
-   * @param seed Four words that the digests start from; answers do not depend on them. Default: random ones.
-   * @param marked Whether texts keep marks, which take four bytes each; the tables then grow in smaller steps to stay within 32.
-   * @param expected How many texts there will be about; as many have room from the start.
+   * @param seed Four words that the digests start from; results do not depend on them. Default: random ones.
+   * @param marked Whether texts have marks, which use four bytes each; the tables then grow in smaller steps to stay within 32 bytes.
+   * @param expected Roughly how many texts there will be; memory for these is allocated from the start.
    */
   constructor(seed?: Uint32Array, marked = false, expected = 0) {
     this.#segments = new KeySegments(seed, marked, expected);
@@ -26,18 +26,18 @@ export class KeySet {
     return this.see(text, []) === 'new';
   }
 
-  /** Adds a text with what belongs to it. The first content stays. */
+  /** Adds a text with its content. The first content is kept. */
   see(text: string, content: readonly unknown[]): Seen {
     return this.seeDigest(text, digestOf(content));
   }
 
-  /** The same by the digest of what belongs to the text. */
+  /** Adds a text with the digest of its content. */
   seeDigest(text: string, content: number): Seen {
     const segment = this.#segments.open(text);
     return seen(segment, segment.place(this.#segments.digest), content);
   }
 
-  /** What `see` would answer, without adding the text. */
+  /** Returns what `see` would, without adding the text. */
   find(text: string, content: readonly unknown[]): Seen {
     const segment = this.#segments.find(text);
     const slot = segment?.find(this.#segments.digest) ?? -1;
@@ -45,11 +45,11 @@ export class KeySet {
   }
 
   /**
-   * The same, with a mark for the text.
+   * Adds a text with the digest of its content, and sets its mark.
    *
-   * @param mark A whole number from 1 on, below 2^32.
-   * @param since A mark above this one stays as it is.
-   * @returns Also the mark that the text had before; 0 when it had none.
+   * @param mark A whole number from 1, below 2^32.
+   * @param since A mark above this one is kept.
+   * @returns Also the previous mark; 0 if there was none.
    */
   sight(text: string, content: number, mark: number, since: number): { readonly seen: Seen; readonly before: number } {
     const segment = this.#segments.open(text);
@@ -60,19 +60,19 @@ export class KeySet {
     return { seen: seen(segment, placed, content), before };
   }
 
-  /** The mark of a text; 0 when it has none. */
+  /** Returns the mark of a text; 0 if it has none. */
   markOf(text: string): number {
     const segment = this.#segments.find(text);
     const slot = segment?.find(this.#segments.digest) ?? -1;
     return segment === undefined || slot < 0 ? 0 : segment.mark(slot);
   }
 
-  /** The entries as they are kept, four words each, for `restore`. Views, good until the next call. */
+  /** Yields the stored entries, four words each, for `restore`, as views that are valid until the next call. */
   *entries(): Iterable<Uint32Array> {
     for (const segment of this.#segments.all()) yield* segment.entries();
   }
 
-  /** Adds entries of a set with the same seed. */
+  /** Adds the entries of a set with the same seed. */
   restore(entries: Uint32Array): void {
     for (let i = 0; i + wordsOfEntry <= entries.length; i += wordsOfEntry) {
       this.#segments.digest.set(entries.subarray(i, i + 3));
@@ -92,7 +92,7 @@ export class KeySet {
   }
 }
 
-/** What `Segment.place` found out, once the content stands in a new slot. */
+/** Interprets the result of `Segment.place`, and stores the content in a new slot. */
 function seen(segment: Segment, placed: number, content: number): Seen {
   if (placed >= 0) return known(segment, placed, content);
   segment.setValue(~placed, content);

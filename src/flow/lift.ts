@@ -16,15 +16,15 @@ const conditions = object({ keep: callable }, ['keep']);
 const operators = object({ operator: callable, options: made }, ['operator']);
 
 /**
- * Applies a function to every row; it is told the row and nothing else. It gets a copy, which is frozen when the page is done: it may keep it, and
- * gives another row instead of changing it. Rows of its own stay its own: without `columns`, what it changes in one later reaches whoever has not
- * read it yet; with them, a change until the page is done is told, and a later one changes nothing.
+ * Applies a function to every row, which is its only argument. It receives a copy, which is frozen when the page is done: it may keep the
+ * copy, but must return another row instead of changing it. Rows that it creates stay its own. Without `columns`, a later change to one
+ * reaches consumers that have not read it yet. With `columns`, a change before the page is done is reported, and a later one has no effect.
  *
- * @param options The columns that its rows have, for `writeTo` and the steps behind it.
- * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right. `E_STEP_FUNCTION`, by the stream, when the function throws, with
- * what it threw as the `cause`, when it gives a promise or changes a row of leadstream in place, the one at hand or one that it kept, and for a row that differs from the columns.
- * Not seen: changes of rows of an earlier page by code that is not strict, and symbols, properties that are not enumerable and prototypes
- * where they are set on fewer than one row in 64.
+ * @param options The columns of the new rows, for `writeTo` and the steps after it.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments. `E_STEP_FUNCTION`, by the stream, if the function throws (the
+ * `cause` is what it threw), returns a promise, changes a row of leadstream in place (the current one or one that it kept), or returns a
+ * row that differs from the columns. Two things are not detected: changes to rows of an earlier page by non-strict code, and symbols,
+ * non-enumerable properties and prototypes set on fewer than one row in 64.
  *
  * @example
  * service.leads.pipe(mapRows(({ lead_id, zipcode }) => ({ id: lead_id, prefix: zipcode?.slice(0, 3) ?? null })));
@@ -46,7 +46,7 @@ export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInf
 /**
  * Keeps the rows that satisfy a condition; a page may become empty, but it stays a page.
  *
- * @throws {StepError} `E_STEP_FUNCTION`, by the stream, as `mapRows`.
+ * @throws {StepError} `E_STEP_FUNCTION`, by the stream, as in `mapRows`.
  *
  * @example
  * service.leads.pipe(filterRows((lead) => lead.lead_status === 'sold')); // `filter` also counts what it drops
@@ -58,17 +58,18 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
 }
 
 /**
- * Lifts a row operator (`map`, `scan`, `distinct`, `take`, or a `pipe` of such) over pages. One subscription spans the whole
- * stream, so an operator with a memory keeps it from page to page. When the operator completes, so does the stream, behind
- * the page that it was given last, and the source is left.
+ * Lifts a row operator (`map`, `scan`, `distinct`, `take`, or a `pipe` of such) over pages. One subscription spans the whole stream, so a
+ * stateful operator keeps its state from page to page. When the operator completes, so does the stream, after the page it received last,
+ * and the source is unsubscribed.
  *
- * Rows belong to the page during which they are emitted: those of an operator that waits go out with the next page, and those
- * that come after the last page in one more, numbered after it, for which the stream waits. They are not bounded by the window.
+ * Rows belong to the page during which they are emitted. Those emitted later go out with the next page, and those emitted after the last
+ * page in one more page, numbered after it, for which the stream waits. They are not bounded by the window.
  *
- * The operator gets copies. One that it changes at once is refused; one that it keeps it may change until it gives it, and with the page it is frozen.
+ * The operator receives copies. Changing one synchronously is refused; a copy that it keeps may be changed until it is emitted, and is then
+ * frozen with the page.
  *
- * @param options The columns that the rows have which come of it, as of `mapRows`.
- * @throws {StepError} As `mapRows`; what the operator fails with between pages, as behind a promise, names the page before.
+ * @param options The columns of the rows it emits, as in `mapRows`.
+ * @throws {StepError} As in `mapRows`; a failure between pages, for example after a promise, names the page before.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for an operator that never completes, once the process has nothing else left to do.
  *
  * @example
@@ -97,19 +98,19 @@ export function liftRows<T, U>(operator: OperatorFunction<T, U>, options: MadeOp
   return withFacts(lifting, rows.facts);
 }
 
-/** A row that an operator is given, and its place in the page, from 0. */
+/** A row passed to an operator, and its index in the page, from 0. */
 interface GivenRow<T> {
   readonly index: number;
   readonly row: T;
 }
 
-/** A row operator at work, with one subscription for all pages. */
+/** A running row operator, with one subscription for all pages. */
 class LiftedRows<T, U> {
   readonly #rows$ = new Subject<T>();
   readonly #lifted: Subscription;
   #out: U[] = [];
   #last = 0;
-  /** What the operator is being given; `undefined` between pages. */
+  /** The row being passed to the operator; `undefined` between pages. */
   #given: GivenRow<T> | undefined;
 
   constructor(
@@ -145,7 +146,7 @@ class LiftedRows<T, U> {
     return this.made.page(page, this.#taken());
   }
 
-  /** Behind the last page: what the operator still gives follows, and then the stream completes. */
+  /** Ends after the last page: emits what the operator still emits, then completes the stream. */
   complete(): void {
     if (this.closed) return this.#finish();
     this.#rows$.complete();
@@ -160,7 +161,7 @@ class LiftedRows<T, U> {
     }
   }
 
-  /** What the operator changes before it lets go of the row is told; what it keeps is its own until it gives it. */
+  /** Reports a change that the operator makes synchronously; a copy that it keeps is its own until it is emitted. */
   #give(given: GivenRow<T>, guard: RowGuard<T>): void {
     const copy = guard.copy(given.row);
     this.#rows$.next(copy);
@@ -196,7 +197,7 @@ class LiftedRows<T, U> {
     return { who: 'liftRows', at: 'liftRows', page: this.#last, ...given };
   }
 
-  /** What fails behind the last page, the stream has to tell itself. */
+  /** Errors after the last page must be sent to the subscriber directly. */
   #attempt<R>(work: () => R): R | undefined {
     try {
       return work();
@@ -206,7 +207,7 @@ class LiftedRows<T, U> {
     }
   }
 
-  /** What the operator gave. Rows of ours are frozen, since they go on now: a change that comes later would be lost. */
+  /** Returns what the operator emitted. Our copies are frozen, since a change after they are passed on would be lost. */
   #taken(): U[] {
     const rows = this.#out;
     this.#out = [];
@@ -215,15 +216,15 @@ class LiftedRows<T, U> {
   }
 }
 
-/** What an operator gives, which is an observable. */
+/** Checks that the operator returned an observable. */
 function observableOf<U>(lifted: Observable<U>): Observable<U> {
   if (isObservable(lifted)) return lifted;
   throw new StepError('E_STEP_FUNCTION', `liftRows: the operator gave ${given(lifted)}; it takes an observable and gives another one`);
 }
 
 /**
- * Emits the rows of every page one by one and releases the page after its last row. A subscriber that returns from `next`
- * is done with the row: what it starts and does not wait for is no longer bounded by the window.
+ * Emits the rows of every page one by one and releases the page after its last row. A row counts as done when `next` returns: work that a
+ * subscriber starts without waiting is no longer bounded by the window.
  */
 export function rows<T>(): OperatorFunction<Page<T>, T> {
   return (pages$) =>

@@ -1,21 +1,23 @@
 import { defer, finalize, of, shareReplay, tap, type Observable } from 'rxjs';
 
 /**
- * Remembers what was found for texts: what is under way or among the last `most` that were wanted is not looked for again. What nobody waits for
- * any more is left.
+ * Caches look-ups by text: one that is in progress, or among the last `most` requested, is not repeated. A look-up that nothing waits for
+ * any more is unsubscribed.
  */
 export class LookupCache<V> {
-  /** Those wanted last come last. */
+  /** Most recently requested last. */
   readonly #known = new Map<string, { readonly value: V }>();
   readonly #underWay = new Map<string, Observable<V>>();
 
-  /** @param find Gives one value. A failure is not remembered. */
+  /**
+   * @param find Emits one value. A failure is not cached.
+   */
   constructor(
     private readonly find: (text: string) => Observable<V>,
     private readonly most: number,
   ) {}
 
-  /** Whether nothing has to be looked for. */
+  /** Returns whether no look-up is needed. */
   has(text: string): boolean {
     return this.#known.has(text) || this.#underWay.has(text);
   }

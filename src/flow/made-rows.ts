@@ -5,30 +5,29 @@ import { withBatch, withRows, type Page } from './page.js';
 import { changedInPlace, refusedRow, type Refused } from './row-function.js';
 import type { StepFacts } from './step-facts.js';
 
-/** The declared types that a value of JavaScript can have. */
+/** The declared types that fit a JavaScript value. */
 type TypeFor<V> = { [T in DeclaredType]: NonNullable<V> extends ValueOf[T] ? T : never }[DeclaredType];
 
-/** The columns of rows that a function makes: by name the type, and the sensitivity. */
+/** The columns of rows that a function creates: the type by name, with an optional sensitivity. */
 export type MadeColumns<U> = {
   readonly [K in keyof U & string]-?: TypeFor<U[K]> | { readonly type: TypeFor<U[K]>; readonly sensitivity?: Sensitivity | undefined };
 };
 
-/** What is known of the rows that a function makes. */
+/** What is declared about the rows that a function creates. */
 export interface MadeOptions<U> {
   /**
-   * The columns that they have, all of them, so that steps and `writeTo` know them. `undefined` and a field that is not there count as `null`.
-   * Default: nobody knows. Sensitivity, where it is not said: that of the most sensitive column which the function is given; `personal` where
-   * nobody knows these.
+   * All the columns of the rows, so that steps and `writeTo` can use them. `undefined` and missing fields count as `null`. Default:
+   * unknown. The default sensitivity is that of the most sensitive input column, or `personal` if the input columns are unknown.
    */
   readonly columns?: MadeColumns<U> | undefined;
 }
 
 type Declared = Readonly<Record<string, DeclaredType | { readonly type: DeclaredType; readonly sensitivity?: Sensitivity | undefined }>>;
 
-/** Columns that a program names for rows that a function makes: by name the type, and the sensitivity. */
+/** Columns that a program declares for rows of a function: name, type and sensitivity. */
 type Named = readonly (readonly [name: string, type: DeclaredType, sensitivity: Sensitivity | undefined])[];
 
-/** Makes pages of what a function of a program gives, and holds it to the columns that are declared. */
+/** Creates pages of the results of a program's function, and checks them against the declared columns. */
 export class MadeRows<U> {
   readonly #columns: Named | undefined;
 
@@ -44,12 +43,14 @@ export class MadeRows<U> {
       );
   }
 
-  /** What takes the rows that are made for a page, one by one. */
+  /** Starts the page for the rows created from another one. */
   begin(page: Page<unknown>): MadePage<U> {
     return new MadePage(this.at, page, this.#columns);
   }
 
-  /** @throws {StepError} `E_STEP_FUNCTION` for a row that is none, a field that no column is there for, and a value of another type. */
+  /**
+   * @throws {StepError} `E_STEP_FUNCTION` for a result that is not a row, a field without a column, and a value of another type.
+   */
   page(page: Page<unknown>, rows: readonly U[]): Page<U> {
     const made = this.begin(page);
     for (const [index, row] of rows.entries()) {
@@ -68,7 +69,7 @@ export class MadeRows<U> {
   }
 }
 
-/** A page of rows that are being made. */
+/** A page of rows under construction. */
 class MadePage<U> {
   readonly #rows: U[] = [];
   readonly #names: ReadonlySet<string>;
@@ -84,7 +85,7 @@ class MadePage<U> {
     this.#taken = new TakenRows(names);
   }
 
-  /** @returns What is wrong with a row. */
+  /** Adds a row. @returns What is wrong with it. */
   take(row: U): Refused | undefined {
     if (this.columns === undefined) {
       this.#rows.push(row);
@@ -95,7 +96,7 @@ class MadePage<U> {
     if (unknown !== undefined) return { what: `gave the field '${unknown}'`, remedy: 'name it under columns, with its type' };
     for (const [name, type] of this.columns) {
       const wrong = wrongValue(name, type, row[name]);
-      // What is inherited is never right, and looked at closely only then.
+      // Inherited properties are never valid, and are only checked for here.
       if (wrong !== undefined && fieldOf(row, name) !== undefined)
         return { what: wrong, remedy: `columns declares it as ${type}, which is ${kinds[type]}` };
     }
@@ -103,7 +104,9 @@ class MadePage<U> {
     return undefined;
   }
 
-  /** @throws {StepError} `E_STEP_FUNCTION` for a row that was changed after it was given: its columns do not have that. */
+  /**
+   * @throws {StepError} `E_STEP_FUNCTION` for a row that was changed after it was returned: the change would be missing from the columns.
+   */
   done(): Page<U> {
     if (this.columns === undefined) return withRows(this.page, this.#rows);
     const taken = this.#taken;

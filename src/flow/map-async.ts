@@ -9,7 +9,7 @@ import { MadeRows, type MadeOptions } from './made-rows.js';
 import { withFacts } from './step-facts.js';
 import type { Page, Step } from './page.js';
 
-/** A page, or the failure that stands in its place until its turn comes. */
+/** A page, or the failure that takes its place until its turn comes. */
 type Outcome<T> = { readonly page: Page<T> } | { readonly failure: unknown };
 
 const taken = object({ project: callable, concurrency: number({ whole: true, min: 1 }), options: object({ columns: namedColumns }) }, [
@@ -18,16 +18,15 @@ const taken = object({ project: callable, concurrency: number({ whole: true, min
 ]);
 
 /**
- * Applies an asynchronous function to pages: at most `concurrency` at a time, results in page order. Pages that wait for
- * their turn hold their leases, so the window of the source bounds them. Unsubscribing aborts what is under way. An error
- * waits behind the pages that came before it.
+ * Applies an asynchronous function to pages, at most `concurrency` at a time, with results in page order. Pages that wait for their turn hold
+ * their leases, so they are bounded by the source's window. Unsubscribing aborts the work in progress. An error waits for the pages before it.
  *
- * @param project Gives the new rows of a page, once; `signal` is aborted on unsubscribe.
- * @param concurrency Pages worked on at once, at least 1.
- * @param options The columns that its rows have, for `writeTo` and the steps behind it.
- * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right. `E_STEP_FUNCTION`, by the stream, when the function fails,
- * with what it threw as the `cause`, and when it gives something other than rows, or rows that differ from the columns.
- * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a page whose rows never come, once the process has nothing else left to do.
+ * @param project Emits the new rows of a page, once; `signal` is aborted on unsubscribe.
+ * @param concurrency Pages processed at a time, at least 1.
+ * @param options The columns of the new rows, for `writeTo` and the steps after it.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments. `E_STEP_FUNCTION`, by the stream, if the function fails (the
+ * `cause` is what it threw), or emits something other than rows, or rows that differ from the columns.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a page whose rows never arrive, once the process has nothing else left to do.
  *
  * @example
  * const scored = service.leads.pipe(mapAsync((page, signal) => scoresOf(page.rows, signal), 4));
@@ -65,9 +64,9 @@ function checkRows(rows: unknown, { number }: Page<unknown>): void {
 }
 
 /**
- * The same for pages as a whole; whoever comes next takes them to their end.
+ * Applies an asynchronous function to whole pages; the consumer releases them.
  *
- * @param project Gives the page that stands for one, once.
+ * @param project Emits the replacement of a page, once.
  * @param at Name in messages.
  */
 export function mapPagesAsync<T, U>(
@@ -104,19 +103,19 @@ export function mapPagesAsync<T, U>(
     });
 }
 
-/** Pages that a function works on, several at a time. */
+/** Pages that a function is processing, several at a time. */
 class Projection<T, U> {
   readonly #underWay = new Set<number>();
   #failure: unknown;
 
   constructor(private readonly project: (page: Page<T>, signal: AbortSignal) => ObservableInput<Page<U>>) {}
 
-  /** Numbers of the pages that the function has, and has not given back. */
+  /** Numbers of the pages that are with the function. */
   get underWay(): readonly number[] {
     return [...this.#underWay];
   }
 
-  /** The first failure; while it waits behind pages that never come, it says more than that they do not. */
+  /** The first failure. While it waits for pages that never arrive, it is more informative than their absence. */
   get failure(): unknown {
     return this.#failure;
   }

@@ -4,9 +4,8 @@ import { given } from '../options/index.js';
 import { batchFromRows, rowGuard, type RecordBatch, type RowGuard } from '../vector/index.js';
 
 /**
- * The right of a page to be in memory. A source hands out at most `window` of them; whoever takes a page to its
- * end releases it, once its rows are stored or handed to a bounded buffer. Releasing twice does nothing, and a page that nobody of ours took
- * is released when it was handed over.
+ * The right of a page to be in memory. A source hands out at most `window` leases. The consumer releases a page once its rows are stored or
+ * passed to a bounded buffer. Releasing twice has no effect, and a page that no operator of leadstream takes is released once delivered.
  */
 export interface Lease {
   release(): void;
@@ -16,18 +15,18 @@ export interface Lease {
 export interface Page<T = Row> {
   readonly number: number;
   /**
-   * Of a page that leadstream made they are made when they are first asked for, and frozen: to change rows, give new ones, as with
-   * `mapRows((row) => ({ ...row, zipcode: '' }))`. Changing them in place throws a `TypeError`; a date that is changed is changed for whoever has
-   * this very page, as by `share()`, and for no step and no sink.
+   * In a page created by leadstream, the rows are created on first access, and frozen. To change rows, create new ones, as with
+   * `mapRows((row) => ({ ...row, zipcode: '' }))`. Changing them in place throws a `TypeError`. Changing a date affects others that share
+   * this very page, as by `share()`, but no step and no sink.
    */
   readonly rows: readonly T[];
   readonly lease: Lease;
 }
 
-/** One step of a chain: pages in, pages out, one for one, in order and with their leases; it may end before its input does. */
+/** One step of a chain: pages in, pages out, one for one, in order and with their leases. It may end before its input does. */
 export type Step<In = Row, Out = Row> = OperatorFunction<Page<In>, Page<Out>>;
 
-/** A page by columns. Copied by `...` it is one of rows, so that it may get other ones: a batch never stands for rows that are not its own. */
+/** A columnar page. A copy by `...` is a page of rows, so that its rows may be replaced: a batch never represents rows other than its own. */
 class BatchPage<T> implements Page<T> {
   declare readonly rows: readonly T[];
   readonly #batch: RecordBatch;
@@ -47,7 +46,7 @@ class BatchPage<T> implements Page<T> {
   }
 }
 
-/** Whether a page is one by columns. */
+/** Returns whether a page is columnar. */
 export function isBatchPage<T>(page: Page<T>): page is Page<T> & { readonly batch: RecordBatch } {
   return page instanceof BatchPage;
 }
@@ -56,20 +55,20 @@ export function pageOf<T = Row>(number: number, batch: RecordBatch, lease: Lease
   return new BatchPage(number, batch, lease);
 }
 
-/** The same page with other rows, by columns. */
+/** Returns the same page with another batch. */
 export function withBatch<T = Row>(page: Page<unknown>, batch: RecordBatch): Page<T> {
   return pageOf(page.number, batch, page.lease);
 }
 
-/** The same page with other rows. */
+/** Returns the same page with other rows. */
 export function withRows<T>({ number, lease }: Page<unknown>, rows: readonly T[]): Page<T> {
   return { number, rows, lease };
 }
 
 /**
- * What a page holds, by columns.
+ * Returns the rows of a page as a batch.
  *
- * @throws {StepError} `E_STEP_CONFIG` for rows that are none, as of a function under `mapRows` that returns nothing.
+ * @throws {StepError} `E_STEP_CONFIG` for invalid rows, such as those of a `mapRows` function that returns nothing.
  */
 export function batchOf<T extends Row>(page: Page<T>): RecordBatch {
   if (isBatchPage(page)) return page.batch;
@@ -80,7 +79,7 @@ export function batchOf<T extends Row>(page: Page<T>): RecordBatch {
   return batchFromRows(rows);
 }
 
-/** Whether something is a page, ours or one that a program made. */
+/** Returns whether a value is a page, created by leadstream or by a program. */
 export function isPage(value: unknown): value is Page {
   if (value instanceof BatchPage) return true;
   return isRecord(value) && Array.isArray(value.rows) && isRecord(value.lease) && typeof value.lease.release === 'function';
@@ -90,28 +89,27 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** The same rows under another lease. */
+/** Returns the same rows under another lease. */
 export function withLease<T>(page: Page<T>, lease: Lease): Page<T> {
   return isBatchPage(page) ? pageOf(page.number, page.batch, lease) : { number: page.number, rows: page.rows, lease };
 }
 
-/** The rows of a page for one more reader: what others did with the dates of its rows is not in them. */
+/** Returns the rows of a page for another reader, unaffected by what others did to the dates of its rows. */
 export function rowsOf<T>(page: Page<T>): readonly T[] {
-  // Rows by columns are no others than those of the page, of whatever type.
+  // The rows of the batch are those of the page, whatever their type.
   return isBatchPage(page) ? (page.batch.rows() as readonly never[]) : page.rows;
 }
 
 /**
- * What shows the rows of a page to functions that may change them; `undefined` for rows of a program, whose changes reach whoever reads them
- * next.
+ * Returns the guard that passes a page's rows to functions that may change them; `undefined` for rows of a program, where a change reaches later readers.
  */
 export function guardOf<T>(page: Page<T>): RowGuard<T> | undefined {
   if (!isBatchPage(page)) return undefined;
-  // Rows by columns are no others than those of the page, of whatever type.
+  // The rows of the batch are those of the page, whatever their type.
   return rowGuard([...page.batch.columns.keys()]) as RowGuard<never>;
 }
 
-/** How many rows a page has. */
+/** Returns the number of rows of a page. */
 export function countOf(page: Page<unknown>): number {
   return isBatchPage(page) ? page.batch.length : page.rows.length;
 }

@@ -11,37 +11,36 @@ import { type Content, type ListEnd, type PagedReading, Stretch } from './stretc
 import { task } from './task.js';
 import { createWindow, type LeaseWindow } from './window.js';
 
-/** Bounds of a paged source; all counts are pages. */
+/** Limits of a paged source; all counts are in pages. */
 export interface PagedSourceOptions {
-  /** What is read, for messages. Default `the list`. */
+  /** What is being read, for messages. Default `the list`. */
   readonly name?: string | undefined;
-  /** Pages in flight, waiting or in the chain at once. Default 8. */
+  /** Pages in flight, waiting or in the chain at a time. Default 8. */
   readonly window?: number | undefined;
-  /** Requests in flight at once, at most `window`. Default 4. */
+  /** Requests in flight at a time, at most `window`. Default 4. */
   readonly concurrency?: number | undefined;
   /** Number of the first page. Default 1. */
   readonly firstPage?: number | undefined;
-  /** Whether the list has pages; without, there is one request and no end to look for. Default true. */
+  /** Whether the list has pages; otherwise there is one request and no end to confirm. Default true. */
   readonly paged?: boolean | undefined;
   /**
-   * Looks for evidence where the list seems to end, and gives the number of the page to go on with when it does not. Default: the
-   * empty page is asked for again, and so is the next one, or one behind it that had rows; rows there are an error.
+   * Checks whether the list has really ended, and emits the number of the page to continue with if it has not. Default: the empty page is
+   * requested again, and so is a later one (one that had rows, or else the next); rows there are an error.
    */
   readonly confirmEnd?: ((end: ListEnd) => Observable<number | undefined>) | undefined;
 }
 
 /**
- * Reads a list page by page, in page order, with several requests in flight and never more than `window` pages
- * outstanding, however slow the sink is.
+ * Reads a list page by page, in page order, with several requests in flight and never more than `window` pages outstanding, however slow the sink is.
  *
- * `concurrency` chains of `expand` each read every n-th page, and their pages are put back in order. An empty page is the claim that
- * the list has ended there; what was asked for ahead is heard before the claim is looked into. A failure is told after every earlier
- * page was released. Unsubscribing unsubscribes the requests in flight.
+ * Each of `concurrency` chains of `expand` reads every n-th page, and their pages are put back in order. An empty page suggests that the
+ * list has ended there; this is checked after the requests already sent have been answered. A failure is reported after every earlier page
+ * was released. Unsubscribing unsubscribes the requests in flight.
  *
  * @param fetch Reads one page by number: emits its rows once.
- * @throws {SourceError} `E_SOURCE_ORDER` when rows come after the end; `E_SOURCE_CONFIG`, at once, for options that cannot be right;
- * `E_RUN_STALLED` when pages are not released and nothing is left that could.
- * @throws {StepError} `E_STEP_FUNCTION`, behind the pages before it, when the function gives something other than one list of rows.
+ * @throws {SourceError} `E_SOURCE_ORDER` if rows come after the end; `E_SOURCE_CONFIG`, synchronously, for invalid options; `E_RUN_STALLED`
+ * if pages are not released and nothing is left that could.
+ * @throws {StepError} `E_STEP_FUNCTION`, after the pages before it, if the function emits something other than one list of rows.
  *
  * @example
  * const orders$ = pagedSource((number) => defer(() => fetchOrders(number)), { window: 4, concurrency: 2 });
@@ -53,7 +52,7 @@ export function pagedSource<T>(fetch: (page: number) => Observable<readonly T[]>
   return paged(fetchedRows(fetch), pageOf, options).pipe(handOver());
 }
 
-/** The same by columns. */
+/** Reads a list page by page, as batches. */
 export function pagedBatches<T extends Row>(
   fetch: (page: number) => Observable<RecordBatch>,
   options: PagedSourceOptions,
@@ -80,9 +79,9 @@ function paged<T, C extends Content>(
 }
 
 /**
- * The pages from a number on, up to the first that has no rows, and beyond it when that was no end.
+ * Reads the pages from a number on, up to the first without rows, and beyond it if that was not the end.
  *
- * @param emitted Pages that were emitted before.
+ * @param emitted Pages emitted before.
  */
 function stretchesFrom<T, C extends Content>(
   reading: PagedReading<T, C>,
@@ -102,7 +101,7 @@ function stretchesFrom<T, C extends Content>(
   });
 }
 
-/** What a program's own look at the end gives, which has to be an observable. */
+/** Checks that a program's `confirmEnd` returned an observable. */
 function confirmed(next: unknown): Observable<number | undefined> {
   if (isObservable(next))
     return (next as Observable<number | undefined>).pipe(refuseEndless(() => 'pagedSource: confirmEnd never ends', 'calls'));
@@ -112,7 +111,7 @@ function confirmed(next: unknown): Observable<number | undefined> {
   );
 }
 
-/** The end of a list that nothing else is known of. */
+/** Checks the end of a list about which nothing else is known. */
 function lookAgain(
   fetch: (page: number) => Observable<Content>,
   { page, after: [behind = page + 1] }: ListEnd,
@@ -124,7 +123,7 @@ function lookAgain(
   });
 }
 
-/** Rows behind a page that stays empty. */
+/** Creates the failure for rows after a page that stays empty. */
 export function rowsAfterEnd(page: number, end: number): SourceError {
   return new SourceError('E_SOURCE_ORDER', 'permanent', `page ${page} has rows, but page ${end} has none`);
 }
@@ -133,7 +132,7 @@ const taken = object({
   name: text,
   window: number(bounds.window),
   concurrency: number(bounds.concurrency),
-  // A read may go on from any page.
+  // A read may continue from any page.
   firstPage: number({ whole: true, min: 0 }),
   paged: flag,
   confirmEnd: callable,

@@ -1,19 +1,19 @@
 import { defer, finalize, tap, type Observable } from 'rxjs';
 
-/** How one taking of a stream went: `left` before its end, or failed. */
+/** How one subscription of a stream went: `left` before its end, or failed. */
 interface Taking {
   outcome: 'open' | 'whole' | 'left';
 }
 
-/** What goes from one step to the next: whether all of it was taken. */
+/** The pages that pass from one step to the next; tracks whether all were consumed. */
 export class Passage {
   #last: Taking | undefined;
   #open = 0;
 
   /**
-   * @param from Who gives it, for messages.
-   * @param isBlocking Whether that is a step that takes all rows first.
-   * @param again Called when it is taken from its beginning again, since the last time came to nothing.
+   * @param from Name of the producer, for messages.
+   * @param isBlocking Whether it is a step that takes all rows first.
+   * @param again Called when the stream is restarted after an unfinished subscription.
    */
   constructor(
     readonly from: string,
@@ -35,12 +35,12 @@ export class Passage {
     });
   }
 
-  /** Whether somebody waits for its end. */
+  /** Whether a subscriber is waiting for the end. */
   get isOpen(): boolean {
     return this.#open > 0;
   }
 
-  /** Whether it was taken to its end; where it was begun again, the last time. */
+  /** Whether the most recent subscription consumed it to the end. */
   get isWhole(): boolean {
     return this.#last?.outcome === 'whole';
   }

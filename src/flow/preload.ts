@@ -18,13 +18,13 @@ import type { Page, Step } from './page.js';
 import { refuseEndless } from './stalled.js';
 
 /**
- * Reads another stream to its end while the first pages of the main one are on their way, then runs a step that knows it. Pages of the
- * main stream wait until then; there are no more of them than its window allows.
+ * Reads another stream to the end while the first pages of the main one arrive, then runs a step with the result. Pages of the main stream
+ * wait until then; their number is bounded by its window.
  *
  * @param other$ The side to read; each page is released as soon as it was added.
- * @param collect Makes an empty collection of what is kept, once per subscription.
+ * @param collect Creates an empty collection, once per subscription.
  * @param add Adds the rows of a page. What it keeps stays in memory for the length of the stream.
- * @param step The step to run with what was collected.
+ * @param step Creates the step to run from what was collected.
  */
 export function preload<Other, Kept, In, Out>(
   other$: Observable<Page<Other>>,

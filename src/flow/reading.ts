@@ -7,7 +7,7 @@ import type { CountedStep, ReadFor, RowSource } from './row-source.js';
 import { refuseEndless } from './stalled.js';
 import type { Reading } from './step-facts.js';
 
-/** One read of a stream: what its steps count, how far they read, what they judge at its end, and where their warnings go. */
+/** One read of a stream: the counts of its steps, how far each one read, their checks at the end, and the destination of their warnings. */
 export class OpenReading implements Reading {
   readonly steps: CountedStep[] = [];
   readonly #passages: Passage[] = [];
@@ -29,7 +29,7 @@ export class OpenReading implements Reading {
     return context;
   }
 
-  /** To those who watch the connection and those who want to hear of this read; where nobody does, as a warning of the process. */
+  /** Passes a warning to the watchers of the connection and the listener of this read, or to the process if none of them listens. */
   warn(warning: Warning): void {
     const heard = this.source.warn?.(warning);
     const overheard = this.hear(warning, heard !== undefined);
@@ -44,9 +44,9 @@ export class OpenReading implements Reading {
     this.#judgements.push(judge);
   }
 
-  /** Watches what a step gives, or the source; in their order. What a step counted of rows that came to nothing, as before a `retry`, it counts anew. */
+  /** Watches the output of a step or the source, in chain order. When it restarts, as after a `retry`, the step's counts are reset. */
   watched<T>(pages$: Observable<T>, from: string, isBlocking = false): Observable<T> {
-    // What was counted since the last one, by the step that gives it.
+    // The steps counted since the previous call, which produce these pages.
     const counted = this.steps.slice(this.#watchedSteps);
     this.#watchedSteps = this.steps.length;
     const passage = new Passage(from, isBlocking, () => counted.forEach(({ tally }) => Object.assign(tally, emptyTally())));
@@ -54,7 +54,7 @@ export class OpenReading implements Reading {
     return passage.watch(pages$);
   }
 
-  /** What comes out behind the last step: it ends, and what the steps judge then may refuse it. */
+  /** Wraps the output of the last step: it must end, and the checks of the steps at the end may refuse it. */
   concluded<T>(pages$: Observable<T>): Observable<T> {
     const judged$ = defer(() => {
       for (const judge of this.#judgements) judge();
@@ -65,7 +65,7 @@ export class OpenReading implements Reading {
     );
   }
 
-  /** Whether rows of the source were left. A step that takes all rows first has read what is cut off behind it. */
+  /** Whether rows of the source were left unread. A step that takes all rows first has read everything, even if a later step stops early. */
   get isPartial(): boolean {
     const blocking = this.#passages.findIndex(({ isBlocking }) => isBlocking);
     const fromSource = blocking < 0 ? this.#passages : this.#passages.slice(0, blocking);
@@ -74,10 +74,10 @@ export class OpenReading implements Reading {
 }
 
 /**
- * A step outside of `RowStream.pipe`: each subscription is a read of its own, and warnings go to the process.
+ * Wraps a step used outside `RowStream.pipe`: each subscription is a separate read, and warnings go to the process.
  *
  * @param at Name of the step in messages.
- * @param opened The step for a read.
+ * @param opened Creates the step for a read.
  */
 export function onItsOwn<In, Out>(at: string, opened: (reading: Reading) => Step<In, Out>): Step<In, Out> {
   return (pages$) =>

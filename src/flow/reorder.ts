@@ -1,6 +1,6 @@
 import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
 
-/** Puts items back into the order of their numbers. It holds what arrives early, which the window bounds. */
+/** Puts items back into the order of their numbers. It buffers items that arrive early, which the window bounds. */
 export function reorder<T extends { readonly number: number }>(first: number): MonoTypeOperatorFunction<T> {
   return (source$) =>
     new Observable((subscriber) => {

@@ -2,17 +2,17 @@ import { catchError, throwError, type MonoTypeOperatorFunction } from 'rxjs';
 import { type LeadstreamError, saidDiscreetly, textOf, type Column, type Row } from '../core/index.js';
 import type { Page } from './page.js';
 
-/** Where a row was with which something could not be done. */
+/** The row at which something failed. */
 export interface RowPlace {
   /** Name of the step or sink. */
   readonly at: string;
   readonly page: number;
-  /** From 0, of the rows that the step has of the page. */
+  /** Index within the step's rows of the page, from 0. */
   readonly index: number;
   readonly row: unknown;
 }
 
-/** What is known of the rows that a step or a sink gets, to tell one of them by. */
+/** What is known about the rows of a step or sink, to identify one of them. */
 export interface KnownRows {
   /** Columns of the collection that identify a row. */
   readonly key: readonly string[];
@@ -20,7 +20,7 @@ export interface KnownRows {
   readonly columns: readonly Column[];
 }
 
-/** A failure at a row, which may be told again by whoever can name the row better. */
+/** A failure at a row, whose message may be rebuilt once the row's key is known. */
 interface Failed {
   readonly place: RowPlace;
   told(row: string): LeadstreamError;
@@ -29,9 +29,9 @@ interface Failed {
 const failures = new WeakMap<object, Failed>();
 
 /**
- * A failure at one row.
+ * Creates a failure at one row.
  *
- * @param told Makes it of the row in words, like `row 3 of page 7`; called again when somebody knows the key of the row.
+ * @param told Creates it from a description of the row, like `row 3 of page 7`; called again if the row's key becomes known.
  */
 export function failureAt<E extends LeadstreamError>(place: RowPlace, told: (row: string) => E): E {
   const failure = told(positionOf(place));
@@ -40,10 +40,10 @@ export function failureAt<E extends LeadstreamError>(place: RowPlace, told: (row
 }
 
 /**
- * Puts the key of the row into a failure at one, where the columns that arrive there are known. Whatever comes next leaves it as it is.
+ * Adds the row's key to a failure, if the columns at that step are known. Later calls leave the failure unchanged.
  *
- * @param known What is known where it happened, by the name of the step or sink.
- * @returns What is to be thrown instead.
+ * @param known Returns what is known at a step or sink, by name.
+ * @returns The error to throw instead.
  */
 export function namingRow(failure: unknown, known: (at: string) => KnownRows | undefined): unknown {
   const failed = typeof failure === 'object' && failure !== null ? failures.get(failure) : undefined;
@@ -56,9 +56,9 @@ export function namingRow(failure: unknown, known: (at: string) => KnownRows | u
 }
 
 /**
- * The same of what ends a stream.
+ * Adds the row's key to an error that ends a stream.
  *
- * @param at Name of the step; the failure of another one stays without a key.
+ * @param at Name of the step; failures of other steps stay without a key.
  */
 export function namingRows<T>(at: string | undefined, known: () => KnownRows | undefined): MonoTypeOperatorFunction<Page<T>> {
   return catchError((failure: unknown) => throwError(() => namingRow(failure, (where) => (where === at ? known() : undefined))));
@@ -68,7 +68,7 @@ function positionOf({ index, page }: RowPlace): string {
   return `row ${index + 1} of page ${page}`;
 }
 
-/** The key of a row in words; `undefined` where it lacks a part of it, and where a part tells of a person or is a credential. */
+/** Describes the key of a row; `undefined` if a part is missing, personal or a credential. */
 function keyOf(row: unknown, { key, columns }: KnownRows): string | undefined {
   if (key.length === 0 || typeof row !== 'object' || row === null) return undefined;
   const parts = key.map((name) => {

@@ -2,35 +2,35 @@ import { itemAt, LeadstreamError, StepError, whatWasThrown } from '../core/index
 import { guardOf, rowsOf, type Page } from './page.js';
 import { failureAt, type RowPlace } from './row-failure.js';
 
-/** Where a function of a program was when it failed. */
+/** The place where a program's function failed. */
 interface FunctionPlace extends RowPlace {
-  /** The function, like `derive: zip_prefix`, or the step alone. */
+  /** The function, like `derive: zip_prefix`, or only the step. */
   readonly who: string;
 }
 
-/** What is wrong with what a function did, in words behind `the function`, and what to do instead. */
+/** What a function did wrong, as text to follow `the function`, and what to do instead. */
 export interface Refused {
   readonly what: string;
   readonly remedy: string;
 }
 
-/** What a function gives for every row of a page. */
+/** A function to call for every row of a page. */
 interface RowFunction<T, R> {
   /** Name of the step in messages. */
   readonly at: string;
-  /** The one of its functions that this is. Default: it has one. */
+  /** Name of the function. Default: the step has only one. */
   readonly name?: string | undefined;
   of(row: T): R;
-  /** What is wrong with what it gave for a row. Default: only promises are wrong. */
+  /** Returns what is wrong with the result for a row. Default: only promises are refused. */
   refused?(result: R, row: T): Refused | undefined;
 }
 
-/** Refuses what has to be waited for. */
+/** Refuses a promise. */
 export function refusedPromise(result: unknown): Refused | undefined {
   return isPromise(result) ? { what: 'gave a promise', remedy: 'a step does not wait for it; mapAsync does' } : undefined;
 }
 
-/** Refuses what a condition may not give: a text is true, be it `no`, and the value of a misspelled field is false, for all rows. */
+/** Refuses anything but a boolean from a condition: a text is true, even `no`, and the value of a misspelled field is false, for all rows. */
 export function refusedCondition(result: unknown): Refused | undefined {
   if (typeof result === 'boolean') return undefined;
   const promise = refusedPromise(result);
@@ -42,15 +42,15 @@ export function refusedCondition(result: unknown): Refused | undefined {
   };
 }
 
-/** Of how many rows one is looked at closely. A function that adds symbols or sets prototypes does so with most of them. */
+/** One row in this many is checked closely. A function that adds symbols or sets prototypes does so with most rows. */
 export const closeLook = 64;
 
 /**
- * Calls a function for every row of a page; it is told the row and nothing else. Rows of a batch are shown to it as copies, so that a change in
- * place is seen whatever code makes it, and nobody else has to live with it. They are looked at when all have been shown, since a function may keep
- * one and change it with the next, and are frozen then: a change that comes later throws in strict code.
+ * Calls a function for every row of a page, which is its only argument. It receives rows of a batch as copies, so that a change in place is
+ * detected in non-strict code too, and affects no one else. The copies are checked after the last call, since a function may keep one and
+ * change it during the next, and then frozen, so that a later change throws in strict code.
  *
- * @throws {StepError} `E_STEP_FUNCTION` when it throws, changes a row in place, and gives a promise. A failure of leadstream stays what it is.
+ * @throws {StepError} `E_STEP_FUNCTION` if it throws, changes a row in place, or returns a promise. A failure of leadstream is passed on unchanged.
  */
 export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refusedPromise }: RowFunction<T, R>): R[] {
   const rows = rowsOf(page);
@@ -81,7 +81,7 @@ export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refused
   return results;
 }
 
-/** What is wrong with a function that changed a field of its row, and what to do instead. */
+/** Describes a change to a field in place, and what to do instead. */
 export function changedInPlace(field: string): readonly [what: string, more: { readonly remedy: string }] {
   const remedy = 'the change would be lost; where a function gives rows, it gives another one, like { ...row, … }';
   return [`changed the field '${field}' of the row in place`, { remedy }];
@@ -91,7 +91,7 @@ type More = { readonly remedy?: string; readonly cause?: unknown };
 
 type Refuse = (what: string, more: More) => StepError;
 
-/** In what a function gives, a row stands for its copy. */
+/** Replaces copies by the original rows in a function's result. */
 function original<T, R>(result: R, copy: T, row: T): R {
   if (copy === row) return result;
   const of = (each: unknown): unknown => (each === copy ? row : each);
@@ -107,7 +107,7 @@ function called<T, R>(of: (row: T) => R, row: T, refuse: Refuse): R {
   }
 }
 
-/** What is wrong with a function that threw something, and what to do where it tried to change a row that is frozen. */
+/** Describes what a function threw, and what to do if it tried to change a frozen row. */
 export function threw(thrown: unknown): readonly [what: string, more: More] {
   const isFrozen = thrown instanceof TypeError && frozen.test(thrown.message);
   const remedy =
@@ -115,13 +115,13 @@ export function threw(thrown: unknown): readonly [what: string, more: More] {
   return [`threw ${whatWasThrown(thrown)}`, { cause: thrown, ...(isFrozen && { remedy }) }];
 }
 
-/** What V8 says of changes of what is frozen. */
+/** V8's messages for changes to frozen objects. */
 const frozen = /^Cannot (?:assign to read only|add|delete|redefine|define) property|is not extensible$/;
 
 /**
- * A function did something with a row that it may not do.
+ * Creates the failure of a function that misused a row.
  *
- * @param what In words, behind `the function`.
+ * @param what Text to follow `the function`.
  */
 export function refusedRow(
   { who, ...place }: FunctionPlace,
@@ -134,7 +134,7 @@ export function refusedRow(
   });
 }
 
-/** Whether something is a promise, or like one. */
+/** Returns whether a value is a promise or thenable. */
 export function isPromise(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

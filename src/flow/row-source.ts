@@ -3,32 +3,32 @@ import type { Column, Consistency, Warning } from '../core/index.js';
 import type { Tally } from './context.js';
 import type { Page } from './page.js';
 
-/** What rows are read for: what is written has to be complete. */
+/** The purpose of a read: what is written must be complete. */
 export type Purpose = 'reading' | 'writing';
 
-/** What a read is for, and who wants to hear of it. */
+/** The purpose of a read, and the listener for its warnings. */
 export interface ReadFor {
   readonly purpose: Purpose;
   /**
-   * Takes what the steps recognised that is no failure.
+   * Receives warnings of the steps.
    *
-   * @param isPublished Whether the channels of the process have it already.
-   * @returns Whether somebody heard it.
+   * @param isPublished Whether the channels of the process already have it.
+   * @returns Whether there is a listener.
    */
   hear?(warning: Warning, isPublished: boolean): boolean;
 }
 
-/** Where the rows of a stream come from. */
+/** The source of a stream's rows. */
 export interface RowSource {
-  /** The columns that the rows are declared to have; `undefined` when nobody knows. */
+  /** The declared columns of the rows; `undefined` if unknown. */
   readonly columns: readonly Column[] | undefined;
   /** Columns that are secret and not revealed, for messages. */
   readonly withheld: readonly string[];
-  /** Columns that identify a row; none when nobody knows. */
+  /** Columns that identify a row; empty if unknown. */
   readonly key: readonly string[];
-  /** Begins a read; nothing is asked for before its pages are subscribed. */
+  /** Starts a read; nothing is requested before its pages are subscribed. */
   open(purpose: Purpose): OpenedSource;
-  /** Says, on the channels too, that something was recognised that is no failure. @returns Whether somebody heard it. */
+  /** Publishes a warning, to the channels too. @returns Whether there is a listener. */
   warn?(warning: Warning): boolean;
 }
 
@@ -42,24 +42,24 @@ export interface CountedStep {
 /** One read of a source. */
 export interface OpenedSource {
   readonly pages$: Observable<Page>;
-  /** The columns that rows had so far and nobody declared. */
+  /** The undeclared columns of the rows so far. */
   undeclared(): readonly Column[];
-  /** What was found out of the list; complete when the pages have ended. `undefined` where nothing is checked. */
+  /** What was found out about the list; complete when the pages have ended. `undefined` if nothing is checked. */
   readonly consistency: Consistency | undefined;
-  /** Whether its rows are known to be a part of a list. Default: they are all that there is. */
+  /** Whether its rows are known to be only part of a list. Default: they are complete. */
   readonly partial?: boolean;
 }
 
 /** One read of a stream. */
 export interface OpenedStream<T> {
   readonly pages$: Observable<Page<T>>;
-  /** Columns of the source that identify a row; none when nobody knows. */
+  /** Columns of the source that identify a row; empty if unknown. */
   readonly key: readonly string[];
-  /** The columns of the rows, with those that nobody declared and came so far; `undefined` when nobody knows. */
+  /** The columns of the rows, including undeclared ones so far; `undefined` if unknown. */
   columns(): readonly Column[] | undefined;
   readonly consistency: Consistency | undefined;
-  /** What its steps did so far; not those that were given a context, and not operators of others. */
+  /** What its steps did so far, except those that were given a context, and operators that are not leadstream's. */
   readonly steps: readonly CountedStep[];
-  /** Whether a step, like `limit`, ended before what came to it did, unless one that takes all rows first stands before it. */
+  /** Whether a step, such as `limit`, ended before its input did, unless a step that takes all rows first comes before it. */
   readonly partial: boolean;
 }

@@ -18,36 +18,35 @@ const age = object({ options: object({ maxAgeMs: numberOrInfinity({ above: 0 }) 
 const taken = object({ format: oneOf(['objects', 'ndjson']) });
 
 /**
- * Rows that can be read: all of a collection, or what steps made of them. It is cold and never changes: each loop, subscription or stream
- * reads from the first row on, and `pipe` gives another one.
+ * A stream of rows: a whole collection, or the result of steps. It is cold and immutable: each loop, subscription or stream reads from the
+ * first row, and `pipe` returns a new one.
  *
- * A loop and the streams of Node and of the web read at their own pace: at most `window` pages are in memory, however slow they are. Leaving
- * the loop, destroying or cancelling the stream aborts the requests in flight.
+ * Loops and the streams of Node and the web read at the consumer's pace: at most `window` pages are in memory, however slow it is. Leaving
+ * the loop, or destroying or cancelling the stream, aborts the requests in flight.
  *
- * @throws The error of the read, behind the rows before it, wherever the rows are taken. `E_RUN_STALLED` when it can never end, as of an
- * operator that never completes, once the process has nothing else left to do: a program does not end with a part of the rows and without a word.
+ * @throws The error of the read, after the rows before it, wherever the rows are consumed. `E_RUN_STALLED` if the read can never end, for
+ * example because of an operator that never completes, once the process has nothing else left to do: a program does not exit silently with
+ * only part of the rows.
  *
  * @example
  * for await (const lead of service.leads.pipe(filter((lead) => lead.lead_status === 'sold'))) await store(lead);
  */
 export class RowStream<T> implements AsyncIterable<T> {
   /**
-   * The pages, for operators that are made for pages. A page is released when `next` returns, unless `mapAsync`, `deliver`, `writeTo`, a loop
-   * or a step took it in that call: these slow the source down to their own pace. An operator that queues what it gets (`concatMap`, `delay`,
-   * `observeOn`, `bufferCount`, …) works and completes, but what waits in its queue is no longer bounded by `window`. `retry` and `repeat`
-   * read again from the first page.
+   * The pages, for operators on pages. A page is released when `next` returns, unless `mapAsync`, `deliver`, `writeTo`, a loop or a step took
+   * it in that call; these slow the source down to their own pace. An operator that queues (`concatMap`, `delay`, `observeOn`, `bufferCount`,
+   * …) works and completes, but its queue is no longer bounded by `window`. `retry` and `repeat` read again from the first page.
    */
   readonly pages$: Observable<Page<T>>;
   /**
-   * The rows, pushed: whoever subscribes gets them as fast as the service gives them, so work that a subscriber starts and does not wait for
-   * is not bounded. For work that takes time there is `for await`, or `pages$` with `mapAsync` or `deliver`. `retry` and `repeat` read
-   * again from the first row.
+   * The rows, pushed as fast as the service sends them, so work that a subscriber starts without waiting is not bounded. For work that
+   * takes time use `for await`, or `pages$` with `mapAsync` or `deliver`. `retry` and `repeat` read again from the first row.
    */
   readonly rows$: Observable<T>;
   /**
-   * What the rows have after the steps so far, with declared types and sensitivity; `undefined` behind an operator that is not of leadstream, or a function whose columns were not named,
-   * since only it knows, up to a function whose columns are. Fields that the service has and nobody declared are in the rows (but for secret ones) and not here, because only
-   * the read shows them; `writeTo` writes those of the first page, too.
+   * The columns of the rows after the steps so far, with declared types and sensitivity. It is `undefined` after an operator that is not
+   * leadstream's, or a function without declared columns, up to a function that declares them. Undeclared fields of the service are in the
+   * rows (except secret ones) but not here, because only the read reveals them; `writeTo` also writes those of the first page.
    */
   readonly columns: readonly Column[] | undefined;
   /** @internal Columns that are secret and not revealed, for messages. */
@@ -71,29 +70,29 @@ export class RowStream<T> implements AsyncIterable<T> {
   }
 
   /**
-   * What was found out of the collection by the read of this very stream that ended last; `undefined` before, of a read that was left, and
-   * where nothing can be checked.
+   * What was found out about the collection by the most recently completed read of this very stream; `undefined` before that, for an
+   * abandoned read, and if nothing can be checked.
    */
   get consistency(): Consistency | undefined {
     return this.#consistency;
   }
 
   /**
-   * What the steps did with the rows, by the read of this very stream that ended last: how many a `filter` removed, how many found a match in
-   * a `join`, and so on; `undefined` before, and of a read that was left. A step that was given a context counts there, and one behind
-   * `pages$` nowhere.
+   * What the steps did with the rows in the most recently completed read of this very stream: how many rows a `filter` removed, how many
+   * found a match in a `join`, and so on; `undefined` before that, and for an abandoned read. A step that was given a context counts there,
+   * and one applied to `pages$` nowhere.
    */
   get steps(): readonly CountedStep[] | undefined {
     return this.#steps;
   }
 
-  /** The rows one by one, at the pace of the loop. */
+  /** Iterates over the rows, at the pace of the loop. */
   [Symbol.asyncIterator](): AsyncIterableIterator<T, undefined> {
     return iterate(this.pages$);
   }
 
   /**
-   * The rows as a stream of Node.
+   * Returns the rows as a Node stream.
    *
    * @param format `objects` for one in object mode (default), `ndjson` for bytes, a line of JSON for each row.
    * @throws {StepError} `E_STEP_CONFIG` for another format.
@@ -109,7 +108,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   }
 
   /**
-   * The rows as a stream of the web. It reads nothing before it is asked to.
+   * Returns the rows as a web stream, which reads nothing ahead.
    *
    * @param format `objects` for chunks that are rows (default), `ndjson` for bytes, a line of JSON for each row.
    * @throws {StepError} `E_STEP_CONFIG` for another format.
@@ -125,10 +124,10 @@ export class RowStream<T> implements AsyncIterable<T> {
   }
 
   /**
-   * What steps make of the rows: `filter`, `select`, `join`, `derive`, …, and any operator that takes pages and gives pages.
+   * Applies steps to the rows: `filter`, `select`, `join`, `derive`, …, and any operator on pages.
    *
-   * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no step, and for a step that names fields which the rows do not have, as far as
-   * columns are known.
+   * @throws {StepError} `E_STEP_CONFIG`, synchronously, for anything that is not a step, and for a step that names fields which the rows do
+   * not have, as far as columns are known.
    *
    * @example
    * service.leads.pipe(
@@ -174,14 +173,13 @@ export class RowStream<T> implements AsyncIterable<T> {
   }
 
   /**
-   * The same rows, read once for all who take them at the same time or soon after each other, like the side of a join that every request of a
-   * server needs. Its pages stay in memory, all of them, so that no subscriber waits for a slower one. No reader sees what another does with the rows:
-   * they are frozen, those that a function made are frozen copies with their lists and plain objects (instances of classes are shared), and dates are
-   * each reader's own. A collection is read as for `writeTo`,
-   * since anybody may write what comes of it. An error is told to all who wait for it, and not kept: the next one reads again. When the last
-   * subscriber leaves before the end, the read is ended, too.
+   * Reads the rows once for all consumers that need them at the same time or soon after each other, such as the side of a join that every
+   * request of a server needs. All pages stay in memory, so that no subscriber waits for a slower one. Readers cannot affect each other:
+   * rows are frozen, rows of functions are frozen copies including their lists and plain objects (instances of classes are shared), and
+   * each reader has its own dates. A collection is read as for `writeTo`, since any consumer may write the result. An error goes to all
+   * current subscribers and is not cached: the next one reads again. When the last subscriber leaves before the end, the read ends too.
    *
-   * @throws {StepError} `E_STEP_CONFIG` for what is no time.
+   * @throws {StepError} `E_STEP_CONFIG` for an invalid time.
    *
    * @example
    * const bridges = service.bridges.with({ fields: ['id', 'title'] }).cached({ maxAgeMs: 600_000 });
@@ -193,7 +191,7 @@ export class RowStream<T> implements AsyncIterable<T> {
     const cache = new PageCache(() => (last = this.#open({ purpose: 'writing' })), options.maxAgeMs);
     const declared = new Set(this.columns?.map(({ name }) => name));
     const opened: OpenedSource = {
-      // Of what type the rows are, the stream says again.
+      // The row type is restored by the stream's type parameter.
       pages$: cache.pages$ as Observable<unknown> as Observable<Page>,
       undeclared: () => cache.last?.columns()?.filter(({ name }) => !declared.has(name)) ?? [],
       get consistency() {
@@ -215,7 +213,7 @@ export class RowStream<T> implements AsyncIterable<T> {
       this.#consistency = opened.consistency;
       this.#steps = reading.steps;
     };
-    // What goes through the steps is of the type that theirs say.
+    // The steps' own types guarantee the row type.
     const made$ = pages$.pipe(tap({ complete: ended, error: ended })) as Observable<unknown> as Observable<Page<T>>;
     return {
       pages$: made$,

@@ -1,11 +1,11 @@
 import { isBatchPage, pageOf, withRows, type Lease, type Page } from './page.js';
 
-/** Pages that stay in memory whoever takes them have no place in a window. */
+/** Pages that stay in memory regardless of consumers do not use a window. */
 const lease: Lease = { release: () => {} };
 
 /**
- * A page for several readers, none of whom sees what another does with its rows. Those of a program are copied when they come, and frozen, also
- * in their lists and plain objects; what is of a class of its own, all get as it is.
+ * A page for several readers that cannot affect each other. Rows of a program are copied on arrival, and frozen, including their lists and
+ * plain objects; instances of classes are shared.
  */
 export class SharedPage<T> {
   readonly #page: Page<T>;
@@ -22,7 +22,7 @@ export class SharedPage<T> {
     this.#dates = copy.hasDates;
   }
 
-  /** The page for one of the readers. Dates cannot be frozen, so each has its own. */
+  /** Returns the page for one reader. Dates cannot be frozen, so each reader gets its own. */
   forReader(): Page<T> {
     const page = this.#page;
     if (isBatchPage(page)) return pageOf(page.number, page.batch, lease);
@@ -31,7 +31,7 @@ export class SharedPage<T> {
   }
 }
 
-/** Copies values of a program. */
+/** Copies and freezes values of a program. */
 class FrozenCopy {
   hasDates = false;
 
@@ -39,7 +39,9 @@ class FrozenCopy {
     return this.#of(value, new Map()) as V;
   }
 
-  /** @param known Copies by what they are copies of: objects may be in each other. */
+  /**
+   * @param known Copies by original: objects may refer to each other.
+   */
   #of(value: unknown, known: Map<object, object>): unknown {
     if (typeof value !== 'object' || value === null) return value;
     const copy = known.get(value) ?? this.#shallow(value);
@@ -53,7 +55,7 @@ class FrozenCopy {
     return Object.freeze(copy);
   }
 
-  /** A copy whose values are still those of the original; `undefined` for what cannot be copied. */
+  /** Returns a shallow copy; `undefined` for what cannot be copied. */
   #shallow(value: object): object | undefined {
     if (value instanceof Date) {
       this.hasDates = true;

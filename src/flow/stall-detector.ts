@@ -5,7 +5,7 @@ import { withRelease } from './lease.js';
 import type { Page } from './page.js';
 import { whenDry } from './stalled.js';
 
-/** What has come out of a stage. */
+/** The pages that have left a stage. */
 interface Stage {
   readonly name: string;
   readonly atWork: () => boolean;
@@ -16,13 +16,13 @@ interface Stage {
 const taken = object({ window: number({ whole: true, min: 1 }), stallMs: number({ above: 0, max: maxTimerMs }) }, ['window']);
 
 /**
- * A chain is stalled when as many pages as the window allows have left a stage and were not released, none of them is with a sink, and
- * nothing has moved for a while. A sink that merely waits, like a pipe that nobody reads, has its page and is left alone; so is a
- * blocking step, which releases what it takes.
+ * Detects stalled chains. A chain is stalled if as many pages as the window allows have left a stage without being released, no sink holds
+ * any of them, and nothing has moved for a while. A sink that merely waits, like a pipe that no one reads, holds its page and does not
+ * count as stalled; nor does a blocking step, which releases what it takes.
  *
- * @param window Pages that the source may have out at once.
+ * @param window Maximum pages outstanding at the source.
  * @param stallMs How long nothing may move, in milliseconds, at most 2,147,483,647. Default 60,000.
- * @throws {LeadstreamError} `E_USAGE`, at once, for arguments that cannot be right; `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
+ * @throws {LeadstreamError} `E_USAGE`, synchronously, for invalid arguments; `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
  *
  * @example
  * const stalls = createStallDetector(8, 1_000);
@@ -34,7 +34,7 @@ export function createStallDetector(window: number, stallMs = 60_000): StallDete
   return new StallDetector(window, stallMs);
 }
 
-/** Watches a chain for pages that go into a stage and never come out; `createStallDetector` makes one. */
+/** Watches a chain for pages that enter a stage and never leave it; created by `createStallDetector`. */
 export class StallDetector {
   readonly #stages: Stage[] = [];
   #taken = 0;
@@ -46,8 +46,7 @@ export class StallDetector {
   ) {}
 
   /**
-   * Counts what comes out of a stage, and what of it is released; to be put behind each, the source first, in order. One that is
-   * at work may keep what it got.
+   * Counts the pages that leave a stage, and their releases. Place one after each stage, the source first. A stage that is at work may keep its pages.
    */
   stage<T>(name: string, atWork: () => boolean = () => false): MonoTypeOperatorFunction<Page<T>> {
     const stage: Stage = { name, atWork, passed: 0, released: 0 };
@@ -65,7 +64,7 @@ export class StallDetector {
     });
   }
 
-  /** Counts what the sinks have taken to its end; to be put last. */
+  /** Counts the pages that the sinks have finished. Place it last. */
   taken<T>(): MonoTypeOperatorFunction<T> {
     return tap(() => {
       this.#taken += 1;
@@ -73,7 +72,7 @@ export class StallDetector {
     });
   }
 
-  /** Lets a stream fail when its chain has stalled. */
+  /** Fails a stream when its chain has stalled. */
   guard<T>(): MonoTypeOperatorFunction<T> {
     return (stream$) =>
       new Observable((subscriber) => {
@@ -84,7 +83,7 @@ export class StallDetector {
           subscriber.error(new LeadstreamError('E_RUN_STALLED', `${stage} keeps ${this.window} pages and gives none back`));
           return true;
         };
-        // A timer that held the process would keep from those who wait that nothing else does.
+        // A timer that kept the process alive would hide from others that nothing else does.
         const timer = setInterval(() => {
           if (this.#moved === before) tell();
           before = this.#moved;
@@ -95,7 +94,7 @@ export class StallDetector {
       });
   }
 
-  /** The stage that keeps pages, if the chain cannot go on: the first that gave none of those that are out. */
+  /** The stage that keeps pages, if the chain cannot continue: the first that returned none of the outstanding ones. */
   #stalledStage(): string | undefined {
     const last = this.#stages.at(-1);
     if (!last || last.passed > this.#taken) return undefined;

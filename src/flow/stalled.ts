@@ -3,20 +3,21 @@ import { LeadstreamError } from '../core/index.js';
 import { Drain } from './drain.js';
 import type { Page } from './page.js';
 
-/** Somebody who waits. It ends that, and says whether it did. */
+/** Ends a wait with a failure, and returns whether it did. */
 type Tell = () => boolean;
 
 /**
- * Who is told that nothing will happen any more, those first that know most about it: those that hold a failure back, those that wait for
- * something of which they know what it is, those whose pages do not come back, and those that only see no end.
+ * The waits to end when nothing can happen any more, most informative first: those that hold a failure back, those that wait for a known
+ * event, those whose pages are not released, and those that only see no end.
  */
 const waiting = { failures: new Set<Tell>(), calls: new Set<Tell>(), stalls: new Set<Tell>(), ends: new Set<Tell>() };
 
 /**
- * Tells when the process would end because its event loop has run empty: what waits then waits for ever. Whoever lives has a timer, a
- * socket or a file, and is not disturbed, however slow it is; a program that lives on for other reasons, like a server, is never told.
+ * Calls a function when the process would exit because its event loop is empty: whatever is still waiting would wait forever. Anything
+ * active has a timer, socket or file, and is left alone, however slow it is. A program that stays alive for other reasons, like a server,
+ * never triggers the call.
  *
- * @returns Takes it back. There is one listener of the process for all, and none while nobody waits.
+ * @returns Cancels it. All waits share one process listener, which exists only while there are any.
  */
 export function whenDry(kind: keyof typeof waiting, tell: Tell): () => void {
   if (!isAnybodyWaiting()) process.on('beforeExit', tellOne);
@@ -30,23 +31,23 @@ function isAnybodyWaiting(): boolean {
   return Object.values(waiting).some(({ size }) => size > 0);
 }
 
-/** What one of them ends can end others, or give them something to wait for: they are told when the loop has run empty again. */
+/** Ending one wait can end others, or give them something to wait for: these are called when the event loop is empty again. */
 function tellOne(): void {
-  // Who came last is what those before it wait for.
+  // Earlier waits depend on later ones.
   const inOrder = Object.values(waiting).flatMap((kind) => [...kind].reverse());
   if (inOrder.some((tell) => tell())) setImmediate(() => {});
 }
 
-/** The failure of what can never go on. @param what In words. */
+/** Creates the failure of something that can never continue. @param what Description. */
 export function stalled(what: string): LeadstreamError {
   return new LeadstreamError('E_RUN_STALLED', `${what}, and nothing is left that it could wait for`);
 }
 
 /**
- * Waits for what code of somebody else promised. Without a word of this, the program would end when it never comes.
+ * Waits for a promise of someone else's code. Without this, the program would exit silently if it never settles.
  *
- * @param what What is waited for, in words before `never settles`.
- * @throws {LeadstreamError} `E_RUN_STALLED` when it never comes.
+ * @param what Description to precede `never settles`.
+ * @throws {LeadstreamError} `E_RUN_STALLED` if it never settles.
  */
 export async function unlessDry<T>(work: PromiseLike<T>, what: string, kind: 'calls' | 'ends' = 'calls'): Promise<T> {
   let takeBack = () => {};
@@ -65,9 +66,9 @@ export async function unlessDry<T>(work: PromiseLike<T>, what: string, kind: 'ca
 }
 
 /**
- * Lets a stream fail that can never end. Otherwise the program would end without a word, with the rows that came until then.
+ * Fails a stream that can never end. Otherwise the program would exit silently, with only the rows so far.
  *
- * @param what What does not end, in words; asked for when it is told.
+ * @param what Describes what does not end.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream.
  */
 export function refuseEndless<T>(what: () => string, kind: 'calls' | 'ends' = 'ends'): MonoTypeOperatorFunction<T> {
@@ -83,8 +84,8 @@ export function refuseEndless<T>(what: () => string, kind: 'calls' | 'ends' = 'e
 }
 
 /**
- * Lets a stream fail when its pages were not released and nothing can release them any more. Otherwise the program would end without a
- * word, in the middle of the list. No patience has to be chosen: a page may be held for an hour by whoever works for an hour.
+ * Fails a stream when its pages were not released and nothing can release them any more. Otherwise the program would exit silently in the
+ * middle of the list. There is no timeout: a consumer may hold a page for an hour if it works that long.
  *
  * @param what What the pages are of, for the message.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream.

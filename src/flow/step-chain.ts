@@ -7,9 +7,9 @@ import type { OpenReading } from './reading.js';
 import type { RowSource } from './row-source.js';
 import { appliedIn, factsOf, type ColumnsContext } from './step-facts.js';
 
-/** Steps one behind the other, and the columns of what comes out. What goes from one to the next, their types have said. */
+/** A sequence of steps, and the columns of its output. Types between steps are checked by their declarations. */
 export class StepChain {
-  /** The columns behind the last step; `undefined` when nobody knows. */
+  /** The columns after the last step; `undefined` if unknown. */
   readonly columns: readonly Column[] | undefined;
 
   /** @throws {StepError} `E_STEP_CONFIG` for a step that names fields which the rows do not have, as far as columns are known. */
@@ -20,12 +20,12 @@ export class StepChain {
     this.columns = this.#columnsBehind(steps, source.columns, refusing);
   }
 
-  /** These steps and more. @throws {StepError} `E_STEP_CONFIG` for what is no step, and as the constructor. */
+  /** Appends steps. @throws {StepError} `E_STEP_CONFIG` for anything that is not a step, and as the constructor. */
   followedBy(more: readonly unknown[]): StepChain {
     return new StepChain(this.source, [...this.steps, ...more.map(checkedStep)]);
   }
 
-  /** What the steps make of the pages of a read. */
+  /** Applies the steps to the pages of a read. */
   through(pages$: Observable<Page>, reading: OpenReading): Observable<Page> {
     const source$ = reading.watched(pages$.pipe(namingRows<Row>(undefined, () => undefined)), 'the source of the rows');
     const made$ = this.steps.reduce((each$: Observable<Page>, step, index) => {
@@ -41,7 +41,7 @@ export class StepChain {
     return reading.concluded(made$);
   }
 
-  /** The columns of the rows when these came to the source beside those that are declared: their names are not taken by any step. */
+  /** Returns the output columns if the source has these undeclared columns in addition to the declared ones. No step takes their names. */
   columnsWith(undeclared: readonly Column[]): readonly Column[] | undefined {
     const { columns } = this.source;
     if (columns === undefined || undeclared.length === 0) return this.columns;
@@ -49,14 +49,14 @@ export class StepChain {
     return behind && [...new Map(behind.map((column) => [column.name, column])).values()];
   }
 
-  /** What is known of the rows that arrive at a step. */
+  /** Returns what is known about the rows that arrive at a step. */
   #known(index: number): KnownRows | undefined {
     const { columns, key } = this.source;
     const arriving = this.#columnsBehind(this.steps.slice(0, index), columns, () => () => {});
     return arriving && { key, columns: arriving };
   }
 
-  /** Follows columns through steps. */
+  /** Follows columns through the steps. */
   #columnsBehind(
     steps: readonly Step[],
     from: readonly Column[] | undefined,
@@ -81,7 +81,7 @@ export class StepChain {
   }
 }
 
-/** What makes sure that pages are some. @param who Says in a message who gave them. */
+/** Returns a check that values are pages. @param who Names the producer in messages. */
 export function checkPage(who: string): (page: Page) => void {
   return (page: unknown) => {
     if (isPage(page)) return;

@@ -4,59 +4,60 @@ import type { StepContext } from './context.js';
 import type { Page, Step } from './page.js';
 import type { ReadFor } from './row-source.js';
 
-/** Where a problem lies in what a step was given: keys and indexes from its own value downwards. */
+/** The location of a problem in a step's configuration: keys and indexes from its value downwards. */
 export type ConfigPath = readonly (string | number)[];
 
-/** What is known where columns are followed through steps, before anything is read. */
+/** What is known when columns are followed through steps, before anything is read. */
 export interface ColumnsContext {
-  /** The step that did not pass a column on, by the column. Default: not known. */
+  /** The step that dropped a column, by column name. Default: unknown. */
   readonly gone?: ReadonlyMap<string, string>;
   /** Columns of the collection that are secret and not revealed. */
   readonly withheld: readonly string[];
   /**
-   * Reports a problem; following goes on if this returns, so that all are found at once.
+   * Reports a problem; checking continues if this returns, so that all are found together.
    *
-   * @param onKey Whether it is about the key, and not about its value.
-   * @param at Of a text, the character meant, from 0.
+   * @param onKey Whether the problem is the key, not its value.
+   * @param at Index of the character in a text, from 0.
    */
   problem(path: ConfigPath, message: string, onKey?: boolean, at?: number): void;
 }
 
 /** One read of a stream, as its steps see it. */
 export interface Reading extends ReadFor {
-  /** The context of a step whose rows are counted for this read. */
+  /** Returns the context of a step whose rows are counted for this read. */
   counted(at: string): StepContext;
-  /** Says that something was recognised that is no failure. */
+  /** Reports a warning. */
   warn(warning: Warning): void;
   /**
-   * Judges what only shows when all rows have come: at the end of the read, also of one that a later step ended before the rows of this one
-   * had.
+   * Registers a check that needs all rows. It runs at the end of the read, even if a later step ended the read before the rows of this one did.
    *
-   * @param judge What it throws ends the stream.
+   * @param judge An error that it throws ends the stream.
    */
   atEnd(judge: () => void): void;
 }
 
-/** What is known of a step besides what it does to pages. */
+/** What is known about a step in addition to its effect on pages. */
 export interface StepFacts {
   /** Name in messages, for example `select`. */
   readonly at: string;
-  /** The columns that leave it; `undefined` where that cannot be told. */
+  /** Returns the output columns; `undefined` if unknown. */
   columns(input: readonly Column[], context: ColumnsContext): readonly Column[] | undefined;
-  /** The columns that leave it where nobody knows those that arrive. Default: nobody knows these either. */
+  /** The output columns if the input columns are unknown. Default: unknown too. */
   readonly made?: readonly Column[] | undefined;
-  /** Whether it takes all rows before it gives the first. Default false. */
+  /** Whether it takes all rows before it emits the first. Default false. */
   readonly blocking?: boolean | undefined;
-  /** The same step for one read. Default: the step itself. */
+  /** Creates the step for one read. Default: the step itself. */
   readonly opened?: ((reading: Reading) => unknown) | undefined;
 }
 
 const factsBy = new WeakMap<object, StepFacts>();
 
-/** The read whose operators are being put together. */
+/** The read whose operators are being assembled. */
 let applying: Reading | undefined;
 
-/** What an operator makes of pages in a read. When it is made of several, by `pipe` of RxJS, the steps among them belong to the read as well. */
+/**
+ * Applies an operator to the pages of a read. If it is composed of several, by `pipe` of RxJS, the steps among them belong to the read as well.
+ */
 export function appliedIn<In, Out>(reading: Reading, step: Step<In, Out>, pages$: Observable<Page<In>>): Observable<Page<Out>> {
   const before = applying;
   applying = reading;
@@ -67,7 +68,7 @@ export function appliedIn<In, Out>(reading: Reading, step: Step<In, Out>, pages$
   }
 }
 
-/** The same step, of which these facts are known. An operator that is made of several has none. */
+/** Attaches facts to a step. An operator composed of several steps has none. */
 export function withFacts<In, Out>(step: Step<In, Out>, facts: StepFacts): Step<In, Out> {
   const { opened } = facts;
   const known: Step<In, Out> = (pages$) => (applying && opened ? (opened(applying) as Step<In, Out>)(pages$) : step(pages$));
@@ -75,7 +76,7 @@ export function withFacts<In, Out>(step: Step<In, Out>, facts: StepFacts): Step<
   return known;
 }
 
-/** What is known of an operator; nothing of one that is not ours. */
+/** Returns the facts of an operator; `undefined` for one that is not leadstream's. */
 export function factsOf(step: object): StepFacts | undefined {
   return factsBy.get(step);
 }

@@ -3,35 +3,35 @@ import type { Lease, Page } from './page.js';
 import { reorder } from './reorder.js';
 import type { LeaseWindow } from './window.js';
 
-/** Where a list seems to end. */
+/** The place where a list seems to end. */
 export interface ListEnd {
   /** Number of the first page without rows. */
   readonly page: number;
-  /** Pages after it that had rows; they had been asked for before it answered. In order. */
+  /** Numbers of later pages that had rows, requested before it was answered. In order. */
   readonly after: readonly number[];
 }
 
-/** What a page holds: rows, in whatever form. */
+/** The content of a page, in any form. */
 export interface Content {
   readonly length: number;
 }
 
-/** What a read of pages needs to know. */
+/** What a paged read needs. */
 export interface PagedReading<T, C extends Content> {
   readonly fetch: (page: number) => Observable<C>;
   readonly pageOf: (number: number, content: C, lease: Lease) => Page<T>;
   readonly confirmEnd: (end: ListEnd) => Observable<number | undefined>;
   readonly hasPages: boolean;
-  /** Chains of requests, each of which reads every n-th page. */
+  /** Number of request chains, each of which reads every n-th page. */
   readonly chains: number;
 }
 
-/** What became of one page number: rows, no rows, or a failure. */
+/** The result of a page number: rows, no rows, or a failure. */
 type Slot<C> = { readonly number: number } & ({ readonly content: C } | { readonly failure: unknown });
 
-/** A part of a list that is read without a break: from a page on, up to the first that has no rows. */
+/** An uninterrupted part of a list: from a page to the first without rows. */
 export class Stretch<T, C extends Content> {
-  /** Pages that were emitted, those before this part included. */
+  /** Pages emitted, including those before this part. */
   emitted: number;
   readonly #withRows: number[] = [];
   #firstEmpty = Infinity;
@@ -47,7 +47,7 @@ export class Stretch<T, C extends Content> {
     window.open();
   }
 
-  /** Where it ended; `undefined` while it has not, and when it failed. */
+  /** Where it ended; `undefined` before that, and after a failure. */
   get end(): ListEnd | undefined {
     const page = this.#end;
     return page === undefined ? undefined : { page, after: this.#withRows.filter((n) => n > page).sort((a, b) => a - b) };
@@ -66,7 +66,7 @@ export class Stretch<T, C extends Content> {
     });
   }
 
-  /** What became of every n-th page, from one on. */
+  /** Reads every n-th page from a number on. */
   #chain(first: number): Observable<Slot<C>> {
     const { hasPages, chains } = this.reading;
     return this.#slot(first).pipe(
@@ -100,7 +100,7 @@ export class Stretch<T, C extends Content> {
     else this.#end = number;
   }
 
-  /** The place of a page among all that are emitted. */
+  /** Returns the place of a page among all emitted ones. */
   #placeOf(number: number): number {
     return this.placeOfStart + number - this.start;
   }

@@ -1,10 +1,10 @@
 import { Observable, lastValueFrom, takeUntil, Subject } from 'rxjs';
 
-/** Waits for the last value of a stream; it never settles once nobody waits for the task any more. */
+/** Waits for the last value of a stream; it never settles once the task is unsubscribed. */
 export type Ask = <V>(source$: Observable<V>) => Promise<V>;
 
 /**
- * An async function as a stream of its result. What it asks for is unsubscribed with it, and then it never goes on.
+ * Runs an async function as a stream of its result. Unsubscribing also unsubscribes what it is waiting for, and the function never resumes.
  *
  * @example
  * task(async (ask) => (await ask(page$(1))).length + (await ask(page$(2))).length);

@@ -1,25 +1,27 @@
 import type { Lease } from './page.js';
 
 /**
- * Keeps pages inside a sliding window of places, counted from 0 in the order of the list: the page at place `n` may be fetched once
- * every page up to `n - size` was released. Granting by place, and not by order of asking, keeps the next page in order from
- * starving while later ones hold every place.
+ * Keeps pages inside a sliding window of places, counted from 0 in the order of the list: the page at place `n` may be fetched once every
+ * page up to `n - size` was released. Granting by place, not by order of request, prevents the next page in order from starving while later
+ * ones hold every place.
  */
 export interface LeaseWindow {
-  /** Resolves with true when the page at a place may be fetched, and with false when the window was sealed below it. */
+  /** Resolves with true when the page at a place may be fetched, and with false if the window was sealed below it. */
   enter(place: number): Promise<boolean>;
-  /** The place of a page that was emitted, to be given back. */
+  /** Returns the lease of an emitted page. */
   lease(place: number): Lease;
-  /** Grants no place above `last` until it is opened again. */
+  /** Grants no place above `last` until the window is opened again. */
   seal(last: number): void;
   open(): void;
-  /** Resolves when every place below was released. */
+  /** Resolves when every lower place was released. */
   released(place: number): Promise<void>;
 }
 
-/** @param size Pages that may be in flight, waiting or in a chain at once. */
+/**
+ * @param size Pages that may be in flight, waiting or in a chain at a time.
+ */
 export function createWindow(size: number): LeaseWindow {
-  /** Lowest place that was not released. */
+  /** Lowest place not yet released. */
   let base = 0;
   let last = Infinity;
   const released = new Set<number>();

@@ -1,10 +1,10 @@
 import { afterSpace, ascii, endOfText } from './places.js';
 
 /**
- * The text of a list or record without the white space in it. Numbers and the order of members stay as they came; strings are
- * written as `JSON.stringify` does.
+ * Returns the text of a list or record without white space. Numbers and the order of members are preserved; strings are written as
+ * `JSON.stringify` does.
  *
- * @returns `undefined` for what is no JSON.
+ * @returns `undefined` for invalid JSON.
  */
 export function compact(json: Buffer, start: number, end: number): string | undefined {
   if (!isJson(json.toString('utf8', start, end))) return undefined;

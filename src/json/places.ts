@@ -1,4 +1,4 @@
-/** The bytes that JSON is made of. */
+/** The bytes of JSON syntax. */
 export const ascii = {
   tab: 0x09,
   lineFeed: 0x0a,
@@ -22,7 +22,7 @@ export const ascii = {
 const { tab, lineFeed, carriageReturn, space, quote, plus, minus, dot, zero, nine, backslash } = ascii;
 const { openList, closeList, openRecord, closeRecord } = ascii;
 
-/** Offset of the first byte from an offset on that is no white space. */
+/** Returns the offset of the first byte, from an offset on, that is not white space. */
 export function afterSpace(json: Uint8Array, start: number): number {
   let at = start;
   for (;;) {
@@ -32,7 +32,7 @@ export function afterSpace(json: Uint8Array, start: number): number {
   }
 }
 
-/** Offset of the quote behind a string that begins at an offset; -1 if none does. What its escapes are is not looked at. */
+/** Returns the offset of the closing quote of a string that begins at an offset; -1 if none does. Escapes are not validated. */
 export function endOfText(json: Uint8Array, start: number): number {
   if (json[start] !== quote) return -1;
   for (let at = start + 1; at < json.length; at += 1) {
@@ -46,7 +46,7 @@ export function endOfText(json: Uint8Array, start: number): number {
 
 const words = ['null', 'true', 'false'].map((word) => Buffer.from(word));
 
-/** Offset behind a number, `true`, `false` or `null` that begins at an offset; -1 if none does. */
+/** Returns the offset after a number, `true`, `false` or `null` that begins at an offset; -1 if none does. */
 export function endOfLiteral(json: Uint8Array, start: number): number {
   for (const word of words)
     if (word[0] === json[start]) return word.every((byte, index) => json[start + index] === byte) ? start + word.length : -1;
@@ -80,7 +80,9 @@ function afterDigits(json: Uint8Array, start: number): number {
   }
 }
 
-/** Offset behind the list or record that begins at an offset, however deep it is; -1 if it does not end. It may be invalid. */
+/**
+ * Returns the offset after the list or record that begins at an offset, however deeply nested; -1 if it does not end. Its content is not validated.
+ */
 export function endOfNested(json: Uint8Array, start: number): number {
   let depth = 0;
   let at = start;

@@ -3,7 +3,7 @@ import { afterSpace, ascii, endOfLiteral, endOfNested, endOfText } from './place
 import { compact } from './compact.js';
 import { JsonText, type JsonValue } from './read.js';
 
-/** Whether bytes are a whole JSON document in UTF-8: of one that was cut, a part can still look like what is wanted. */
+/** Returns whether bytes are a complete JSON document in UTF-8: part of a truncated one can still look like the wanted value. */
 export function isJson(json: Uint8Array): boolean {
   if (!isUtf8(json)) return false;
   try {
@@ -15,10 +15,10 @@ export function isJson(json: Uint8Array): boolean {
 }
 
 /**
- * The bytes of the value that a JSON pointer leads to (RFC 6901), in a document that is JSON and has no byte order mark.
+ * Returns the bytes of the value at a JSON pointer (RFC 6901), in a valid JSON document without a byte order mark.
  *
- * @param segments Names of members and indexes of items on the way.
- * @returns `undefined` when there is no such value. Of a name that comes twice the last one counts, as in `JSON.parse`.
+ * @param segments Names of members and indexes of items along the path.
+ * @returns `undefined` if there is no such value. If a name occurs twice, the last one counts, as in `JSON.parse`.
  */
 export function placeOf(json: Uint8Array, segments: readonly string[]): Uint8Array | undefined {
   const body = bufferOf(json);
@@ -31,7 +31,7 @@ export function placeOf(json: Uint8Array, segments: readonly string[]): Uint8Arr
   return json.subarray(start, end);
 }
 
-/** The value that a JSON pointer leads to, in a document that is JSON; `undefined` when there is none. */
+/** Returns the value at a JSON pointer, in a valid JSON document; `undefined` if there is none. */
 export function valueAt(json: Uint8Array, segments: readonly string[]): JsonValue | undefined {
   const place = placeOf(json, segments);
   if (place === undefined) return undefined;

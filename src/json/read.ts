@@ -3,26 +3,26 @@ import { isUtf8 } from 'node:buffer';
 import { compact } from './compact.js';
 import { afterSpace, ascii, endOfLiteral, endOfNested, endOfText } from './places.js';
 
-/** What is no string, as the text that it is in JSON: a number as it was written, a list or a record without white space. */
+/** The JSON text of a value that is not a string: a number as written, a list or a record without white space. */
 export class JsonText {
   constructor(readonly text: string) {}
 }
 
-/** A value as the text that it is: a string without its quotes, and everything else but `null` as its JSON text. */
+/** A value as text: a string without its quotes, `null`, and everything else as its JSON text. */
 export type JsonValue = string | JsonText | null;
 
-/** A JSON object of such values, without a prototype. Of a name that comes twice the last value counts, as in `JSON.parse`. */
+/** A JSON object of such values, without a prototype. If a name occurs twice, the last value counts, as in `JSON.parse`. */
 export type JsonRecord = Readonly<Record<string, JsonValue>>;
 
-/** What a list can hold. */
+/** An item of a list. */
 export type JsonItem = JsonRecord | JsonValue;
 
 /**
- * Reads JSON of which nothing must change: `JSON.parse` makes 12345678901234567000 of 12345678901234567890, 1.1 of 1.10 and nothing
- * of 1e400. Values of records stay texts, however deep they are, and records are told from them.
+ * Reads JSON without changing any value: `JSON.parse` turns 12345678901234567890 into 12345678901234567000, 1.10 into 1.1 and 1e400 into
+ * Infinity. The values of a record stay text, even nested ones; those that are not strings are wrapped in `JsonText`.
  *
- * @param json In UTF-8; a byte order mark is left out.
- * @returns `undefined` for what is no JSON, or no UTF-8.
+ * @param json In UTF-8; a byte order mark is skipped.
+ * @returns `undefined` for invalid JSON or UTF-8.
  */
 export function readJson(json: Uint8Array): JsonItem | readonly JsonItem[] | undefined {
   if (!isUtf8(json)) return undefined;
@@ -35,7 +35,7 @@ export function readJson(json: Uint8Array): JsonItem | readonly JsonItem[] | und
   }
 }
 
-/** Records of nothing but strings and `null` are what `JSON.parse` makes of them, and it takes half the time. */
+/** Reads records that contain only strings and `null` with `JSON.parse`, which preserves them and takes half the time. */
 function recordsOfStrings(json: Buffer): readonly JsonRecord[] | undefined {
   const list = afterSpace(json, 0);
   const first = afterSpace(json, list + 1);
@@ -53,13 +53,13 @@ function isOfStrings(item: unknown): item is Readonly<Record<string, string | nu
 const { quote, comma, colon, backslash, space, openList, closeList, openRecord, closeRecord } = ascii;
 const mark = Buffer.from('\ufeff');
 
-/** One pass over a document. */
+/** A single pass over a document. */
 class Reader {
   #at: number;
-  /** The names so far, and their places there by a hash of their bytes. */
+  /** The names seen so far, and their indexes by a hash of their bytes. */
   readonly #names: { readonly json: Buffer; readonly name: string }[] = [];
   readonly #places = new Map<number, number>();
-  /** Place of the name that is expected next: records have the same ones in the same order, but for some. */
+  /** Index of the name expected next: most records have the same names in the same order. */
   #expected = 0;
 
   constructor(
@@ -76,13 +76,13 @@ class Reader {
     return value;
   }
 
-  /** The next byte that is no white space. */
+  /** The next byte that is not white space. */
   #next(): number {
     this.#at = afterSpace(this.json, this.#at);
     return this.json[this.#at] ?? 0;
   }
 
-  /** Goes past a byte that has to come next. */
+  /** Skips a byte that must come next. */
   #past(byte: number): void {
     if (this.#next() !== byte) throw new SyntaxError();
     this.#at += 1;
@@ -102,7 +102,7 @@ class Reader {
     return items;
   }
 
-  /** The next value, of which a record is taken apart. */
+  /** Reads the next value; a record is read member by member. */
   item(): JsonItem {
     return this.#next() === openRecord ? this.#record() : this.#value();
   }

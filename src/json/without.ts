@@ -2,10 +2,10 @@ import { placeOf } from './pointer.js';
 import { JsonText, readJson, type JsonValue } from './read.js';
 
 /**
- * The text of a record or a list without what a JSON pointer leads to; everything else stays as it was written. A member goes, and with it a record
- * that had no other; in a list `null` takes its place.
+ * Returns the text of a record or list without the value at a JSON pointer; everything else is preserved as written. A member is removed,
+ * and with it a record that had no other; in a list `null` takes its place.
  *
- * @returns `undefined` when nothing is left.
+ * @returns `undefined` if nothing is left.
  */
 export function without(json: string, [name, ...inner]: readonly string[]): string | undefined {
   if (name === undefined) return undefined;

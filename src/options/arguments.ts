@@ -4,24 +4,24 @@ import { faultsIn, type Check } from './check.js';
 import { optionProblems } from './problems.js';
 
 /**
- * Holds what a function of the module was given to what it takes.
+ * Checks the arguments of a function against a schema.
  *
- * @param at Name of the function in messages.
+ * @param at Name of the function, for messages.
  * @param taken Schema of an object with the arguments.
- * @param given The arguments by their names.
- * @throws {StepError} `E_STEP_CONFIG`, naming each argument, what is wanted and what was given.
+ * @param given The arguments by name.
+ * @throws {StepError} `E_STEP_CONFIG`, naming each argument, what is expected and what was given.
  */
 export function checkArguments(at: string, taken: () => z.ZodType, given: unknown): void {
   refuse(at, optionProblems(taken(), given));
 }
 
-/** The same by a check, for what every program that reads has: it loads nothing. */
+/** Checks arguments like `checkArguments`, for the functions that every reading program uses: it loads nothing. */
 export function checkGiven(at: string, wanted: Check, given: unknown): void {
   refuse(at, faultsIn(wanted, given));
 }
 
 /**
- * The same for functions that make no step.
+ * Checks the arguments of functions that do not create a step.
  *
  * @throws {LeadstreamError} `E_USAGE`.
  */

@@ -1,20 +1,17 @@
-/** The numbers that a setting may be. */
+/** The allowed numbers of a setting. */
 export interface Range {
-  /** Whether it has to be an integer. Default false. */
+  /** Whether it must be an integer. Default false. */
   readonly whole?: boolean;
   readonly min?: number;
   readonly max?: number;
-  /** What it has to be more than. */
+  /** Exclusive lower bound. */
   readonly above?: number;
 }
 
-/** The longest time that a timer of Node can wait, 24 days; a longer one fires at once. */
+/** The longest delay of a Node timer, 24 days; a longer one fires at once. */
 export const maxTimerMs = 2 ** 31 - 1;
 
-/**
- * What the settings of a read may be, in pipeline files and in code alike: neither has bounds of its own. Times in milliseconds, sizes in
- * bytes.
- */
+/** The bounds of read settings, shared by pipeline files and code. Times in milliseconds, sizes in bytes. */
 export const bounds = {
   limit: { whole: true, min: 1, max: 500 },
   concurrency: { whole: true, min: 1, max: 64 },
@@ -31,10 +28,10 @@ export const bounds = {
   delayMs: { min: 0 },
 } as const satisfies Readonly<Record<string, Range>>;
 
-/** How a read can be checked. */
+/** The ways to check a read. */
 export const consistencyModes = ['off', 'check', 'repair', 'prove'] as const;
 
-/** What is wrong with the address of a service, in words. */
+/** Describes what is wrong with the address of a service; `undefined` if it is valid. */
 export function addressProblem(address: unknown): string | undefined {
   if (typeof address !== 'string') return 'must be a text';
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) return 'must be an http or https URL';
@@ -42,7 +39,7 @@ export function addressProblem(address: unknown): string | undefined {
   return [username, password, search, hash].every((part) => part === '') ? undefined : 'must hold no user info, query or fragment';
 }
 
-/** A range in words, behind `a number`. */
+/** Describes a range, as text to follow `a number`. */
 export function rangeText({ min, max, above }: Range): string {
   if (above !== undefined) return max === undefined ? ` above ${above}` : ` above ${above}, at most ${max}`;
   if (min === undefined) return '';

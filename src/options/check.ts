@@ -2,30 +2,30 @@ import { hintAt, meant, unknownName } from '../core/index.js';
 import { given } from './given.js';
 import { rangeText, type Range } from './bounds.js';
 
-/** What is wrong at a place of what was given. */
+/** A problem at one place of the value given. */
 export interface Fault {
   readonly place: string;
-  /** `must be …`, or a sentence of its own. */
+  /** `must be …`, or a separate sentence. */
   readonly message: string;
   readonly value: unknown;
-  /** Behind what was given. */
+  /** Appended after the value given. */
   readonly hint?: string;
 }
 
 /**
- * What a value in code has to be. Unlike a schema it is there without loading anything: reading needs no more, and what programs import
- * should not cost them the checks of files.
+ * A requirement on a value given in code. Unlike a schema it needs no library: reading needs no more, and programs should not load the
+ * checks of pipeline files with every import.
  */
 export interface Check {
-  /** In words, behind `must be`. */
+  /** Text to follow `must be`. */
   readonly wants: string;
   faults(value: unknown, place: string): readonly Fault[];
 }
 
-/** The checks of an object by its keys. */
+/** The checks of an object, by key. */
 export type Checks = Readonly<Record<string, Check>>;
 
-/** @param wants In words, behind `must be`. */
+/** @param wants Text to follow `must be`. */
 export function check(wants: string, is: (value: unknown) => boolean, hintOf?: (value: unknown) => string): Check {
   return {
     wants,
@@ -33,7 +33,7 @@ export function check(wants: string, is: (value: unknown) => boolean, hintOf?: (
   };
 }
 
-/** A number in a range; `NaN` is none. */
+/** Checks for a number in a range; `NaN` is invalid. */
 export function number(range: Range): Check {
   const { min = -Infinity, max = Number.MAX_VALUE, above = -Infinity, whole = false } = range;
   const is = (value: unknown) =>
@@ -41,7 +41,7 @@ export function number(range: Range): Check {
   return check(`a ${whole ? 'whole ' : ''}number${rangeText(range)}`, is);
 }
 
-/** A number in a range, or no limit. */
+/** Checks for a number in a range, or Infinity for no limit. */
 export function numberOrInfinity(range: Range): Check {
   const within = number(range);
   return check(`${within.wants} or Infinity`, (value) => value === Infinity || within.faults(value, '').length === 0);
@@ -50,12 +50,12 @@ export function numberOrInfinity(range: Range): Check {
 export const flag = check('true or false', (value) => typeof value === 'boolean');
 export const callable = check('a function', (value) => typeof value === 'function');
 export const text = check('a text', (value) => typeof value === 'string');
-/** A name or path. */
+/** Checks for a name or path. */
 export const filledText = check('a text that is not empty', (value) => typeof value === 'string' && value !== '');
 export const abortSignal = check('an AbortSignal', (value) => value instanceof AbortSignal);
-/** An object, whatever it has. */
+/** Checks for an object with any content. */
 export const anyObject = check('an object', (value) => isRecord(value) && !Array.isArray(value));
-/** A list, whatever it has. */
+/** Checks for a list with any content. */
 export const anyList = check('a list', Array.isArray);
 
 export function oneOf(values: readonly string[]): Check {
@@ -66,7 +66,7 @@ export function oneOf(values: readonly string[]): Check {
   );
 }
 
-/** A list, each item of which is checked. */
+/** Checks every item of a list. */
 export function listOf(item: Check): Check {
   return {
     wants: anyList.wants,
@@ -75,7 +75,7 @@ export function listOf(item: Check): Check {
   };
 }
 
-/** A list of texts. @param least Items that it has to have. Default 0. */
+/** Checks for a list of texts. @param least Minimum number of items. Default 0. */
 export function texts(least: 0 | 1 = 0): Check {
   const list = check(least === 0 ? 'a list' : 'a list that is not empty', (value) => Array.isArray(value) && value.length >= least);
   return {
@@ -87,7 +87,7 @@ export function texts(least: 0 | 1 = 0): Check {
   };
 }
 
-/** A value that a function judges, in words; `undefined` when nothing is wrong with it. */
+/** Checks a value with a function that describes the problem, or returns `undefined` if there is none. */
 export function judged(problemOf: (value: unknown) => string | undefined): Check {
   return {
     wants: 'something else',
@@ -99,10 +99,10 @@ export function judged(problemOf: (value: unknown) => string | undefined): Check
 }
 
 /**
- * An object that has these keys and no others, each optional.
+ * Checks for an object with these keys and no others, each optional.
  *
- * @param required Those that are not.
- * @param others Whether there may be other keys, in an `open` object. Default `closed`.
+ * @param required Keys that are not optional.
+ * @param others Whether other keys are allowed, in an `open` object. Default `closed`.
  */
 export function object(checks: Checks, required: readonly string[] = [], others: 'open' | 'closed' = 'closed'): Check {
   const known = Object.keys(checks);
@@ -128,9 +128,9 @@ export function object(checks: Checks, required: readonly string[] = [], others:
 }
 
 /**
- * What is wrong with options that were given in code, a sentence each: the option by its name, what is wanted, and what was given.
+ * Describes the problems of options given in code, a sentence each: the option's name, what is expected, and what was given.
  *
- * @param withheld Options whose values no message may show.
+ * @param withheld Options whose values must not appear in messages.
  *
  * @example
  * faultsIn(object({ limit: number({ whole: true, min: 1, max: 500 }) }), { limit: '5' });

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** What holds where nothing is said, in pipeline files and in code alike. Times in milliseconds, sizes in bytes. */
+/** The defaults shared by pipeline files and code. Times in milliseconds, sizes in bytes. */
 export const defaults = {
   limit: 30,
   concurrency: 4,
@@ -11,19 +11,19 @@ export const defaults = {
   attempts: 6,
   baseMs: 500,
   capMs: 30_000,
-  /** Of a list in a stable order. */
+  /** For a list in a stable order. */
   maxPasses: 8,
-  /** Of a list that comes in another order each time. */
+  /** For a list whose order changes every time. */
   maxPassesUnordered: 30,
 } as const;
 
-/** Where the JSON schema of a value has such a default, until it becomes that of the key. */
+/** Where the JSON schema of a value holds such a default, until it becomes the default of the key. */
 export const usual = 'x-usual';
 
 /**
- * An optional value whose default is applied by whoever uses it: the JSON schema and the reference say which one it is.
+ * Makes a value optional; the code that uses it applies the default. The JSON schema and the reference show the default.
  *
- * @param text The default, as a file has it. zod would drop a `default` of what is read from a text, like a length of time.
+ * @param text The default as written in a file. zod would drop a `default` of a value parsed from text, such as a duration.
  */
 export function usually<T extends z.ZodType>(schema: T, text: string | number | boolean): z.ZodOptional<T> {
   return schema.optional().meta({ [usual]: text });

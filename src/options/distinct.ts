@@ -1,19 +1,19 @@
 import type { z } from 'zod';
 
-/** Places of a list, from 0, whose item stands in it before. */
+/** Returns the indexes of items that also occur earlier in the list. */
 export function repeatsIn(items: readonly string[]): readonly number[] {
   return items.flatMap((item, index) => (items.indexOf(item) < index ? [index] : []));
 }
 
-/** Says that a name stands in a list for the second time. */
+/** Describes a name that is listed twice. */
 export function standsTwice(name: string): string {
   return `'${name}' is listed twice; list it once`;
 }
 
 /**
- * The same list, in which nothing may stand twice.
+ * Makes a list schema refuse repeated items.
  *
- * @param nameOf What tells its items apart. Default: their text.
+ * @param nameOf Returns what distinguishes the items. Default: their text.
  *
  * @example
  * distinct(z.array(z.string())).safeParse(['id', 'id']); // [1] 'id' is listed twice; list it once

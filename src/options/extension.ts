@@ -3,30 +3,30 @@ import type { z } from 'zod';
 import { callable, check, faultsIn, object, type Checks } from './check.js';
 import { checkedOptions, isOptionsCheck, type OptionsCheck } from './standard-schema.js';
 
-/** What steps and sinks of somebody's own are declared with. */
+/** The declaration of a custom step or sink. */
 export interface ExtensionDeclaration<I, O> {
-  /** What it does, in a sentence. */
+  /** What it does, in one sentence. */
   readonly summary?: string | undefined;
   /**
-   * Changes with what it does: the fingerprint of a pipeline has it, with the name. leadstream does not look at the code. Default: none.
+   * Change it when the behaviour changes: it is part of the pipeline's fingerprint, with the name. leadstream does not inspect the code. Default: none.
    */
   readonly version?: string | undefined;
   /**
-   * Checks its options: a schema of zod, valibot, arktype or any other that keeps to standardschema.dev, or a function that gives them as
-   * they should be, or throws. Default: it takes none.
+   * Checks its options: a schema of zod, valibot, arktype or any other library that follows standardschema.dev, or a function that returns
+   * the options as they should be, or throws. Default: it takes none.
    */
   readonly options?: OptionsCheck<I, O> | undefined;
 }
 
-/** The key under which `defineStep` and `defineSink` leave what they were given; other versions of leadstream find it there, too. */
+/** The key under which `defineStep` and `defineSink` store their arguments. Other versions of leadstream look for it too. */
 const extensionKey = '~leadstream';
 
-/** What `defineStep` or `defineSink` made, of whatever copy of leadstream. */
+/** The result of `defineStep` or `defineSink`, of any copy of leadstream. */
 export interface Extension<K extends 'step' | 'sink' = 'step' | 'sink', D = unknown> {
   readonly [extensionKey]: { readonly kind: K; readonly format: 1; readonly name: string; readonly declaration: D };
 }
 
-/** A function under the name of an extension, with what it was declared as. */
+/** Turns a function into an extension: sets its name and attaches the declaration. */
 export function extended<K extends 'step' | 'sink', D, T>(
   kind: K,
   name: string,
@@ -37,7 +37,7 @@ export function extended<K extends 'step' | 'sink', D, T>(
   return Object.assign(make, { [extensionKey]: { kind, format: 1 as const, name, declaration } });
 }
 
-/** What something is that `defineStep` or `defineSink` may have made. */
+/** Returns the extension data of something that `defineStep` or `defineSink` may have created. */
 export function extensionOf(value: unknown): Extension[typeof extensionKey] | undefined {
   if ((typeof value !== 'function' && typeof value !== 'object') || value === null) return undefined;
   const made: unknown = Reflect.get(value, extensionKey);
@@ -50,9 +50,9 @@ function isMade(made: unknown): made is Extension[typeof extensionKey] {
 }
 
 /**
- * What is wrong with a name or declaration, in words.
+ * Describes what is wrong with a name or declaration.
  *
- * @param own What it may have besides what all extensions may; it needs `open`.
+ * @param own The keys that it may have in addition to those of all extensions; it must have `open`.
  */
 export function extensionProblem(name: unknown, declaration: unknown, own: Checks): string | undefined {
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*$/.test(name)) return 'the first argument is a name made of a-z, 0-9 and _';
@@ -67,7 +67,7 @@ const common: Checks = {
   options: check('a schema (of zod, valibot, arktype, …) or a function', isOptionsCheck),
 };
 
-/** The schema of options in a file, whose problems are told at their places. */
+/** Returns the schema of an extension's options in a file; it reports each problem at its place. */
 export function extensionConfig<O>(check: OptionsCheck<unknown, O> | undefined): z.ZodType<O> {
   return zod()
     .unknown()

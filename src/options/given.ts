@@ -1,4 +1,4 @@
-/** A value as messages name it. */
+/** Describes a value for messages. */
 export function given(value: unknown): string {
   if (typeof value === 'string') return value.length > 40 ? 'a text' : `the text '${value}'`;
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;

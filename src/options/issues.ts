@@ -1,23 +1,23 @@
 import type { z } from 'zod';
 import { meant, unknownName, zod } from '../core/index.js';
 
-/** One thing that a schema has against a value. */
+/** One problem that a schema found in a value. */
 export type Issue = z.core.$ZodIssue;
 
 /** One of the alternatives that a schema accepts at a place, as JSON Schema. */
 export type Wanted = Readonly<Record<string, unknown>>;
 
 /**
- * All that a schema has against a value, each with its whole path. Of a union, what the alternative that is meant has against it; and
- * nothing that only follows from something else: what is of the wrong kind is not judged further, and a key that is missing because it
- * stands there misspelled is one problem, not two.
+ * Returns every problem that a schema finds in a value, each with its full path. For a union, these are the problems of the alternative
+ * that is evidently meant. Problems that follow from another are left out: a value of the wrong kind is not checked further, and a
+ * misspelled required key is one problem, not two.
  */
 export function issuesOf(wanted: z.ZodType, value: unknown): readonly Issue[] {
   const { error } = wanted.safeParse(value, { reportInput: true });
   return error ? withoutConsequences(error.issues.flatMap(ofAlternativeMeant), wanted) : [];
 }
 
-/** What a schema wants at a place; of unions, all alternatives. */
+/** Returns what a schema accepts at a path; for unions, all alternatives. */
 export function wantedAt(wanted: z.ZodType, path: readonly PropertyKey[]): readonly Wanted[] {
   return path.reduce<readonly Wanted[]>(
     (at, part) => at.flatMap((one) => alternativesOf(insideOf(one, part))),
@@ -25,7 +25,7 @@ export function wantedAt(wanted: z.ZodType, path: readonly PropertyKey[]): reado
   );
 }
 
-/** The keys that are known at a place; of alternatives, those of all. */
+/** Returns the keys known at a place, across all alternatives. */
 export function keysOf(wanted: readonly Wanted[]): readonly string[] {
   return wanted.flatMap(({ properties, propertyNames }) => {
     const names = getIn(propertyNames, ['enum']);
@@ -34,7 +34,7 @@ export function keysOf(wanted: readonly Wanted[]): readonly string[] {
 }
 
 /**
- * What is wrong with a key that a schema does not take: nobody knows it, or another alternative does.
+ * Describes what is wrong with a key that a schema refuses: it is unknown, or belongs to another alternative.
  *
  * @param kind What the key is called, as in `unknown KIND 'limt', did you mean 'limit'?`.
  */
@@ -49,19 +49,19 @@ export function wrongKey(
   return `'${key}' does not go with ${others.map((other) => `'${other}'`).join(', ')}`;
 }
 
-/** The value at a path; `undefined` where there is none. */
+/** Returns the value at a path; `undefined` if there is none. */
 export function getIn(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((inner, key) => (isRecord(inner) ? Reflect.get(inner, key) : undefined), value);
 }
 
-/** Puts another value at a path that is there. */
+/** Replaces the value at an existing path. */
 export function setIn(value: unknown, path: readonly PropertyKey[], to: unknown): void {
   const parent = getIn(value, path.slice(0, -1));
   const key = path.at(-1);
   if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.set(parent, key, to);
 }
 
-/** The issue, or those of the alternative that knows most of the keys; of several, of the one that misses least. */
+/** Returns the issue itself, or for a union those of the alternative with the fewest unknown keys, then the fewest issues. */
 function ofAlternativeMeant(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const [deep] = issue.errors

@@ -3,10 +3,10 @@ import { getIn, issuesOf, keysOf, wantedAt, wrongKey, type Issue, type Wanted } 
 import { hintAt, schema, zod } from '../core/index.js';
 import { given } from './given.js';
 
-/** A function of a caller. */
+/** Checks for a caller's function. */
 export const callback = schema((z) => z.custom<unknown>((value) => typeof value === 'function', 'must be a function'));
 
-/** A value that a function judges, in words; `undefined` when nothing is wrong with it. */
+/** Checks a value with a function that describes the problem, or returns `undefined` if there is none. */
 export function judgedBy(problemOf: (value: unknown) => string | undefined): z.ZodType {
   return zod()
     .unknown()
@@ -17,9 +17,9 @@ export function judgedBy(problemOf: (value: unknown) => string | undefined): z.Z
 }
 
 /**
- * What is wrong with options that were given in code, a sentence each: the option by its name, what is wanted, and what was given.
+ * Describes the problems of options given in code, a sentence each: the option's name, what is expected, and what was given.
  *
- * @param withheld Options whose values no message may show.
+ * @param withheld Options whose values must not appear in messages.
  *
  * @example
  * optionProblems(z.strictObject({ limit: z.number().int().min(1).max(500) }), { limit: '5' });
@@ -51,7 +51,7 @@ function sentencesOf(issue: Issue, { wanted: whole, options, withheld }: Checked
   return [`${place === '' ? 'what is given' : place} ${ask}${but}${hint}`];
 }
 
-/** What is asked of a value: `must be …`, or what its schema says itself. */
+/** Returns the requirement on a value: `must be …`, or its schema's own message. */
 function askOf(issue: Issue, wanted: readonly Wanted[]): string {
   if (issue.code === 'custom' || issue.code === 'invalid_format') return issue.message;
   const phrases = new Set(wanted.map(phraseOf));

@@ -2,7 +2,7 @@ import { schema, type Zod } from '../core/index.js';
 import { addressProblem, bounds, consistencyModes, type Range } from './bounds.js';
 import { defaults } from './defaults.js';
 
-/** What the settings of a read may be, as schemas for pipeline files. */
+/** Schemas of read settings for pipeline files. */
 export const settings = schema((z) => ({
   baseUrl: z.string().superRefine((address, context) => {
     const message = addressProblem(address);
@@ -30,15 +30,15 @@ function ranged(z: Zod, { whole = false, min = 0, max }: Omit<Range, 'above'>) {
   return max === undefined ? least : least.max(max);
 }
 
-/** What a window smaller than the concurrency is refused with. */
+/** The message for a window smaller than the concurrency. */
 export const windowTooSmall = 'must be at least the concurrency';
 
-/** Whether a window, where there is one, holds as many pages as are asked for at once. */
+/** Returns whether a window, if set, holds as many pages as are requested at once. */
 export function windowHoldsConcurrency({ window, concurrency = defaults.concurrency }: Windowed): boolean {
   return window === undefined || window >= concurrency;
 }
 
-/** What has a window. */
+/** Settings that include a window. */
 export interface Windowed {
   readonly window?: number | undefined;
   readonly concurrency?: number | undefined;

@@ -1,6 +1,6 @@
 import { whatWasThrown } from '../core/index.js';
 
-/** A schema by the standard that zod, valibot, arktype and others keep to (standardschema.dev): it checks, and gives the value to work with. */
+/** A schema that follows standardschema.dev, like those of zod, valibot and arktype: it checks a value, and returns the value to use. */
 export interface StandardSchema<I = unknown, O = I> {
   readonly '~standard': {
     readonly version: 1;
@@ -17,10 +17,10 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** How the options of a step or sink are checked: by a schema, or by a function that gives them as they should be, or throws. */
+/** How the options of a step or sink are checked: by a schema, or by a function that returns them as they should be, or throws. */
 export type OptionsCheck<I = unknown, O = I> = StandardSchema<I, O> | ((given: unknown) => O);
 
-/** Options that are right, or what is wrong with them and where. */
+/** Valid options, or their problems and where they are. */
 export type CheckedOptions<O> = { readonly value: O } | { readonly problems: readonly OptionProblem[] };
 
 export interface OptionProblem {
@@ -29,13 +29,14 @@ export interface OptionProblem {
 }
 
 /**
- * Checks the options of a step or sink that somebody else defined.
+ * Checks the options of a custom step or sink.
  *
- * @param check Default: it takes none.
- * @param isText Whether scalars came as text, as from a file; where a schema refuses one that spells a number or a flag, it gets that. A function gets what is given.
+ * @param check Default: it takes no options.
+ * @param isText Whether scalars are given as text, as in a file. If a schema refuses a text that spells a number or a flag, it is given
+ * that instead. A function gets the value as given.
  */
 export function checkedOptions<O>(check: OptionsCheck<unknown, O> | undefined, given: unknown, isText: boolean): CheckedOptions<O> {
-  // Without a check there are no options, and O is that.
+  // Without a check there are no options, so O is the empty object.
   if (check === undefined) return isNothing(given) ? { value: {} as O } : { problems: [{ path: [], message: 'it takes no options' }] };
   if (!isSchema(check)) return byFunction(check, given);
   const first = bySchema(check, given);
@@ -45,17 +46,17 @@ export function checkedOptions<O>(check: OptionsCheck<unknown, O> | undefined, g
   return 'value' in second ? second : first;
 }
 
-/** Whether something can check options. */
+/** Returns whether a value can check options. */
 export function isOptionsCheck(check: unknown): check is OptionsCheck {
   return typeof check === 'function' || (typeof check === 'object' && check !== null && '~standard' in check);
 }
 
-/** Whether it is a function, which cannot say that it wants a number where a text stands; a schema can. */
+/** Returns whether it is a function, which unlike a schema cannot ask for a number where a text is given. */
 export function takesTyped(check: OptionsCheck<unknown, unknown> | undefined): boolean {
   return check !== undefined && !isSchema(check);
 }
 
-/** The schemas of some libraries are functions, too. */
+/** The schemas of some libraries are functions too. */
 function isSchema<O>(check: OptionsCheck<unknown, O>): check is StandardSchema<unknown, O> {
   return '~standard' in check;
 }
@@ -88,7 +89,7 @@ function bySchema<O>(schema: StandardSchema<unknown, O>, given: unknown): Checke
   };
 }
 
-/** What comes later is nobody's, also when it fails. */
+/** Ignores the later result, including a rejection. */
 function asynchronous(what: string, later: PromiseLike<unknown>): { readonly problems: readonly OptionProblem[] } {
   later.then(undefined, () => {});
   return { problems: [{ path: [], message: `its ${what} is asynchronous, and options are checked at once` }] };
@@ -98,7 +99,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return isRecord(value) && 'then' in value && typeof value.then === 'function';
 }
 
-/** The same with numbers and flags where texts spell them and are refused; `undefined` when there are none. */
+/** Returns a copy with numbers and flags in place of refused texts that spell them; `undefined` if there are none. */
 function spelledOut(given: unknown, problems: readonly OptionProblem[]): unknown {
   if (problems.some(({ path }) => path.length === 0) && typeof given === 'string') return scalarOf(given);
   if (typeof given !== 'object' || given === null) return undefined;

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { schema } from '../core/index.js';
 import { usually } from '../options/index.js';
 
-/** What a step that takes all rows may take in memory before it spills, in bytes. */
+/** Memory that a step which takes all rows may use before it spills, in bytes. */
 export const defaultMemory = 256_000_000;
 
-/** Folder for what programs spill. */
+/** Returns the folder for what programs spill. */
 export function scratchFolder(): string {
   return join(tmpdir(), `leadstream-${process.geteuid?.() ?? ''}`);
 }
 
 const bytesPer: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
 
-/** An amount of memory in a pipeline file, as bytes; whoever takes it takes `defaultMemory` without one. */
+/** An amount of memory in a pipeline file, as bytes; the code that uses it applies `defaultMemory`. */
 export const memory = schema((z) =>
   usually(
     z
@@ -25,7 +25,7 @@ export const memory = schema((z) =>
   ),
 );
 
-/** What a step holds that spills rows, in words. @param bytes Default: `defaultMemory`. */
+/** Describes the memory of a step that spills rows. @param bytes Default: `defaultMemory`. */
 export function spilledBeyond(bytes = defaultMemory): string {
   return `at most ${bytes / 1_000_000} MB; more goes to a file in the state folder`;
 }

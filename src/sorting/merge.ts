@@ -4,11 +4,11 @@ import type { Keys, Order } from './order.js';
 
 /** Sorted rows, block by block. */
 export interface Run {
-  /** The next block; empty when there is none. */
+  /** Returns the next block; empty if there is none. */
   next(): Promise<RecordBatch>;
 }
 
-/** Where the merge has got to in a run. */
+/** The position of the merge in a run. */
 class Cursor {
   batch = RecordBatch.empty;
   keys: Keys = [];
@@ -17,7 +17,7 @@ class Cursor {
   constructor(
     private readonly run: Run,
     private readonly order: Order,
-    /** Of rows that are the same, those of the earlier run come first. */
+    /** Equal rows are ordered by their run, earlier runs first. */
     readonly place: number,
   ) {}
 
@@ -30,9 +30,9 @@ class Cursor {
   }
 }
 
-/** Merges sorted runs into batches of so many rows. One block of each run is in memory, and what is given out. */
+/** Merges sorted runs into batches of `rows` rows. One block of each run is in memory, in addition to the output. */
 export class Merge implements BatchReader {
-  /** A heap by what comes first. */
+  /** A heap of cursors, first row on top. */
   readonly #heap: Cursor[] = [];
   #opened = false;
 
@@ -71,7 +71,7 @@ export class Merge implements BatchReader {
     for (let at = this.#heap.length >> 1; at >= 0; at -= 1) this.#sink(at);
   }
 
-  /** Takes the first cursor out. */
+  /** Removes the first cursor. */
   #drop(): void {
     const last = this.#heap.pop();
     if (last && this.#heap.length > 0) this.#heap[0] = last;

@@ -1,7 +1,7 @@
 import { itemAt, expectations, parserOf, type DeclaredType, type Value } from '../core/index.js';
 import { comparing, mapping, Unfit, type Compare, type Mapped, type RecordBatch, type Vector } from '../vector/index.js';
 
-/** What rows are sorted by: a field, as what its values are compared, and which way. */
+/** A sort key: a field, the type as which its values are compared, and the direction. */
 export interface SortKey {
   readonly field: string;
   /** Default `text`. */
@@ -10,7 +10,7 @@ export interface SortKey {
   readonly descending?: boolean;
 }
 
-/** The keys of the rows of a batch, in the order of importance. */
+/** The keys of a batch's rows, in order of importance. */
 export type Keys = readonly Vector[];
 
 /** The order of rows by some keys. */
@@ -25,12 +25,12 @@ export class Order {
     }));
   }
 
-  /** What the rows are compared by, and why a value of theirs is none of its type, by field. */
+  /** Returns the values by which rows are compared, and by field why a value does not fit its type. */
   keysOf(batch: RecordBatch): readonly (Mapped & { readonly field: string })[] {
     return this.#keys.map(({ field, cast }) => ({ field, ...cast(batch.columnOrNulls(field)) }));
   }
 
-  /** Less than 0 when the one row comes before the other, 0 when the keys say nothing. */
+  /** Returns less than 0 if the first row comes before the second, 0 if their keys are equal. */
   compare(one: Keys, row: number, other: Keys, otherRow: number): number {
     for (const [index, { compare }] of this.#keys.entries()) {
       const order = compare(itemAt(one, index).value(row), itemAt(other, index).value(otherRow));
@@ -40,7 +40,7 @@ export class Order {
   }
 }
 
-/** Texts become what they are compared as; a whole number that a number holds exactly takes less room as one. */
+/** Creates the cast of a key. Whole numbers that fit exactly become JavaScript numbers, which use less memory. */
 function keyCast(type: DeclaredType): (vector: Vector) => Mapped {
   if (type === 'text') return mapping((value) => (value === null || typeof value === 'string' ? value : String(value)));
   const parse = parserOf(type);

@@ -12,8 +12,8 @@ interface Chunk {
 }
 
 /**
- * Sorts rows in memory, and beyond it by sorted runs in a scratch file that are merged: stable, whatever the number of runs. Half of
- * the memory is for rows; the rest is for their order, for blocks on their way, and for what the runtime has not given back yet.
+ * Sorts rows in memory, and beyond that by merging sorted runs in a scratch file. The sort is stable, whatever the number of runs. Half of
+ * the memory is for rows; the rest is for their order, for blocks in transit, and for memory that the runtime has not yet freed.
  */
 export class RowSorter {
   #chunks: Chunk[] = [];
@@ -21,7 +21,9 @@ export class RowSorter {
   #rows = 0;
   readonly #runs: Runs;
 
-  /** @param options With the memory for all of it, in bytes. */
+  /**
+   * @param options Including the total memory in bytes.
+   */
   constructor(
     private readonly order: Order,
     private readonly options: RunsOptions,
@@ -29,7 +31,7 @@ export class RowSorter {
     this.#runs = new Runs(order, { ...options, memory: options.memory / 4 });
   }
 
-  /** Takes rows. @param keys What they are compared by, as the order makes it. */
+  /** Adds rows. @param keys Their keys, as returned by the order. */
   async add(batch: RecordBatch, keys: Keys): Promise<void> {
     if (batch.length === 0) return;
     this.#chunks.push({ batch, keys });
@@ -38,7 +40,7 @@ export class RowSorter {
     if (this.#bytes > this.options.memory / 2) await this.#spill();
   }
 
-  /** All rows in their order. */
+  /** Returns all rows in order. */
   async finish(): Promise<BatchReader> {
     if (this.#runs.count === 0) return new Merge([this.#inMemory(pageRows)], this.order, pageRows);
     if (this.#rows > 0) await this.#spill();
@@ -50,7 +52,7 @@ export class RowSorter {
     await this.#runs.close();
   }
 
-  /** The rows that are in memory, in their order, in blocks of so many. */
+  /** Returns the rows in memory, in order, in blocks of `blockRows` rows. */
   #inMemory(blockRows: number): Run {
     const chunks = this.#chunks;
     const [batches, rows] = [new Uint32Array(this.#rows), new Uint32Array(this.#rows)];

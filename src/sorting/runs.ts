@@ -5,22 +5,22 @@ import { Merge, type Run } from './merge.js';
 import type { Order } from './order.js';
 
 export interface RunsOptions {
-  /** What blocks on their way may take in memory, in bytes. */
+  /** Memory for blocks in transit, in bytes. */
   readonly memory: number;
   /** Private folder for the file. */
   readonly folder: string;
-  /** Makes what it fails with. */
+  /** Creates the error to throw. */
   failed(message: string, cause?: unknown): Error;
 }
 
-/** Rows on each page that comes out. */
+/** Rows per output page. */
 export const pageRows = 1_000;
 
-/** Most runs that are merged at once, each with a block in memory. */
+/** Maximum number of runs merged at a time, each with a block in memory. */
 const maxRuns = 64;
 
 /**
- * Sorted runs of rows in a scratch file, which is made with the first of them.
+ * Sorted runs of rows in a scratch file, which is created with the first run.
  *
  * Memory: a block of each run, while they are merged.
  */
@@ -38,7 +38,7 @@ export class Runs {
     return this.#runs.length;
   }
 
-  /** So many rows that a block of every run fits into the memory. @param bytes What so many rows take. */
+  /** Returns a number of rows such that one block of every run fits into the memory. @param bytes Size of `rows` rows. */
   blockRows(rows: number, bytes: number): number {
     return Math.min(pageRows, Math.max(1, Math.floor((this.options.memory / maxRuns) * (rows / bytes))));
   }
@@ -48,7 +48,7 @@ export class Runs {
     this.#runs.push(await this.#write(run));
   }
 
-  /** All rows in their order, those of earlier runs before the same ones of later runs. */
+  /** Returns all rows in order; equal rows are ordered by their run. */
   async merged(): Promise<Merge> {
     while (this.#runs.length > maxRuns) await this.#mergeSome();
     return new Merge(
@@ -65,7 +65,7 @@ export class Runs {
     await scratch?.close();
   }
 
-  /** Makes one of the runs that came first. */
+  /** Merges the earliest runs into one. */
   async #mergeSome(): Promise<void> {
     const first = this.#runs.splice(0, maxRuns).map((extents) => this.#stored(extents));
     this.#runs.unshift(await this.#write(new Merge(first, this.order, pageRows)));
@@ -90,7 +90,7 @@ export class Runs {
     };
   }
 
-  /** A step that is left while it works must not open a file that nobody would close. */
+  /** Opens the scratch file, unless the step was closed while it worked: nothing would close the file then. */
   async #opened(): Promise<ScratchFile> {
     const scratch = this.#scratch ?? (this.#closed ? undefined : await ScratchFile.open(this.options.folder));
     if (!this.#closed && scratch) return (this.#scratch = scratch);

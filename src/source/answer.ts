@@ -8,10 +8,10 @@ import type { ReadingOptions } from './options.js';
 import { endWait } from './end-wait.js';
 import { namesOf } from './seen-rows.js';
 
-/** What the one read of a list that comes in one answer knows of it. */
+/** The read of a list that comes in one answer, and its state. */
 export class AnswerRead {
   readonly #drain = new Drain();
-  /** What the rows are told apart by, in order. */
+  /** Names of the rows, which identify them, in order. */
   #names: readonly string[] = [];
 
   constructor(
@@ -21,7 +21,7 @@ export class AnswerRead {
     private readonly consistency: Consistency,
   ) {}
 
-  /** The answer as a page, and as a second one the rows that a further look finds it missed. */
+  /** Emits the answer as a page, then the rows missed, found by later requests, as further pages. */
   pages(): Observable<Page> {
     return concat(
       this.#first(),
@@ -51,7 +51,7 @@ export class AnswerRead {
     );
   }
 
-  /** An answer is one moment; it is asked for again, since that moment may have been a bad one. */
+  /** An answer is a snapshot; it is requested again, since that moment may have been a bad one. */
   #compare(): Observable<Page> {
     const { consistency } = this;
     consistency.outcome = 'stable';
@@ -60,9 +60,9 @@ export class AnswerRead {
   }
 
   /**
-   * Asks once more.
+   * Requests the list again.
    *
-   * @param clean Answers in a row that had no row which was missed.
+   * @param clean Number of consecutive answers without missed rows.
    */
   #pass(number: number, clean: number): Observable<Page> {
     const { consistency, options } = this;
@@ -97,7 +97,7 @@ export class AnswerRead {
     );
   }
 
-  /** The rows of a later answer that the first one had not. */
+  /** Returns the rows of a later answer that the first one lacked. */
   #missing(names: readonly string[]): readonly number[] {
     const known = new Set(this.#names);
     return names.flatMap((name, row) => (known.has(name) ? [] : [row]));

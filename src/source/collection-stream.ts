@@ -11,26 +11,26 @@ import { readPages } from './read.js';
 import { untilAborted } from './until-aborted.js';
 import { driftOf, refuseUnstable } from './verdict.js';
 
-/** What a collection is read by. */
+/** The service connection that a collection is read with. */
 export interface Connection {
   readonly client: ServiceClient;
   readonly events: Events;
   readonly options: ReadingOptions & { readonly allowUnstable?: boolean | undefined };
 }
 
-/** A row with the secret fields that were named. */
+/** A row including the secret fields that were requested. */
 type Revealing<T, Secrets, Reveal> = [Reveal] extends [never] ? T : T & Pick<Secrets, Reveal & keyof Secrets>;
 
-/** A row without the fields that were not named. */
+/** A row with only the requested fields. */
 type Chosen<T, Field> = [Field] extends [never] ? T : Pick<T, Field & keyof T>;
 
 /**
- * All rows of a collection. Each loop, subscription or stream reads it from its start to its confirmed end; errors come behind the rows before
- * them. With `consistency` other than `off` it ends with an error where a pipeline would be refused: `GateError` `E_GATE_CONSISTENCY` for an
- * unstable list, and under `strict` `E_GATE_STRICT` for one that drifted, which without is a warning. Whoever leaves before the end asks for
- * nothing more.
+ * All rows of a collection. Each loop, subscription or stream reads it from the start to its confirmed end; errors come after the rows
+ * before them. With a `consistency` other than `off` it ends with an error where a pipeline would be refused: `GateError`
+ * `E_GATE_CONSISTENCY` for an unstable list, and under `strict` `E_GATE_STRICT` for one that drifted, which is otherwise a warning. A
+ * consumer that leaves early causes no further requests.
  *
- * @typeParam Secrets The fields that are withheld unless they are revealed.
+ * @typeParam Secrets The fields that are withheld unless revealed.
  *
  * @example
  * for await (const lead of service.leads) console.log(lead.lead_id);
@@ -57,9 +57,9 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
   }
 
   /**
-   * The same collection, read in another way; what is not named stays as it was.
+   * Returns the same collection with other options; options that are not named keep their values.
    *
-   * @throws {SourceError} `E_SOURCE_CONFIG`, at once, for options that cannot be right.
+   * @throws {SourceError} `E_SOURCE_CONFIG`, synchronously, for invalid options.
    *
    * @example
    * for await (const lead of service.leads.with({ fields: ['lead_id', 'zipcode'], signal })) console.log(lead.zipcode);
@@ -75,9 +75,9 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
   }
 
   /**
-   * The records with an identifier: none, one, or (area codes) several. Nothing else of the list is read.
+   * Finds the records with an identifier: none, one, or (area codes) several. Nothing else of the list is read.
    *
-   * @throws {SourceError} `E_SOURCE_CONFIG` for what is no text, `E_SOURCE_REFUSED` for an identifier that no path can have.
+   * @throws {SourceError} `E_SOURCE_CONFIG` if the identifier is not a text, `E_SOURCE_REFUSED` for one that cannot be in a path.
    *
    * @example
    * const [lead] = await service.leads.find('1000001');
@@ -88,7 +88,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
     const { reveal, fields, signal = this.#read.signal } = { ...this.#read, ...given(options) };
     const found = await firstValueFrom(this.#connection.client.reader(this.#collection, reveal).find(id).pipe(untilAborted(name, signal)));
     const rows = fields === undefined ? found : found.map((row) => only(fields, row));
-    // A reader makes the rows of its collection, which the type system cannot follow through the map of collections.
+    // A reader returns the rows of its collection, which the type system cannot follow through the map of collections.
     return rows as readonly Row[] as readonly T[];
   }
 }
@@ -113,7 +113,7 @@ function open({ client, events, options }: Connection, collection: Collection, r
   };
 }
 
-/** Holds a stream to what a pipeline is held to. */
+/** Applies the checks of a pipeline to a stream. */
 function conclude(
   collection: string,
   consistency: Consistency,
@@ -139,7 +139,7 @@ function only(fields: readonly string[], row: Row): Row {
   return Object.fromEntries(fields.map((name) => [name, row[name] ?? null]));
 }
 
-/** The options that are not `undefined`: those count as left out. */
+/** Returns the options that are not `undefined`, which count as omitted. */
 function given<O extends object>(options: O): { [K in keyof O]?: Exclude<O[K], undefined> } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
     [K in keyof O]?: Exclude<O[K], undefined>;

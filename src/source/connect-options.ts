@@ -26,7 +26,9 @@ const connection = withAgent(
   ),
 );
 
-/** @throws {SourceError} `E_SOURCE_CONFIG` for options that cannot be right, each of them named. */
+/**
+ * @throws {SourceError} `E_SOURCE_CONFIG` for invalid options, naming each one.
+ */
 export function checkConnection(options: unknown): void {
   checkOptions(options, connection);
 }
@@ -42,14 +44,14 @@ const read = object({
 
 const single = object({ signal: abortSignal });
 
-/** The same options, whose window has to hold the concurrency. */
+/** Extends an options check: the window must be at least the concurrency. */
 function withWindow(options: Check): Check {
   return {
     ...options,
     faults: (value, place) => {
       const faults = options.faults(value, place);
       const unfit = faults.some((fault) => fault.place === 'window' || fault.place === 'concurrency');
-      // Without a fault these are numbers, or not given.
+      // Without a fault these are numbers or `undefined`.
       if (unfit || !isWindowed(value) || windowHoldsConcurrency(value)) return faults;
       return [...faults, { place: 'window', message: windowTooSmall, value: value.window }];
     },
@@ -67,12 +69,16 @@ export function collectionIn(registry: Registry, name: string): Collection {
   return found;
 }
 
-/** @throws {SourceError} `E_SOURCE_CONFIG` for options that cannot be right. */
+/**
+ * @throws {SourceError} `E_SOURCE_CONFIG` for invalid options.
+ */
 export function checkRead(collection: string, options: unknown): void {
   checkOptions(options, read, `the options of ${collection}.with, like { fields: ['id'] },`);
 }
 
-/** @throws {SourceError} `E_SOURCE_CONFIG` for fields that the collection does not have, or does not give. */
+/**
+ * @throws {SourceError} `E_SOURCE_CONFIG` for fields that the collection lacks or withholds.
+ */
 export function checkNames(collection: Collection, { reveal = [], fields = [] }: Pick<ReadOptions, 'reveal' | 'fields'>): void {
   const known = Object.keys(collection.fields);
   for (const [option, names] of Object.entries({ reveal, fields })) {
@@ -88,12 +94,12 @@ export function checkNames(collection: Collection, { reveal = [], fields = [] }:
   throw wrongOption(`${collection.name}: fields: '${secret}' is withheld because it is credential-like; name it under reveal, too`);
 }
 
-/** The collections that every service has, and those of a program. */
+/** Returns the collections that every service has, and those of a program. */
 export function registryOf(own: readonly Collection[] = []): Registry {
   return { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
 }
 
-/** What is wrong with the collections of a program, in words. */
+/** Describes what is wrong with the collections of a program; `undefined` if they are valid. */
 function collectionsProblem(own: unknown): string | undefined {
   if (own === undefined) return undefined;
   if (!Array.isArray(own)) return 'must be a list of what defineCollection gives';
@@ -110,7 +116,9 @@ function isDefined(value: unknown): value is Collection {
   return typeof value === 'object' && value !== null && 'served' in value && 'name' in value && typeof value.name === 'string';
 }
 
-/** @throws {SourceError} `E_SOURCE_CONFIG` for an identifier that is no text, and options that cannot be right. */
+/**
+ * @throws {SourceError} `E_SOURCE_CONFIG` for an identifier that is not a text, and invalid options.
+ */
 export function checkFind(collection: string, id: unknown, options: unknown): void {
   checkOptions(options, single, `the options of ${collection}.find, like { signal },`);
   if (typeof id !== 'string') throw wrongOption(`${collection}: an identifier must be a text, not ${given(id)}`);

@@ -7,26 +7,26 @@ import type { ReadingOptions } from './options.js';
 /** How to reach and read a service. @typeParam Own The program's own collections. */
 export type ConnectOptions<Own extends Collection = never> = ClientOptions &
   Omit<ReadingOptions, 'onPage' | 'at' | 'events' | 'lookAgain' | 'expectedRows'> & {
-    /** What `defineCollection` made of the program's own collections. Default: none. */
+    /** The program's own collections, from `defineCollection`. Default: none. */
     readonly collections?: readonly Own[] | undefined;
-    /** Whether a list that no number of passes made sure of ends its stream all the same. Default false: it fails. */
+    /** Whether a list that no number of passes could confirm ends its stream normally. Default false: it fails. */
     readonly allowUnstable?: boolean | undefined;
   };
 
-/** The row type of each collection, the program's own among them. */
+/** The row type of each collection, including the program's own. */
 export type RowsWith<Own extends Collection> = [Own] extends [never] ? Rows : Rows & { readonly [C in Own as C['name']]: RowOf<C> };
 
-/** The same of the fields that are withheld. */
+/** The withheld fields of each collection, including the program's own. */
 export type SecretsWith<Own extends Collection> = [Own] extends [never]
   ? Secrets
   : Secrets & { readonly [C in Own as C['name']]: SecretsOf<C> };
 
 /**
- * A service to read from. Its collections are streams of rows; nothing is requested before something is read. At most `window` pages of each
+ * A service to read from. Its collections are streams of rows; nothing is requested until something is read. At most `window` pages of each
  * read are in memory.
  */
 export interface Service<Own extends Collection = never> {
-  /** What the events of this connection bear as `run`. */
+  /** The value of `run` in the events of this connection. */
   readonly id: string;
   readonly leads: CollectionStream<Lead, Secrets['leads']>;
   readonly bridges: CollectionStream<Bridge, Secrets['bridges']>;
@@ -34,9 +34,9 @@ export interface Service<Own extends Collection = never> {
   readonly links: CollectionStream<Link, Secrets['links']>;
   readonly users: CollectionStream<User, Secrets['users']>;
   /**
-   * A collection by its name, those of the program among them.
+   * Returns a collection by name, including the program's own.
    *
-   * @throws {SourceError} `E_SOURCE_CONFIG` for a name that is none.
+   * @throws {SourceError} `E_SOURCE_CONFIG` for an unknown name.
    *
    * @example
    * for await (const order of connect({ baseUrl, auth, collections: [orders] }).collection('orders')) console.log(order.no);
@@ -45,19 +45,18 @@ export interface Service<Own extends Collection = never> {
     name: N,
   ): CollectionStream<RowsWith<Own>[N], SecretsWith<Own>[N]>;
   /**
-   * Ends what is under way, and what is read later, with `SourceError` `E_SOURCE_CLOSED`. May be called more than once; `await using`
-   * calls it, too.
+   * Ends current and later reads with `SourceError` `E_SOURCE_CLOSED`. It may be called more than once, and `await using` calls it too.
    *
-   * @returns Resolves when connections and thread are gone; it never rejects.
+   * @returns Resolves when connections and thread are closed; it never rejects.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Connects to a service; nothing is requested before something is read.
+ * Connects to a service; nothing is requested until something is read.
  *
- * @throws {SourceError} `E_SOURCE_CONFIG` for options that cannot be right.
+ * @throws {SourceError} `E_SOURCE_CONFIG` for invalid options.
  *
  * @example
  * const service = connect({ baseUrl: 'https://data.example', auth: { rest_api_key: key } });
@@ -82,6 +81,6 @@ export function connect<Own extends Collection = never>(options: ConnectOptions<
     close: client.close,
     [Symbol.asyncDispose]: client.close,
   };
-  // Each collection has rows of its own, which the type system cannot follow through the map of them.
+  // Each collection has its own row type, which the type system cannot follow through the map.
   return service as unknown as Service<Own>;
 }

@@ -10,44 +10,44 @@ import { capped, ignored, unreachable, unsettled } from './refusals.js';
 import type { EndWait } from './end-wait.js';
 import type { ReadProgress } from './read-progress.js';
 
-/** What looking for the end of a list needs. */
+/** Options for confirming the end of a list. */
 export interface EndOptions extends PagingOptions {
   readonly collection: string;
-  /** What the rows of a page are told apart by, in order. */
+  /** Returns the names of a page's rows, which identify them, in order. */
   readonly namesOf: (batch: RecordBatch) => readonly string[];
   readonly positions: Positions;
-  /** Whether a row with that name was read. */
+  /** Returns whether a row with that name was read. */
   readonly known: (name: string) => boolean;
-  /** Whether drift is judged, so that a page of which other rows were read is no loss without a word. */
+  /** Whether drift is checked, so that a page which now has other rows is not a silent loss. */
   readonly isChecked: boolean;
-  /** Called with what speaks against a list that stood still. */
+  /** Called with evidence that the list changed. */
   readonly onDrift: (what: string) => void;
-  /** Rows that the list is known to have had; an end before them waits. */
+  /** Rows that the list is known to have had; an earlier end is re-checked after a wait. */
   readonly expected: number;
-  /** Waits before the second look at an end that may be none. */
+  /** Waits before re-checking an end that may not be one. */
   readonly wait: EndWait;
 }
 
-/** How the rows of a list were counted: one by one, by its own pages, or not at all. */
+/** How the rows of a list were counted: one by one, by its page numbers, or not at all. */
 export type Counting = 'rows' | 'pages' | 'none';
 
-/** Most times that a read goes on behind an end that was none. */
+/** Maximum times that a read continues after an end that was not one. */
 const maxContinuations = 10;
 
 /**
- * The evidence for the end of a list. A claim is an empty page, or one that repeats the page before it; it is believed when a second
- * look agrees and the list can be counted: the last row that was read is there at its position, and none is at the next.
+ * Collects evidence for the end of a list. A claim is an empty page, or one that repeats the page before it. It is accepted if a second
+ * look agrees and the list can be counted: the last row read is at its position, and there is none at the next.
  */
 export class EndOfList {
-  /** Whether the count agreed; `undefined` when the end was not reached. */
+  /** Whether the count agreed; `undefined` if the end was not reached. */
   counted: boolean | undefined;
   counting: Counting = 'none';
-  /** Whether the list went on growing, so that the read ended where its end was last confirmed. */
+  /** Whether the list kept growing, so that the read ended at its last confirmed end. */
   growing = false;
   #continuations = 0;
   #rowsAtLastEnd = -1;
   #newAtLastEnd: string | undefined;
-  /** How often a page came back behind the same row. */
+  /** How often a page reappeared after the same row. */
   #returns = 0;
   #rowsAtReturn = -1;
 
@@ -57,7 +57,7 @@ export class EndOfList {
     private readonly options: EndOptions,
   ) {}
 
-  /** Looks into a claim. @returns The page to go on with, or nothing when the list ends. */
+  /** Checks a claim. @returns The page to continue with, or `undefined` if the list ends. */
   confirm(end: ListEnd): Observable<number | undefined> {
     return task(async (ask) => {
       if (this.#mayBeNone(end)) {
@@ -65,7 +65,7 @@ export class EndOfList {
       }
       const second = await this.#again(ask, end.page);
       if (second.length > 0 && fingerprintOf(second) !== this.progress.last?.fingerprint) {
-        // A full page was no end at all, and says nothing of a list that grows.
+        // A full page was no end at all, and is not evidence of a growing list.
         return second.length >= this.progress.largest ? this.#comeBack(end.page) : this.#goOn(end.page);
       }
       if (second.length > 0 && this.options.isChecked && (await this.#wasAnother(ask))) return this.#comeBack(end.page);
@@ -74,7 +74,7 @@ export class EndOfList {
     });
   }
 
-  /** Whether the list has rows after its end by now. @returns The page to go on with. */
+  /** Checks whether the list now has rows after its end. @returns The page to continue with. */
   lookAgain(): Observable<number | undefined> {
     return task(async (ask) => {
       const { last } = this.progress;
@@ -91,14 +91,16 @@ export class EndOfList {
     });
   }
 
-  /** An end where nothing is, or right behind a full page, may be an outage; so may one before what is known to be there. */
+  /** Returns whether an end may be an outage: one where there is nothing, one directly after a full page, or one before the expected rows. */
   #mayBeNone({ after }: ListEnd): boolean {
     const { expected } = this.options;
     if (this.progress.rows < expected || after.length > 0) return true;
     return expected === 0 && this.list.repeated === undefined && this.progress.endsFull(this.list.limit);
   }
 
-  /** @returns The page to go on with, unless the list grows as fast as it is read. */
+  /**
+   * @returns The page to continue with, unless the list grows as fast as it is read.
+   */
   #goOn(page: number): number | undefined {
     if (this.#continuations < maxContinuations) {
       this.#continuations += 1;
@@ -109,7 +111,7 @@ export class EndOfList {
     return undefined;
   }
 
-  /** Whether the last page that was read is another one by now: then the next only seemed to repeat it. */
+  /** Returns whether the last page read has changed: then the next page only seemed to repeat it. */
   async #wasAnother(ask: Ask): Promise<boolean> {
     const { last } = this.progress;
     if (!last || fingerprintOf(await this.#again(ask, last.number)) === last.fingerprint) return false;
@@ -117,7 +119,7 @@ export class EndOfList {
     return true;
   }
 
-  /** A page that had no rows and is full by now. One that goes on like that is neither there nor not. */
+  /** Continues with a page that had no rows and is now full. If that keeps happening, the page is unreliable. */
   #comeBack(page: number): number {
     this.#returns = this.progress.rows === this.#rowsAtReturn ? this.#returns + 1 : 1;
     this.#rowsAtReturn = this.progress.rows;
@@ -125,7 +127,7 @@ export class EndOfList {
     throw unsettled(this.options.collection, page);
   }
 
-  /** The page that has the next row: the last one, if it has room. */
+  /** Returns the page of the next row: the last one, if it is not full. */
   #pageAfter(next: number): number {
     const { last } = this.progress;
     return last && !this.progress.endsFull(this.list.limit) ? last.number : next;
@@ -138,7 +140,7 @@ export class EndOfList {
     this.options.onDrift(`page ${behind} had rows and has none now`);
   }
 
-  /** Nothing behind the end was asked for yet; what is there does not depend on how far ahead the requests are. */
+  /** Checks pages that were not requested yet, so the result does not depend on how far ahead the requests are. */
   async #lookFarBehind(ask: Ask, end: number): Promise<void> {
     if (this.list.repeated !== undefined) return;
     const pages = [end + 1, end + 2, end + 8];
@@ -146,7 +148,7 @@ export class EndOfList {
     for (const [index, { batch }] of answers.entries()) {
       const behind = itemAt(pages, index);
       if (batch.length === 0 || fingerprintOf(batch) === this.progress.last?.fingerprint) continue;
-      // Unless the list has reached that far by now.
+      // Unless the list now extends that far.
       if ((await this.#again(ask, end)).length === 0) throw rowsAfterEnd(behind, end);
     }
   }
@@ -163,7 +165,7 @@ export class EndOfList {
       [next] = await this.options.positions.at(ask, rows);
       if (there === last.name && (next === undefined || next === last.name)) return this.#ended(end);
       const isNew = next !== undefined && next !== there && !this.options.known(next);
-      // Another row than the one that the read last went on for has come since.
+      // Another row has arrived since the one for which the read last continued.
       if (isNew && (rows !== this.#rowsAtLastEnd || next !== this.#newAtLastEnd)) {
         this.#newAtLastEnd = next;
         return this.#goOn(this.#pageAfter(end));
@@ -173,7 +175,7 @@ export class EndOfList {
     this.counted = false;
     const shown = this.options.namesOf(await this.#again(ask, last.number));
     if (there === undefined && shown.length === last.rows && shown.at(-1) === last.name) {
-      // It is there, and cannot be found by its position.
+      // The row exists, but cannot be found by its position.
       await this.#refuseCap(ask, end);
       this.counting = 'none';
       return this.#ended(end);
@@ -183,7 +185,9 @@ export class EndOfList {
     return undefined;
   }
 
-  /** A service whose pages cannot be made one row long: the last page still ends with the last row, and the next is none. */
+  /**
+   * Counts by pages, for a service that does not support pages of one row: the last page still ends with the last row, and the next is empty.
+   */
   async #countByPages(ask: Ask, end: number): Promise<number | undefined> {
     const { last } = this.progress;
     if (!last) return undefined;
@@ -201,7 +205,10 @@ export class EndOfList {
     return undefined;
   }
 
-  /** Behind a full page: the rows on the page of that number are known when pages are a row shorter, unless no page has that number. */
+  /**
+   * Detects capped page numbers after a full page: with pages one row shorter, the page of the next number has rows, unless there is no
+   * page of that number.
+   */
   async #refuseCapByLimit(ask: Ask, end: number): Promise<void> {
     const { limit } = this.list;
     if (limit < 2 || !this.progress.endsFull(limit) || end === this.list.firstPage + 1) return;
@@ -211,7 +218,7 @@ export class EndOfList {
     if (batch.length === 0) throw capped(this.options.collection, end - 1);
   }
 
-  /** The end of a list whose last page comes again is one only when the count says so, or when that page is short. */
+  /** Accepts an end at which the last page repeats only if the count confirms it, or if that page is short. */
   #ended(end: number): undefined {
     const { repeated } = this.list;
     if (repeated === undefined) return undefined;
@@ -224,8 +231,8 @@ export class EndOfList {
   }
 
   /**
-   * The last row cannot be found by its position. When positions can be found up to the number of the last page, and none beyond it,
-   * it is the number of a page that has a cap, and the list is longer than could be read.
+   * The last row cannot be found by its position. If positions work up to the number of the last page, and not beyond it, then page numbers
+   * are capped, and the list is longer than could be read.
    */
   async #refuseCap(ask: Ask, end: number): Promise<void> {
     const beyond = end - this.list.firstPage;

@@ -3,7 +3,7 @@ import type { RecordBatch } from '../vector/index.js';
 
 const known = new WeakMap<RecordBatch, string>();
 
-/** What tells pages apart, in a few bytes: how many rows, the first and the last. It is asked for by several, and found once. */
+/** Identifies a page in a few bytes: the number of rows, and the first and last one. Several callers need it, so it is cached. */
 export function fingerprintOf(batch: RecordBatch): string {
   const fingerprint = known.get(batch) ?? foundFor(batch);
   known.set(batch, fingerprint);
@@ -19,8 +19,8 @@ function foundFor(batch: RecordBatch): string {
 }
 
 /**
- * Gives the text of a row by its index: all that it has, whatever fields the other rows of its page have, and in whatever order. Values are
- * text and null throughout here.
+ * Returns a function that returns the text of a row by index: all its fields, regardless of the fields of other rows and of their order.
+ * All values here are text or `null`.
  */
 export function textsOf(batch: RecordBatch): (row: number) => string {
   const columns = Array.from(batch.columns).sort(([a], [b]) => (a < b ? -1 : 1));

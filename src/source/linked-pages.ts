@@ -7,29 +7,28 @@ import type { ListAnswer } from './fetch/listing.js';
 import type { Position } from './fetch/position.js';
 import type { ListReader } from './paging.js';
 
-/** How linked pages are asked for. */
+/** Options for requesting linked pages. */
 export interface LinkedPagesOptions {
   readonly purpose: 'page' | 'probe';
-  /** Most pages with rows. Default: no limit. */
+  /** Maximum number of pages with rows. Default: no limit. */
   readonly maxPages: number | undefined;
-  /** How many pages in a row there may be that have nothing new. */
+  /** Maximum number of consecutive pages without anything new. */
   readonly patience: number;
 }
 
 /**
- * The pages of a list of which each says where the next one is. They are numbered as they come; answers without rows that name a next page
- * have no number.
+ * The pages of a list in which each points to the next. They are numbered as they arrive; answers without rows that point to a next page have no number.
  *
  * Memory: the position of each page, and of each answer without rows.
  */
 export class LinkedPages {
-  /** Where each page is, as far as it is known; nothing for the first one. */
+  /** The known positions of pages; `undefined` for the first one. */
   readonly #positions: (Position | undefined)[] = [undefined];
-  /** By which page a position was named. */
+  /** The page that named each position. */
   readonly #named = new Map<string, number>();
-  /** The answers without rows that named a next page, by the page that each would have been. */
+  /** The answers without rows that pointed to a next page, with the number that each would have had. */
   readonly #empty: { readonly number: number; readonly position: Position | undefined }[] = [];
-  /** The answer that named no next page: the page that it would be, and where. */
+  /** The answer that pointed to no next page: the number it would have, and its position. */
   #end: { readonly number: number; readonly position: Position | undefined } | undefined;
   #fresh: number | undefined;
   #stale = 0;
@@ -40,10 +39,9 @@ export class LinkedPages {
   ) {}
 
   /**
-   * The rows of a page, which is the first, or behind one that was read; none behind the last.
+   * Reads the first page, or the one after a page that was read; it has no rows after the last.
    *
-   * @throws {SourceError} `E_SOURCE_CURSOR` when a page names one that another page has named, `E_SOURCE_ENDLESS` and
-   * `E_SOURCE_MAX_PAGES`.
+   * @throws {SourceError} `E_SOURCE_CURSOR` if two pages point to the same next page, `E_SOURCE_ENDLESS` and `E_SOURCE_MAX_PAGES`.
    */
   page(number: number): Observable<RecordBatch> {
     return task(async (ask) => {
@@ -63,28 +61,28 @@ export class LinkedPages {
     });
   }
 
-  /** Takes how many rows of a page were new. */
+  /** Records how many rows of a page were new. */
   notice(fresh: number): void {
     this.#stale = fresh === 0 ? this.#stale + 1 : 0;
   }
 
-  /** A page as it is by now; `undefined` when the service refuses to give it a second time. */
+  /** Requests the current state of a page; `undefined` if the service refuses to return it a second time. */
   again(number: number): Observable<ListAnswer | undefined> {
     return this.#at(number, this.#positions[number - 1]);
   }
 
-  /** The answers without rows in the middle of the list, to be asked for as they are by now. */
+  /** The answers without rows in the middle of the list, for requesting their current state. */
   get emptyAgain(): readonly { readonly number: number; readonly answer$: Observable<ListAnswer | undefined> }[] {
     return this.#empty.map(({ number, position }) => ({ number, answer$: this.#at(number, position) }));
   }
 
-  /** The answer that ended the list, as it is by now, and the number of the page that it is or would be. */
+  /** Returns the current state of the answer that ended the list, and the number of the page that it is or would be. */
   endAgain(): { readonly number: number; readonly answer$: Observable<ListAnswer | undefined> } {
     const { number, position } = this.#end ?? { number: 1, position: undefined };
     return { number, answer$: this.#at(number, position) };
   }
 
-  /** Goes on where the list has ended. @returns The number of the page to read. */
+  /** Continues where the list ended. @returns The number of the page to read. */
   reopen(): number {
     const { number, position } = this.#end ?? { number: 1, position: undefined };
     this.#positions.length = number;
@@ -93,12 +91,14 @@ export class LinkedPages {
     return number;
   }
 
-  /** An answer without rows in the middle of a list may be a slip of the service: a second one with rows counts instead of it. */
+  /**
+   * Requests an answer again if it has no rows in the middle of a list, which may be an error of the service; a second one with rows replaces it.
+   */
   async #asked(ask: Ask, number: number, position: Position | undefined): Promise<ListAnswer> {
     const request = { page: number, position, purpose: this.options.purpose };
     const first = await ask(this.reader.request({ ...request, fresh: number === this.#fresh }));
     if (first.batch.length > 0 || first.next === undefined) return first;
-    // What gives a cursor once may have no rows for it the second time, and no next page: the first answer has.
+    // A single-use cursor may return no rows and no next page the second time; the first answer has the next page.
     const second = await ask(this.reader.request({ ...request, fresh: true }).pipe(catchError(unlessRefused)));
     return second && second.batch.length > 0 ? second : first;
   }
@@ -117,7 +117,7 @@ export class LinkedPages {
     return this.reader.request({ page: number, position, purpose: 'probe' }).pipe(catchError(unlessRefused));
   }
 
-  /** No two pages have the same one behind them. */
+  /** Two pages must not point to the same next page. */
   #name(next: Position, number: number): void {
     const key = JSON.stringify(next);
     const before = this.#named.get(key) ?? number;

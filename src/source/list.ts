@@ -10,10 +10,10 @@ import { namesOf } from './seen-rows.js';
 import { warn, type PagedList, type PagingOptions, type ListReader } from './paging.js';
 
 /**
- * Finds out how a service pages a list: a cap below the limit asked for, pages where the document says there are none, and a
- * first page before the first. It reads page 1, and page 2 if page 1 is short; neither is asked for again.
+ * Determines how a service pages a list: a cap below the limit requested, pages where the document describes none, and a page before the
+ * first one. It reads page 1, and page 2 if page 1 is short; neither is requested again.
  *
- * @throws {SourceError} `E_SOURCE_FIRST_PAGE`, and by the pages `E_SOURCE_PAGE_IGNORED` and `E_SOURCE_MAX_PAGES`.
+ * @throws {SourceError} `E_SOURCE_FIRST_PAGE`, and, from the pages, `E_SOURCE_PAGE_IGNORED` and `E_SOURCE_MAX_PAGES`.
  * @throws {GateError} `E_GATE_STRICT` for a warning under `strict`.
  */
 export function openList(reader: ListReader, options: PagingOptions = {}): Observable<PagedList> {
@@ -39,7 +39,7 @@ function openPaged(from: ListReader, limit: number, options: PagingOptions, lear
     }),
   );
 
-  /** A first page that is short though others follow means a cap, and a cap may move the borders of all pages. */
+  /** Handles a short first page: if others follow, there is a cap, and a cap may move the borders of all pages. */
   function afterShortPage(first: RecordBatch, second: RecordBatch): Observable<PagedList> {
     const isMore = second.length > 0 && fingerprintOf(first) !== fingerprintOf(second);
     if (isMore && learned) throw lackingRows(reader, limit, first.length);
@@ -53,13 +53,16 @@ function openPaged(from: ListReader, limit: number, options: PagingOptions, lear
       code: 'W_SOURCE_CAP',
       message: `${reader.collection.name}: asked for ${amountOf(limit, 'row')} a page, the service gives ${amount(first.length)}`,
     });
-    // Other pages are read now, with the same rows.
+    // Different pages are read now, with the same rows.
     reader.recount();
     return openPaged(reader, first.length, options, true);
   }
 }
 
-/** Whether a short first page has others behind it when pages are asked for that are as long: the next began where one of the limit would. */
+/**
+ * Checks whether a short first page has more rows after it, by requesting the next page with its length as the limit: the next page already
+ * read began at the offset of the full limit.
+ */
 function behindCap(reader: ListReader, firstPage: number, first: RecordBatch): Observable<boolean> {
   const known = new Set(namesIn(reader, first));
   return reader.request({ page: firstPage + 1, limit: first.length, purpose: 'probe' }).pipe(
@@ -77,7 +80,7 @@ function namesIn({ collection }: ListReader, batch: RecordBatch): readonly strin
   return namesOf(batch, collection.key);
 }
 
-/** An unpaged list is one answer, unless a second page has other rows. */
+/** Opens an unpaged list, which is one answer unless a second page has other rows. */
 function openUnpaged(reader: ListReader, options: PagingOptions): Observable<PagedList> {
   return reader.request({}).pipe(
     switchMap((all) => {
@@ -92,7 +95,7 @@ function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pag
         row: () => throwError(() => new Error('a list without pages has no positions')),
         repeated: undefined,
       };
-      // That it has no pages is what its owner says, and perhaps it takes no parameters.
+      // The owner declares that the list has no pages, and it may not accept parameters.
       if (all.batch.length === 0 || reader.collection.served) return of(unpaged);
       return hasMorePages(reader, all.batch).pipe(
         switchMap((paged) => {
@@ -107,17 +110,17 @@ function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pag
 }
 
 /**
- * Rows that the page before the first one has and the first one has not would be lost without a word. A row that came to the
- * head of the list just now is on both, once the first page is looked at again.
+ * Refuses a list whose page before the first one has rows that the first one lacks: they would be silently lost. A row just added at the
+ * head of the list is on both once the first page is read again.
  */
 function refusePageBefore(reader: ListReader, firstPage: number, limit: number, first: RecordBatch): Observable<unknown> {
   const before = firstPage - 1;
   const pageOf = (page: number) => reader.request({ page, limit, purpose: 'probe' }).pipe(map(({ batch }) => batch));
   return pageOf(before).pipe(
-    // Whatever failure a page has that is not there, it is no page.
+    // Any failure of a missing page means that there is no page.
     catchError((error: unknown) => (isPlainFailure(error) ? of(RecordBatch.empty) : throwError(() => error))),
     switchMap((batch) => {
-      // By its key: other fields may be others each time.
+      // By its key: other fields may differ each time.
       const [name] = namesIn(reader, batch);
       if (name === undefined || namesIn(reader, first).includes(name)) return of(true);
       return pageOf(firstPage).pipe(map((now) => namesIn(reader, now).includes(name)));
@@ -130,7 +133,7 @@ function refusePageBefore(reader: ListReader, firstPage: number, limit: number, 
   );
 }
 
-/** A reader for which there is no row on a page that is not found behind the first one. */
+/** Wraps a reader so that a page not found after the first one counts as a page without rows. */
 function withoutNotFound(reader: ListReader, firstPage: number): ListReader {
   const isNotFound = (error: unknown) => error instanceof SourceError && error.status === 404;
   return {

@@ -6,39 +6,38 @@ import type { PagingOptions } from './paging.js';
 
 /** How a collection is read. */
 export interface ReadingOptions extends PagingOptions {
-  /** Pages in memory at once. Default: twice the concurrency. */
+  /** Pages in memory at a time. Default: twice the concurrency. */
   readonly window?: number | undefined;
-  /** Requests in flight at once. Default 4. */
+  /** Requests in flight at a time. Default 4. */
   readonly concurrency?: number | undefined;
-  /** How the read is checked for rows that moved while it went on. Default of `readPages`: `off`. */
+  /** How the read is checked for rows that moved while it ran. Default of `readPages`: `off`. */
   readonly consistency?: ConsistencyMode | undefined;
-  /** Most passes of `repair` and `prove`. Default 8, of a list without a stable order 30. */
+  /** Maximum number of passes of `repair` and `prove`. Default 8; 30 for a list without a stable order. */
   readonly maxPasses?: number | undefined;
   /**
-   * How long an end that may be an outage is let rest before it is looked at again, in milliseconds: one where nothing is, and one behind
-   * a full page. Default 5,000.
+   * How long to wait before re-checking an end that may be an outage, in milliseconds: an empty list, or an end after a full page. Default 5,000.
    */
   readonly endWaitMs?: number | undefined;
-  /** Rows that the list had when it was read last; an end before them waits, and one behind them does not. Default: not known. */
+  /** Rows that the list had when it was last read; an earlier end is re-checked after a wait, a later one is not. Default: unknown. */
   readonly expectedRows?: number | undefined;
-  /** Called at the confirmed end of the list with a way to find out later whether rows have come behind it. */
+  /** Called at the confirmed end of the list with a function that checks later whether rows have been added after it. */
   readonly onEnd?: ((hasMore: () => Observable<boolean>) => void) | undefined;
   /**
-   * Whether the end is looked at once more when every page was released, so that what came meanwhile is read as well. Only for
-   * chains that release what they get: others would wait for ever. Default false.
+   * Whether the end is re-checked when every page was released, so that rows added meanwhile are read too. Only for chains that release
+   * their pages: others would wait forever. Default false.
    */
   readonly lookAgain?: boolean | undefined;
   /** The step that reads the list, for events. Default: none, it is the source. */
   readonly at?: string | undefined;
-  /** Takes every page of the list as it came, before the check. Counts may rest on it: it is no event. */
+  /** Receives every page of the list as read, before the check. Counts may rely on it: it is not an event. */
   readonly onPage?: ((page: Page) => void) | undefined;
 }
 
-/** How one read differs from what `connect` was told. */
+/** The options of one read that differ from those of `connect`. */
 export interface ReadOptions<Reveal extends string = string, Field extends string = string> {
-  /** Credential-like fields that are wanted all the same. Default: none. */
+  /** Credential-like fields to include. Default: none. */
   readonly reveal?: readonly Reveal[] | undefined;
-  /** The fields that are wanted, in this order, at least one. Default: all, and those that the service has and nobody declared. */
+  /** The fields to include, in this order, at least one. Default: all, and undeclared fields of the service. */
   readonly fields?: readonly Field[] | undefined;
   /** Stops the read with an error, `E_RUN_ABORTED`. */
   readonly signal?: AbortSignal | undefined;
@@ -46,17 +45,17 @@ export interface ReadOptions<Reveal extends string = string, Field extends strin
   readonly consistency?: ConsistencyMode | undefined;
   /** Whether a list that drifted fails. Default: that of `connect`. */
   readonly strict?: boolean | undefined;
-  /** Whether a list that no number of passes made sure of ends its stream all the same. Default: that of `connect`. */
+  /** Whether a list that no number of passes could confirm ends its stream normally. Default: that of `connect`. */
   readonly allowUnstable?: boolean | undefined;
 }
 
-/** How single records are looked for. */
+/** Options for finding single records. */
 export interface FindOptions {
   /** Stops the request; the promise is rejected with `E_RUN_ABORTED`. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The options of reading that callers give in code. */
+/** Checks of the reading options given in code. */
 export const readingChecks: Checks = {
   window: number(bounds.window),
   concurrency: number(bounds.concurrency),
@@ -69,12 +68,12 @@ export const readingChecks: Checks = {
   onEnd: callable,
 };
 
-/** Pages in memory at once. */
+/** Returns the number of pages in memory at a time. */
 export function windowOf({ concurrency = defaults.concurrency, window = 2 * concurrency }: ReadingOptions): number {
   return window;
 }
 
-/** How long an end rests before it is looked at again, in milliseconds. */
+/** Returns how long to wait before re-checking an end, in milliseconds. */
 export function endWaitOf({ endWaitMs = defaults.endWaitMs }: ReadingOptions): number {
   return endWaitMs;
 }

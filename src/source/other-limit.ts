@@ -1,6 +1,6 @@
 import type { ListReader } from './paging.js';
 
-/** A reader of the same list with another page size, whose requests only check. */
+/** Returns a reader of the same list with another page size, whose requests are only probes. */
 export function resized(reader: ListReader, limit: number): ListReader {
   return {
     ...reader,
@@ -11,7 +11,7 @@ export function resized(reader: ListReader, limit: number): ListReader {
 }
 
 /**
- * The page size of a further pass: another one each time, so that page borders fall elsewhere. Primes below the limit
+ * Returns the page size of a further pass: a different one each time, so that page borders fall elsewhere. Primes below the limit come
  * first, since they share no borders with each other.
  */
 export function otherLimit(limit: number, pass: number): number {

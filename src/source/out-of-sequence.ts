@@ -1,11 +1,10 @@
 /**
- * How many of some numbers are out of sequence: as many as have to be taken away until the rest increases. A row that moved counts
- * once, however far it went.
+ * Returns how many numbers are out of sequence: the minimum to remove so that the rest increases. A row that moved counts once, however far it moved.
  *
  * Time n log n, memory 4 bytes per number.
  */
 export function outOfSequence(numbers: Uint32Array): number {
-  // The least last number of an increasing run of each length (patience sorting).
+  // The smallest last number of an increasing run of each length (patience sorting).
   const ends = new Uint32Array(numbers.length);
   let longest = 0;
   for (const number of numbers) {

@@ -6,23 +6,23 @@ import { fingerprintOf } from './fingerprint.js';
 import type { PagedList, ListReader } from './paging.js';
 
 /**
- * The pages of a list by their numbers. Each is compared with the one before it, in whatever order the answers come: a page waits for
- * the fingerprint of its neighbour, unless the neighbour may never be asked for.
+ * The pages of a list by number. Each is compared with the one before it, in whatever order the answers arrive: a page waits for the
+ * fingerprint of its neighbour, unless the neighbour may never be requested.
  */
 export class Pages implements PagedList {
   readonly paged = true;
   /** Pages that repeat the one before them. */
   readonly #repeats = new Set<number>();
-  /** How each page looked, for the page after it, and who waits for that. */
+  /** The fingerprint of each page, for the page after it, and the pages waiting for one. */
   readonly #fingerprints = new Map<number, string>();
   readonly #waiting = new Map<number, AsyncSubject<string>>();
   readonly #asked = new Set<number>();
-  /** What is behind a page that seems to be the end may never be asked for, so that nobody may wait for how it looks. */
+  /** Pages after the first one that seems to be the end may never be requested, so nothing may wait for their fingerprints. */
   #seemingEnd = Infinity;
 
   /**
-   * @param seeds Pages that have been read already; each is given out once.
-   * @param maxPages Most pages with rows.
+   * @param seeds Pages already read; each is used once.
+   * @param maxPages Maximum number of pages with rows.
    */
   constructor(
     private readonly reader: ListReader,
@@ -58,7 +58,7 @@ export class Pages implements PagedList {
   }
 
   again(number: number): Observable<ListAnswer> {
-    // The next page is compared with what this one is by now.
+    // The next page is compared with the current state of this one.
     return this.reader
       .request({ page: number, limit: this.limit, fresh: true })
       .pipe(tap(({ batch }) => this.#fingerprints.set(number, fingerprintOf(batch))));
@@ -88,7 +88,7 @@ export class Pages implements PagedList {
     );
   }
 
-  /** How a page looked, once that is known; nothing where it failed. One that may never be asked for looks like the last page. */
+  /** Emits the fingerprint of a page, once known; empty if the page failed. A page that may never be requested looks like the last page. */
   #fingerprint(page: number): Observable<string> {
     const known = this.#fingerprints.get(page) ?? (page > this.#seemingEnd && !this.#asked.has(page) ? this.#lastLook : undefined);
     if (known !== undefined) return of(known);
@@ -97,7 +97,7 @@ export class Pages implements PagedList {
     return subject;
   }
 
-  /** What stands behind the seeming end wherever a service repeats its last page there. */
+  /** The fingerprint after the seeming end, if the service repeats its last page there. */
   get #lastLook(): string {
     return this.#fingerprints.get(this.#seemingEnd - 1) ?? '';
   }
@@ -113,7 +113,7 @@ export class Pages implements PagedList {
     this.#waiting.delete(page);
   }
 
-  /** What a page is that has no rows of its own, behind which none need be asked for. */
+  /** Returns a page without rows of its own; later ones need not be requested. */
   #noRowsOn(page: number): ListAnswer {
     this.#seemingEnd = Math.min(this.#seemingEnd, page);
     for (const awaited of this.#waiting.keys())

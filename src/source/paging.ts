@@ -8,25 +8,25 @@ import { GateError, type Warning } from '../core/index.js';
 import type { Events } from '../events/index.js';
 import { defaults } from '../options/index.js';
 
-/** What the reading of a list depends on. */
+/** The options for reading a list. */
 export interface PagingOptions {
-  /** Number of the first page. Default 1, and then it is checked that there is no page before it. */
+  /** Number of the first page. Default 1, in which case it is checked that there is no page before it. */
   readonly firstPage?: number | undefined;
-  /** Most pages that a list may have; one more is a failure. Default: no limit. */
+  /** Maximum number of pages in a list; more are a failure. Default: no limit. */
   readonly maxPages?: number | undefined;
-  /** Whether what would be a warning is a failure. Default false. */
+  /** Whether warnings are failures. Default false. */
   readonly strict?: boolean | undefined;
-  /** Where warnings are told, and what is read. Default: nowhere. */
+  /** Publishes warnings and the progress of the read. Default: nowhere. */
   readonly events?: Events | undefined;
 }
 
-/** The number that a collection declares for its first page, or else that of the service. Offsets are numbered from 1. */
+/** Returns the number that a collection declares for its first page, or else that of the service. Offsets are numbered from 1. */
 export function firstPageOf({ served }: Collection, { firstPage }: Pick<PagingOptions, 'firstPage'>): number | undefined {
   if (!served) return firstPage;
   return served.paging.scheme === 'page' ? (served.paging.first ?? firstPage) : 1;
 }
 
-/** The parameters of the request that a list begins with, without credentials. */
+/** Returns the parameters of the first request of a list, without credentials. */
 export function firstQuery(
   collection: Collection,
   {
@@ -43,27 +43,27 @@ export function firstQuery(
 /** Reads the pages of one list. */
 export type ListReader = Pick<CollectionReader<unknown>, 'collection' | 'limit' | 'request' | 'recount'>;
 
-/** How a service pages one of its lists, as far as its first pages tell. */
+/** How a service pages one of its lists, as determined from its first pages. */
 export interface PagedList {
   readonly paged: boolean;
   readonly firstPage: number;
-  /** Rows per page that the service really gives. */
+  /** Actual number of rows per page. */
   readonly limit: number;
   /**
-   * One page. A page that repeats the one before it, as some services do past the end, counts as empty.
+   * Reads one page. A page that repeats the one before it, as some services do past the end, counts as empty.
    *
-   * @param fresh Whether an answer that was kept will not do. Default false.
+   * @param fresh Whether a stored answer must not be used. Default false.
    */
   page(number: number, fresh?: boolean): Observable<ListAnswer>;
-  /** A page as it is by now, also if it has spooled, and without a look at the page before it. */
+  /** Requests the current state of a page, even if it was spooled, without comparing it with the page before it. */
   again(number: number): Observable<ListAnswer>;
-  /** A page as it is by now, to compare it with; it is not spooled. */
+  /** Requests the current state of a page for comparison; it is not spooled. */
   probe(number: number): Observable<ListAnswer>;
-  /** A page of another size, as it is by now. */
+  /** Requests the current state of a page of another size. */
   sized(number: number, limit: number): Observable<ListAnswer>;
-  /** The row at a position, counted from 0: a page of one row. A service that does not honour the limit gives more. */
+  /** Requests the row at a position, counted from 0, as a page of one row. A service that ignores the limit returns more. */
   row(position: number): Observable<ListAnswer>;
-  /** The first page that repeated the one before it, as far as pages were read. */
+  /** The first page read that repeated the one before it. */
   readonly repeated: number | undefined;
 }
 

@@ -11,52 +11,52 @@ import type { PagedList, ListReader } from './paging.js';
 import { namesOf, type SeenRows } from './seen-rows.js';
 import { ReadProgress } from './read-progress.js';
 
-/** What is known of a list from the first read of it. */
+/** The results of the first read of a list. */
 export interface FirstRead {
   readonly reader: ListReader;
   readonly list: PagedList;
   readonly options: ReadingOptions;
   readonly consistency: Consistency;
   readonly seen: SeenRows;
-  /** Rows read, and how many of them had come before. */
+  /** Rows read, and how many of them were repeated. */
   readonly rows: number;
   readonly repeated: number;
-  /** Different keys among them. */
+  /** Number of distinct keys among them. */
   readonly distinct: number;
   /** Number of the last page. */
   readonly lastNumber: number;
   readonly drifted: boolean;
-  /** How the end of a pass is made sure of. */
+  /** Creates the check for the end of a pass. */
   readonly endOf: (list: PagedList, progress: ReadProgress) => EndOfList;
-  /** How many rows the list has by now, near a guess; `undefined` where it cannot be counted. */
+  /** Returns the current number of rows of the list, near a guess; `undefined` if it cannot be counted. */
   readonly count: (guess: number) => Observable<number | undefined>;
 }
 
-/** What one pass over a list met. */
+/** The results of one pass over a list. */
 class Pass {
   readonly progress = new ReadProgress();
   readonly gaps = new Gaps();
   repeated = 0;
   distinct = 0;
-  /** Rows that nothing before had met. */
+  /** Rows that no earlier read found. */
   missed = 0;
-  /** Whether it was given up, since the list grows as fast as it is passed over. */
+  /** Whether it was abandoned, since the list grows as fast as it is read. */
   isEndless = false;
-  /** The evidence for its end. */
+  /** The check of its end. */
   end: { readonly counted: boolean | undefined } | undefined;
   /** Rows per page. */
   limit = 0;
 }
 
-/** Further passes over a list, which let the rows pass that were missed so far, until one has missed nothing. */
+/** Further passes over a list, which emit the rows missed so far, until a pass misses nothing. */
 export class Passes {
-  /** Passes in a row that missed nothing. */
+  /** Number of consecutive passes that missed nothing. */
   #clean = 0;
   #lastNumber: number;
-  /** What the read before met, and the most keys that any read met. */
+  /** The results of the previous read, and the maximum number of keys in any read. */
   #before: { readonly rows: number; readonly repeated: number; readonly distinct: number };
   #maxKeys: number;
-  /** Of an unordered list: its rows, the place since which as many different keys have to be seen, and how many were. */
+  /** For an unordered list: its rows, the place since which that many distinct keys must be seen, and how many were. */
   readonly #whole = { rows: undefined as number | undefined, since: 0, keys: 0 };
 
   constructor(private readonly first: FirstRead) {
@@ -65,7 +65,7 @@ export class Passes {
     this.#maxKeys = first.distinct;
   }
 
-  /** The rows that the passes find, on pages that go on behind the last one. */
+  /** Emits the rows that the passes find, on pages numbered after the last one. */
   pages(): Observable<Page> {
     return this.#from(1);
   }
@@ -83,13 +83,13 @@ export class Passes {
     });
   }
 
-  /** The pages of one pass, by a limit of its own. */
+  /** Reads the pages of one pass, with its own limit. */
   #listed(number: number, pass: Pass): Observable<Page> {
     const { reader, list, options, endOf } = this.first;
     const { firstPage } = list;
     const opened = (limit: number) => openList(resized(reader, limit), { firstPage });
     return opened(otherLimit(list.limit, number)).pipe(
-      // A service may take some page sizes only.
+      // A service may accept only some page sizes.
       catchError((error: unknown) => (isViolation(error) ? opened(list.limit) : throwError(() => error))),
       switchMap((resizedList) => {
         const end = endOf(resizedList, pass.progress);
@@ -113,7 +113,7 @@ export class Passes {
     );
   }
 
-  /** The rows of a page that were not known, if there are any. */
+  /** Returns the unknown rows of a page, if any. */
   #missedOn(page: Page, pass: Pass): Page | undefined {
     const { reader, seen, consistency } = this.first;
     const batch = batchOf(page);
@@ -136,7 +136,7 @@ export class Passes {
     return pageOf(this.#lastNumber, batch.take(sighting.fresh), page.lease);
   }
 
-  /** Sets the outcome when the passes are done. @returns Whether another one is needed. */
+  /** Sets the outcome when the passes are done. @returns Whether another pass is needed. */
   async #judge(ask: Ask, number: number, pass: Pass): Promise<boolean> {
     const { consistency, options, seen } = this.first;
     consistency.passes = number;
@@ -149,7 +149,7 @@ export class Passes {
     return false;
   }
 
-  /** Whether as many passes in a row as the mode asks for have missed nothing. */
+  /** Returns whether enough consecutive passes for the mode missed nothing. */
   async #isClean(ask: Ask, number: number, pass: Pass): Promise<boolean> {
     const { consistency, drifted, repeated, rows } = this.first;
     const proving = consistency.mode === 'prove';
@@ -158,15 +158,16 @@ export class Passes {
     this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
     this.#clean = clean ? this.#clean + 1 : 0;
     if (this.#clean < (proving ? 2 : 1)) return false;
-    // What came again comes again: the list holds it twice.
+    // The same rows repeated again: the list contains them twice.
     const same = number === 1 && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === rows;
     consistency.outcome = proving ? 'proven' : same && !drifted ? 'stable' : 'repaired';
     return true;
   }
 
   /**
-   * A pass that met fewer keys than the read before it has met an outage. One that met keys twice in a list that is as long as it was has
-   * passed over as many others, unless the list holds them twice: then so many came twice before, and nothing came that is new.
+   * Returns whether a pass is plausible. One that found fewer keys than the previous read hit an outage. One that found repeated keys while
+   * the list kept its length has skipped as many others, unless the list contains them twice: then just as many were repeated before, and
+   * no new row was found.
    */
   #isLikeBefore(pass: Pass): boolean {
     const { rows, distinct, repeated } = this.#before;
@@ -176,17 +177,17 @@ export class Passes {
     return isExplained && lost <= slackOf(distinct) && pass.distinct * 2 >= this.#maxKeys;
   }
 
-  /** Whether the pages of a pass go on to the last row of the list, as far as rows can be counted. */
+  /** Returns whether the pages of a pass reach the last row of the list, as far as rows can be counted. */
   async #isAllOf(ask: Ask, pass: Pass): Promise<boolean> {
     const { rows, last } = pass.progress;
     if (pass.end?.counted !== false || !last) return true;
     const now = await ask(this.first.count(rows));
-    // Some services leave rows out of a page and count them.
+    // Some services leave rows out of a page but count them.
     const passed = (last.number - this.first.list.firstPage + 1) * pass.limit;
     return now === undefined || now <= passed + slackOf(rows);
   }
 
-  /** Whether as many different keys of an unordered list were seen as it has rows, since their number last changed. */
+  /** Returns whether as many distinct keys of an unordered list were seen as it has rows, since that number last changed. */
   async #isWhole(ask: Ask): Promise<boolean> {
     const { consistency, count, seen } = this.first;
     const whole = this.#whole;
@@ -201,21 +202,21 @@ export class Passes {
   }
 }
 
-/** Share of the keys in common that may be out of sequence between two passes over a list that has an order. */
+/** Maximum share of common keys out of sequence between two passes over an ordered list. */
 const maxMoved = 0.01;
 
-/** How many rows a list may win or lose between two passes over it. */
+/** Returns how many rows a list may gain or lose between two passes. */
 function slackOf(rows: number): number {
   return Math.max(3, rows * 0.01);
 }
 
-/** New rows at the head or the tail of a list were added to it; one between two known ones was missed. */
+/** Detects missed rows: new rows at the head or the tail of a list were added, one between two known rows was missed. */
 export class Gaps {
   found = false;
   #known = false;
   #pending = false;
 
-  /** Takes the rows of a page from an index on. */
+  /** Processes the rows of a page from an index. */
   take(from: number, rows: number, missed: readonly number[]): void {
     const isMissed = new Set(missed);
     for (let row = from; row < rows; row += 1) {

@@ -4,38 +4,40 @@ import { task, type Ask } from '../flow/index.js';
 import { noRows } from './failures.js';
 import type { PagedList } from './paging.js';
 
-/** A list that has rows beyond has them everywhere. */
+/** A list with rows beyond this position has rows everywhere. */
 const maxRows = 2 ** 40;
 
-/** The rows of a list by their positions, counted from 0: pages of one row, where the service makes them. */
+/** The rows of a list by position, counted from 0: pages of one row, if the service supports them. */
 export class Positions {
   #honoured: boolean | undefined;
 
-  /** @param namesOf What the rows of a page are told apart by, in order. */
+  /**
+   * @param namesOf Returns the names of a page's rows, which identify them, in order.
+   */
   constructor(
     private readonly list: PagedList,
     private readonly namesOf: (batch: RecordBatch) => readonly string[],
   ) {}
 
-  /** Whether a page of one row can be asked for; asked until there was a row. */
+  /** Returns whether pages of one row are supported; tries again until there is a row. */
   async areHonoured(ask: Ask): Promise<boolean> {
     if (this.#honoured !== undefined) return this.#honoured;
     const rows = await this.at(ask, 0);
-    // Where there is no row, there is no telling.
+    // Without a row it cannot be determined.
     if (rows.length > 0) this.#honoured = rows.length === 1;
     return rows.length === 1;
   }
 
-  /** The names of the rows that come for a position: one, or none behind the end. */
+  /** Returns the names of the rows at a position: one, or none after the end. */
   async at(ask: Ask, position: number): Promise<readonly string[]> {
     const { batch } = await ask(this.list.row(position).pipe(catchError(noRows)));
     return this.namesOf(batch);
   }
 
   /**
-   * The number of rows that the list has now, by looking which positions have one; `undefined` when it cannot be counted so.
+   * Counts the current rows of the list by searching for the last position with a row; `undefined` if it cannot be counted this way.
    *
-   * @param guess Where to begin.
+   * @param guess Where to start.
    */
   count(guess: number): Observable<number | undefined> {
     return task(async (ask) => {

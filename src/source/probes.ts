@@ -6,12 +6,14 @@ import type { PagedList } from './paging.js';
 import type { Positions } from './positions.js';
 import { namesOf, type Repeat } from './seen-rows.js';
 
-/** Most places that are looked at again, of each kind. */
+/** Maximum number of places of each kind to re-check. */
 export const maxProbes = 8;
 
-/** Looks at some places of a list again, once it was read. */
+/** Re-checks some places of a list after it was read. */
 export class Probes {
-  /** @param onDrift Takes what is different. */
+  /**
+   * @param onDrift Receives what has changed.
+   */
   constructor(
     private readonly list: PagedList,
     private readonly key: readonly string[],
@@ -20,7 +22,9 @@ export class Probes {
     private readonly onDrift: (what: string) => void,
   ) {}
 
-  /** @param digests Those of all pages, by number. */
+  /**
+   * @param digests The digests of all pages, by number.
+   */
   async pages(ask: Ask, digests: ReadonlyMap<number, number>): Promise<void> {
     const numbers = evenly([...digests.keys()], maxProbes);
     const digest$ = (number: number) => this.list.probe(number).pipe(map(({ batch }) => digestOf(namesOf(batch, this.key))));
@@ -32,8 +36,8 @@ export class Probes {
   }
 
   /**
-   * @param repeats Rows that came again; only some of them are looked at.
-   * @returns How many were.
+   * @param repeats Repeated rows; only some of them are checked.
+   * @returns How many were checked.
    */
   async repeats(ask: Ask, repeats: readonly Repeat[]): Promise<number> {
     const asked = evenly(repeats, maxProbes);
@@ -48,7 +52,7 @@ export class Probes {
   }
 }
 
-/** At most so many of the items, first and last among them, evenly spaced. */
+/** Returns at most `most` of the items, including the first and the last, evenly spaced. */
 export function evenly<I>(items: readonly I[], most: number): readonly I[] {
   if (items.length <= most) return items;
   const step = (items.length - 1) / (most - 1);

@@ -4,7 +4,7 @@ import type { Consistency } from '../core/index.js';
 import type { ReadingOptions } from './options.js';
 import type { ListReader } from './paging.js';
 
-/** Tells the reading of a list, and its pages as they come. What rests on their counts has them from `onPage`. */
+/** Publishes the read of a list, and its pages as they arrive. Code that relies on the counts uses `onPage` instead. */
 export function watched(
   { collection: { name: collection } }: ListReader,
   options: ReadingOptions,

@@ -1,33 +1,33 @@
 import type { RecordBatch } from '../vector/index.js';
 import { fingerprintOf } from './fingerprint.js';
 
-/** The page that was read last. */
+/** The last page read. */
 export interface LastPage {
   readonly number: number;
   readonly rows: number;
-  /** What the last row is told apart by. */
+  /** The name of the last row, which identifies it. */
   readonly name: string;
-  /** Tells the page from others. */
+  /** Identifies the page. */
   readonly fingerprint: string;
 }
 
-/** Where a read of a list has got to, by position. */
+/** How far a read of a list has progressed, by position. */
 export class ReadProgress {
-  /** Rows on the pages read, repeated keys included. */
+  /** Rows on the pages read, including repeated keys. */
   rows = 0;
   pages = 0;
   /** Rows of the longest page. */
   largest = 0;
-  /** Number of the first page that was shorter than one before it, and was not the last. */
+  /** Number of the first page that was shorter than an earlier one, and not the last. */
   short: number | undefined;
   last: LastPage | undefined;
-  /** What the first row of the list is told apart by. */
+  /** The name of the list's first row, which identifies it. */
   first: string | undefined;
 
   /**
-   * Takes a page, in order. The last page may come again, with what has been added to it.
+   * Adds a page, in order. The last page may come again, with rows added to it.
    *
-   * @returns Position of its first row, and how many of its rows had been read before.
+   * @returns Position of its first row, and how many of its rows were already read.
    */
   take(number: number, batch: RecordBatch, names: readonly string[]): { readonly position: number; readonly known: number } {
     const known = this.last?.number === number ? this.last.rows : 0;
@@ -42,7 +42,7 @@ export class ReadProgress {
     return { position, known };
   }
 
-  /** Whether the last page is as long as pages get, so that the next may have more rows. */
+  /** Returns whether the last page has maximum length, so that the next may have more rows. */
   endsFull(limit: number): boolean {
     return this.last === undefined || this.last.rows >= (this.pages > 1 ? this.largest : limit);
   }

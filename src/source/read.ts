@@ -21,13 +21,13 @@ import { ReadProgress } from './read-progress.js';
 import { watched } from './read-events.js';
 
 /**
- * The pages of a collection, in page order, to its confirmed end, and checked for completeness: each row once, and behind the last
- * page those rows that further passes find it missed.
+ * Reads the pages of a collection, in page order, to the confirmed end, and checks them for completeness: each row is emitted once, and
+ * missed rows found by further passes follow the last page.
  *
- * @param consistency Gets what the check finds out, before the stream completes.
- * @param conclude Judges what was found out, behind the last page; what fails here, the read has failed with.
- * @throws {SourceError} `E_SOURCE_ORDER`, `E_SOURCE_PAGE_CAP`, `E_SOURCE_ENDLESS`, `E_SOURCE_PAGE_IGNORED` where the list cannot be
- * read to its end, and whatever a page fails with.
+ * @param consistency Receives the results of the check, before the stream completes.
+ * @param conclude Judges the results after the last page; its failure fails the read.
+ * @throws {SourceError} `E_SOURCE_ORDER`, `E_SOURCE_PAGE_CAP`, `E_SOURCE_ENDLESS`, `E_SOURCE_PAGE_IGNORED` if the list cannot be read to
+ * its end, and any failure of a page.
  */
 export function readPages<T extends Row>(
   reader: CollectionReader<T>,
@@ -37,7 +37,7 @@ export function readPages<T extends Row>(
 ): Observable<Page<T>> {
   const read = { ...options, firstPage: firstPageOf(reader.collection, options) };
   const pages$ = watched(reader, read, consistency, (watching) => concat(pagesOf(reader, watching, consistency), defer(conclude)));
-  // Batches have rows of the type that their reader says.
+  // The reader determines the row type of the batches.
   return pages$ as Observable<Page<T>>;
 }
 
@@ -51,18 +51,18 @@ function pagesOf(reader: ListReader, options: ReadingOptions, consistency: Consi
   );
 }
 
-/** The first read of a list by pages, with all that is known of it. */
+/** The first read of a paged list, and its state. */
 class ListRead {
   readonly #progress = new ReadProgress();
   readonly #seen: SeenRows | undefined;
   readonly #digests = new Map<number, number>();
-  /** Digests of pages, for reads that remember no keys. */
+  /** Digests of pages, for reads that do not store keys. */
   readonly #known = new Set<number>();
   readonly #positions: Positions;
   readonly #end: EndOfList;
   readonly #drain = new Drain();
   readonly #key: readonly string[];
-  /** Some of the rows that came again, by where they did; at most `maxProbes` of a page. */
+  /** Some of the repeated rows, with their positions; at most `maxProbes` per page. */
   readonly #repeats: Repeat[] = [];
   #repeated = 0;
   #distinct = 0;
@@ -82,7 +82,7 @@ class ListRead {
     this.#end = this.#endOf(list, this.#progress, options.expectedRows ?? 0, (what) => this.#drift(what));
   }
 
-  /** The pages of the list, the rows that were missed, and what came behind the end meanwhile. */
+  /** Emits the pages of the list, the rows that were missed, and rows added after the end meanwhile. */
   pages(): Observable<Page> {
     return concat(
       this.#crawl(this.list.firstPage),
@@ -97,7 +97,7 @@ class ListRead {
 
   #endOf(list: PagedList, progress: ReadProgress, expected: number, onDrift: (what: string) => void): EndOfList {
     const { firstPage } = this.options;
-    // What a pass meets, the first read has told.
+    // The first read has already reported these warnings.
     const { strict, events } = progress === this.#progress ? this.options : {};
     return new EndOfList(list, progress, {
       firstPage,
@@ -114,7 +114,7 @@ class ListRead {
     });
   }
 
-  /** The pages from a number on, to the confirmed end. */
+  /** Reads the pages from a number to the confirmed end. */
   #crawl(firstPage: number): Observable<Page> {
     const { concurrency = defaults.concurrency } = this.options;
     return pagedBatches((number) => this.#fetch(number), {
@@ -128,14 +128,14 @@ class ListRead {
 
   #fetch(number: number): Observable<RecordBatch> {
     const batch$ = defer(() => {
-      // A page that was read has to be asked for again when the list goes on in it.
+      // A page already read must be requested again if the list continues in it.
       const fresh = number <= (this.#progress.last?.number ?? -Infinity);
       return this.list.page(number, fresh).pipe(map(({ batch }) => batch));
     });
     return defer(() => this.#stale.lookBehind(number)).pipe(switchMap(() => batch$));
   }
 
-  /** Takes a page of the list, and lets the rows of it pass that were not there before. */
+  /** Processes a page of the list, and returns it with only its new rows. */
   #keep(page: Page): Page {
     const batch = batchOf(page);
     const names = namesOf(batch, this.#key);
@@ -144,7 +144,7 @@ class ListRead {
     this.#digests.set(page.number, digest);
     const sighting = this.#seen?.take(batch, names);
     const fresh = sighting?.fresh ?? rowsFrom(known, batch.length);
-    // Of a page that is read for the second time, only what is new has been read.
+    // Of a page read for the second time, only the new rows count as read.
     const came =
       known === 0
         ? page
@@ -167,7 +167,7 @@ class ListRead {
     return withRowsOf(page, batch, fresh);
   }
 
-  /** A page of nothing but known keys is no page of a list that stands still. */
+  /** A page that has only known keys means that the list changed. */
   #notice(number: number, rows: number, fresh: number, digest: number): void {
     const isStale = this.#seen ? fresh === 0 : this.#known.has(digest);
     this.#known.add(digest);
@@ -180,7 +180,7 @@ class ListRead {
     if (this.consistency.drift.length < maxProbes) this.consistency.drift.push(what);
   }
 
-  /** Looks at some pages again, and at rows that came again; then come the passes. */
+  /** Re-checks some pages and repeated rows, then runs the passes if needed. */
   #checks(): Observable<Page> {
     const { consistency } = this;
     return task(async (ask) => {
@@ -188,7 +188,7 @@ class ListRead {
       if (consistency.mode !== 'prove') await probes.pages(ask, this.#digests);
       const settled = await this.#repeatsSettle(ask, probes);
       const { short } = this.#progress;
-      // Rows that a page lacks are missed by no count but that of the rows.
+      // Only a count of the rows detects rows missing from a page.
       if (short !== undefined && this.#end.counting !== 'rows') this.#drift(`page ${short} is shorter than others`);
       consistency.growing = this.#end.growing;
       consistency.outcome = this.#drifted ? 'drifted' : 'stable';
@@ -197,7 +197,9 @@ class ListRead {
     }).pipe(switchMap((needed) => (needed ? this.#passes() : EMPTY)));
   }
 
-  /** @returns Whether every row that came again is where it was read. */
+  /**
+   * @returns Whether every repeated row is where it was read.
+   */
   async #repeatsSettle(ask: Ask, probes: Probes): Promise<boolean> {
     if (this.#repeated === 0) return true;
     return this.#end.counting === 'rows' && (await probes.repeats(ask, this.#repeats)) === this.#repeated;
@@ -222,7 +224,7 @@ class ListRead {
     }).pages();
   }
 
-  /** Once everything else is done: rows behind the end are read on. */
+  /** Reads rows added after the end, once everything else is done. */
   #lookAgain(): Observable<Page> {
     return task(async (ask) => {
       await this.#drain.empty();
@@ -236,12 +238,12 @@ class ListRead {
   }
 }
 
-/** The numbers of rows from one on. */
+/** Returns the numbers of rows from one to the end. */
 function rowsFrom(first: number, end: number): readonly number[] {
   return Array.from({ length: Math.max(0, end - first) }, (_, row) => first + row);
 }
 
-/** The page with these rows of its batch. */
+/** Returns the page with only these rows of its batch. */
 function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Page {
   return rows.length === batch.length ? page : withBatch(page, batch.take(rows));
 }

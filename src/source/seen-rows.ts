@@ -4,65 +4,69 @@ import { KeySet } from '../flow/index.js';
 import { textsOf } from './fingerprint.js';
 import { outOfSequence } from './out-of-sequence.js';
 
-/** A row that came again, by the position where it did. */
+/** A repeated row, by position. */
 export interface Repeat {
   readonly position: number;
-  /** Where it came first. */
+  /** Position of its first occurrence. */
   readonly first: number;
   readonly name: string;
 }
 
-/** What a pass has to say of a page: the rows that were not known, and those that came again within the pass. */
+/** The results of a pass for one page: the unknown rows, and those repeated within the pass. */
 export interface Sighting {
-  /** Indexes of rows whose key was not known. */
+  /** Indexes of rows with an unknown key. */
   readonly fresh: readonly number[];
-  /** Rows whose key this pass had before: their indexes, and the places of the first ones, counted from 0 since the first read began. */
+  /**
+   * Rows whose key occurred earlier in this pass: their indexes, and the places of the first ones, counted from 0 since the start of the first read.
+   */
   readonly repeats: readonly { readonly row: number; readonly first: number }[];
-  /** Rows whose key this pass had not. */
+  /** Rows whose key did not occur earlier in this pass. */
   readonly distinct: number;
-  /** Rows that came with other batch than the first time. */
+  /** Rows with other values than the first time. */
   readonly changed: number;
 }
 
 /**
- * The keys of a list, each with the place where the last pass first had it.
+ * The keys of a list, each with the place where the last pass first found it.
  *
- * Memory: at most 32 bytes per key, or per row that is expected, and while a further pass is read 4 bytes per row of it.
+ * Memory: at most 32 bytes per key, or per expected row, and during a further pass 4 bytes per row of it.
  */
 export class SeenRows {
   readonly #keys: KeySet;
-  /** Marks of this pass begin behind it. */
+  /** Marks of this pass are greater. */
   #base = 0;
   #baseBefore = 0;
   #next = 1;
   #sequence: number[] | undefined;
 
-  /** @param expected Rows that the list had the last time. */
+  /**
+   * @param expected Rows that the list had the last time.
+   */
   constructor(expected = 0) {
     this.#keys = new KeySet(undefined, true, expected);
   }
 
-  /** Begins the next pass over the list. */
+  /** Starts the next pass over the list. */
   beginPass(): void {
     this.#baseBefore = this.#base;
     this.#base = this.#next - 1;
     this.#sequence = [];
   }
 
-  /** Whether this pass had a key. */
+  /** Returns whether a key occurred in this pass. */
   inThisPass(name: string): boolean {
     return this.#keys.markOf(name) > this.#base;
   }
 
-  /** Where the next row will be put. */
+  /** The place of the next row. */
   get place(): number {
     return this.#next - 1;
   }
 
   /**
-   * Takes the rows of a page.
+   * Processes the rows of a page.
    *
-   * @param onRow Called with the mark that every key had before; 0 without one.
+   * @param onRow Called with the previous mark of every key; 0 if it had none.
    */
   take(batch: RecordBatch, names: readonly string[], onRow?: (before: number) => void): Sighting {
     const digests = digestsOf(batch);
@@ -81,19 +85,19 @@ export class SeenRows {
     return { fresh, repeats, changed, distinct: names.length - repeats.length };
   }
 
-  /** How many keys this pass has in common with the one before it. */
+  /** Number of keys that this pass has in common with the previous one. */
   get inCommon(): number {
     return this.#sequence?.length ?? 0;
   }
 
-  /** The share of the keys that this pass has in common with the one before it, and that are out of sequence. */
+  /** Returns the share of the keys in common with the previous pass that are out of sequence. */
   moved(): number {
     const sequence = this.#sequence ?? [];
     return sequence.length === 0 ? 0 : outOfSequence(Uint32Array.from(sequence)) / sequence.length;
   }
 }
 
-/** What rows are told apart by: their keys, or where these are missing all that they have. */
+/** Returns the names of rows, which identify them: their keys, or all their content if the key is missing. */
 export function namesOf(batch: RecordBatch, key: readonly string[]): readonly string[] {
   const nameAt = keysOf(batch, key);
   let textOf: ((row: number) => string) | undefined;

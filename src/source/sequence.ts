@@ -12,14 +12,13 @@ import { SeenRows, namesOf } from './seen-rows.js';
 import { SequentialPasses } from './sequential-passes.js';
 import { ReadProgress } from './read-progress.js';
 
-/** Most times that a read goes on behind an end that was none. */
+/** Maximum times that a read continues after an end that was not one. */
 const maxReturns = 10;
 
 /**
- * The read of a list whose pages have no numbers: each says where the next is, so that they are asked for one after another.
+ * Reads a list whose pages have no numbers: each points to the next, so they are requested one after another.
  *
- * Its end is what the service says: rows cannot be counted from outside. What can be looked at again is the end itself, single pages, and
- * the whole list.
+ * The end is what the service reports: rows cannot be counted from outside. Only the end itself, single pages, and the whole list can be re-checked.
  */
 export class SequentialRead {
   readonly #linked: LinkedPages;
@@ -32,7 +31,7 @@ export class SequentialRead {
   readonly #key: readonly string[];
   #distinct = 0;
   #drifted = false;
-  /** How often the read went on behind its end. */
+  /** How often the read continued after its end. */
   #returns = 0;
 
   constructor(
@@ -45,7 +44,7 @@ export class SequentialRead {
     this.#linked = this.#linkedPages('page');
   }
 
-  /** The pages of the list, and the rows that were missed. */
+  /** Emits the pages of the list, and the rows that were missed. */
   pages(): Observable<Page> {
     return concat(
       this.#crawl(),
@@ -71,7 +70,7 @@ export class SequentialRead {
     }).pipe(map((page) => this.#keep(page)));
   }
 
-  /** Takes a page of the list, and lets the rows of it pass that were not there before. */
+  /** Processes a page of the list, and returns it with only its new rows. */
   #keep(page: Page): Page {
     const batch = batchOf(page);
     const names = namesOf(batch, this.#key);
@@ -93,7 +92,7 @@ export class SequentialRead {
     return isFresh.size === batch.length ? page : withBatch(page, batch.take([...isFresh]));
   }
 
-  /** The end is looked at twice, and where nothing is or less than there was, after a while. @returns The page to go on with. */
+  /** Re-checks the end, after a wait if there are no rows or fewer than before. @returns The page to continue with. */
   async #confirm(ask: Ask): Promise<number | undefined> {
     const { rows } = this.#progress;
     if (rows === 0 || rows < (this.options.expectedRows ?? 0))
@@ -107,7 +106,7 @@ export class SequentialRead {
     return undefined;
   }
 
-  /** Whether the answer that ended the list has other rows by now, or a page behind it. */
+  /** Returns whether the answer that ended the list now has other rows, or a page after it. */
   async #goesOn(ask: Ask): Promise<boolean> {
     const { number, answer$ } = this.#linked.endAgain();
     const again = await ask(answer$);
@@ -127,10 +126,9 @@ export class SequentialRead {
   }
 
   /**
-   * A list of one full page may have no second one, or name it where nobody looks: with a page that is a row shorter, there has to be a
-   * second one.
+   * Checks a list of one full page, which may have a link to more rows in an unexpected place: with a page one row shorter, there must be a second one.
    *
-   * @throws {SourceError} `E_SOURCE_CURSOR` when there is none in spite of it.
+   * @throws {SourceError} `E_SOURCE_CURSOR` if there is still none.
    */
   async #refuseBlindEnd(ask: Ask): Promise<void> {
     const { rows, pages } = this.#progress;
@@ -145,7 +143,7 @@ export class SequentialRead {
     throw new SourceError('E_SOURCE_CURSOR', 'permanent', message);
   }
 
-  /** Whether an earlier page had the same rows, for reads that remember no keys. */
+  /** Returns whether an earlier page had the same rows, for reads that do not store keys. */
   #isKnown(number: number): boolean {
     const digest = itemAt(this.#digests, number - 1);
     const isKnown = this.#known.has(digest);
@@ -190,7 +188,7 @@ export class SequentialRead {
 
   async #probePages(ask: Ask): Promise<void> {
     const pages = this.#digests.map((digest, index) => ({ number: index + 1, digest, rows: itemAt(this.#sizes, index) }));
-    // A page that is followed by others and shorter than they are may have lost rows on its way.
+    // A page that is shorter than others and not the last may have lost rows.
     const short = pages.slice(0, -1).filter(({ rows }) => rows < this.#progress.largest);
     for (const { number, digest } of new Set([...evenly(short, maxProbes), ...evenly(pages, maxProbes)])) {
       const again = await ask(this.#linked.again(number));
@@ -205,7 +203,7 @@ export class SequentialRead {
     }
   }
 
-  /** Cursors of some services serve once. */
+  /** Some services accept a cursor only once. */
   #refusedAgain(number: number): void {
     this.#uncheck(`pages after the first: the service refuses the cursor of page ${number} a second time`);
     warn(this.options, {

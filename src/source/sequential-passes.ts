@@ -8,26 +8,26 @@ import type { ListReader } from './paging.js';
 import { Gaps } from './passes.js';
 import { namesOf, type SeenRows } from './seen-rows.js';
 
-/** What is known of a list from the first read of it. */
+/** The results of the first read of a list. */
 interface FirstRead {
   readonly reader: ListReader;
   readonly options: ReadingOptions;
   readonly consistency: Consistency;
   readonly seen: SeenRows;
-  /** Different keys read. */
+  /** Number of distinct keys read. */
   readonly distinct: number;
   readonly pages: number;
   readonly drifted: boolean;
-  /** The list from its beginning. */
+  /** Opens the list from its beginning. */
   readonly linkedPages: () => LinkedPages;
 }
 
-/** Further passes over a list without page numbers, which let the rows pass that were missed so far. */
+/** Further passes over a list without page numbers, which emit the rows missed so far. */
 export class SequentialPasses {
-  /** Different keys of the read before. */
+  /** Distinct keys of the previous read. */
   #distinct: number;
   #pages: number;
-  /** Passes in a row that missed nothing. */
+  /** Number of consecutive passes that missed nothing. */
   #clean = 0;
 
   constructor(private readonly first: FirstRead) {
@@ -35,7 +35,7 @@ export class SequentialPasses {
     this.#pages = first.pages;
   }
 
-  /** The rows that the passes find, on pages that go on behind the last one. */
+  /** Emits the rows that the passes find, on pages numbered after the last one. */
   pages(): Observable<Page> {
     return this.#from(1);
   }
@@ -79,12 +79,12 @@ export class SequentialPasses {
     return pageOf(this.#pages, batch.take(fresh), page.lease);
   }
 
-  /** Sets the outcome when the passes are done. @returns Whether another one is needed. */
+  /** Sets the outcome when the passes are done. @returns Whether another pass is needed. */
   #judge(number: number, pass: { readonly gaps: Gaps; readonly distinct: number }): boolean {
     const { consistency, options, seen, drifted } = this.first;
     const { mode } = consistency;
     consistency.passes = number;
-    // A pass that met fewer keys than the read before it has met an outage.
+    // A pass that found fewer keys than the previous read hit an outage.
     const lost = this.#distinct - seen.inCommon;
     const isClean = !pass.gaps.found && lost <= Math.max(3, this.#distinct * 0.01);
     this.#distinct = pass.distinct;

@@ -3,13 +3,13 @@ import { amountOf, SourceError } from '../core/index.js';
 import { task, type Ask } from '../flow/index.js';
 import type { PagedList } from './paging.js';
 
-/** Pages in a row that have no row that was not read before: after some of them it is looked whether the list has an end at all. */
+/** Counts consecutive pages without new rows; after some of them it checks whether the list has an end at all. */
 export class StalePages {
   #pages = 0;
 
   /**
    * @param collection Its name, for the message.
-   * @param patience How many such pages there may be before the look; twice as many before the next.
+   * @param patience Number of such pages before the check; doubled for the next one.
    */
   constructor(
     private readonly list: PagedList,
@@ -17,15 +17,15 @@ export class StalePages {
     private patience: number,
   ) {}
 
-  /** Takes the next page. */
+  /** Records the next page. */
   take(isStale: boolean): void {
     this.#pages = isStale ? this.#pages + 1 : 0;
   }
 
   /**
-   * Looks behind a page when there were too many.
+   * Checks pages further on if there were too many.
    *
-   * @throws {SourceError} `E_SOURCE_ENDLESS` when the list has rows however far one looks.
+   * @throws {SourceError} `E_SOURCE_ENDLESS` if the list has rows however far ahead it is checked.
    */
   lookBehind(number: number): Observable<void> {
     if (this.#pages <= this.patience) return of(undefined);

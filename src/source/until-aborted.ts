@@ -2,9 +2,9 @@ import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
 import { onAbort, stoppedBy } from '../core/index.js';
 
 /**
- * Ends a stream when a signal is aborted, before anything is asked for where it is already.
+ * Ends a stream when a signal is aborted, before any request if it already is.
  *
- * @param what What is read, for the message.
+ * @param what What is being read, for the message.
  * @throws {LeadstreamError} `E_RUN_ABORTED`, by the stream, with the reason of the signal as its `cause`.
  */
 export function untilAborted<T>(what: string, signal: AbortSignal | undefined): MonoTypeOperatorFunction<T> {

@@ -1,6 +1,6 @@
 import { amountOf, type Violation, type Warning, type Consistency } from '../core/index.js';
 
-/** Why a read must not be published: rows can be missing, and no number of passes made sure of them. */
+/** Returns why a read must not be published: rows may be missing, and no number of passes could rule that out. */
 export function refuseUnstable(at: string, { outcome, passes, unordered, drift }: Consistency): readonly Violation[] {
   if (outcome !== 'unstable') return [];
   const why = unordered
@@ -9,7 +9,7 @@ export function refuseUnstable(at: string, { outcome, passes, unordered, drift }
   return [{ code: 'E_GATE_CONSISTENCY', message: `${at}: ${why}${because(drift)}` }];
 }
 
-/** That rows can be missing of a read that nothing repaired; also of one that nothing checked, where it showed by itself. */
+/** Returns the warning that rows of an unrepaired read may be missing; also for an unchecked read in which drift was evident. */
 export function driftOf(at: string, { outcome, drift }: Consistency): readonly Warning[] {
   if (outcome !== 'drifted' && (outcome !== 'off' || drift.length === 0)) return [];
   return [{ code: 'W_SOURCE_DRIFT', message: `${at}: the list changed while it was read, so rows can be missing${because(drift)}` }];

@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 /**
- * The file of a thread's module, beside the code that asks; `undefined` where there is none, as in a bundle that did not bring it along, and
- * beside TypeScript source.
+ * Returns the file of a thread's module, next to the calling code; `undefined` if it is missing, as in a bundle without it and next to TypeScript source.
  *
- * @param file Says where it would be; in a bundle of CommonJS nobody knows.
+ * @param file Returns where it would be; in a CommonJS bundle this is unknown.
  */
 export function threadFile(file: () => URL): URL | undefined {
   try {
@@ -16,15 +15,15 @@ export function threadFile(file: () => URL): URL | undefined {
   }
 }
 
-/** How many threads there are beside the main one unless told otherwise: none on a machine with one core, and none without their file. */
+/** Returns the default number of threads in addition to the main one: none on a machine with one core, and none without their file. */
 export function defaultThreads(file: URL | undefined): 0 | 1 {
   return file !== undefined && availableParallelism() > 1 ? 1 : 0;
 }
 
 /**
- * Tells, once for each name, that work goes on in this thread where another one was asked for, and cannot be there.
+ * Warns, once per name, that work runs in this thread because the requested one is unavailable.
  *
- * @param name Of the module, which a bundle has to bring along.
+ * @param name Name of the module, which a bundle must include.
  */
 export function warnOfNoThread(name: string): void {
   if (warned.has(name)) return;

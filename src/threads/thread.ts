@@ -1,19 +1,19 @@
 import { Worker, type Transferable } from 'node:worker_threads';
 
-/** What asks is told once: the answer, or that there will be none. */
+/** Receives one call per request: the answer, or notice that there will be none. */
 export interface Asking<Answer> {
   answered(answer: Answer): void;
   /**
-   * @param reason Why the thread ended, in words without data.
-   * @param cause What it threw, if it did.
+   * @param reason Why the thread ended, without data.
+   * @param cause What it threw, if anything.
    */
   lost(reason: string, cause: unknown): void;
 }
 
 /**
- * A thread that answers what it is asked, in any order. It keeps the process alive only while somebody waits for an answer.
+ * A worker thread that answers requests in any order. It keeps the process alive only while an answer is pending.
  *
- * @typeParam Answer What the thread posts: it bears the `id` of what was asked.
+ * @typeParam Answer What the thread posts, with the `id` of the request.
  */
 export class Thread<Answer extends { readonly id: number }> {
   readonly #worker: Worker;
@@ -29,7 +29,7 @@ export class Thread<Answer extends { readonly id: number }> {
    */
   constructor(file: URL, name: string) {
     expectMovedBuffers();
-    // The options of this process (--eval, --input-type, --inspect) are none of the thread's, and some let it fail.
+    // The options of this process (--eval, --input-type, --inspect) do not apply to the thread, and some would make it fail.
     this.#worker = new Worker(file, { name, execArgv: [] });
     this.#worker.unref();
     this.#worker.on('message', (answer: Answer) => this.#answered(answer));
@@ -38,16 +38,16 @@ export class Thread<Answer extends { readonly id: number }> {
     this.#worker.on('exit', () => this.#end(undefined));
   }
 
-  /** Whether it ended; whoever asks it then is told at once. */
+  /** Whether it has ended; requests to it then fail at once. */
   get ended(): boolean {
     return this.#lost !== undefined;
   }
 
   /**
-   * Asks something.
+   * Sends a request.
    *
-   * @param request Makes the message for the id under which it is asked.
-   * @param moved What goes to the thread and is gone here.
+   * @param request Creates the message for the given id.
+   * @param moved Objects transferred to the thread, no longer usable here.
    * @returns The id.
    */
   ask(asking: Asking<Answer>, request: (id: number) => object, moved: readonly Transferable[] = []): number {
@@ -62,21 +62,21 @@ export class Thread<Answer extends { readonly id: number }> {
     return id;
   }
 
-  /** Says something that has no answer. */
+  /** Sends a message that has no answer. */
   say(message: object): void {
     this.#worker.postMessage(message);
   }
 
-  /** Tells that an answer is not wanted any more. @param message What the thread gets to know of it. */
+  /** Cancels a request. @param message Notifies the thread. */
   forget(id: number, message: object): void {
     if (!this.#asking.delete(id)) return;
     this.say(message);
     this.#rest();
   }
 
-  /** Ends the thread; who still waits is told. */
+  /** Ends the thread; pending requests fail. */
   async end(): Promise<void> {
-    // Somebody waits for it now, and a process that has nothing else to do must not end before; nor by an answer that comes meanwhile.
+    // The caller waits for this, so an otherwise idle process must not exit before it is done, nor because of an answer that arrives meanwhile.
     this.#ending = true;
     this.#worker.ref();
     await this.#worker.terminate();
@@ -102,15 +102,15 @@ export class Thread<Answer extends { readonly id: number }> {
 }
 
 /**
- * V8 compiles code for buffers that never move until the first one does, and then throws all of that code away: in a run of 100,000 leads 5 %
- * of its CPU time. So one moves before there is such code.
+ * V8 compiles code that assumes buffers never move, and discards all of it when the first one does, which costs 5 % of the CPU time in a
+ * run of 100,000 leads. So a buffer is moved before there is such code.
  */
 function expectMovedBuffers(): void {
   const buffer = new ArrayBuffer(1);
   structuredClone(buffer, { transfer: [buffer] });
 }
 
-/** Its code or its class: a message can hold data. */
+/** Returns the error's code or class: a message can contain data. */
 function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'it was stopped';
   return 'code' in thrown ? String(thrown.code) : thrown.name;

@@ -5,19 +5,19 @@ import { RecordBatch } from './record-batch.js';
 import { Utf8Vector } from './utf8-vector.js';
 import type { Vector } from './vector.js';
 
-/** What a column is in a block. Texts are bytes and where each ends; of values, instants are milliseconds in the rows named. */
+/** The stored form of a column. Texts are bytes and end offsets; other values have their instants as milliseconds, in the rows listed. */
 type Stored =
   | { readonly bytes: Uint8Array; readonly ends: Int32Array }
   | { readonly values: readonly Value[]; readonly instants: Uint32Array };
 
-/** A batch as bytes, for a file that this process reads again; other versions of Node may write others. */
+/** Serializes a batch for a file that only this process reads; the format may differ between Node versions. */
 export function encodeBlock({ length, columns }: RecordBatch): Buffer {
   return v8().serialize({ length, columns: Array.from(columns, ([name, vector]) => [name, stored(vector)]) });
 }
 
-/** The batch that became these bytes. */
+/** Restores a batch from these bytes. */
 export function decodeBlock(block: Buffer): RecordBatch {
-  // What encodeBlock wrote.
+  // The output of encodeBlock.
   const { length, columns } = v8().deserialize(block) as {
     readonly length: number;
     readonly columns: readonly (readonly [string, Stored])[];
@@ -65,7 +65,7 @@ function restored(column: Stored, length: number): Vector {
   return new Utf8Vector(Buffer.from(buffer, byteOffset, byteLength), bounds, 0, 2, length);
 }
 
-/** Few processes need it, and those that do not should not load it. */
+/** Loaded on demand, since few processes need it. */
 function v8(): typeof V8 {
   return process.getBuiltinModule('node:v8');
 }

@@ -1,7 +1,7 @@
-/** A run has a few sets of fields; a stream of ever new ones must not fill the memory. */
+/** A run has few sets of fields; a stream of ever-new ones must not fill the memory. */
 const maxShapes = 64;
 
-/** Remembers what is made for a list of names: a generated function, which costs as much as many rows. */
+/** Caches what a function creates for a list of names: a generated function, which costs as much as many rows. */
 export function byShape<R>(make: (names: readonly string[]) => R): (names: readonly string[]) => R {
   const made = new Map<string, R>();
   return (names) => {

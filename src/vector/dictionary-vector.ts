@@ -1,13 +1,13 @@
 import type { Value } from '../core/index.js';
 
-/** A dictionary has no more values, so that what is remembered by index stays small. */
+/** The maximum number of values in a dictionary, which keeps caches by index small. */
 export const maxDictionary = 65_536;
 
 /**
- * A column of few different values: a dictionary, and for each row the index of its value there.
+ * A column of few distinct values: a dictionary, and for each row the index of its value.
  *
- * Batches of a run share a dictionary, which may grow as long as it is theirs; what was found for an index stays true for that
- * dictionary. Columns that share their indices have the same rows in common: where one has the same value again, so has the other.
+ * Batches of a run share a dictionary, which may grow while they use it; results cached for an index stay valid for that dictionary.
+ * Columns that share their indices repeat in the same rows: where one has the same value again, so has the other.
  */
 export class DictionaryVector {
   constructor(
@@ -26,18 +26,18 @@ export class DictionaryVector {
     return index === undefined ? null : (this.values[index] ?? null);
   }
 
-  /** Whether a row has no value or an empty text. */
+  /** Returns whether a row has no value or an empty text. */
   isEmpty(row: number): boolean {
     return this.value(row) === null || this.value(row) === '';
   }
 
-  /** Bytes of a row's text in UTF-8; 0 for what is no text. */
+  /** Returns the bytes of a row's text in UTF-8; 0 for anything but a text. */
   byteLength(row: number): number {
     const value = this.value(row);
     return typeof value === 'string' ? Buffer.byteLength(value) : 0;
   }
 
-  /** Bytes of memory that it takes, without the dictionary. @param shared What was counted already. */
+  /** Returns the bytes of memory used, without the dictionary. @param shared The objects counted already. */
   memory(shared: Set<object>): number {
     if (shared.has(this.indices)) return 0;
     shared.add(this.indices);
@@ -48,7 +48,7 @@ export class DictionaryVector {
     return Array.from(this.indices, (index) => this.values[index] ?? null);
   }
 
-  /** The values of some rows, in the order given. */
+  /** Returns the values of some rows, in the given order. */
   take(rows: readonly number[]): DictionaryVector {
     return new DictionaryVector(this.values, takeIndices(this.indices, rows));
   }
@@ -59,15 +59,14 @@ export function takeIndices(indices: Uint16Array, rows: readonly number[]): Uint
 }
 
 /**
- * Finds something out about the values of a dictionary that rows have, once for each: `add` is told of the indices that did not come
- * before, in the order of the rows.
+ * Computes something about the values of a dictionary that rows use. `add` is called once for each index, in the order of the rows.
  *
- * Memory: what was found out about the dictionary that came last.
+ * Memory: the results for the most recent dictionary.
  *
- * @param begin Begins anew, with another dictionary.
+ * @param begin Creates the empty results for another dictionary.
  */
 export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, index: number) => void): (vector: DictionaryVector) => S {
-  // One of the largest size for every column would fill the memory of a run with many.
+  // One of maximum size for every column would fill the memory of a run with many columns.
   let seen = new Uint8Array(0);
   let known: readonly Value[] | undefined;
   let last: Uint16Array | undefined;
@@ -99,7 +98,7 @@ function longerThan(index: number, seen: Uint8Array): Uint8Array<ArrayBuffer> {
   return longer;
 }
 
-/** Puts a value into a dictionary that is made of another one. What stands for indices that did not come yet is `null`. */
+/** Puts a value into a dictionary derived from another one. Indices not seen yet hold `null`. */
 export function putAt(dictionary: Value[], index: number, value: Value): void {
   while (dictionary.length <= index) dictionary.push(null);
   dictionary[index] = value;

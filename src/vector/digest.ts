@@ -3,9 +3,9 @@ import { Utf8Vector } from './utf8-vector.js';
 import type { Vector } from './vector.js';
 
 /**
- * 32 bits of some values, in their order, to tell whether content is another one than before: the body of MurmurHash3 (Appleby,
- * public domain) over the UTF-8 of their texts, four bytes at a time, with the length of each in its last word. It has no secret, so
- * contents can be made to have one digest; and as digests are compared for equality only, they are not mixed at the end.
+ * Returns a 32-bit digest of some values, in order, to detect whether content has changed. It is the body of MurmurHash3 (Appleby, public
+ * domain) over the UTF-8 of the texts, four bytes at a time, with the length of each text in its last word. It has no secret, so collisions
+ * can be crafted. Digests are compared only for equality, so there is no final mixing.
  */
 export function digestOf(values: readonly unknown[]): number {
   let sum = start;
@@ -14,8 +14,8 @@ export function digestOf(values: readonly unknown[]): number {
 }
 
 /**
- * A digest for every row of a batch: the sum of those of its fields, each begun by its name, without those that are `null`. So it does
- * not matter in which order fields come, nor which of them other rows of the batch have.
+ * Returns a digest for every row of a batch: the sum of the digests of its fields, each seeded by the field's name, except those that are
+ * `null`. So neither the order of the fields nor the fields of other rows matter.
  */
 export function digestsOf({ length, columns }: RecordBatch): Uint32Array {
   const sums = new Int32Array(length);
@@ -28,10 +28,10 @@ export function digestsOf({ length, columns }: RecordBatch): Uint32Array {
 
 const start = 0x811c9dc5 | 0;
 
-/** Rows that are still in the processor's cache when the next column of theirs is read. */
+/** Rows whose columns are still in the processor's cache when the next column is read. */
 const atATime = 128;
 
-/** What adds the digests of some rows of a column to their sums. */
+/** Returns a function that adds the digests of a column's rows to their sums. */
 function adding(vector: Vector, seed: number): (sums: Int32Array, from: number, to: number) => void {
   if (vector instanceof Utf8Vector) {
     const view = viewOf(vector.bytes);
@@ -87,7 +87,7 @@ function withText(before: number, text: string): number {
 const encoded = Buffer.alloc(4096);
 const encodedView = viewOf(encoded);
 
-/** Lone surrogates, which all are the same in UTF-8, are told apart as JSON writes them. */
+/** Adds a text beyond ASCII. Lone surrogates would all be the same in UTF-8, so such texts are escaped as in JSON. */
 function withEncoded(before: number, text: string): number {
   const formed = text.isWellFormed() ? text : JSON.stringify(text);
   if (formed.length * 3 <= encoded.length) return withBytes(before, encodedView, encoded.length - 4, 0, encoded.write(formed));
@@ -95,13 +95,15 @@ function withEncoded(before: number, text: string): number {
   return withBytes(before, viewOf(bytes), bytes.length - 4, 0, bytes.length);
 }
 
-/** @param lastWord Offset of the last four bytes of the view, whose own length takes long to ask for. */
+/**
+ * @param lastWord Offset of the last four bytes of the view, whose own length is slow to read.
+ */
 function withBytes(before: number, view: DataView, lastWord: number, from: number, to: number): number {
   let sum = before;
   let at = from;
   for (; at + 4 <= to; at += 4) sum = withWord(sum, view.getInt32(at, true));
   const length = to - from;
-  // Bytes behind the text are read along and put out, which takes less than a loop over those that belong to it.
+  // Reads the bytes after the text as well and masks them, which is faster than a loop over the remaining ones.
   const rest = at <= lastWord ? view.getInt32(at, true) & ~(-1 << ((length & 3) << 3)) : restOf(view, at, to);
   return withWord(sum, rest | (length << 24));
 }

@@ -2,9 +2,9 @@ import { perDictionary, type DictionaryVector } from './dictionary-vector.js';
 import type { Value } from '../core/index.js';
 
 /**
- * Encodes each value of a dictionary that rows have once.
+ * Encodes each dictionary value that rows use once.
  *
- * Memory: the bytes of the different texts of the dictionary that came last.
+ * Memory: the bytes of the distinct texts of the most recent dictionary.
  */
 export function encoding(textOf: (value: Value) => string | null): (vector: DictionaryVector) => EncodedValues {
   return perDictionary(
@@ -13,9 +13,9 @@ export function encoding(textOf: (value: Value) => string | null): (vector: Dict
   );
 }
 
-/** UTF-8 of values by their index, with at least a word of bytes behind each that may be read along. Equal ones are there once. */
+/** The UTF-8 of values by index, each followed by at least a word of readable bytes. Equal texts are stored once. */
 export class EncodedValues {
-  /** For each index where its bytes begin and how many they are, -1 where there is no text. */
+  /** For each index the start offset and length of its bytes; the length is -1 if there is no text. */
   places = new Int32Array(512);
   bytes = Buffer.alloc(4096);
   view = viewOf(this.bytes);
@@ -32,7 +32,9 @@ export class EncodedValues {
     if (text !== null && known === undefined) this.#known.set(text, at);
   }
 
-  /** @returns Bytes. */
+  /**
+   * @returns The number of bytes.
+   */
   #write(text: string | null): number {
     if (text === null) return -1;
     const needed = this.#end + text.length * 3 + word;

@@ -1,10 +1,10 @@
 import type { Value } from '../core/index.js';
 
-/** A column of values one by one: what something made of texts, and what does not come as bytes. */
+/** A column of single values: those computed from texts, and those not received as bytes. */
 export class FlatVector {
   constructor(readonly values: readonly Value[]) {}
 
-  /** A column that has no value in any row. */
+  /** Creates a column without a value in any row. */
   static ofNulls(length: number): FlatVector {
     return new FlatVector(new Array<null>(length).fill(null));
   }
@@ -17,18 +17,18 @@ export class FlatVector {
     return this.values[row] ?? null;
   }
 
-  /** Whether a row has no value or an empty text. */
+  /** Returns whether a row has no value or an empty text. */
   isEmpty(row: number): boolean {
     return this.value(row) === null || this.value(row) === '';
   }
 
-  /** Bytes of a row's text in UTF-8; 0 for what is no text. */
+  /** Returns the bytes of a row's text in UTF-8; 0 for anything but a text. */
   byteLength(row: number): number {
     const value = this.value(row);
     return typeof value === 'string' ? Buffer.byteLength(value) : 0;
   }
 
-  /** About how many bytes of memory it takes. */
+  /** Returns roughly how many bytes of memory it uses. */
   memory(): number {
     let bytes = 0;
     for (const value of this.values) bytes += typeof value === 'string' ? 24 + 2 * value.length : 16;
@@ -39,7 +39,7 @@ export class FlatVector {
     return this.values;
   }
 
-  /** The values of some rows, in the order given. */
+  /** Returns the values of some rows, in the given order. */
   take(rows: readonly number[]): FlatVector {
     return new FlatVector(rows.map((row) => this.values[row] ?? null));
   }

@@ -5,8 +5,8 @@ import { FlatVector } from './flat-vector.js';
 import { RecordBatch } from './record-batch.js';
 
 /**
- * Rows as a batch: columns for all fields that any of them has, in the order in which they come; `null` where a row does not have one.
- * What a row inherits is no field of it. A date of a row that is changed later stays what it was.
+ * Turns rows into a batch: one column for each field of any row, in order of appearance, with `null` in rows without it. Inherited
+ * properties do not count as fields. Dates are copied, so later changes to them have no effect.
  */
 export function batchFromRows(rows: readonly Row[]): RecordBatch {
   const names = Object.keys(rows[0] ?? {});
@@ -14,7 +14,7 @@ export function batchFromRows(rows: readonly Row[]): RecordBatch {
   return new RecordBatch(rows.length, new Map(Array.from(columns, ([name, values]) => [name, new FlatVector(values)])));
 }
 
-/** Of rows that all have the same fields in the same order. */
+/** Reads rows that all have the same fields in the same order. */
 function columnsOf(names: readonly string[], rows: readonly Row[]): Iterable<readonly [string, readonly Value[]]> {
   const columns = readerOf(names)(rows);
   return columns.map((values, index) => [itemAt(names, index), values]);
@@ -34,7 +34,7 @@ function columnsOfAny(rows: readonly Row[]): Iterable<readonly [string, readonly
 
 const readerOf = byShape(columnReader);
 
-/** `for in` costs a third less than `Object.keys`. It names inherited fields last: where the last one is the row's own, all are. */
+/** `for in` costs a third less than `Object.keys`. It lists inherited fields last, so if the last one is the row's own, all are. */
 function hasFields(row: Row, names: readonly string[]): boolean {
   let index = 0;
   for (const name in row) {

@@ -4,15 +4,15 @@ import { RecordBatch } from './record-batch.js';
 import { Utf8Vector } from './utf8-vector.js';
 import type { Vector } from './vector.js';
 
-/** Rows of several batches: for each the place of its batch, and its row there. Of the same length. */
+/** Rows of several batches: the index of each row's batch, and its row there. Both have the same length. */
 export interface Picks {
   readonly batches: Uint32Array;
   readonly rows: Uint32Array;
 }
 
 /**
- * Puts rows of several batches together, in the order given, by bytes where a column came as bytes in all of them. A column that only
- * some batches have is `null` in the rows of the others.
+ * Combines rows of several batches, in the given order, as bytes if a column is bytes in all of them. A column missing from some batches is
+ * `null` in their rows.
  */
 export function interleave(batches: readonly RecordBatch[], picks: Picks): RecordBatch {
   const names = new Set(batches.flatMap(({ columns }) => [...columns.keys()]));

@@ -5,18 +5,18 @@ import { memoOfTexts } from './memo.js';
 import { Utf8Vector } from './utf8-vector.js';
 import type { Vector } from './vector.js';
 
-/** Rows after which a dictionary must have paid: fewer values than half of them. */
+/** Rows after which a dictionary must have fewer values than half of them. */
 const trial = 4096;
 
-/** Rows whose indices are in one array. */
+/** Rows whose indices share one array. */
 const blockBits = 16;
 const rowsOfBlock = 1 << blockBits;
 
 /**
- * The values of a column that are kept for the length of a stream, in the order in which they were added: by a dictionary as long as they
- * are few, else as bytes. No value stays an object.
+ * The values of a column, kept for the length of a stream in the order added: in a dictionary while there are few distinct ones, else as
+ * bytes. No value stays an object.
  *
- * Memory: two bytes per row and the dictionary, of at most 65,536 values; else see `KeptTexts`.
+ * Memory: two bytes per row and a dictionary of at most 65,536 values; else see `KeptTexts`.
  */
 export class KeptColumn {
   #values: Dictionary | undefined = new Dictionary();
@@ -36,12 +36,15 @@ export class KeptColumn {
     return this.#values ? this.#values.value(row) : this.#texts.value(row);
   }
 
-  /** The values of some rows, in the order given; `null` for a row below 0. All of few values have the same dictionary. */
+  /**
+   * Returns the values of some rows, in the given order; `null` for a row below 0. While the column has few distinct values, all results
+   * share one dictionary.
+   */
   take(rows: readonly number[]): Vector {
     return this.#values ? this.#values.take(rows) : this.#texts.take(rows);
   }
 
-  /** Gives back what only `append` needs. */
+  /** Frees what only `append` needs. */
   close(): void {
     this.#values?.close();
   }
@@ -55,7 +58,7 @@ export class KeptColumn {
   }
 }
 
-/** Values by their indices in a dictionary, the first of which is `null`. */
+/** Values by index in a dictionary whose first value is `null`. */
 class Dictionary {
   readonly #values: Value[] = [null];
   readonly #blocks: Uint16Array[] = [];
@@ -67,7 +70,9 @@ class Dictionary {
     return this.#length;
   }
 
-  /** @returns Whether it took the values: not when it cannot have them all, or does not pay; then it is as it was. */
+  /**
+   * @returns Whether it took the values. If it cannot hold them all, or saves too little, it returns `false` and is unchanged.
+   */
   append(vector: Vector): boolean {
     if (this.#length >= trial && 2 * this.#values.length > this.#length) return false;
     const indices = new Uint16Array(vector.length);
@@ -111,7 +116,9 @@ class Dictionary {
     this.#length += 1;
   }
 
-  /** @returns -1 when there is no room, or the value is neither a text nor `null`. */
+  /**
+   * @returns -1 if the dictionary is full, or the value is neither a text nor `null`.
+   */
   #indexOf(value: Value): number {
     if (value === null) return 0;
     if (typeof value !== 'string') return -1;

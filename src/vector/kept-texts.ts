@@ -3,23 +3,23 @@ import { FlatVector } from './flat-vector.js';
 import { Utf8Vector } from './utf8-vector.js';
 import type { Vector } from './vector.js';
 
-/** Rows of a block: bytes of columns are moved when they grow, and those of a block at most. */
+/** Rows of a block: when bytes must be moved to grow, those of one block are the most. */
 const blockBits = 15;
 const rowsOfBlock = 1 << blockBits;
 
-/** Longer texts are copied by the runtime, which takes longer to call and less per byte. */
+/** Longer texts are copied by the runtime, which costs more per call and less per byte. */
 const short = 32;
 
 /**
- * Values of a column in the order in which they were added: texts as UTF-8 behind one another, in blocks of rows. What such bytes cannot
- * hold (no text, or one with a NUL or a lone surrogate) stays what it is.
+ * Values of a column in the order added: texts as consecutive UTF-8, in blocks of rows. Values that such bytes cannot hold (not a text, or
+ * a text with a NUL or a lone surrogate) are kept as they are.
  *
- * Memory: the bytes of the texts and four more per row; eight more per row in blocks that hold something else.
+ * Memory: the bytes of the texts and four more per row; eight more per row in blocks with other values.
  */
 export class KeptTexts {
   readonly #blocks: Block[] = [];
   #length = 0;
-  /** The texts of the page that is put together. */
+  /** The texts of the page being assembled. */
   #taken = Buffer.allocUnsafeSlow(1 << 12);
 
   get length(): number {
@@ -39,7 +39,9 @@ export class KeptTexts {
     return this.#blockOf(row).value(row & (rowsOfBlock - 1));
   }
 
-  /** The values of some rows, in the order given; `null` for a row below 0. Texts are copied: a page must not hold those of all rows. */
+  /**
+   * Returns the values of some rows, in the given order; `null` for a row below 0. Texts are copied, so that a page does not retain those of all rows.
+   */
   take(rows: readonly number[]): Vector {
     const bounds = new Int32Array(2 * rows.length);
     let end = 0;
@@ -78,7 +80,7 @@ class Block {
   #length = 0;
   #bytes = Buffer.allocUnsafeSlow(1 << 12);
   readonly #ends = new Int32Array(rowsOfBlock);
-  /** What is no text of bytes, by row; a hole where there is one. */
+  /** Values that are not stored as bytes, by row; the other rows are holes. */
   #others: Value[] | undefined;
 
   add(value: Value): void {
@@ -103,7 +105,7 @@ class Block {
     return this.#bytes.toString('utf8', this.#startOf(row), this.#ends[row]);
   }
 
-  /** Bytes of the text of a row; -1 for what is none. */
+  /** Returns the bytes of a row's text; -1 if it is not a text. */
   byteLength(row: number): number {
     return this.#isOther(row) ? -1 : (this.#ends[row] ?? 0) - this.#startOf(row);
   }
@@ -112,7 +114,7 @@ class Block {
     copyBytes(this.#bytes, this.#startOf(row), this.#ends[row] ?? 0, target, at);
   }
 
-  /** Gives back room that no further row needs. */
+  /** Frees the memory that no further row needs. */
   close(): void {
     const used = this.#startOf(this.#length);
     const bytes = Buffer.allocUnsafeSlow(used);
@@ -133,7 +135,9 @@ class Block {
     this.#length += 1;
   }
 
-  /** @returns Where so many bytes have room, behind all others. */
+  /**
+   * @returns Where this many bytes fit, after all others.
+   */
   #reserve(more: number): number {
     const used = this.#startOf(this.#length);
     if (used + more > this.#bytes.length) this.#bytes = longer(this.#bytes, used, more);
@@ -141,7 +145,7 @@ class Block {
   }
 }
 
-/** The same bytes with room for more behind those that are used. */
+/** Returns a larger buffer with the used bytes. */
 function longer(bytes: Buffer, used: number, more: number): Buffer<ArrayBuffer> {
   const grown = Buffer.allocUnsafeSlow(Math.max(2 * bytes.length, used + more));
   grown.set(bytes.subarray(0, used));

@@ -4,7 +4,7 @@ import { memoByIndex, memoOf } from './memo.js';
 import type { RecordBatch } from './record-batch.js';
 import type { Vector } from './vector.js';
 
-/** What is done with a text before it becomes a part of a key. */
+/** Transforms a text before it becomes part of a key. */
 export type Normalize = (text: string) => string;
 
 type Part = (row: number) => string | undefined;
@@ -12,9 +12,9 @@ type Part = (row: number) => string | undefined;
 const asItIs: Normalize = (text) => text;
 
 /**
- * One text for some values, such that different values give different texts.
+ * Combines values into one text, such that different values have different texts.
  *
- * @returns `undefined` when a value is `null` or empty: such a key identifies nothing.
+ * @returns `undefined` if a value is `null` or empty: such a key identifies nothing.
  */
 export function keyOf(values: readonly Value[], normalize: Normalize = asItIs): string | undefined {
   const parts: string[] = [];
@@ -26,19 +26,16 @@ export function keyOf(values: readonly Value[], normalize: Normalize = asItIs): 
   return joined(parts);
 }
 
-/**
- * The same for the rows of a batch by their index. No more of it is looked at than these columns; one that it lacks is `null`
- * throughout.
- */
+/** Returns the key of a batch's rows by index. Only these columns are read; a missing one counts as `null` in every row. */
 export function keysOf(batch: RecordBatch, columns: readonly string[], normalize: Normalize = asItIs): Part {
   return together(columns.map((name) => partsOf(batch.columnOrNulls(name), normalize)));
 }
 
 /**
- * Remembers what a function finds for the keys of rows, over all batches. Where a key is one column, or several that share their
- * indices, what was found for a value that came before is not looked for again.
+ * Caches a function's results by the keys of rows, across all batches. For a key of one column, or of several that share their indices, a
+ * repeated value is not computed again.
  *
- * @param find Depends on nothing but the key.
+ * @param find Depends only on the key.
  */
 export function memoByKey<R>(
   columns: readonly string[],
@@ -84,7 +81,7 @@ function together(parts: readonly Part[]): Part {
   };
 }
 
-/** A single text stands for itself; of several, each says how long it is. */
+/** A single text is used unchanged; each of several is prefixed by its length. */
 function joined(parts: readonly string[]): string {
   const [first] = parts;
   if (first !== undefined && parts.length === 1) return first;

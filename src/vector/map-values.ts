@@ -5,33 +5,32 @@ import { memoOfTexts } from './memo.js';
 import type { Utf8Vector } from './utf8-vector.js';
 import type { Vector } from './vector.js';
 
-/** Why a value has no place in a column. */
+/** The reason why a value does not fit a column. */
 export class Unfit {
   constructor(readonly reason: string) {}
 }
 
-/** What became of the values of a column. */
+/** The result of mapping a column. */
 export interface Mapped {
-  /** `null` where a value was unfit. */
+  /** `null` in rows whose value did not fit. */
   readonly vector: Vector;
-  /** Why the value of a row was unfit; `undefined` when none was. */
+  /** Returns why a row's value did not fit; `undefined` if all did. */
   readonly unfit: ((row: number) => string | undefined) | undefined;
 }
 
 export interface MappingOptions {
-  /** A quick way for some texts, by their bytes; `undefined` says nothing of a text. */
+  /** A fast path for some texts, by their bytes; returns `undefined` where it does not apply. */
   readonly quick?: ((texts: Utf8Vector, row: number) => Value | undefined) | undefined;
-  /** Whether texts that came as bytes stay what they are. Default false. */
+  /** Whether texts received as bytes are kept unchanged. Default false. */
   readonly keepsBytes?: boolean;
-  /** Texts that are remembered. Default: as `memoOfTexts`. */
+  /** Maximum number of cached texts. Default: as in `memoOfTexts`. */
   readonly most?: number | undefined;
 }
 
 /**
- * Maps the values of a column, batch by batch: each value of a dictionary once, each text once as long as it is remembered
- * (see `memoOfTexts`).
+ * Maps the values of a column, batch by batch: each dictionary value once, and each text once while it is cached (see `memoOfTexts`).
  *
- * @param find Depends on nothing but the value. Where it throws, the first row that has the value does.
+ * @param find Depends only on the value. If it throws, the first row with that value fails.
  */
 export function mapping(
   find: (value: Value) => Value | Unfit,
@@ -58,7 +57,7 @@ export function mapping(
     try {
       outcomes = ofDictionary(vector);
     } catch {
-      // What cannot be mapped at all fails in its row, behind those that are unfit before it.
+      // The failure belongs to a row, after the unfit values of earlier rows.
       return mappedFrom(vector.toArray(), find);
     }
     const { values, reasons } = outcomes;
@@ -75,14 +74,14 @@ export function mapping(
   };
 }
 
-/** Makes a column of what a function gives for each of some things, in their order. */
+/** Creates a column of a function's results for some items, in order. */
 export function mappedFrom<T>(items: readonly T[], find: (item: T) => Value | Unfit): Mapped {
   const outcomes = new Outcomes(new Array<Value>(items.length));
   for (const [row, item] of items.entries()) outcomes.put(row, find(item));
   return outcomes.mapped();
 }
 
-/** What was found for values, by row or by index. */
+/** The results for values, by row or by index. */
 class Outcomes {
   readonly reasons = new Map<number, string>();
 

@@ -3,16 +3,16 @@ import { DictionaryVector, maxDictionary } from './dictionary-vector.js';
 import { Utf8Vector } from './utf8-vector.js';
 import type { Vector } from './vector.js';
 
-/** Longer texts come once. */
+/** Longer texts rarely repeat. */
 const longest = 64;
 
 /**
- * Remembers what a function finds for texts, by their bytes: for one that came before, no string is made. A column in which few
- * texts come twice is noticed, and looked up no more.
+ * Caches a function's results for texts by their bytes: no string is created for a repeated text. If few texts of a column repeat, it stops
+ * looking them up.
  *
- * Memory: `most` texts of at most 64 bytes and what was found for them; when there are more, it begins anew.
+ * Memory: `most` texts of at most 64 bytes and their results; beyond that, it starts over.
  *
- * @param find Depends on nothing but the text. A failure is not remembered.
+ * @param find Depends only on the text. A failure is not cached.
  */
 export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts: Utf8Vector, row: number) => R {
   let known = new Known<R>();
@@ -40,11 +40,10 @@ export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts
 }
 
 /**
- * Remembers what a function finds for values: for texts by their bytes, see `memoOfTexts`, for a dictionary by index. Other values are
- * asked for each time.
+ * Caches a function's results for values: for texts by their bytes (see `memoOfTexts`), for a dictionary by index. Other values are not cached.
  *
- * @param find Depends on nothing but the value.
- * @returns What finds it for the rows of a column.
+ * @param find Depends only on the value.
+ * @returns For a column, a function that returns the result for a row.
  */
 export function memoOf<R>(find: (value: Value) => R, most?: number): (vector: Vector) => (row: number) => R {
   const ofText = memoOfTexts(find, most);
@@ -56,7 +55,7 @@ export function memoOf<R>(find: (value: Value) => R, most?: number): (vector: Ve
   };
 }
 
-/** Remembers what a function finds for the values that columns which share their indices have at one, as long as their dictionaries stay. */
+/** Caches a function's results for columns that share their indices, by index, as long as their dictionaries stay the same. */
 export function memoByIndex<R>(find: (values: readonly Value[]) => R): (columns: readonly DictionaryVector[]) => (row: number) => R {
   let dictionaries: readonly (readonly Value[])[] = [];
   let known: ({ readonly found: R } | undefined)[] = [];
@@ -80,23 +79,24 @@ export function memoByIndex<R>(find: (values: readonly Value[]) => R): (columns:
   };
 }
 
-/** Bytes of the texts of a dictionary, which a page may exceed. */
+/** Maximum bytes of a dictionary's texts, which a page may exceed. */
 const maxBytes = 1 << 22;
 
 /**
- * Finds the different texts of a column, page by page, by their bytes. A column in which few texts come twice is noticed, and left
- * alone from then on.
+ * Replaces columns of texts by dictionaries, page by page, comparing bytes. If few texts of a column repeat, it leaves the column alone from then on.
  *
- * Memory: a dictionary, of at most 4 MiB and a page of texts; when there are more, it begins anew.
+ * Memory: a dictionary of at most 4 MiB and a page of texts; beyond that, it starts over.
  *
- * @returns What gives a dictionary for a column of texts, or the column itself where it does not pay or has other values.
+ * @returns A function that returns a dictionary for a column of texts, or the column itself if that saves too little or it has other values.
  */
 export function dictionaryEncoder(): (vector: Vector) => Vector {
   let known = new Known<Value>();
   let asked = 0;
   let pays = true;
 
-  /** @returns `undefined` when the dictionary is full. */
+  /**
+   * @returns `undefined` if the dictionary is full.
+   */
   function indicesIn(texts: Utf8Vector): Uint16Array | undefined {
     const { bytes, length } = texts;
     if (known.size > maxBytes) return undefined;
@@ -129,20 +129,22 @@ export function dictionaryEncoder(): (vector: Vector) => Vector {
   };
 }
 
-/** Texts by their bytes: open addressing, at most half full. */
+/** A hash table of texts by their bytes: open addressing, at most half full. */
 class Known<R> {
   readonly found: R[] = [];
-  /** Two numbers each: one more than the index of an entry, where 0 is free, and its hash. */
+  /** Two numbers per slot: the index of an entry plus one, or 0 if the slot is free, and its hash. */
   #slots = new Int32Array(64);
   #ends = new Int32Array(17);
   #bytes = new Uint8Array(256);
 
-  /** Bytes of all texts. */
+  /** The bytes of all texts. */
   get size(): number {
     return this.#ends[this.found.length] ?? 0;
   }
 
-  /** @returns -1 when the text is not known. */
+  /**
+   * @returns -1 if the text is unknown.
+   */
   indexOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 2;
@@ -190,7 +192,7 @@ class Known<R> {
 
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   const hash = hashOfBytes(bytes, start, end);
-  // The low bits choose the slot, and of the last bytes they know little.
+  // The low bits choose the slot, but depend little on the last bytes.
   return hash ^ (hash >>> 15);
 }
 

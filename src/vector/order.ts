@@ -1,9 +1,9 @@
 import type { DeclaredType, Value } from '../core/index.js';
 
-/** Less than 0 when the one comes before the other, more when it comes behind. */
+/** Returns less than 0 if the first value comes before the second, more than 0 if it comes after. */
 export type Compare = (one: Value, other: Value) => number;
 
-/** The order of the values of a type, in which Parquet stores and searches them; `null` comes last, both ways. */
+/** Returns the order of a type's values in which Parquet stores and searches them; `null` comes last in both directions. */
 export function comparing(type: DeclaredType, descending = false): Compare {
   const compare = compares[type];
   return (one, other) => {
@@ -14,7 +14,7 @@ export function comparing(type: DeclaredType, descending = false): Compare {
 
 const msPerDay = 86_400_000;
 
-/** Days since 1970 of an instant, rounded down: what Parquet's DATE holds. */
+/** Returns the days since 1970 of an instant, rounded down, as in Parquet's DATE. */
 export function daysOf(date: Date): number {
   return Math.floor(date.getTime() / msPerDay);
 }
@@ -34,7 +34,7 @@ const compares: Readonly<Record<DeclaredType, Compare>> = {
   date: (one, other) => (one instanceof Date && other instanceof Date ? daysOf(one) - daysOf(other) : 0),
 };
 
-/** Compares well-formed texts by their UTF-8 bytes, which is by code points: surrogates come after all of the BMP. */
+/** Compares well-formed texts by their UTF-8 bytes, that is by code points: surrogates come after all of the BMP. */
 export function compareTexts(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let at = 0; at < length; at += 1) {
@@ -45,7 +45,7 @@ export function compareTexts(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Moves surrogates behind the last units. */
+/** Moves surrogates after all other units. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x2800 : unit;
 }

@@ -5,8 +5,7 @@ import { FlatVector } from './flat-vector.js';
 import { taking, type Vector } from './vector.js';
 
 /**
- * Rows as columns, in the order in which a row has its fields. Most texts are left alone from the answer to the file; rows are made
- * when somebody asks for them.
+ * Rows as columns, in the order of a row's fields. Most texts stay untouched from the response to the file; row objects are created on demand.
  */
 export class RecordBatch {
   /** No rows, and no columns. */
@@ -15,14 +14,14 @@ export class RecordBatch {
   #hasDates = false;
 
   constructor(
-    /** Rows. */
+    /** Number of rows. */
     readonly length: number,
     readonly columns: ReadonlyMap<string, Vector>,
   ) {}
 
   /**
-   * The rows as objects, frozen: a change would reach nobody who reads the columns. They are made once; since nothing freezes a date, each call
-   * copies rows that have some.
+   * Returns the rows as frozen objects, since a change to them would not reach the columns. They are created once; rows with dates are
+   * copied by each call, since dates cannot be frozen.
    */
   rows(): readonly Row[] {
     this.#rows ??= this.#made();
@@ -31,24 +30,24 @@ export class RecordBatch {
     return Object.freeze(this.#rows.map((row) => Object.freeze(copy(row))));
   }
 
-  /** One row as an object of its own, frozen too, from 0 to before `length`. */
+  /** Returns a separate, frozen object for one row, from 0 to before `length`. */
   row(index: number): Row {
     return Object.freeze(this.#copier()({}, valuesAt([...this.columns.values()], index).map(ownValue)));
   }
 
-  /** @throws {Error} When there is no such column, which is a defect. */
+  /** @throws {Error} If there is no such column, which is a defect. */
   column(name: string): Vector {
     const vector = this.columns.get(name);
     if (!vector) throw new Error(`a batch has no column ${name}`);
     return vector;
   }
 
-  /** A column that some batches of a stream may lack; `null` throughout where this one does. */
+  /** Returns a column that some batches of a stream may lack; `null` in every row if this one lacks it. */
   columnOrNulls(name: string): Vector {
     return this.columns.get(name) ?? FlatVector.ofNulls(this.length);
   }
 
-  /** About how many bytes of memory the columns take. What several of them share counts once; a shared dictionary does not. */
+  /** Returns roughly how many bytes of memory the columns use. What several columns share counts once; a shared dictionary does not count. */
   byteLength(): number {
     const shared = new Set<object>();
     let bytes = 0;
@@ -56,7 +55,7 @@ export class RecordBatch {
     return bytes;
   }
 
-  /** Some of the columns, in the order given; those that it has. */
+  /** Returns those of the named columns that exist, in the given order. */
   select(names: readonly string[]): RecordBatch {
     const found = names.flatMap((name) => {
       const vector = this.columns.get(name);
@@ -65,23 +64,23 @@ export class RecordBatch {
     return new RecordBatch(this.length, new Map(found));
   }
 
-  /** The same rows with other columns: one that exists keeps its place and gets the new values, the others come behind. */
+  /** Returns the same rows with other columns: an existing column keeps its position and gets the new values, new ones are appended. */
   with(columns: Iterable<readonly [name: string, vector: Vector]>): RecordBatch {
     return new RecordBatch(this.length, new Map([...this.columns, ...columns]));
   }
 
-  /** Some rows, in the order given; the same row may come more than once. */
+  /** Returns some rows, in the given order; a row may occur more than once. */
   take(rows: readonly number[]): RecordBatch {
     const take = taking(rows);
     return new RecordBatch(rows.length, new Map(Array.from(this.columns, ([name, vector]) => [name, take(vector)])));
   }
 
-  /** The rows with these indexes, which ascend. When all stay, nothing is copied. */
+  /** Returns the rows with these ascending indexes. If all rows stay, nothing is copied. */
   keep(rows: readonly number[]): RecordBatch {
     return rows.length === this.length ? this : this.take(rows);
   }
 
-  /** The rows whose index satisfies a condition. */
+  /** Returns the rows whose index satisfies a condition. */
   filter(condition: (row: number) => boolean): RecordBatch {
     const kept: number[] = [];
     for (let row = 0; row < this.length; row += 1) if (condition(row)) kept.push(row);

@@ -4,14 +4,16 @@ import { detachedCopier } from './copier.js';
 import { FlatVector } from './flat-vector.js';
 import { difference } from './row-guard.js';
 
-/** Rows that functions gave, with the values that they had then: a function that changes them later has given something else. */
+/** Rows returned by functions, with their values at that time, so that later changes can be detected. */
 export class TakenRows {
   readonly #names: readonly string[];
   readonly #rows: Row[] = [];
   readonly #values: Row[] = [];
   readonly #valuesOf: (row: Row) => Row;
 
-  /** @param names The fields that columns are made of. */
+  /**
+   * @param names The fields that become columns.
+   */
   constructor(names: readonly string[]) {
     this.#names = names;
     this.#valuesOf = valuesOf(names);
@@ -26,7 +28,9 @@ export class TakenRows {
     this.#values.push(this.#valuesOf(row));
   }
 
-  /** Where a row was changed since it was taken, from 0. The rows themselves stay the program's, which may have other plans for them. */
+  /**
+   * Returns the index, from 0, and the field of a row that was changed after it was taken. The rows are not frozen, since they belong to the program.
+   */
   changed(): { readonly index: number; readonly field: string } | undefined {
     const differs = difference(this.#names);
     for (const [index, row] of this.#rows.entries()) {

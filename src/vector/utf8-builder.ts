@@ -6,13 +6,13 @@ import { Utf8Vector } from './utf8-vector.js';
 import { Validity } from './validity.js';
 import type { Vector } from './vector.js';
 
-/** Longer texts are written by the runtime, which takes longer to call and less per character or byte. */
+/** Longer texts are written by the runtime, which costs more per call and less per character or byte. */
 const short = { characters: 64, bytes: 256 };
 
-/** Values looked at to tell whether a dictionary pays, and how many of them may be different then. */
+/** Values sampled to estimate whether a dictionary saves space, and the maximum share of distinct ones. */
 const sample = { size: 500, different: 0.8 };
 
-/** A column of texts: UTF-8 behind one another, and where each ends. */
+/** A column of texts: consecutive UTF-8, and the end offsets. */
 export class Utf8Builder implements ColumnBuilder {
   readonly #validity = new Validity();
   #offsets = new Int32Array(1);
@@ -43,7 +43,7 @@ export class Utf8Builder implements ColumnBuilder {
     this.#rows = 0;
   }
 
-  /** Looks at every so manieth row of the group, so that the pages in which they came do not matter. */
+  /** Samples rows at regular intervals across the group, so that page boundaries do not matter. */
   #repeats(): boolean {
     const step = Math.max(1, Math.floor(this.#rows / sample.size));
     const enough = Math.ceil(this.#rows / step) * (1 - sample.different);
@@ -59,7 +59,9 @@ export class Utf8Builder implements ColumnBuilder {
     return seen.size <= texts * sample.different;
   }
 
-  /** @returns Where the last text ends. */
+  /**
+   * @returns Where the last text ends.
+   */
   #put(vector: Vector, from: number, to: number, start: number): number {
     if (vector instanceof Utf8Vector) return this.#copy(vector, from, to, start);
     return vector instanceof DictionaryVector ? this.#copyIndexed(vector, from, to, start) : this.#encode(vector.values, from, to, start);
@@ -109,7 +111,7 @@ export class Utf8Builder implements ColumnBuilder {
     return end;
   }
 
-  /** Copies up to three bytes more, which the next text overwrites. */
+  /** Copies up to three additional bytes, which the next text overwrites. */
   #copyWords(source: DataView, begin: number, length: number, end: number): void {
     const view = this.#view;
     for (let at = 0; at < length; at += 4) view.setInt32(end + at, source.getInt32(begin + at, true), true);
@@ -130,7 +132,9 @@ export class Utf8Builder implements ColumnBuilder {
     return end;
   }
 
-  /** @returns Bytes. */
+  /**
+   * @returns The number of bytes.
+   */
   #write(text: string, start: number): number {
     const { length } = text;
     this.#reserve(start, length * 3);
@@ -151,7 +155,7 @@ export class Utf8Builder implements ColumnBuilder {
     this.#offsets = offsets;
   }
 
-  /** Makes room for so many bytes more, and for the rest of their last word. */
+  /** Makes room for `more` bytes, and for the rest of their last word. */
   #reserve(filled: number, more: number): void {
     const needed = filled + more + 3;
     if (needed <= this.#data.length) return;
@@ -162,7 +166,7 @@ export class Utf8Builder implements ColumnBuilder {
   }
 }
 
-/** In 30 bits, which a set holds without an object for each. */
+/** A hash of 30 bits, which a set stores without allocating an object for each. */
 function hashOf(bytes: Buffer, start: number, end: number): number {
   return hashOfBytes(bytes, start, end) >>> 2;
 }

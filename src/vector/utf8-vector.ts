@@ -1,15 +1,14 @@
 /**
- * A column of texts that still are what the service sent: UTF-8 in the bytes of an answer, without a string for any of them.
- * Strings are made one by one, of those that somebody asks for.
+ * A column of texts as the service sent them: UTF-8 in the bytes of a response, without strings. A string is created only for a text that is requested.
  *
  * All texts are valid UTF-8, so none has a lone surrogate, and none has a NUL; a page with such a text is not read this way.
  */
 export class Utf8Vector {
   /**
-   * @param bytes Where the texts are.
+   * @param bytes The bytes that contain the texts.
    * @param bounds Where each begins and ends: two offsets per row, `stride` apart from row to row.
-   * @param first Index of the first row's in `bounds`.
-   * @param length Rows.
+   * @param first Index of the first row's offsets in `bounds`.
+   * @param length Number of rows.
    */
   constructor(
     readonly bytes: Buffer,
@@ -19,12 +18,12 @@ export class Utf8Vector {
     readonly length: number,
   ) {}
 
-  /** Offset of the first byte of a row's text. */
+  /** Returns the offset of the first byte of a row's text. */
   start(row: number): number {
     return this.bounds[this.first + row * this.stride] ?? 0;
   }
 
-  /** Offset behind its last byte. */
+  /** Returns the offset after its last byte. */
   end(row: number): number {
     return this.bounds[this.first + row * this.stride + 1] ?? 0;
   }
@@ -35,17 +34,17 @@ export class Utf8Vector {
     return start === end ? '' : this.bytes.toString('utf8', start, end);
   }
 
-  /** Whether a row has an empty text. */
+  /** Returns whether a row has an empty text. */
   isEmpty(row: number): boolean {
     return this.start(row) === this.end(row);
   }
 
-  /** Bytes of a row's text. */
+  /** Returns the bytes of a row's text. */
   byteLength(row: number): number {
     return this.end(row) - this.start(row);
   }
 
-  /** Bytes of memory that it takes. @param shared What was counted already. */
+  /** Returns the bytes of memory used. @param shared The objects counted already. */
   memory(shared: Set<object>): number {
     const fresh = [this.bytes, this.bounds].filter((bytes) => !shared.has(bytes));
     for (const bytes of fresh) shared.add(bytes);
@@ -56,7 +55,7 @@ export class Utf8Vector {
     return Array.from({ length: this.length }, (_, row) => this.value(row));
   }
 
-  /** The texts of some rows, in the order given. */
+  /** Returns the texts of some rows, in the given order. */
   take(rows: readonly number[]): Utf8Vector {
     const bounds = new Int32Array(2 * rows.length);
     rows.forEach((row, index) => {

@@ -5,9 +5,9 @@ import { Utf8Vector } from './utf8-vector.js';
 import type { Vector } from './vector.js';
 
 /**
- * UTF-8 that is put together from many small pieces. Texts of plain ASCII, which nearly all values are, cost a loop over their
- * characters: no string is joined, searched or encoded, and no garbage is made. Texts that are bytes already cost a loop over
- * every four of these. It keeps room for the longest text so far.
+ * A buffer of UTF-8 assembled from many small pieces. Texts of plain ASCII, which nearly all values are, cost a loop over their characters:
+ * no string is joined, searched or encoded, and no garbage is created. Texts that are bytes already cost a loop over groups of four bytes.
+ * The buffer stays as large as the longest text so far.
  */
 export class Utf8 {
   #bytes = new Uint8Array(1 << 16);
@@ -25,7 +25,7 @@ export class Utf8 {
     this.#words(bytes, 0, length);
   }
 
-  /** Appends a value that was encoded. */
+  /** Appends an encoded value. */
   encoded({ view, places }: EncodedValues, index: number): void {
     this.#words(view, places[2 * index] ?? 0, places[2 * index + 1] ?? 0);
   }
@@ -55,7 +55,7 @@ export class Utf8 {
   }
 
   /**
-   * Appends the text of a row, if all of its bytes are plain.
+   * Appends the text of a row if all its bytes are plain.
    *
    * @returns Whether they are; if not, nothing was appended.
    */
@@ -64,14 +64,14 @@ export class Utf8 {
     const end = texts.end(row);
     this.#reserve(end - start);
     const { first, second, third } = plain;
-    // The last word may reach behind the text, but not behind the bytes that it is in.
+    // The last word may reach past the text, but not past the buffer that contains it.
     if (first === 0 || end + word > from.byteLength) return this.#bytewise(from, start, end, plain);
     const view = this.#view;
     let length = this.#length;
     for (let at = start; at < end; at += word) {
       const given = from.getInt32(at, true);
       const four = end - at < word ? given | (behind[end - at] ?? 0) : given;
-      // Borrows reach the top bit of a byte from 0 to 127 when it is zero, or lower than 0x20, or stands behind one that is.
+      // Borrows reach the top bit of a byte from 0 to 127 if it is zero, lower than 0x20, or follows a byte for which this holds.
       const borrows = ((four ^ first) - ones) | ((four ^ second) - ones) | ((four ^ third) - ones) | (four - spaces);
       if ((borrows & ~four & tops) !== 0) return this.#bytewise(from, start, end, plain);
       view.setInt32(length, given, true);
@@ -81,7 +81,7 @@ export class Utf8 {
     return true;
   }
 
-  /** What was appended since the last call, as bytes of their own. */
+  /** Returns a copy of what was appended since the last call. */
   take(): Uint8Array {
     const taken = Buffer.allocUnsafe(this.#length);
     taken.set(this.#bytes.subarray(0, this.#length));
@@ -89,7 +89,7 @@ export class Utf8 {
     return taken;
   }
 
-  /** Appends bytes that have others behind them, which fill the last word. */
+  /** Appends bytes that are followed by others, which fill the last word. */
   #words(from: DataView, start: number, length: number): void {
     this.#reserve(length);
     const [view, end] = [this.#view, this.#length];
@@ -108,7 +108,7 @@ export class Utf8 {
     return true;
   }
 
-  /** Makes room for so many bytes, and for the rest of the word that the last of them is in. */
+  /** Makes room for `more` bytes, and for the rest of their last word. */
   #reserve(more: number): void {
     const needed = this.#length + more + word;
     if (needed <= this.#bytes.length) return;
@@ -119,10 +119,10 @@ export class Utf8 {
   }
 }
 
-/** Some UTF-8 to be appended, with bytes behind it that fill the last word. */
+/** UTF-8 to append, followed by bytes that fill the last word. */
 export interface Piece {
   readonly bytes: DataView;
-  /** Without the filling. */
+  /** Without the padding. */
   readonly length: number;
 }
 
@@ -133,25 +133,25 @@ export function pieceOf(text: string): Piece {
   return { bytes: new DataView(padded.buffer), length: bytes.length };
 }
 
-/** A table for `Utf8.plain`: every ASCII character but those that the pattern finds. */
+/** Creates a table for `Utf8.plain`: every ASCII character except those that match the pattern. */
 export function plainExcept(pattern: RegExp): Uint8Array {
   return Uint8Array.from({ length: 128 }, (_, code) => (pattern.test(String.fromCharCode(code)) ? 0 : 1));
 }
 
-/** Texts, and a view of the bytes that they are in. */
+/** Texts, and a view of the bytes that contain them. */
 export interface Viewed {
   readonly texts: Utf8Vector;
   readonly view: DataView;
 }
 
-/** A column as what can be appended as it is, or as values. */
+/** A column split into what can be appended as bytes, and values. */
 export interface Parts {
   readonly texts?: Viewed;
   readonly dictionary?: { readonly indices: Uint16Array; readonly encoded: EncodedValues };
   readonly values: readonly Value[];
 }
 
-/** @param encode Gives the values of a dictionary as they are to be appended. */
+/** @param encode Encodes the values of a dictionary for appending. */
 export function partsOf(vector: Vector, encode: (dictionary: DictionaryVector) => EncodedValues): Parts {
   if (vector instanceof DictionaryVector) return { dictionary: { indices: vector.indices, encoded: encode(vector) }, values: [] };
   if (!(vector instanceof Utf8Vector)) return { values: vector.values };
@@ -159,17 +159,22 @@ export function partsOf(vector: Vector, encode: (dictionary: DictionaryVector) =
   return { texts: { texts: vector, view: new DataView(buffer, byteOffset, byteLength) }, values: [] };
 }
 
-/** What `Utf8.bytes` takes for plain. */
+/** The bytes that `Utf8.bytes` treats as plain. */
 export interface PlainBytes {
-  /** For each byte whether it is. */
+  /** Whether each byte is plain. */
   readonly table: Uint8Array;
-  /** Printable ASCII characters that are not, four times each; control characters are looked up. 0 when that does not say all. */
+  /**
+   * The printable ASCII characters that are not plain, each repeated four times; control characters are checked separately. 0 if this is
+   * not sufficient and the table must be used.
+   */
   readonly first: number;
   readonly second: number;
   readonly third: number;
 }
 
-/** @param plain Plain characters, see `plainExcept`; those beyond ASCII are so all or none. */
+/**
+ * @param plain Plain characters, see `plainExcept`; those beyond ASCII are either all plain or none.
+ */
 export function plainBytes(plain: Uint8Array, beyondAscii: boolean): PlainBytes {
   const table = new Uint8Array(256).fill(beyondAscii ? 1 : 0);
   table.set(plain);
@@ -178,12 +183,12 @@ export function plainBytes(plain: Uint8Array, beyondAscii: boolean): PlainBytes 
   return { table, first: beyondAscii && odd.length <= 3 ? first * ones : 0, second: second * ones, third: third * ones };
 }
 
-/** Bytes that are read and written at a time. */
+/** Bytes read and written at a time. */
 const word = 4;
 const ones = 0x01010101;
 const spaces = 0x20202020;
 const tops = ~0x7f7f7f7f;
-/** By how many bytes of a word belong to a text: bits that make the others those of no character. */
+/** By the number of bytes of a word that belong to a text: bits that make the other bytes non-characters. */
 const behind = Int32Array.of(-1, ~0xff, ~0xffff, ~0xffffff);
 
 const encoder = new TextEncoder();

@@ -1,4 +1,4 @@
-/** Bits that say which rows have a value. There are none before the first null. */
+/** Bits that mark the rows with a value. There are none before the first null. */
 export class Validity {
   #bits: Uint8Array = new Uint8Array(0);
   #nulls = 0;
@@ -13,7 +13,7 @@ export class Validity {
     this.#nulls += 1;
   }
 
-  /** The number of nulls and the bits of so many rows, the lowest first; no bits when there is no null. */
+  /** Returns the number of nulls and the bits of `rows` rows, the lowest first; no bits if there is no null. */
   bytes(rows: number): { readonly nulls: number; readonly validity: Uint8Array } {
     if (this.#nulls === 0) return { nulls: 0, validity: new Uint8Array(0) };
     const length = (rows + 7) >> 3;

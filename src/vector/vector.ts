@@ -3,10 +3,10 @@ import { DictionaryVector, takeIndices } from './dictionary-vector.js';
 import type { FlatVector } from './flat-vector.js';
 import { Utf8Vector } from './utf8-vector.js';
 
-/** A column of a batch: texts as they came, values by a dictionary where they are few, or values one by one. */
+/** A column of a batch: texts as received, values in a dictionary if few are distinct, or single values. */
 export type Vector = Utf8Vector | DictionaryVector | FlatVector;
 
-/** What takes the values of some rows out of columns, in the order given; columns that share their indices still do. */
+/** Returns a function that takes some rows out of columns, in the given order; columns that share their indices still do afterwards. */
 export function taking(rows: readonly number[]): (vector: Vector) => Vector {
   const taken = new Map<Uint16Array, Uint16Array>();
   return (vector) => {
@@ -17,7 +17,7 @@ export function taking(rows: readonly number[]): (vector: Vector) => Vector {
   };
 }
 
-/** The first value of a column that is neither a text nor `null`, if there is one: bytes are texts, and need no look. */
+/** Returns the first value of a column that is neither a text nor `null`, if any. Columns of bytes contain only texts, and are not searched. */
 export function firstOtherThanText(vector: Vector): Value | undefined {
   if (vector instanceof Utf8Vector) return undefined;
   for (let row = 0; row < vector.length; row += 1) {

@@ -4,20 +4,20 @@ import { optionProblems } from '../../options/index.js';
 import type { Collection, EndForm, Field, Paging, Served } from '../../collections/index.js';
 import { collectionShape } from './shape.js';
 
-/** A field of a collection of one's own: its type, or more than that. */
+/** A field of a custom collection: its type, or an object with more details. */
 export type FieldDeclaration<T extends DeclaredType = DeclaredType> =
   | T
   | {
       readonly type: T;
       /** Default `plain`. */
       readonly sensitivity?: Sensitivity;
-      /** JSON pointer to it in the record, like `/address/city`. Default: the name of the column. */
+      /** JSON pointer to the field in the record, like `/address/city`. Default: the column name. */
       readonly at?: string;
     };
 
 type FieldDeclarations = Readonly<Record<string, FieldDeclaration>>;
 
-/** A collection of one's own, as `collections` of a pipeline file declares it. */
+/** A custom collection, as declared under `collections` in a pipeline file. */
 export interface CollectionDeclaration<F extends FieldDeclarations = FieldDeclarations> {
   /** Path of the list below the base URL, like `/v2/orders`. */
   readonly path: string;
@@ -26,17 +26,17 @@ export interface CollectionDeclaration<F extends FieldDeclarations = FieldDeclar
   readonly paging: Paging;
   /** JSON pointer to the list in an answer. Default: the answer itself. */
   readonly rows?: string;
-  /** Parameters of every request besides. Default: none. */
+  /** Additional parameters of every request. Default: none. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Answers other than a list that mean that there are no rows. Default: none. */
+  /** Answers other than a list that mean there are no rows. Default: none. */
   readonly end?: EndForm | readonly EndForm[];
-  /** Whether fields that are not declared become columns, or are left out without a word. Default `keep`. */
+  /** Whether undeclared fields become columns, or are silently left out. Default `keep`. */
   readonly undeclared?: 'keep' | 'drop';
   /** By column, in snake_case. */
   readonly fields: F;
 }
 
-/** The collection that a declaration makes. */
+/** The type of the collection created by a declaration. */
 export type CollectionOf<N extends string, F extends FieldDeclarations> = Collection<
   N,
   { readonly [K in keyof F]: Field<TypeOf<F[K]>, SensitivityOf<F[K]>> }
@@ -47,10 +47,10 @@ type SensitivityOf<D> = D extends { readonly sensitivity: infer S extends Sensit
 type TypeOf<D> = D extends DeclaredType ? D : D extends { readonly type: infer T extends DeclaredType } ? T : never;
 
 /**
- * Declares a collection of one's own, for `connect({ collections: [orders] })`.
+ * Declares a custom collection, for `connect({ collections: [orders] })`.
  *
- * @param name Made of a-z, 0-9 and `_`; none of those that every service has.
- * @throws {SourceError} `E_SOURCE_CONFIG` for a declaration that cannot be right, with every problem.
+ * @param name Made of a-z, 0-9 and `_`; not the name of a collection that every service has.
+ * @throws {SourceError} `E_SOURCE_CONFIG` for an invalid declaration, with every problem.
  *
  * @example
  * const orders = defineCollection('orders', {
@@ -69,11 +69,11 @@ export function defineCollection<const N extends string, const F extends FieldDe
   const problems = optionProblems(collectionShape(name), declaration, ['query']);
   if (problems.length > 0)
     throw new SourceError('E_SOURCE_CONFIG', 'permanent', problems.map((problem) => `collection ${String(name)}: ${problem}`).join('; '));
-  // A checked declaration makes the fields that its type says, which the type system cannot follow through the map of them.
+  // A valid declaration creates the fields of its type, which the type system cannot follow through the map of fields.
   return collectionOf(name, collectionShape(name).parse(declaration)) as unknown as CollectionOf<N, F>;
 }
 
-/** The collection that a checked declaration makes. */
+/** Creates the collection of a valid declaration. */
 export function collectionOf(name: string, declared: z.output<ReturnType<typeof collectionShape>>): Collection {
   const { path, key, rows = '', paging, query = {}, end = [], undeclared } = declared;
   const entries = Object.entries(declared.fields).map(([column, field]) => {
@@ -108,7 +108,7 @@ export function collectionOf(name: string, declared: z.output<ReturnType<typeof 
   };
 }
 
-/** What a scheme takes is checked by the shape. */
+/** The shape has checked which options go with the scheme. */
 function pagingOf({ scheme, param = '', ...paging }: z.output<ReturnType<typeof collectionShape>>['paging']): Paging {
   const given = Object.fromEntries(Object.entries(paging).filter(([, value]) => value !== undefined));
   return { scheme, ...(param === '' ? {} : { param }), ...given } as Paging;

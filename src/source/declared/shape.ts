@@ -3,7 +3,7 @@ import { declaredTypes, pointerPattern, schema, segmentsOf, sensitivities, unkno
 import { distinct, settings, usually } from '../../options/index.js';
 import { collectionNames, endForms, schemes } from '../../collections/index.js';
 
-/** What a scheme takes beside its name, what of it must be given. */
+/** The options that a scheme supports, and those it requires. */
 const takes: Readonly<Record<(typeof schemes)[number], { readonly may: readonly string[]; readonly must?: readonly string[] }>> = {
   page: { may: ['param', 'limit', 'first'] },
   offset: { may: ['param', 'limit'] },
@@ -60,7 +60,7 @@ const field = schema((z) => {
   ]);
 });
 
-/** Names that say that a value is a credential. */
+/** Names of parameters that hold credentials. */
 const credentialLike = /^(?:rest_api_key|authorized_uid|authorized_rest_api_key)$|(?:^|[_-])(?:api[_-]?key|token|secret|password)$/i;
 
 const keyless = "'key' is missing: name the columns that together identify a row, like key: [id]";
@@ -102,7 +102,7 @@ const declaration = schema((z) => {
 
 type Declaration = z.output<ReturnType<typeof declaration>>;
 
-/** The shape of a declared collection, as a file or a program gives it. */
+/** Returns the schema of a declared collection, as written in a file or a program. */
 export function collectionShape(name: unknown) {
   return declaration().superRefine((declared, context) => {
     const refuse = (path: readonly (string | number)[], message: string) => context.addIssue({ code: 'custom', path: [...path], message });
@@ -146,7 +146,7 @@ function refuseWrongParameters({ query = {}, paging }: Declaration, refuse: Refu
   }
 }
 
-/** What is wrong with the name of a collection of one's own. */
+/** Describes what is wrong with the name of a custom collection; `undefined` if it is valid. */
 export function nameProblem(name: unknown): string | undefined {
   if (collectionNames.some((known) => known === name))
     return `'${String(name)}' is a collection that every service has; give yours another name`;
@@ -155,11 +155,11 @@ export function nameProblem(name: unknown): string | undefined {
     : `the name of a collection is made of a-z, 0-9 and _, and begins with a letter`;
 }
 
-/** What a URL leaves as it is: anything else would be asked for at another place than the one that is written. */
+/** Returns whether a URL keeps a path unchanged; otherwise requests would go to another path than the one written. */
 function isPath(text: string): boolean {
   const base = 'http://localhost';
   return /^\/[^?#]*$/.test(text) && URL.canParse(text, base) && new URL(text, base).href === base + text;
 }
 
-/** The collections of a file, by name; each is checked by `collectionShape`, with its name. */
+/** The collections of a file, by name; `collectionShape` checks each, with its name. */
 export const collectionsShape = schema((z) => z.record(z.string(), declaration()));

@@ -6,21 +6,21 @@ import { FieldFindings, type Findings, type KnownField } from './findings.js';
 import { nameShape } from './records.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 
-/** A declared field as it is decoded. */
+/** A declared field, prepared for decoding. */
 interface Declared {
   readonly column: string;
   /** The service's own name. */
   readonly original: string;
-  /** Whether it is no secret, or one that is wanted. */
+  /** Whether the field is not secret, or revealed. */
   readonly wanted: boolean;
 }
 
 /**
- * Makes rows of a collection out of what the service sent.
+ * Converts what the service sent into rows of a collection.
  *
- * A declared field that is missing (or JSON `null`) is `null`; a field that nobody declared is kept under its
- * snake_case name; a value that is no string is kept as its JSON text, a number as it was written. Secret fields stay behind unless `reveal`
- * names their column. What is called after a credential gets another name; values stay what they are.
+ * A declared field that is missing (or JSON `null`) is `null`. An undeclared field is kept under its snake_case name. A value that is not a
+ * string is kept as its JSON text, a number as written. Secret fields are left out unless `reveal` names their column. Credentials are
+ * removed from field names; values are never changed.
  */
 export class Decoder {
   readonly #declared: readonly Declared[];
@@ -32,7 +32,9 @@ export class Decoder {
   readonly #fields: FieldFindings;
   readonly #dropsUndeclared: boolean;
 
-  /** @param redact Takes credentials out of the names of fields. */
+  /**
+   * @param redact Removes credentials from the names of fields.
+   */
   constructor(
     private readonly collection: Collection,
     private readonly reveal: readonly string[] = [],
@@ -57,11 +59,10 @@ export class Decoder {
   }
 
   /**
-   * Turns records into rows: declared columns first, snake_case, text or `null`.
+   * Converts records into rows: declared columns first, in snake_case, with text or `null`.
    *
-   * @param counted Whether `findings` count them. Records that are read again were counted before.
-   * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, for a record without any declared field, and for records that all lack their
-   * key.
+   * @param counted Whether `findings` count them. Records that are read again were already counted.
+   * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, for a record without any declared field, and for records that all lack their key.
    */
   decode(records: readonly JsonRecord[], counted = true): Record<string, string | null>[] {
     this.#fields.counting = counted;
@@ -71,9 +72,9 @@ export class Decoder {
   }
 
   /**
-   * The same by columns, of records that all have the same fields.
+   * Converts records that all have the same fields into columns.
    *
-   * @returns `undefined` for records that `decode` has to refuse.
+   * @returns `undefined` for records that `decode` must refuse.
    */
   decodeColumns(scanned: Scanned, counted = true): RecordBatch | undefined {
     this.#fields.counting = counted;
@@ -94,12 +95,12 @@ export class Decoder {
     return new RecordBatch(rows, columns);
   }
 
-  /** Counts from here on, since all that was decoded comes again. */
+  /** Restarts the counts, since everything decoded will come again. */
   recount(): void {
     this.#fields.recount();
   }
 
-  /** Gives undeclared fields the names that they have elsewhere, whatever comes first. To be called before anything is decoded. */
+  /** Fixes the names of undeclared fields, so that they match other places whatever comes first. Call it before decoding. */
   reserve(fields: readonly KnownField[]): void {
     this.#fields.reserve(fields);
   }
@@ -115,7 +116,7 @@ export class Decoder {
     return row;
   }
 
-  /** A record that lacks a declared field, or has one that is no text. */
+  /** Decodes a record that lacks a declared field, or has one that is not text. */
   #decodeOdd(record: JsonRecord): Record<string, string | null> {
     const values: (string | null)[] = [];
     let present = 0;
@@ -166,19 +167,19 @@ export class Decoder {
   }
 }
 
-/** Whether any row has a text in a column that is not empty. */
+/** Returns whether any row has a non-empty text in a column. */
 function hasText(vector: Vector | undefined): boolean {
   for (let row = 0; vector && row < vector.length; row += 1) if (!vector.isEmpty(row)) return true;
   return false;
 }
 
-/** Records of another collection can share field names with this one. */
+/** Creates the failure for records without keys: records of another collection can share field names with this one. */
 function keyless(collection: Collection): SourceError {
   const message = `${collection.name}: no record of the answer has its key (${collection.key.join(' + ')})`;
   return new SourceError('E_SOURCE_ANSWER', 'suspect', message);
 }
 
-/** An error object in a list, or the records of something else. */
+/** Creates the failure for an error object in a list, or records of something else. */
 function stranger(collection: Collection, record: JsonRecord): SourceError {
   return new SourceError(
     'E_SOURCE_ANSWER',

@@ -3,37 +3,37 @@ import { amount, snakeCase, SourceError, undeclaredColumn, type Column, type Red
 import type { RecordBatch } from '../../vector/index.js';
 import { freeNames } from './free-names.js';
 
-/** Fields that a record, and all records of a collection together, may have: more are data in the place of names. */
+/** Maximum number of fields in a record, and in all records of a collection together: with more, names are really data. */
 export const maxFields = 4_096;
 
-/** What rows of a collection had that its definition does not say. Counts are rows. */
+/** What the rows of a collection have that its definition does not mention. Counts are rows. */
 export interface Findings {
-  /** Fields that the definition does not list, by the service's name without credentials, in the order met. */
+  /** Fields missing from the definition, by the service's name without credentials, in the order found. */
   readonly unknown: ReadonlyMap<string, { readonly column: Column; readonly rows: number }>;
-  /** Declared columns that rows did not have. */
+  /** Declared columns that rows lacked. */
   readonly missing: ReadonlyMap<string, number>;
   /** Columns whose value was not a string and is kept as its JSON text. */
   readonly notText: ReadonlyMap<string, number>;
 }
 
-/** An undeclared field and the column that it is. */
+/** An undeclared field and its column. */
 export interface KnownField {
   readonly name: string;
   /** The service's own name. */
   readonly original: string;
 }
 
-/** An undeclared field that was met. */
+/** An undeclared field that was found. */
 export interface Discovered {
   readonly column: Column;
   rows: number;
-  /** Whether it is no secret, or one that is wanted. */
+  /** Whether the field is not secret, or revealed. */
   readonly wanted: boolean;
 }
 
-/** Takes down what rows of a collection have that its definition does not say, and names the columns of undeclared fields. */
+/** Records what the rows of a collection have that its definition does not mention, and names the columns of undeclared fields. */
 export class FieldFindings {
-  /** By the name that the service sent, and by the one that may be seen. */
+  /** By the name that the service sent, and by the name without credentials. */
   readonly #sent = new Map<string, Discovered>();
   readonly #seen = new Map<string, Discovered>();
   readonly #missing = new Map<string, number>();
@@ -42,10 +42,12 @@ export class FieldFindings {
   readonly #reserved = new Map<string, string>();
   readonly #seenNameOf: (name: string) => string;
   #nameOf: (name: string) => string;
-  /** Whether what is decoded now counts. Records that are read again were counted before. */
+  /** Whether rows decoded now are counted. Records that are read again were already counted. */
   counting = true;
 
-  /** @param redact Takes credentials out of the names of fields. */
+  /**
+   * @param redact Removes credentials from the names of fields.
+   */
   constructor(
     private readonly collection: Collection,
     private readonly reveal: readonly string[],
@@ -60,7 +62,7 @@ export class FieldFindings {
     return { unknown: this.#seen, missing: this.#missing, notText: this.#notText };
   }
 
-  /** The undeclared fields that were met, by the name that the service sent. */
+  /** The undeclared fields found, by the name that the service sent. */
   get unknown(): ReadonlyMap<string, Discovered> {
     return this.#sent;
   }
@@ -75,7 +77,7 @@ export class FieldFindings {
     this.#nameOf = freeNames(taken);
   }
 
-  /** Forgets the counts, for rows that are all read again. Undeclared fields stay known. */
+  /** Resets the counts, for rows that are all read again. Undeclared fields stay known. */
   recount(): void {
     this.#missing.clear();
     this.#notText.clear();
@@ -87,7 +89,7 @@ export class FieldFindings {
     this.#count(this.#missing, column, rows);
   }
 
-  /** Counts values that are no text, where they should be: what a collection of one's own declares as a number or flag is no text in JSON. */
+  /** Counts values that are not text but should be: in a custom collection, values declared as numbers or flags are not text in JSON. */
   countNotText(column: string, rows = 1): void {
     const { served, fields } = this.collection;
     if (served && (fields[column]?.type ?? 'text') !== 'text') return;
@@ -97,7 +99,7 @@ export class FieldFindings {
   /**
    * Counts rows that have an undeclared field.
    *
-   * @throws {SourceError} `E_SOURCE_LIMIT` for one more than may be.
+   * @throws {SourceError} `E_SOURCE_LIMIT` for more fields than allowed.
    */
   countUnknown(sent: string, rows = 1): Discovered {
     const found = this.#sent.get(sent) ?? this.#discover(sent);
@@ -105,7 +107,9 @@ export class FieldFindings {
     return found;
   }
 
-  /** @throws {SourceError} `E_SOURCE_LIMIT` for a record with more fields than may be. */
+  /**
+   * @throws {SourceError} `E_SOURCE_LIMIT` for a record with more fields than allowed.
+   */
   checkedWidth(fields: number): number {
     if (fields > maxFields) throw this.#tooWide(`a record has ${amount(fields)} fields, and at most ${amount(maxFields)} are read`);
     return fields;
@@ -133,14 +137,16 @@ export class FieldFindings {
   }
 }
 
-/** The columns that unknown fields became, without those that are withheld. */
+/** Returns the columns of undeclared fields, except those that are withheld. */
 export function discoveredColumns(findings: Findings, reveal: readonly string[] = []): readonly Column[] {
   return [...findings.unknown.values()]
     .map(({ column }) => column)
     .filter(({ name, sensitivity }) => sensitivity !== 'secret' || reveal.includes(name));
 }
 
-/** The columns that rows have of these fields, in the order in which the rows have them: answers may arrive in any order, pages do not. */
+/**
+ * Returns the columns of these fields that rows have, in the order of the rows. Pages come in order, whereas answers may arrive in any order.
+ */
 export function discoveredIn({ columns }: RecordBatch, findings: Findings, reveal: readonly string[] = []): readonly Column[] {
   const byName = new Map(discoveredColumns(findings, reveal).map((column) => [column.name, column]));
   return [...columns.keys()].flatMap((name) => byName.get(name) ?? []);

@@ -1,4 +1,4 @@
-/** Gives names out, each once: `name`, `name_2`, `name_3` with the joint `_`. */
+/** Returns a function that makes names unique: `name`, `name_2`, `name_3` with the joint `_`. */
 export function freeNames(given: Iterable<string>, joint = '_'): (name: string) => string {
   const taken = new Set(given);
   const last = new Map<string, number>();

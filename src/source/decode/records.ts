@@ -6,7 +6,7 @@ import type { Answer } from '../../http/index.js';
  * Reads a list answer: a JSON array of objects and nothing else.
  *
  * @param path For messages.
- * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, that tells status, size and key names, never content.
+ * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, whose message has status, size and key names, but never content.
  */
 export function readList(path: string, answer: Answer): readonly JsonRecord[] {
   const value = parse(path, answer);
@@ -16,7 +16,7 @@ export function readList(path: string, answer: Answer): readonly JsonRecord[] {
   return value.filter(isRecord);
 }
 
-/** Reads the answer to a single read: an array of records, a bare record, or one of the ways to say "none". */
+/** Reads the answer for a single record: an array of records, a bare record, or an answer that means "none". */
 export function readSingle(path: string, answer: Answer): readonly JsonRecord[] {
   if (answer.body.length === 0) return [];
   const value = parse(path, answer);
@@ -46,7 +46,7 @@ function isRecord(value: JsonItem): value is JsonRecord {
   return typeof value === 'object' && value !== null && !(value instanceof JsonText);
 }
 
-/** What a value is, without its content: its kind, and the names of the first keys of an object. */
+/** Describes a value without its content: its kind, and the first keys of an object. */
 export function nameShape(value: JsonItem): string {
   if (value === null) return 'null';
   if (typeof value === 'string') return 'a string';
@@ -57,13 +57,13 @@ export function nameShape(value: JsonItem): string {
   return names.length === 0 ? 'an object' : `an object with the keys ${names.join(', ')}`;
 }
 
-/** A list within a list, or what is neither list nor record. */
+/** Describes a list within a list, or a value that is neither list nor record. */
 function kindOf({ text }: JsonText): string {
   if (text.startsWith('[')) return 'an array';
   return text === 'true' || text === 'false' ? 'a boolean' : 'a number';
 }
 
-/** An answer that is not what was asked for. */
+/** Creates the failure for an answer that is not what was requested. */
 export function suspect(path: string, { status, body }: Answer, what: string): SourceError {
   return new SourceError('E_SOURCE_ANSWER', 'suspect', `${path}: HTTP ${status} with ${body.length} bytes: ${what}`, { status });
 }

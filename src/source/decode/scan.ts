@@ -3,28 +3,28 @@ import { FlatVector, Utf8Vector } from '../../vector/index.js';
 import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from '../../json/index.js';
 import { unescape } from './unescape.js';
 
-/** A list of records of one form. It is made of what can be handed to another thread. */
+/** A list of records with the same layout. It can be transferred between threads. */
 export interface Scanned {
   readonly rows: number;
-  /** Names of the fields, in the order in which they came. */
+  /** Names of the fields, in the order received. */
   readonly names: readonly string[];
-  /** The answer, and behind it the texts that it does not have as they are: those with escapes, and of lists and records. */
+  /** The answer, followed by the texts that it does not contain literally: those with escapes, lists and records. */
   readonly bytes: Uint8Array;
-  /** Where the texts are in it: two offsets each, record by record; -1 for `null`. */
+  /** The position of each text in it: two offsets each, record by record; -1 for `null`. */
   readonly bounds: Int32Array;
-  /** Of each field the rows in which it is `null`, and those in which it is neither that nor a string. */
+  /** For each field, the number of rows with `null`, and with a value that is neither `null` nor a string. */
   readonly nulls: Int32Array;
   readonly notText: Int32Array;
 }
 
-/** A field of all records. */
+/** One field of all records. */
 export interface SentColumn {
   readonly vector: Utf8Vector | FlatVector;
-  /** Rows in which it is no string, nor `null`. */
+  /** Number of rows with neither a string nor `null`. */
   readonly notText: number;
 }
 
-/** The fields as columns, in the order in which they came. */
+/** Returns the fields as columns, in the order received. */
 export function columnsIn({ rows, names, bytes, bounds, nulls, notText }: Scanned): ReadonlyMap<string, SentColumn> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return new Map(
@@ -40,14 +40,13 @@ function withNulls(texts: Utf8Vector): FlatVector {
 }
 
 /**
- * Reads a JSON array of records in which all have the same fields in the same order, as the service sends them: 1.3 µs for a record
- * of 33 strings where UTF-8 and `JSON.parse` take 6.
+ * Reads a JSON array of records that all have the same fields in the same order, as the service sends them: 1.3 µs for a record of 33
+ * strings where UTF-8 and `JSON.parse` take 6.
  *
- * It looks for nothing else. What stands between the values of the first record must stand there in all others, byte by byte. A
- * value that is no string is the text that it is in JSON; a number stays as it was written.
+ * It handles only this case. The bytes between the values of the first record must be the same in all others. A value that is not a string
+ * becomes its JSON text; numbers stay as written.
  *
- * @returns `undefined` for every other answer, valid or not; `readJson` has to look at it. So have texts with a NUL or half a
- * surrogate pair.
+ * @returns `undefined` for every other answer, valid or not, which `readJson` must read. The same goes for texts with a NUL or half a surrogate pair.
  */
 export function scan(answer: Uint8Array): Scanned | undefined {
   const body = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
@@ -57,21 +56,21 @@ export function scan(answer: Uint8Array): Scanned | undefined {
 
 const { space, quote, comma, colon, backslash, openList, closeList, openRecord, closeRecord } = ascii;
 
-/** How the records of an answer are written. */
+/** The layout of an answer's records. */
 interface Form {
   readonly names: readonly string[];
   /** Offset of the first record. */
   readonly start: number;
-  /** What stands before each value of a record, behind one another, and how long each of these is. */
+  /** The bytes before each value of a record, concatenated, and the length of each part. */
   readonly gaps: Buffer;
   readonly gapLengths: Uint32Array;
-  /** What stands behind the last. */
+  /** The bytes after the last value. */
   readonly close: Buffer;
-  /** Bytes of the first record. */
+  /** Length of the first record in bytes. */
   readonly length: number;
 }
 
-/** Takes the form from the first record. */
+/** Determines the layout from the first record. */
 function formOf(body: Buffer): Form | undefined {
   let at = afterSpace(body, 0);
   if (body[at] !== openList) return undefined;
@@ -101,7 +100,7 @@ function formOf(body: Buffer): Form | undefined {
   return { names: [...names], start, gaps: Buffer.concat(gaps), gapLengths, close, length: at + 1 - start };
 }
 
-/** Offset behind the value that begins at an offset; -1 if none does. */
+/** Returns the offset after the value that begins at an offset; -1 if none does. */
 function endOfValue(body: Buffer, start: number): number {
   const byte = body[start];
   if (byte !== quote) return byte === openList || byte === openRecord ? endOfNested(body, start) : endOfLiteral(body, start);
@@ -109,13 +108,13 @@ function endOfValue(body: Buffer, start: number): number {
   return end < 0 ? -1 : end + 1;
 }
 
-/** One pass over an answer. */
+/** A single pass over an answer. */
 class Scan {
-  /** Where the values are: two offsets each, record by record. */
+  /** The position of each value: two offsets each, record by record. */
   #bounds: Int32Array;
   readonly #nulls: Int32Array;
   readonly #notText: Int32Array;
-  /** Texts that the body does not have as they are; they get a place behind it. */
+  /** Texts that the body does not contain literally; they are appended to it. */
   #plain = Buffer.alloc(0);
   #plainLength = 0;
 
@@ -149,7 +148,9 @@ class Scan {
     return { rows, names: form.names, bytes, bounds: this.#bounds, nulls: this.#nulls, notText: this.#notText };
   }
 
-  /** @returns The offset behind the record; -1 if it has another form. */
+  /**
+   * @returns The offset after the record; -1 if it has another layout.
+   */
   #record(start: number, first: number): number {
     const { body, form } = this;
     const { gaps, gapLengths } = form;
@@ -192,7 +193,9 @@ class Scan {
     return at;
   }
 
-  /** @returns The offset of the quote behind a text with escapes; -1 if it has to be looked at by others. */
+  /**
+   * @returns The offset of the quote that ends a text with escapes; -1 if `readJson` must read it.
+   */
   #escaped(start: number, bound: number): number {
     const { body } = this;
     const end = endOfText(body, start - 1);
@@ -203,7 +206,9 @@ class Scan {
     return end;
   }
 
-  /** @returns The offset behind a number, a flag, `null`, a list or a record; -1 if there is none. */
+  /**
+   * @returns The offset after a number, a flag, `null`, a list or a record; -1 if there is none.
+   */
   #notString(start: number, bound: number, field: number): number {
     const { body } = this;
     const end = endOfValue(body, start);
@@ -225,14 +230,14 @@ class Scan {
     return end;
   }
 
-  /** The place behind the body, with room for some more bytes. */
+  /** Returns the buffer appended to the body, with space for some more bytes. */
   #roomFor(length: number): Buffer {
     const needed = this.#plainLength + length;
     if (needed > this.#plain.length) this.#plain = Buffer.concat([this.#plain], Math.max(4096, 2 * needed));
     return this.#plain;
   }
 
-  /** The text of a value is what was written behind the body, up to an offset there. */
+  /** Sets a value to the text appended up to an offset. */
   #place(bound: number, plainEnd: number): void {
     this.#bounds[bound] = this.body.length + this.#plainLength;
     this.#bounds[bound + 1] = this.body.length + plainEnd;

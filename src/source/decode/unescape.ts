@@ -1,19 +1,19 @@
 const backslash = 0x5c;
 const letterU = 0x75;
 
-/** What stands for what behind a backslash; 0 for what stands for nothing. */
+/** The character for each letter after a backslash; 0 for invalid letters. */
 const simple = new Uint8Array(256);
 for (const [letter, character] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t']) {
   simple[letter?.charCodeAt(0) ?? 0] = character?.charCodeAt(0) ?? 0;
 }
 
 /**
- * Writes the text of a JSON string that has escapes, as UTF-8. It is never longer than what it is made of.
+ * Writes the text of a JSON string with escapes as UTF-8. It is never longer than its source.
  *
- * @param start Offset behind the opening quote.
- * @param end Offset of the closing one.
- * @param text Takes it, at an offset.
- * @returns The offset behind it; -1 for an escape that JSON does not know, for NUL, and for half a surrogate pair.
+ * @param start Offset after the opening quote.
+ * @param end Offset of the closing quote.
+ * @param text Receives the text, at an offset.
+ * @returns The offset after it; -1 for an invalid escape, for NUL, and for half a surrogate pair.
  */
 export function unescape(json: Uint8Array, start: number, end: number, text: Buffer, offset: number): number {
   let length = offset;
@@ -50,7 +50,7 @@ export function unescape(json: Uint8Array, start: number, end: number, text: Buf
   return length;
 }
 
-/** The code unit of `\uXXXX` at an offset; -1 if there is none. */
+/** Returns the code unit of `\uXXXX` at an offset; -1 if there is none. */
 function unitAt(json: Uint8Array, at: number, end: number): number {
   if (at + 6 > end || json[at] !== backslash || json[at + 1] !== letterU) return -1;
   let unit = 0;
@@ -62,7 +62,7 @@ function unitAt(json: Uint8Array, at: number, end: number): number {
   return unit;
 }
 
-/** The value of a hexadecimal digit in ASCII, or -1. */
+/** Returns the value of a hexadecimal digit in ASCII, or -1. */
 function digitOf(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;

@@ -28,83 +28,85 @@ export interface ClientOptions {
   /** Everything before `/api`; without user info and query. */
   readonly baseUrl: string;
   readonly auth: Credentials;
-  /** Rows asked for per page, 1 to 500. Default 30, the service's own recommendation. */
+  /** Rows requested per page, 1 to 500. Default 30, the service's own recommendation. */
   readonly limit?: number | undefined;
   /** Connections to the service. Default 4. */
   readonly concurrency?: number | undefined;
   /** Requests that may start per second. Default: no limit. */
   readonly ratePerSecond?: number | undefined;
-  /** Time until an answer begins; it may take twice as long to the end. Default 60,000. */
+  /** Maximum time until an answer begins; the whole answer may take twice as long. Default 60,000. */
   readonly timeoutMs?: number | undefined;
   /** Default: 6 attempts, base 500, cap 30,000. */
   readonly retry?: Partial<RetryPolicy> | undefined;
   /** Largest answer after decompression. Default 67,108,864, which is 64 MiB. */
   readonly maxBodyBytes?: number | undefined;
   /**
-   * Threads that fetch beside this one, 0 or 1. One relieves this thread of HTTP and of finding the texts in the answers, which is
-   * more than a third of reading. Default 0.
+   * Additional threads for fetching, 0 or 1. One relieves this thread of HTTP and of finding the texts in the answers, which is more than a
+   * third of the work of reading. Default 0.
    */
   readonly threads?: number | undefined;
-  /** Values besides the key that names of fields and messages must not show. Default: none. */
+  /** Values, in addition to the key, that field names and messages must not show. Default: none. */
   readonly secrets?: readonly string[] | undefined;
-  /** Receives what happens. Default: nobody but the subscribers of the channels. */
+  /** Receives events. Default: only the subscribers of the channels do. */
   readonly watch?: Watchers | undefined;
   /**
-   * Gets lines of what happens, like `console`: requests and pages as `debug`, ends of reads as `info`, retries and warnings as `warn`, failed
-   * reads as `error`. No line holds a row or a credential. Default: none.
+   * Receives log lines, like `console`: requests and pages as `debug`, ends of reads as `info`, retries and warnings as `warn`, failed
+   * reads as `error`. No line contains a row or a credential. Default: none.
    */
   readonly logger?: Logger | undefined;
   /**
-   * Address of an HTTP proxy, with user and password where it wants them, as `http://user:password@proxy.example:3128`; `false` for none.
-   * Default: that of the environment, `HTTPS_PROXY` for a service with TLS and `HTTP_PROXY` for one without, unless `NO_PROXY` has its host.
+   * Address of an HTTP proxy, with user and password if needed, as `http://user:password@proxy.example:3128`; `false` for none. Default:
+   * from the environment, `HTTPS_PROXY` for a service with TLS and `HTTP_PROXY` for one without, unless `NO_PROXY` contains its host.
    */
   readonly proxy?: string | false | undefined;
-  /** Certificates of authorities that are trusted besides the usual ones, in PEM. Default: none, and those of `NODE_EXTRA_CA_CERTS`. */
+  /** Additional trusted CA certificates, in PEM. Default: none, besides those of `NODE_EXTRA_CA_CERTS`. */
   readonly ca?: string | readonly string[] | undefined;
   /**
-   * Where connections come from, for sockets, tunnels or limits of a program's own: `http`, an agent of `node:http`, for a service without TLS,
-   * `https`, one of `node:https`, for one with it. The one for `baseUrl` has to be there. They stay the program's: `close()` ends the requests and leaves the agents open. Neither `proxy` nor that of
-   * the environment counts then; certificates of `ca` do. An agent cannot go to another thread, so it does not go with `threads: 1`.
-   * Default: an agent of its own that keeps up to `concurrency` connections open.
+   * Agents for connections, for a program's own sockets, tunnels or limits: `http`, an agent of `node:http`, for a service without TLS;
+   * `https`, one of `node:https`, for one with TLS. The one for `baseUrl` is required. The agents belong to the program: `close()` ends the
+   * requests and leaves them open. `proxy` and the proxy of the environment are then ignored; `ca` still applies. An agent cannot be passed
+   * to another thread, so it cannot be combined with `threads: 1`. Default: a separate agent that keeps up to `concurrency` connections open.
    */
   readonly agent?: OwnAgents | undefined;
   /** Source of the jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** Clock and timer of pace and retries, as a `VirtualTimeScheduler` in tests. Default `asyncScheduler`. */
+  /** Clock and timer for pacing and retries, such as a `VirtualTimeScheduler` in tests. Default `asyncScheduler`. */
   readonly scheduler?: SchedulerLike | undefined;
 }
 
 /** Reads one service; all its readers share connections, pace and retries. */
 export interface ServiceClient {
-  /** @param reveal Secret columns that are wanted. Default: none. */
+  /**
+   * @param reveal Secret columns to include. Default: none.
+   */
   reader<C extends Collection>(collection: C, reveal?: readonly string[]): CollectionReader<RowOf<C>>;
-  /** Requests that are under way at most; those beyond wait. */
+  /** Maximum number of requests in progress; others wait. */
   readonly concurrency: number;
-  /** Begins to load what the first request needs; to be called when something else is waited for. */
+  /** Starts loading what the first request needs; call it while waiting for something else. */
   prepare(): void;
-  /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, and at once when it already is. */
+  /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, or immediately if it already is. */
   whileOpen<T>(): MonoTypeOperatorFunction<T>;
   /**
-   * Ends the requests that are under way or wait, and those that come later, with `E_SOURCE_CLOSED`. May be called more than once.
+   * Ends current, waiting and later requests with `E_SOURCE_CLOSED`. It may be called more than once.
    *
-   * @returns Resolves when connections and thread are gone; it never rejects.
+   * @returns Resolves when connections and thread are closed; it never rejects.
    */
   close(): Promise<void>;
 }
 
-/** Other options are nobody's business here. */
+/** Other options are ignored here. */
 const taken = withAgent(object(clientChecks, ['baseUrl', 'auth'], 'open'));
 
-/** The events of a connection of its own. */
+/** Creates the events of a separate connection. */
 export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [], logger }: ClientOptions): Events {
   const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, agent ? false : proxy)), ...secrets];
   return new Events(connectionId(), createRedactor(withheld), [...[watch].flat(), ...(logger ? [logging(logger)] : [])]);
 }
 
 /**
- * @param worksFor The run or connection that the client works for. Default: a connection of its own.
- * @param limiters Rate limiters that it shares with other clients of the service. Default: it has one of its own.
- * @throws {SourceError} `E_SOURCE_CONFIG` when an option cannot be right.
+ * @param worksFor The run or connection that the client belongs to. Default: a new connection.
+ * @param limiters Rate limiters shared with other clients of the service. Default: a separate one.
+ * @throws {SourceError} `E_SOURCE_CONFIG` for invalid options.
  */
 export function createClient(options: ClientOptions, worksFor?: Events, limiters?: RateLimiters): ServiceClient {
   checkOptions(options, taken);
@@ -124,7 +126,7 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
     retry: { attempts, baseMs, capMs },
     random: options.random ?? Math.random,
     scheduler: options.scheduler,
-    // A clock of its own is nobody else's.
+    // A limiter with a custom clock cannot be shared.
     limiter: options.scheduler === undefined ? limiters?.of(baseUrl) : undefined,
     events,
   });
@@ -143,7 +145,7 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
     prepare: () => transport.prepare(),
     whileOpen,
     close: () => {
-      // A subject fails once, and whoever subscribes later gets the same failure.
+      // A subject errors once, and later subscribers get the same error.
       closed$.error(new SourceError('E_SOURCE_CLOSED', 'permanent', `${baseUrl.replace(/\/+$/, '')}: the connection was closed`));
       return transport.close();
     },
@@ -166,7 +168,7 @@ function transportOf(
   );
 }
 
-/** Only what the check has seen goes on: a bare `?` or `#` would swallow the path. */
+/** Returns only the checked parts: a bare `?` or `#` would swallow the path. */
 function addressOf(checked: string): string {
   const { origin, pathname } = new URL(checked);
   return origin + pathname;

@@ -8,16 +8,16 @@ import { readList } from '../decode/records.js';
 import { flattened, listIn } from './listed.js';
 import { nextAfter, type Asking } from './next-page.js';
 
-/** A page of a collection of one's own: its records as they came, and where the next page is. */
+/** A page of a custom collection: its records as received, and the position of the next page. */
 export interface DeclaredPage {
   readonly records: readonly JsonRecord[];
   readonly next: Asking['position'] | undefined;
 }
 
 /**
- * Reads an answer as its declaration says, as a run does.
+ * Reads an answer according to its declaration, as a run does.
  *
- * @throws {SourceError} What a run would fail with: `E_SOURCE_ROWS`, `E_SOURCE_ANSWER`, `E_SOURCE_LINK` and `E_SOURCE_CURSOR`.
+ * @throws {SourceError} The failures of a run: `E_SOURCE_ROWS`, `E_SOURCE_ANSWER`, `E_SOURCE_LINK` and `E_SOURCE_CURSOR`.
  */
 export function declaredPage(collection: Collection, answer: Answer, asking: Asking): DeclaredPage {
   const { served, label } = asking;
@@ -27,7 +27,7 @@ export function declaredPage(collection: Collection, answer: Answer, asking: Ask
   return { records, next: nextAfter(answer, batch, asking) };
 }
 
-/** The end that has to be declared for an answer to mean that there are no rows; none where no declaration makes it one. */
+/** Returns the `end` to declare so that an answer means there are no rows; `undefined` if no declaration would. */
 export function endFormOf(answer: Answer, served: Served): EndForm | undefined {
   if (answer.status === 404) return 'not_found';
   return endForms.find((form) => {

@@ -6,13 +6,15 @@ const position = schema((z) => z.object({ path: z.string(), parameters: z.array(
 
 const head = schema((z) => z.object({ position: position(), next: position().nullable() }));
 
-/** What is kept of a page that has no number: where it was asked for, and where the next one is, on a line of JSON before the answer. */
+/** Packs a page without a number for storage: its position and that of the next page, on a line of JSON before the answer. */
 export function packed(known: { readonly position: Position; readonly next: Position | undefined }, answer: Uint8Array): Uint8Array {
   const line = { position: known.position, next: known.next ?? null } satisfies z.input<ReturnType<typeof head>>;
   return Buffer.concat([Buffer.from(`${JSON.stringify(line)}\n`), answer]);
 }
 
-/** @throws {SourceError} `E_SOURCE_ANSWER` for what was not kept so. */
+/**
+ * @throws {SourceError} `E_SOURCE_ANSWER` for bytes that were not packed this way.
+ */
 export function opened(bytes: Uint8Array): {
   readonly position: Position;
   readonly next: Position | undefined;
@@ -24,7 +26,7 @@ export function opened(bytes: Uint8Array): {
   return { position: known.position, next: known.next ?? undefined, answer: bytes.subarray(end + 1) };
 }
 
-/** Whether two positions ask for the same. */
+/** Returns whether two positions are the same. */
 export function isSame(one: Position | undefined, other: Position | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

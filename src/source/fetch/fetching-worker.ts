@@ -5,7 +5,7 @@ import { loadTransport, openTransport, type Answer, type OpenedTransport, type T
 import type { Failure, Fetched, FetchedAnswer, Request } from './fetching.js';
 import { scan } from '../decode/scan.js';
 
-// It is there for requests, the first of which may be on its way.
+// The thread exists for requests, the first of which may already be on its way.
 loadTransport();
 const running = new Map<number, Subscription>();
 
@@ -42,7 +42,7 @@ function fetched({ status, body, link }: Answer): FetchedAnswer {
   return { status, link, bytes, length: body.length, scanned: { rows, names, bounds, nulls, notText } };
 }
 
-/** Node keeps small buffers in one piece of memory, which cannot move. */
+/** Node keeps small buffers in a shared block of memory, which cannot be transferred. */
 function own(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes);
 }

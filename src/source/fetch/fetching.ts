@@ -4,29 +4,29 @@ import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../thread
 import { openTransport, type Answer, type OpenedTransport, type Target, type TransportOptions } from '../../http/index.js';
 import type { Scanned } from '../decode/scan.js';
 
-/** An answer that may have been looked through where it was fetched. */
+/** An answer that may have been scanned where it was fetched. */
 export interface ScannedAnswer extends Answer {
-  /** The body as columns, `null` where it is none; missing when nobody has looked yet. */
+  /** The body as columns, `null` if it cannot be scanned; missing if it was not scanned yet. */
   readonly scanned?: Scanned | null;
 }
 
-/** What the thread is told, once it has the options of its transport: to fetch something, or that it is not wanted any more. */
+/** A message to the thread, after the options of its transport: to fetch something, or to cancel it. */
 export type Request = { readonly id: number; readonly target: Target } | { readonly stop: number };
 
-/** What it answers. Buffers move. */
+/** A message from the thread. Buffers are transferred. */
 export type Fetched = { readonly id: number } & (FetchedAnswer | { readonly failure: Failure });
 
 export interface FetchedAnswer {
   readonly status: number;
   readonly link: string | undefined;
-  /** The answer, and behind it what `scanned` says. */
+  /** The answer, followed by the additional texts of `scanned`. */
   readonly bytes: Uint8Array;
   /** Length of the answer. */
   readonly length: number;
   readonly scanned: Omit<Scanned, 'bytes'> | null;
 }
 
-/** A `SourceError`, whose class would be lost on the way. */
+/** A `SourceError`, whose class would be lost in the transfer. */
 export interface Failure {
   readonly code: CodeOf<'SOURCE'>;
   readonly kind: FailureKind;
@@ -36,16 +36,15 @@ export interface Failure {
 
 const workerFile = threadFile(() => new URL('./fetching-worker.cjs', import.meta.url));
 
-/** How many threads fetch unless told otherwise: 1, and 0 on a machine with one core, or where the file of the thread is missing. */
+/** Returns the default number of fetching threads: 1, or 0 on a machine with one core, or if the thread's file is missing. */
 export function defaultFetchingThreads(): 0 | 1 {
   return defaultThreads(workerFile);
 }
 
 /**
- * A transport of this thread, or one whose requests are made, and their answers looked through, in a thread next to this one: what is
- * left here of a request is a message.
+ * Opens a transport in this thread, or one whose requests are made and answers scanned in another thread, which leaves one message per request here.
  *
- * @param threads 1 for the thread; where there can be none, a warning of the process says so, and requests are made here.
+ * @param threads 1 for the other thread. If it is unavailable, a process warning is emitted and requests are made here.
  */
 export function openFetching(options: TransportOptions, threads: number): OpenedTransport<ScannedAnswer> {
   if (threads === 0) return openTransport(options);
@@ -54,18 +53,15 @@ export function openFetching(options: TransportOptions, threads: number): Opened
   return openTransport(options);
 }
 
-/**
- * How long a thread without requests lives on, in milliseconds: it holds some 10 MB, and the next one takes some 100 ms to load what
- * it needs.
- */
+/** How long an idle thread is kept, in milliseconds: it uses about 10 MB, and the next one takes about 100 ms to load what it needs. */
 const idleMs = 3_000;
 
-/** A thread that loads what it needs before anybody has options for it. */
+/** A thread that loads what it needs before its options are known. */
 let spare: { readonly thread: Thread<Fetched>; readonly unused: NodeJS.Timeout } | undefined;
 
 /**
- * Starts a thread for the first connection that wants one, for a program that knows it will read but not yet what. Does nothing where there are no
- * threads; one that nobody wants ends after three seconds.
+ * Starts a thread for the first connection that needs one, for a program that will read but does not know what yet. It does nothing if
+ * threads are unavailable; an unused thread ends after three seconds.
  */
 export function prepareFetching(): void {
   if (workerFile === undefined || defaultFetchingThreads() === 0 || spare !== undefined) return;
@@ -84,7 +80,7 @@ function startThread(file: URL): Thread<Fetched> {
   return new Thread(file, 'leadstream-fetch');
 }
 
-/** Starts with the first request or before it, ends when there was none for a while, and starts again. */
+/** Starts with the first request or earlier, ends after an idle period, and restarts when needed. */
 class FetchingThread implements OpenedTransport<ScannedAnswer> {
   #thread: Thread<Fetched> | undefined;
   #requests = 0;

@@ -1,15 +1,15 @@
 import type { Collection } from '../../collections/index.js';
 
-/** A page by its number, and how many rows it may have: `null` for as many as the service likes. */
+/** A page by its number, and its maximum number of rows: `null` for the service's default. */
 interface Numbered {
   readonly page: number | undefined;
   readonly limit: number | null;
 }
 
 /**
- * The parameters of a page of a list whose pages have numbers; without a number, those that every request has.
+ * Returns the parameters of a page of a list with page numbers; without a number, those of every request.
  *
- * @param usual Rows of a page where an offset has to be reckoned, and none are named.
+ * @param usual Rows per page for computing an offset if none are given.
  */
 export function listQuery({ served }: Collection, { page, limit: size }: Numbered, usual: number): Readonly<Record<string, string>> {
   const { paging } = served ?? {};

@@ -5,9 +5,9 @@ import type { Answer } from '../../http/index.js';
 import { nameShape, suspect } from '../decode/records.js';
 
 /**
- * The list in an answer of a collection of one's own.
+ * Returns the list in an answer of a custom collection.
  *
- * @returns `undefined` where the answer is one of the declared ways to say that there are no rows.
+ * @returns `undefined` if the answer is one of those declared to mean that there are no rows.
  * @throws {SourceError} `E_SOURCE_ROWS` and `E_SOURCE_ANSWER`, kind `suspect`.
  */
 export function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Array | undefined {
@@ -18,7 +18,7 @@ export function listIn(label: string, answer: Answer, { rows, ends }: Served): U
     if ((short === '{}' && ends.includes('empty_object')) || (short === 'null' && ends.includes('null'))) return undefined;
   }
   if (rows.length === 0) return body;
-  // Of an answer that was cut, the list may be whole, and not what says that there is more.
+  // In a truncated answer the list may be complete while the sign that there is more is missing.
   if (!isJson(body)) throw suspect(label, answer, 'not JSON');
   const place = placeOf(body, rows);
   const isNothing = place === undefined || valueAt(place, []) === null;
@@ -33,7 +33,7 @@ export function listIn(label: string, answer: Answer, { rows, ends }: Served): U
 
 const openList = 0x5b;
 
-/** The records with what is nested in them under names of their own, and no more where it was, unless that is declared as a whole. */
+/** Copies nested values to separate names, and removes them from their container unless that is declared as a whole. */
 export function flattened(records: readonly JsonRecord[], { nested, opened }: Served): readonly JsonRecord[] {
   if (nested.size === 0) return records;
   return records.map((record) => {
@@ -41,7 +41,7 @@ export function flattened(records: readonly JsonRecord[], { nested, opened }: Se
     for (const [name, [outer = '', ...inner]] of nested) {
       const container = record[outer];
       const value = container instanceof JsonText ? valueAt(Buffer.from(container.text), inner) : undefined;
-      // A member that happens to be called as the pointer is.
+      // A member whose name happens to equal the pointer.
       if (record[name] !== undefined) flat[`/${name}`] = record[name];
       delete flat[name];
       if (value !== undefined) flat[name] = value;

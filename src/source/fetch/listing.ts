@@ -17,44 +17,44 @@ import type { Asked } from './target.js';
 
 /** One page of a list. */
 export interface ListRequest {
-  /** Number as the service counts, usually from 1; of a list without numbers, as it comes. Without, neither page nor limit are sent. */
+  /** Number as the service counts, usually from 1; in a list without page numbers, the ordinal. Without it, neither page nor limit is sent. */
   readonly page?: number;
-  /** Where a list without page numbers goes on. Default: where it begins. */
+  /** Where a list without page numbers continues. Default: at the beginning. */
   readonly position?: Position | undefined;
-  /** Rows per page, or `null` for as many as the service likes; default the client's limit. */
+  /** Rows per page, or `null` for the service's default; default the client's limit. */
   readonly limit?: number | null;
   /** `probe` marks a request that only checks, for the log of the service. Default `page`. */
   readonly purpose?: 'page' | 'probe';
-  /** Whether an answer that was kept will not do. Default false; the client itself keeps none. */
+  /** Whether a stored answer must not be used. Default false; the client itself stores none. */
   readonly fresh?: boolean;
 }
 
-/** A page by columns, and as what is kept of it. */
+/** A page by columns, and in the form in which it is stored. */
 export interface ListAnswer {
   readonly batch: RecordBatch;
-  /** The bytes that came; of a list without page numbers with what is known of the next page. */
+  /** The bytes received; in a list without page numbers, preceded by the position of the next page. */
   readonly body: Uint8Array;
-  /** Of a list without page numbers, where it was asked for, and where the next page is; none at the end. */
+  /** In a list without page numbers, the position of this page, and of the next one; `undefined` at the end. */
   readonly position?: Position;
   readonly next?: Position | undefined;
 }
 
-/** What a listing works with. */
+/** The options of a listing. */
 export interface ListingOptions {
   readonly collection: Collection;
   readonly decoder: Decoder;
-  /** Rows per page, unless a request says otherwise. */
+  /** Rows per page, unless a request overrides it. */
   readonly limit: number;
   readonly surroundings: Surroundings;
-  /** Asks, and decodes the answer. */
+  /** Sends a request, and decodes the answer. */
   readonly read: <T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T) => Observable<T>;
 }
 
-/** How the list of one collection is asked for, and what its answers say. */
+/** Requests the list of one collection, and interprets its answers. */
 export class Listing {
   constructor(private readonly options: ListingOptions) {}
 
-  /** One page at a path of the collection. */
+  /** Requests one page at a path of the collection. */
   request(path: string, asked: ListRequest): Observable<ListAnswer> {
     const { collection, read } = this.options;
     const { served } = collection;
@@ -66,7 +66,7 @@ export class Listing {
     }));
   }
 
-  /** An answer that was kept. */
+  /** Decodes a stored answer. */
   decode(body: Uint8Array, counted = true): ListAnswer {
     const { name, served } = this.options.collection;
     if (!isSequential(served)) return { batch: this.#batchOf(name, { status: 200, body }, counted), body };
@@ -90,7 +90,7 @@ export class Listing {
     }).pipe(map(({ answer, ...known }) => ({ ...known, body: packed(known, answer.body) })));
   }
 
-  /** Answers of the usual form are read by columns; the others, and those that have to be refused, record by record. */
+  /** Reads answers of the usual form by columns; others, and those that must be refused, record by record. */
   #batchOf(label: string, answer: ScannedAnswer, counted?: boolean): RecordBatch {
     const { collection, decoder, surroundings } = this.options;
     const { served } = collection;
@@ -110,7 +110,7 @@ function batchOf(decoder: Decoder, label: string, answer: ScannedAnswer, counted
   return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? batchFromRows(decoder.decode(readList(label, answer), counted));
 }
 
-/** What is not there. */
+/** Creates the failure for something that does not exist. */
 export function notFound(label: string, what: string): SourceError {
   return new SourceError('E_SOURCE_REFUSED', 'permanent', `${label}: HTTP 404: ${what}`, { status: 404 });
 }

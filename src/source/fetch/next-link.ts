@@ -1,22 +1,21 @@
 import { SourceError } from '../../core/index.js';
 import type { Position } from './position.js';
 
-/** What a link is held against. */
+/** What a link is checked against. */
 export interface Surroundings {
   /** Origin and path of the service. */
   readonly baseUrl: string;
-  /** Values that no link may carry on. */
+  /** Values that must not be passed on in a link. */
   readonly secrets: readonly string[];
 }
 
-/** The names under which the service takes credentials in a query. */
+/** The names of the service's credentials in a query. */
 const credentialNames: readonly string[] = ['rest_api_key', 'authorized_uid', 'authorized_rest_api_key'];
 
 /**
- * Where a link leads, resolved against the address of its page (RFC 3986). What credentials it carries are left out, since every request
- * has our own.
+ * Resolves a link against the address of its page (RFC 3986). Credentials in it are removed, since every request has our own.
  *
- * @throws {SourceError} `E_SOURCE_LINK` for one to another origin, or outside the path of the base URL.
+ * @throws {SourceError} `E_SOURCE_LINK` for another origin, or a path outside the base URL.
  */
 export function followed(link: string, from: Position, label: string, { baseUrl, secrets }: Surroundings): Position {
   const { origin, pathname } = new URL(baseUrl);

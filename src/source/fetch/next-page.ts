@@ -6,22 +6,22 @@ import type { RecordBatch } from '../../vector/index.js';
 import { followed, type Surroundings } from './next-link.js';
 import { positionAt, type Position } from './position.js';
 
-/** What an answer says of the one after it. */
+/** An answer's request, needed to find the next page. */
 export interface Asking {
   readonly served: Served;
   readonly label: string;
-  /** Where the answer was asked for. */
+  /** Position of the answer's page. */
   readonly position: Position;
   readonly limit: number;
   readonly surroundings: Surroundings;
 }
 
 /**
- * Where the next page is.
+ * Returns the position of the next page.
  *
- * @returns `undefined` where the list ends.
- * @throws {SourceError} `E_SOURCE_LINK` for a link that leads elsewhere, `E_SOURCE_CURSOR` for what is no cursor; `E_SOURCE_ANSWER`, kind
- * `suspect`, when the answer does not say whether there is more.
+ * @returns `undefined` at the end of the list.
+ * @throws {SourceError} `E_SOURCE_LINK` for a link that leads elsewhere, `E_SOURCE_CURSOR` for an invalid cursor; `E_SOURCE_ANSWER`, kind
+ * `suspect`, if the answer does not indicate whether there is more.
  */
 export function nextAfter(answer: Answer, batch: RecordBatch, asking: Asking): Position | undefined {
   const { served, label, position, limit, surroundings } = asking;
@@ -40,7 +40,7 @@ export function nextAfter(answer: Answer, batch: RecordBatch, asking: Asking): P
   return undefined;
 }
 
-/** A text or number in an answer; none for `null`, `false`, an empty text, and where nothing is. */
+/** Returns a text or number in an answer; `undefined` for `null`, `false`, an empty text, and a missing value. */
 function textAt({ body }: Answer, pointer: string, label: string, what: 'link' | 'cursor'): string | undefined {
   const value = valueAt(body, segmentsOf(pointer));
   if (value === undefined || value === null || value === '') return undefined;
@@ -57,7 +57,7 @@ function hasMore({ body }: Answer, pointer: string, label: string): boolean {
   throw new SourceError('E_SOURCE_ANSWER', 'suspect', `${label}: there is neither true nor false at ${pointer}`);
 }
 
-/** The field of the last row that is the cursor of the next page. */
+/** Returns the field of the last row that is the cursor of the next page. */
 function lastOf(batch: RecordBatch, field = ''): string | undefined {
   if (batch.length === 0) return undefined;
   const value = batch.columns.get(field)?.value(batch.length - 1);

@@ -2,10 +2,10 @@ import { catchError, defer, tap, throwError, type Observable } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
 import { SourceError } from '../../core/index.js';
 
-/** Does something at the path of a collection. */
+/** Runs a request at the path of a collection. */
 export type OnPath = <T>(collection: Collection, attempt: (path: string) => Observable<T>) => Observable<T>;
 
-/** Tries the paths that a collection may have in order of preference, and remembers the one that is there. */
+/** Tries the possible paths of a collection in order of preference, and caches the one that exists. */
 export function knownPaths(): OnPath {
   const paths = new Map<string, string>();
   return (collection, attempt) =>
@@ -18,12 +18,12 @@ export function knownPaths(): OnPath {
     });
 }
 
-/** What is asked for behind the base URL. */
+/** Returns the paths after the base URL. */
 function pathsOf({ paths }: Collection): readonly string[] {
   return paths.map((path) => (path.startsWith('/') ? path : `/api/${path}`));
 }
 
-/** That there is no list at a path, in words, with what the base URL should have been. */
+/** Describes that there is no list at a path, and what the base URL should have been. */
 export function noSuchList(collection: Collection, baseUrl: string): string {
   const [path = '/'] = pathsOf(collection);
   const first = /^\/[^/?]+/.exec(path)?.[0];
@@ -32,7 +32,7 @@ export function noSuchList(collection: Collection, baseUrl: string): string {
   return `no such collection below this base URL, which is everything before ${path}`;
 }
 
-/** Whether a service said that there is no such thing. */
+/** Returns whether the service reported that something does not exist. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof SourceError && error.status === 404;
 }

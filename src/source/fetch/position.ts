@@ -1,6 +1,6 @@
 import { isNumbered, type Served } from '../../collections/index.js';
 
-/** Where a list goes on whose pages have no numbers: what is asked for next. Nobody but the client looks into it. */
+/** Where a list without page numbers continues: the next request. Its content is private to the client. */
 export interface Position {
   /** Below the base URL. */
   readonly path: string;
@@ -8,12 +8,12 @@ export interface Position {
   readonly parameters: readonly [name: string, value: string][];
 }
 
-/** Whether the pages of a collection come one after another, each telling where the next one is. */
+/** Returns whether each page of a collection points to the next one. */
 export function isSequential(served: Served | undefined): served is Served {
   return served !== undefined && !isNumbered(served.paging) && served.paging.scheme !== 'none';
 }
 
-/** Where a list begins, or with a cursor goes on. */
+/** Returns the position where a list begins, or continues with a cursor. */
 export function positionAt({ paging, query }: Served, path: string, limit: number, cursor?: string): Position {
   const size = 'limit' in paging && paging.limit !== undefined ? paging.limit : 'limit';
   const parameters = Object.entries(query);

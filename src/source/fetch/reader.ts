@@ -14,41 +14,44 @@ import { isNotFound, type OnPath } from './paths.js';
 /** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
 export interface CollectionReader<T> {
   readonly collection: Collection;
-  /** Rows asked for per page, unless a request says otherwise. */
+  /** Rows requested per page, unless a request overrides it. */
   readonly limit: number;
   /**
-   * One page of the list, or the whole of one that is not paged.
+   * Reads one page of the list, or the whole of one that is not paged.
    *
    * @param page Number as the service counts, usually from 1.
-   * @throws {SourceError} When the page could not be read in spite of retries.
+   * @throws {SourceError} If the page could not be read in spite of retries.
    */
   list(page: number): Observable<readonly T[]>;
-  /** The same with everything that a request can say, and with the bytes that came. */
+  /** Sends a request with all its options, and also returns the bytes received. */
   request(request: ListRequest): Observable<ListAnswer>;
-  /** An answer that was kept; `counted` says whether `findings` count it, by default they do. @throws {SourceError} When it is no list of records. */
+  /**
+   * Decodes a stored answer; `counted` determines whether `findings` count it, which is the default. @throws {SourceError} If it is not a list of records.
+   */
   decode(body: Uint8Array, counted?: boolean): ListAnswer;
   /**
-   * The records with an identifier: none, one, or (area codes) several.
+   * Finds the records with an identifier: none, one, or (area codes) several.
    *
-   * @throws {SourceError} `E_SOURCE_REFUSED` for an identifier that is empty, made of dots or no valid Unicode; it is never
-   * sent.
+   * @throws {SourceError} `E_SOURCE_REFUSED` for an identifier that is empty, consists of dots or is not valid Unicode; it is never sent.
    */
   find(id: string): Observable<readonly T[]>;
-  /** What rows had so far that the definition of the collection does not say. */
+  /** What rows had so far that the collection's definition does not mention. */
   readonly findings: Findings;
-  /** Makes `findings` count from here on, since all that was read comes again. */
+  /** Restarts the counts of `findings`, since everything read will come again. */
   recount(): void;
-  /** Gives undeclared fields the names that they have elsewhere. To be called before anything is read. */
+  /** Fixes the names of undeclared fields to match other places. Call it before reading. */
   reserve(fields: readonly KnownField[]): void;
 }
 
-/** What the readers of a service have in common. */
+/** The options shared by the readers of a service. */
 export interface ReaderOptions extends Pick<ListingOptions, 'limit' | 'surroundings' | 'read'> {
   readonly redact: Redactor;
   readonly onPath: OnPath;
 }
 
-/** @param reveal Secret columns that are wanted. */
+/**
+ * @param reveal Secret columns to include.
+ */
 export function createReader<C extends Collection>(
   collection: C,
   reveal: readonly string[],
@@ -92,7 +95,7 @@ function recordsIn(path: string, answer: Answer, { served }: Collection): readon
   return served ? flattened(records, served) : records;
 }
 
-/** A decoder makes the columns of its collection, which the type system cannot follow. */
+/** A decoder returns the columns of its collection, which the type system cannot follow. */
 function rowsIn<C extends Collection>(batch: RecordBatch): readonly RowOf<C>[] {
   return batch.rows() as readonly RowOf<C>[];
 }

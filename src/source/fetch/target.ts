@@ -1,17 +1,17 @@
 import type { Collection } from '../../collections/index.js';
 import type { RequestDescription, Target } from '../../http/index.js';
 
-/** What is asked of a collection. */
+/** A request to a collection. */
 export interface Asked {
   readonly collection: Collection;
-  /** Below the base URL, of the collection. */
+  /** Path of the collection, below the base URL. */
   readonly path: string;
-  /** Identifier of a record. It is sent, but no message and no event shows it. */
+  /** Identifier of a record. It is sent, but never shown in messages and events. */
   readonly id?: string;
-  /** Number of the page, by which messages and events call it. */
+  /** Number of the page, for messages and events. */
   readonly page?: number | undefined;
   readonly query?: Readonly<Record<string, string>>;
-  /** What a list that has no page numbers asks for instead of `query`. No message and no event shows it. */
+  /** The parameters of a list without page numbers, instead of `query`. Never shown in messages and events. */
   readonly parameters?: readonly [name: string, value: string][];
   readonly purpose?: 'page' | 'probe' | undefined;
 }
@@ -23,7 +23,7 @@ export function targetOf(baseUrl: string, asked: Asked): Target {
   return { path: id === undefined ? path : `${path}/${encodeURIComponent(id)}`, query, parameters, purpose, label };
 }
 
-/** What events say of it. */
+/** Describes a request for events. */
 export function factsOf(baseUrl: string, asked: Asked): RequestDescription {
   const { collection, id, page, query = {}, purpose = 'page' } = asked;
   const search = new URLSearchParams(query).toString();

@@ -4,18 +4,18 @@ import { errnoOf, temporaryEnding, removeFile } from '../../store/index.js';
 import { markerName } from './marker.js';
 import { logName } from './page-log.js';
 
-/** Removes from the folder of a source what killed runs left half-written, and the files of an earlier version, which had one for each page. */
+/** Removes what killed runs left half-written in the folder of a source, and the files of an earlier version, which had one per page. */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (isLeftover(name)) await removeFile(join(folder, name));
 }
 
-/** Removes the folder of a source with all files of ours; the folder stays when it holds anything else. */
+/** Removes the folder of a source with all files of leadstream; the folder stays if it contains anything else. */
 export async function removeSource(folder: string): Promise<void> {
   const names = await readdir(folder).catch((thrown: unknown) => {
     if (errnoOf(thrown) === 'ENOENT') return [];
     throw thrown;
   });
-  // The marker goes last, so that what an interrupted removal leaves still has an age.
+  // The marker goes last, so that the remains of an interrupted removal still have an age.
   for (const name of [...names.filter(isLeftover), logName, markerName]) await removeFile(join(folder, name));
   await rmdir(folder).catch(() => undefined);
 }

@@ -6,19 +6,19 @@ import { isLost } from './record.js';
 
 const marker = schema((z) =>
   z.object({
-    /** When the first of the runs that share these pages began, ISO 8601. */
+    /** When the first of the runs that share these pages started, ISO 8601. */
     startedAt: z.iso.datetime(),
-    /** Age from which these pages are of no use, in milliseconds. */
+    /** Age from which these pages are useless, in milliseconds. */
     maxAgeMs: z.number(),
   }),
 );
 
-/** How old the pages of a source are and may become. */
+/** The age of a source's pages, and its maximum. */
 export type Marker = z.output<ReturnType<typeof marker>>;
 
 export const markerName = 'started.json';
 
-/** The marker of a source's folder; `undefined` when it is missing or damaged, and then its pages have no known age. */
+/** Reads the marker of a source's folder; `undefined` if it is missing or damaged, in which case the pages have no known age. */
 export async function readMarker(folder: string): Promise<Marker | undefined> {
   const text = await readOwn(join(folder, markerName)).catch(unlessUseless);
   if (text === undefined) return undefined;
@@ -29,18 +29,18 @@ export async function readMarker(folder: string): Promise<Marker | undefined> {
   }
 }
 
-/** Whatever else hinders is told: pages must not be thrown away because no more files could be opened. */
+/** Rethrows any other failure: pages must not be discarded because no more files could be opened. */
 function unlessUseless(thrown: unknown): undefined {
   if (isLost(thrown) || (thrown instanceof LeadstreamError && thrown.code === 'E_STATE_FOREIGN')) return undefined;
   throw thrown;
 }
 
-/** Stands before the first page, so that no page is younger than it seems. */
+/** Writes the marker, before the first page, so that no page is older than it seems. */
 export async function writeMarker(folder: string, { startedAt, maxAgeMs }: Marker): Promise<void> {
   await replaceFile(join(folder, markerName), `${JSON.stringify({ startedAt, maxAgeMs })}\n`, { mode: 0o600 });
 }
 
-/** Whether pages may still be used. Ones from the future were dated by a clock that was wrong. */
+/** Returns whether pages may still be used. Pages dated in the future come from a wrong clock. */
 export function isFresh(found: Marker | undefined, now: number, maxAgeMs = found?.maxAgeMs ?? 0): boolean {
   return found !== undefined && Math.abs(now - Date.parse(found.startedAt)) <= maxAgeMs;
 }

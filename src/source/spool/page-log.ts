@@ -5,27 +5,27 @@ import { itemAt } from '../../core/index.js';
 import { openOwn, syncFolder } from '../../store/index.js';
 import { headerBytes, headerOf, isIntact, isLost, recordsIn } from './record.js';
 
-/** Name of the file in the folder of a source that holds its pages. */
+/** Name of the file with the pages, in the folder of a source. */
 export const logName = 'pages.log';
 
 /**
- * The pages of one source: one file, in which record follows record in the order of spool. Of several records of a page the last one counts.
- * Holds some 50 bytes per page.
+ * The pages of one source: one file of consecutive records, in the order of spooling. If a page has several records, the last one counts.
+ * Uses about 50 bytes of memory per page.
  *
- * Pages that come while others are being written go out together, in one write. One process at a time.
+ * Pages that arrive while others are being written are written together. Only one process may use it at a time.
  *
- * Errors are those of the system; `Spool` gives them words.
+ * Errors are those of the system; `Spool` adds messages.
  */
 export class PageLog {
   #damaged = 0;
-  /** Index of the record of each page. */
+  /** Index of the current record of each page. */
   readonly #records = new Map<number, number>();
-  /** Record `i` lies from `#bounds[i]` to `#bounds[i + 1]`. A record that was replaced keeps its place. */
+  /** Record `i` spans `#bounds[i]` to `#bounds[i + 1]`. A replaced record keeps its place. */
   readonly #bounds = [0];
-  /** The pages that go out together when it is their turn. */
+  /** The pages to write together at their turn. */
   #next: { readonly entries: Entry[]; readonly stored: Promise<void> } | undefined;
   #turn: Promise<unknown> = Promise.resolve();
-  /** Whether there may be a part of a record behind the last one. */
+  /** Whether there may be a partial record after the last one. */
   #torn = false;
 
   private constructor(
@@ -35,8 +35,8 @@ export class PageLog {
   ) {}
 
   /**
-   * Opens the log of a folder, made when missing, and cuts off what a killed process left half-written: never off a file that another
-   * name or a link leads to. Reads headers, no bodies. A page of more than `maxPageBytes` is as good as damaged.
+   * Opens the log of a folder, creating it if missing, and truncates what a killed process left half-written, but never in a file reached
+   * by another name or a link. It reads only headers. A page of more than `maxPageBytes` counts as damaged.
    */
   static async open(folder: string, durable: boolean, maxPageBytes: number): Promise<PageLog> {
     const handle = await openOwn(join(folder, logName), flags);
@@ -46,7 +46,7 @@ export class PageLog {
       const { size } = await handle.stat();
       for (const { page, end } of recordsIn(handle.fd, size)) {
         log.#add(page, end);
-        // Signals and timers have their turn.
+        // Lets signals and timers run.
         if (log.#bounds.length % 1_000 === 0) await setImmediate();
       }
       if (size > log.#end) await handle.truncate(log.#end);
@@ -57,24 +57,24 @@ export class PageLog {
     }
   }
 
-  /** Pages at hand. */
+  /** Number of available pages. */
   get count(): number {
     return this.#records.size;
   }
 
-  /** Pages that did not read back as they were written, and were forgotten. */
+  /** Number of pages that did not read back as written, and were dropped. */
   get damaged(): number {
     return this.#damaged;
   }
 
-  /** The highest page number at hand. */
+  /** Returns the highest available page number. */
   last(): number | undefined {
     let last: number | undefined;
     for (const page of this.#records.keys()) if (last === undefined || page > last) last = page;
     return last;
   }
 
-  /** The contents of a page; `undefined` when it is not at hand, or was damaged. */
+  /** Returns the contents of a page; `undefined` if it is not available, or damaged. */
   async read(page: number): Promise<Uint8Array | undefined> {
     const index = this.#records.get(page);
     if (index === undefined) return undefined;
@@ -90,14 +90,14 @@ export class PageLog {
     return this.#records.get(page) === index ? this.forget(page) : undefined;
   }
 
-  /** Counts a page as damaged, because what it holds cannot be what was stored. */
+  /** Counts a page as damaged, because its content cannot be what was stored. */
   forget(page: number): undefined {
     if (this.#records.delete(page)) this.#damaged += 1;
   }
 
   /**
-   * Stores a page, in the place of an earlier one of that number. Resolves when the system has taken the bytes; `body` stays as it is until then.
-   * After a failure the pages that were to go out together are not stored, and the log goes on behind the ones before them.
+   * Stores a page, replacing an earlier one with that number. It resolves when the system has taken the bytes; `body` must not change until
+   * then. After a failure the pages of the same write are not stored, and the log continues after the ones before them.
    */
   write(page: number, body: Uint8Array): Promise<void> {
     const header = headerOf(page, body);
@@ -109,7 +109,7 @@ export class PageLog {
     return this.#next.stored;
   }
 
-  /** Removes all pages, and not those that are stored from now on. */
+  /** Removes all pages, except those stored from now on. */
   clear(): Promise<void> {
     this.#next = undefined;
     return this.#inTurn(async () => {
@@ -120,7 +120,7 @@ export class PageLog {
     });
   }
 
-  /** Closes the file, behind the last write and read. Never rejects. */
+  /** Closes the file after the last write and read. Never rejects. */
   async close(): Promise<void> {
     await this.#inTurn(() => this.handle.close()).catch(() => undefined);
   }
@@ -148,7 +148,7 @@ export class PageLog {
     this.#bounds.push(end);
   }
 
-  /** One after the other, whatever became of the one before. */
+  /** Runs operations one after another, even if an earlier one failed. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(work);
     this.#turn = done.catch(() => undefined);
@@ -162,12 +162,12 @@ interface Entry {
   readonly body: Uint8Array;
 }
 
-/** The most that Node reads in one call; beyond it the process ends. */
+/** The maximum that Node can read in one call; beyond it the process crashes. */
 const largestRead = 2 ** 31 - 1;
 
 const flags = constants.O_RDWR | constants.O_CREAT;
 
-/** The system may take less than it was given, most often in front of a full disk. */
+/** Writes everything: the system may take less than it was given, usually when a disk is almost full. */
 async function writeAll(handle: FileHandle, parts: readonly Uint8Array[], position: number): Promise<void> {
   let [rest, at] = [parts, position];
   while (rest.length > 0) {
@@ -177,7 +177,7 @@ async function writeAll(handle: FileHandle, parts: readonly Uint8Array[], positi
   }
 }
 
-/** What is left of parts behind their first bytes. */
+/** Returns the rest of the parts after some bytes. */
 function behind(parts: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
   let skip = bytes;
   return parts.flatMap((part) => {

@@ -2,9 +2,9 @@ import { SinkError } from '../../core/index.js';
 import { attempt } from '../../store/index.js';
 
 /**
- * Does something in the state folder; failures say which option moves it.
+ * Runs an operation in the state folder; failures mention the option that moves it.
  *
- * @throws {SinkError} `code`: `E_SINK_PATH` while a spool is being opened, `E_SINK_WRITE` from then on.
+ * @throws {SinkError} `code`: `E_SINK_PATH` while a spool is being opened, `E_SINK_WRITE` afterwards.
  */
 export async function inState<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: string, work: () => Promise<T>): Promise<T> {
   try {

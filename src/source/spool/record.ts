@@ -3,14 +3,14 @@ import { readSync } from 'node:fs';
 import { errnoOf } from '../../store/index.js';
 
 /**
- * Bytes of a record in front of the body, numbers little-endian:
+ * Bytes of a record before the body, numbers little-endian:
  *
  * | offset | bytes | what                                                    |
  * | ------ | ----- | ------------------------------------------------------- |
  * | 0      | 4     | `89 4c 50 01`, which no JSON can contain                |
  * | 4      | 4     | page number                                             |
  * | 8      | 4     | bytes of the body                                       |
- * | 12     | 4     | the same with every bit turned                          |
+ * | 12     | 4     | the same with every bit inverted                        |
  * | 16     | 16    | head of the SHA-256 of everything above, then the body  |
  *
  * The body follows raw, and the next record follows that.
@@ -20,7 +20,7 @@ export const headerBytes = 32;
 const magic = 0x01_50_4c_89;
 const sumAt = 16;
 
-/** The header of a page's record. */
+/** Creates the header of a page's record. */
 export function headerOf(page: number, body: Uint8Array): Buffer {
   const header = Buffer.allocUnsafe(headerBytes);
   header.writeUInt32LE(magic, 0);
@@ -31,16 +31,16 @@ export function headerOf(page: number, body: Uint8Array): Buffer {
   return header;
 }
 
-/** What a header says of its record, length with the header; `undefined` for other bytes. Whether it is true, `isIntact` tells. */
+/** Parses a header, with the length including the header itself; `undefined` for other bytes. `isIntact` verifies the record. */
 function parseHeader(header: Buffer): { readonly page: number; readonly bytes: number } | undefined {
   if (header.length < headerBytes || header.readUInt32LE(0) !== magic) return undefined;
   const length = header.readUInt32LE(8);
-  // A wrong length would lead astray, and could ask for as much memory as the file is long.
+  // A wrong length would mislead the reader, and could request as much memory as the file is long.
   if (header.readUInt32LE(12) !== turned(length)) return undefined;
   return { page: header.readUInt32LE(4), bytes: headerBytes + length };
 }
 
-/** Whether bytes are a whole record of this page, as it was written. */
+/** Returns whether bytes are a complete record of this page, as written. */
 export function isIntact(record: Buffer, page: number): boolean {
   const found = parseHeader(record);
   if (found?.page !== page || found.bytes !== record.length) return false;
@@ -48,11 +48,11 @@ export function isIntact(record: Buffer, page: number): boolean {
 }
 
 /**
- * The whole records at the head of a log, in their order: page number, and where the record ends, in bytes. Bodies are not looked at. Ends
- * before the first record that reaches beyond the end of the file, or whose header is none.
+ * Yields the complete records at the head of a log, in order: the page number, and the end offset in bytes. Bodies are not read. Stops
+ * before the first record that extends beyond the end of the file, or has an invalid header.
  *
- * @param file Descriptor of the file.
- * @param size Its bytes.
+ * @param file File descriptor.
+ * @param size Size of the file in bytes.
  */
 export function* recordsIn(file: number, size: number): Generator<{ readonly page: number; readonly end: number }> {
   const header = Buffer.allocUnsafe(headerBytes);
@@ -65,12 +65,12 @@ export function* recordsIn(file: number, size: number): Generator<{ readonly pag
   }
 }
 
-/** A bad sector is as good as nothing; a lack of rights is another matter. */
+/** Returns whether data is unreadable: a bad sector counts as missing data, a lack of permissions does not. */
 export function isLost(thrown: unknown): boolean {
   return errnoOf(thrown) === 'EIO';
 }
 
-/** Thousands of reads of a few bytes: a thread for each would take twenty times as long. */
+/** Reads synchronously: thousands of reads of a few bytes would take twenty times as long asynchronously. */
 function readAt(file: number, into: Buffer, position: number): number {
   try {
     return readSync(file, into, 0, into.length, position);

@@ -5,26 +5,26 @@ import type { Collection } from '../../collections/index.js';
 import { readOwn, removeTemporaries, replaceFile } from '../../store/index.js';
 import { firstPageOf } from '../paging.js';
 
-/** What spooled pages come from. Pages of one source are never taken for those of another. */
+/** The origin of spooled pages. Pages of one source are never used for another. */
 export interface SpooledSource {
   /** Origin and path of the service; user info and query do not count. */
   readonly baseUrl: string;
-  /** Credentials by their parameter names. Only a digest with a key of the spool folder is made of them. */
+  /** Credentials by parameter name. They are only used in a digest, keyed with the spool folder's key. */
   readonly account: Readonly<Record<string, string>>;
   readonly collection: Collection;
-  /** Rows per page asked for. */
+  /** Rows requested per page. */
   readonly limit: number;
   readonly firstPage: number;
 }
 
-/** How a service is reached and read, as far as it tells sources apart. */
+/** The options of a service that distinguish sources. */
 export interface SourceOptions {
   readonly baseUrl: string;
   readonly auth: Credentials;
   readonly firstPage?: number | undefined;
 }
 
-/** The source that a collection is at a service, read with pages of `limit` rows. */
+/** Returns the source of a collection at a service, read with pages of `limit` rows. */
 export function sourceOf(collection: Collection, limit: number, options: SourceOptions): SpooledSource {
   const { baseUrl, auth } = options;
   return { baseUrl, account: accountOf(auth), collection, limit, firstPage: firstPageOf(collection, options) ?? 1 };
@@ -34,16 +34,16 @@ export function sourceOf(collection: Collection, limit: number, options: SourceO
 export const sourceName = /^[a-z]\w*-[0-9a-f]{32}$/;
 
 /**
- * The name of the folder of a source: its collection, and the head of a SHA-256 over everything that tells sources apart.
+ * Returns the folder name of a source: its collection, and the head of a SHA-256 over everything that distinguishes sources.
  *
- * @param key Random and secret to the spool folder, so that nobody can try credentials against the name.
+ * @param key Random and secret to the spool folder, so that credentials cannot be guessed from the name.
  */
 export function nameOf({ limit, firstPage, ...list }: SpooledSource, key: Buffer): string {
   const { paging } = list.collection.served ?? {};
   return named(list, [limit, firstPage, ...(paging ? [JSON.stringify(paging)] : [])], key);
 }
 
-/** The same for a list, however it is paged. */
+/** Returns the name of a list, however it is paged. */
 export function countedName(list: Omit<SpooledSource, 'limit' | 'firstPage'>, key: Buffer): string {
   return named(list, [], key);
 }
@@ -58,24 +58,24 @@ function named(
     .update(JSON.stringify(Object.entries(account).sort(([one], [other]) => (one < other ? -1 : 1))))
     .digest('hex');
   const { name, paths, served } = collection;
-  // What is declared under a name can be another list the next time.
+  // The collection declared under a name can be another list the next time.
   const own = served ? [...paths, served.rows, Object.entries(served.query)] : [];
   const parts = [origin, pathname.replace(/\/+$/, ''), name, ...how, ...own, digest];
   return `${name}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
 }
 
-/** The key of a spool folder, made when there is none. Without it earlier spools are not found any more. */
+/** Returns the key of a spool folder, creating it if missing. Without it earlier spools are no longer found. */
 export async function accountKey(folder: string): Promise<Buffer> {
   const path = join(folder, keyName);
   await removeTemporaries(folder, (name) => name === keyName);
   const found = await knownKey(folder);
   if (found) return found;
   await replaceFile(path, `${randomBytes(keyBytes).toString('hex')}\n`, { mode: 0o600 });
-  // Two first runs at once: both go by what stands there now. At worst one of them will not be resumed.
+  // Two first runs at the same time both use the key stored now. At worst one of them cannot be resumed.
   return (await readKey(path)) ?? randomBytes(keyBytes);
 }
 
-/** The key of a spool folder that has one. */
+/** Returns the key of a spool folder, if it has one. */
 export function knownKey(folder: string): Promise<Buffer | undefined> {
   return readKey(join(folder, keyName));
 }

@@ -8,32 +8,31 @@ import { PageLog } from './page-log.js';
 import { inState } from './place.js';
 import { accountKey, nameOf, type SpooledSource } from './source.js';
 
-/** Where pages are spooled and which ones may be used again. */
+/** Where pages are spooled and which ones may be reused. */
 export interface SpoolOptions {
-  /** `<state-dir>/spool`; made when missing, private (0700). Never inside a lake: pages hold everything that the service gave. */
+  /** `<state-dir>/spool`; created if missing, private (0700). Never inside a lake: pages contain everything that the service sent. */
   readonly folder: string;
   readonly source: SpooledSource;
   /** Run that uses the spool. */
   readonly runId: string;
   /** Age from which spooled pages are not used, counted from the start of the first run, in milliseconds. */
   readonly maxAgeMs: number;
-  /** Whether spooled pages are thrown away. Default `false`. */
+  /** Whether spooled pages are discarded. Default `false`. */
   readonly restart?: boolean;
-  /** Whether a page outlives a loss of power when `write` resolves. Default `false`: a torn page is recognised and read again. */
+  /** Whether a page survives a power failure once `write` resolves. Default `false`: a torn page is detected and read again. */
   readonly durable?: boolean;
-  /** Bytes of the largest page; a spooled one that claims more is damaged. Default 67,108,864. */
+  /** Maximum size of a page in bytes; a spooled one that claims more is damaged. Default 67,108,864. */
   readonly maxPageBytes?: number | undefined;
   /** Default `Date.now`. */
   readonly now?: () => number;
 }
 
 /**
- * Opens the spool of a source for one run, and finds the pages that an interrupted run of the same source left. That
- * it can be written is tried at once. Holds the place of each page in memory, nothing of the contents.
+ * Opens the spool of a source for one run, and finds the pages that an interrupted run of the same source left. It verifies immediately
+ * that the spool is writable. Only the place of each page is kept in memory, not its contents.
  *
- * @throws {LeadstreamError} `E_RUN_LOCKED` when another run uses it; `E_STATE_FOREIGN` when what is there was not made by leadstream for
- * this user.
- * @throws {SinkError} `E_SINK_PATH` when it cannot be written.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` if another run uses it; `E_STATE_FOREIGN` if existing files were not created by leadstream for this user.
+ * @throws {SinkError} `E_SINK_PATH` if it is not writable.
  */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const { source, runId, maxAgeMs, restart = false, durable = false, maxPageBytes = defaults.maxBodyBytes, now = Date.now } = options;
@@ -54,7 +53,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       await removeLeftovers(folder);
       log = await PageLog.open(folder, durable, maxPageBytes);
       const startedAt = usable && found && log.count > 0 ? found.startedAt : new Date(now()).toISOString();
-      // Always written anew: this is how a full disk is noticed before the first request.
+      // Always rewritten, which detects a full disk before the first request.
       await writeMarker(folder, { startedAt, maxAgeMs });
       return new Spool(folder, log, lock, { startedAt, maxAgeMs, now });
     } catch (failure) {
@@ -66,7 +65,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
 }
 
 /**
- * The spooled pages of one source, which one run at a time may use. Calls for different pages may overlap.
+ * The spooled pages of one source, for one run at a time. Calls for different pages may overlap.
  *
  * Every method can throw `SinkError` `E_SINK_WRITE`, naming the folder and `--state-dir`.
  */
@@ -88,49 +87,49 @@ export class Spool {
     this.#resumed = log.count;
   }
 
-  /** Pages of an interrupted run that were found at opening; 0 after `clear`. */
+  /** Number of pages of an interrupted run found when opening; 0 after `clear`. */
   get resumed(): number {
     return this.#resumed;
   }
 
-  /** Pages at hand; none after `remove`. */
+  /** Number of available pages; 0 after `remove`. */
   get pages(): number {
     return this.#removed ? 0 : this.log.count;
   }
 
-  /** Pages found damaged so far; they count as not spooled. */
+  /** Number of pages found damaged so far; they count as not spooled. */
   get damaged(): number {
     return this.log.damaged;
   }
 
-  /** When the first run that spooled these pages began, ISO 8601. */
+  /** When the first run that spooled these pages started, ISO 8601. */
   get startedAt(): string {
     return this.#startedAt;
   }
 
-  /** The highest page spooled. */
+  /** Returns the highest page spooled. */
   last(): number | undefined {
     return this.log.last();
   }
 
-  /** The bytes of a page as they were spooled; `undefined` when it was not spooled, or is damaged and thereby forgotten. */
+  /** Returns the bytes of a page as spooled; `undefined` if it was not spooled, or is damaged and therefore dropped. */
   async read(page: number): Promise<Uint8Array | undefined> {
     if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} was asked for after its spool was closed`);
     return inState('E_SINK_WRITE', `cannot read page ${page} in ${this.folder}`, () => this.log.read(page));
   }
 
-  /** Counts a page as damaged that read back as it was spooled, and is nothing that can have been. */
+  /** Counts a page as damaged that read back as stored, but cannot be a valid page. */
   forget(page: number): void {
     this.log.forget(page);
   }
 
-  /** Writes a page, or replaces it. Once it resolves, the page outlives the process. */
+  /** Writes a page, or replaces it. Once it resolves, the page survives the process. */
   async write(page: number, body: Uint8Array): Promise<void> {
     if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} came after its spool was closed`);
     await inState('E_SINK_WRITE', `cannot spool page ${page} in ${this.folder}`, () => this.log.write(page, body));
   }
 
-  /** Throws all pages away and goes on with none, because the list has changed since. */
+  /** Discards all pages and continues with none, because the list has changed since. */
   async clear(): Promise<void> {
     await inState('E_SINK_WRITE', `cannot clear ${this.folder}`, async () => {
       await this.log.clear();
@@ -140,7 +139,7 @@ export class Spool {
     });
   }
 
-  /** Removes the pages after they were published, and ends the use of the spool. */
+  /** Removes the pages after they were published, and closes the spool. */
   async remove(): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
@@ -153,7 +152,7 @@ export class Spool {
     }
   }
 
-  /** Ends the use of the spool; its pages stay for a resumed run. Never rejects; may be called twice, and after `remove`. */
+  /** Closes the spool; its pages are kept for a resumed run. Never rejects; may be called twice, and after `remove`. */
   async close(): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
@@ -163,7 +162,7 @@ export class Spool {
   }
 }
 
-/** Why the spool of a list cannot be had, for somebody who thinks of outputs. */
+/** Explains why the spool of a list is unavailable, for users who think of outputs. */
 function lockedFor(collection: string, failure: unknown): unknown {
   if (!(failure instanceof LeadstreamError) || failure.code !== 'E_RUN_LOCKED') return failure;
   const remedy = 'run one after the other, in one command or not, or with a --state-dir of its own, or with spool: off';

@@ -7,12 +7,12 @@ import { inState } from './place.js';
 import { knownKey, nameOf, type SpooledSource } from './source.js';
 
 /**
- * When the spool of a source began whose pages a run may use, ISO 8601; `undefined` without such pages. Nothing is locked or asked
- * for, so another run can take the pages away meanwhile.
+ * Returns when the usable spool of a source was started, ISO 8601; `undefined` if there are no usable pages. Nothing is locked or
+ * requested, so another run can take the pages meanwhile.
  *
  * @param folder `<state-dir>/spool`, existing or not.
  * @param maxAgeMs Age from which pages are not used.
- * @throws {LeadstreamError} `E_STATE_FOREIGN` when the folder was not made by leadstream for this user.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder was not created by leadstream for this user.
  */
 export async function spooledSince(
   folder: string,

@@ -21,38 +21,38 @@ export interface SpoolsOptions {
   readonly firstPage?: number | undefined;
   /** Age from which spooled pages are not used, in milliseconds. */
   readonly maxAgeMs: number;
-  /** Bytes of the largest answer. Default: that of the client. */
+  /** Maximum size of an answer in bytes. Default: that of the client. */
   readonly maxPageBytes: number | undefined;
-  /** Whether pages of an interrupted run are thrown away. */
+  /** Whether pages of an interrupted run are discarded. */
   readonly restart: boolean;
   readonly events: Events;
 }
 
-/** The spools of a run: one per collection that it reads. */
+/** The spools of a run: one per collection it reads. */
 export interface Spools {
   /**
-   * The same reader, which spools the pages that it reads and takes those from disk that an interrupted run of the same source
-   * has spooled, unless the last one of them has changed since.
+   * Returns a reader that spools the pages it reads, and reuses those that an interrupted run of the same source spooled, unless the last
+   * of them has changed since.
    *
-   * @throws {SinkError} `E_SINK_PATH` when pages cannot be spooled; nothing was requested yet.
-   * @throws {LeadstreamError} `E_RUN_LOCKED` when another run spools the same source.
+   * @throws {SinkError} `E_SINK_PATH` if pages cannot be spooled; nothing was requested yet.
+   * @throws {LeadstreamError} `E_RUN_LOCKED` if another run spools the same source.
    */
   spooled<T extends Row>(reader: CollectionReader<T>): Promise<CollectionReader<T>>;
-  /** Pages of interrupted runs that were found. */
+  /** Number of pages found from interrupted runs. */
   readonly resumed: number;
-  /** When the first of the runs began whose pages are used, ISO 8601; `undefined` before anything was opened. */
+  /** When the first of the runs whose pages are used started, ISO 8601; `undefined` before anything was opened. */
   readonly startedAt: string | undefined;
-  /** Pages that are at hand for a resumed run, of all collections. */
+  /** Returns the number of pages available to a resumed run, of all collections. */
   pages(): Promise<number>;
-  /** Where pages were spooled. Absolute paths. */
+  /** Returns the absolute paths of the folders with spooled pages. */
   folders(): Promise<readonly string[]>;
-  /** Removes all pages; for after the publication. */
+  /** Removes all pages; call it after publishing. */
   remove(): Promise<void>;
-  /** Keeps all pages for a resumed run. */
+  /** Keeps all pages for a resumed run, and closes the spools. */
   close(): Promise<void>;
 }
 
-/** Nothing is spooled: for runs whose output nobody could take back, and for those that were told so. */
+/** Spools nothing: for runs whose output cannot be undone, and if spooling is off. */
 export const noSpools: Spools = {
   spooled: (reader) => Promise.resolve(reader),
   resumed: 0,
@@ -63,7 +63,7 @@ export const noSpools: Spools = {
   close: () => Promise.resolve(),
 };
 
-/** The spools of a run; each is opened when its collection is first read. */
+/** Opens the spools of a run; each is opened when its collection is first read. */
 export function openSpools(options: SpoolsOptions): Spools {
   return new OpenedSpools(options);
 }
@@ -120,7 +120,7 @@ class OpenedSpools implements Spools {
     return spool;
   }
 
-  /** A list whose last spooled page looks different now is another list. A damaged page is none: the one before it is looked at. */
+  /** Clears a spool whose last page has changed since, which makes it another list. If that page is damaged, the one before it is checked. */
   async #check<T>(spool: Spool, reader: CollectionReader<T>): Promise<void> {
     const last = spool.last();
     if (last === undefined) return;
@@ -143,15 +143,15 @@ class OpenedSpools implements Spools {
   }
 }
 
-/** What became of the last page that has a number. */
+/** Describes what changed in the last page of a list with page numbers; `undefined` if nothing did. */
 async function whatOfNumbered<T>(reader: CollectionReader<T>, last: number, body: Uint8Array): Promise<string | undefined> {
   const now = await firstValueFrom(reader.request({ ...(last === wholeList ? {} : { page: last }), purpose: 'probe' }));
   return Buffer.compare(now.body, body) === 0 ? undefined : 'has changed';
 }
 
 /**
- * What became of the last page of a list without numbers. Where the same rows name the next page in other words, as by a cursor that grows
- * old, these are kept.
+ * Describes what changed in the last page of a list without page numbers; `undefined` if nothing did. If the same rows now have another
+ * pointer to the next page, such as a cursor that expires, that pointer is stored.
  */
 async function whatOfChained<T>(reader: CollectionReader<T>, spool: Spool, last: number, body: Uint8Array): Promise<string | undefined> {
   const kept = decoded(reader, body);
@@ -166,7 +166,7 @@ async function whatOfChained<T>(reader: CollectionReader<T>, spool: Spool, last:
   return undefined;
 }
 
-/** A page that was kept, without its findings; `undefined` for what cannot be read, which was never kept so. */
+/** Decodes a stored page without counting its findings; `undefined` if it is unreadable, and so was never stored this way. */
 function decoded<T>(reader: CollectionReader<T>, body: Uint8Array): ListAnswer | undefined {
   try {
     return reader.decode(body, false);
@@ -176,26 +176,26 @@ function decoded<T>(reader: CollectionReader<T>, body: Uint8Array): ListAnswer |
   }
 }
 
-/** Number under which a list without pages is spooled. */
+/** Page number for spooling a list without pages. */
 const wholeList = 0;
 
 function spooledReader<T extends Row>(reader: CollectionReader<T>, spool: Spool): CollectionReader<T> {
   function request(asked: ListRequest): Observable<ListAnswer> {
     const { page = wholeList, limit = reader.limit, purpose = 'page', fresh = false } = asked;
-    // Probes have to ask the service, and pages of another size are other pages.
+    // Probes must reach the service, and pages of another size are different pages.
     if (purpose === 'probe' || limit !== reader.limit) return reader.request(asked);
     return defer(() => (fresh ? Promise.resolve(undefined) : spooledAnswer(page, asked.position))).pipe(
       switchMap((answer) => (answer ? of(answer) : reader.request(asked).pipe(switchMap((answer) => keep(page, answer))))),
     );
   }
 
-  /** What cannot be read was never spooled, since only answers are that could be. */
+  /** Returns a spooled answer. An unreadable one is dropped, since only readable answers are spooled. */
   async function spooledAnswer(page: number, position: Position | undefined): Promise<ListAnswer | undefined> {
     const body = await spool.read(page);
     if (body === undefined) return undefined;
     try {
       const answer = reader.decode(body);
-      // A page that was asked for elsewhere has other rows.
+      // A page requested at another position has other rows.
       return position === undefined || isSame(answer.position, position) ? answer : undefined;
     } catch (failure) {
       if (!(failure instanceof SourceError)) throw failure;
@@ -204,7 +204,7 @@ function spooledReader<T extends Row>(reader: CollectionReader<T>, spool: Spool)
     }
   }
 
-  /** An empty page ends the list, and that is asked again by every run. */
+  /** Spools an answer, except an empty page: it ends the list, which every run checks again. */
   async function keep(page: number, answer: ListAnswer): Promise<ListAnswer> {
     if (answer.batch.length > 0) await spool.write(page, answer.body);
     return answer;

@@ -9,13 +9,13 @@ import { inState } from './place.js';
 import { sourceName } from './source.js';
 
 /**
- * Removes spools that are too old for the run that spooled them, so that raw pages do not lie about when a pipeline is
- * not run again. Only folders with names of ours, in them only files with names of ours; spools in use are left alone.
+ * Removes spools that are too old to be used, so that raw pages do not remain when a pipeline is not run again. It touches only folders
+ * with leadstream's names, and in them only files with leadstream's names; spools in use are left alone.
  *
- * @param folder `<state-dir>/spool`; nothing is done when it is missing.
+ * @param folder `<state-dir>/spool`; may be missing.
  * @returns Names of the folders that were removed.
  * @throws {SinkError} `E_SINK_WRITE`.
- * @throws {LeadstreamError} `E_STATE_FOREIGN` when the folder was not made by leadstream for this user.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder was not created by leadstream for this user.
  */
 export async function sweepSpools(folder: string, now: () => number = Date.now): Promise<readonly string[]> {
   const spools = resolve(folder);
@@ -30,10 +30,10 @@ export async function sweepSpools(folder: string, now: () => number = Date.now):
 }
 
 /**
- * Removes one spool, because its pages were published. One in use is left to the run that uses it.
+ * Removes one spool, because its pages were published. A spool in use is left to its run.
  *
  * @param folder `<state-dir>/spool`.
- * @param source Name of the folder of a source in it, or a path that ends in that.
+ * @param source Name of the source's folder in it, or a path that ends with it.
  * @throws {SinkError} `E_SINK_WRITE`.
  */
 export async function removeSpool(folder: string, source: string): Promise<void> {
@@ -46,7 +46,7 @@ export async function removeSpool(folder: string, source: string): Promise<void>
 
 async function sweep(folder: string, now: () => number): Promise<boolean> {
   const isOld = async () => !isFresh(await readMarker(folder), now());
-  // Looked at twice: the second time nobody else can have begun with it.
+  // Checked twice: the second time under the lock, when no other run can have started using it.
   return (await isOld()) && removeIf(folder, isOld);
 }
 
