@@ -17,7 +17,7 @@ import { counting } from '../counting.js';
 import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { Aggregator } from './aggregator.js';
-import { resultType, type AggregateName } from './functions.js';
+import { numberTypes, resultColumn, type AggregateName } from './functions.js';
 import type { AggregatePlan, Computation } from './group-rows.js';
 import { plainCast } from './plain.js';
 
@@ -65,7 +65,7 @@ export interface AggregateOptions {
 const taken = schema((z) => {
   const field = z.string().min(1);
   const type = z.enum(declaredTypes);
-  const number = z.enum(['integer', 'decimal']);
+  const number = z.enum(numberTypes);
   const of = (name: string) => z.strictObject({ [name]: field, type: type.optional() });
   return z.strictObject({
     by: z.array(z.union([field, z.strictObject({ field, type: type.optional() })])),
@@ -186,9 +186,7 @@ function groupColumns<T>(
     const { aggregate: kind, argument } = takenApart(aggregation);
     const field = typeof argument === 'object' ? argument : undefined;
     const column = field && requireColumn(field.field, input, context, ['compute', name]);
-    const counts = kind === 'count' || kind === 'count_distinct';
-    const sensitivity = counts || !column ? 'plain' : column.sensitivity;
-    return { name, original: name, type: resultType(kind, field?.type ?? 'flag'), cast: true, sensitivity };
+    return resultColumn(name, kind, { type: field?.type ?? 'flag', sensitivity: column?.sensitivity ?? 'plain' });
   });
   return [...keys, ...results];
 }
