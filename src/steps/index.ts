@@ -1,4 +1,5 @@
-export { aggregate, type Aggregated, type AggregateOptions, type Aggregation, type GroupBy } from './aggregate/aggregate.js';
+export { aggregate, type Aggregated, type AggregateOptions, type GroupBy } from './aggregate/aggregate.js';
+export type { Aggregation } from './aggregate/aggregation.js';
 export { cast, type Casted, type CastOptions } from './cast/cast.js';
 export { type AddedColumns, type CustomStep, type CustomStepContext, type StepDeclaration, type Stepped } from './custom/declaration.js';
 export { customStepOf, defineStep } from './custom/define.js';

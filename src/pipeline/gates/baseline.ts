@@ -1,7 +1,8 @@
 import type { Warning, WarningCode } from '../../core/index.js';
 import type { Count, Counts, OutputCount } from '../run/counts.js';
 import type { Output } from '../run/outputs.js';
-import type { Measured } from './expectations.js';
+import { gatesIn } from './expect.js';
+import type { Measured } from './expect/gate.js';
 import type { GateInput } from './gate-input.js';
 import type { ListCount } from './shrink.js';
 
@@ -35,8 +36,7 @@ export function warnOfUnknown(
   sizes: readonly Measured[],
 ): readonly Warning[] {
   if (report.partial) return [];
-  const { max_shrink: shrink, max_growth: growth } = pipeline.expect ?? {};
-  const isMeasured = shrink !== undefined || growth !== undefined;
+  const isMeasured = gatesIn(pipeline.expect).some(({ judges }) => judges === 'outputs');
   const isUncounted = lists.some(({ earlier }) => earlier === undefined);
   const unknown = outputs.flatMap((output) => {
     const path = standing.get(output.at);

@@ -1,5 +1,5 @@
 import { amount, amountOf, type Violation, type Warning } from '../../core/index.js';
-import { defaultReadShrink } from './expect.js';
+import { defaultReadShrink } from './expect/max-read-shrink.js';
 import type { Count } from '../run/counts.js';
 import { comparedResult, type GateResult } from './result.js';
 import { percent } from '../spec/units.js';

@@ -3,6 +3,7 @@ import { amountOf, itemAt, type Column, type DeclaredType, type Sensitivity } fr
 import { headersOf, queryOf, type Credentials } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
 import { firstQuery, windowOf } from '../../source/index.js';
+import { gatesIn } from '../gates/expect.js';
 import { checkPipeline } from '../run/check-run.js';
 import type { Pipeline } from '../spec/pipeline.js';
 
@@ -113,7 +114,7 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
         columns: written.map(({ name: column, type }) => ({ name: column, type })),
       };
     }),
-    gates: { memory: pipeline.expect?.unique && `at most 32 bytes for each value of expect.unique` },
+    gates: { memory: gatesMemory(pipeline) },
     rejects: { path: rejects.path, max: 'share' in rejects.max ? `${100 * rejects.max.share}%` : amountOf(rejects.max.rows, 'row') },
     settings: settingsOf(pipeline),
   };
@@ -121,6 +122,11 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
 
 function explained({ name, type, cast, sensitivity }: Column): ExplainedColumn {
   return { name, type, cast, sensitivity };
+}
+
+function gatesMemory({ expect }: Pipeline): string | undefined {
+  const held = gatesIn(expect).flatMap((gate) => (gate.judges === 'rows' ? (gate.holds ?? []) : []));
+  return held.length === 0 ? undefined : held.join(', ');
 }
 
 /** The names of columns that there are, and not among others. */

@@ -1,5 +1,5 @@
 import { amount, amountOf } from '../../core/index.js';
-import type { Expect } from '../gates/expect.js';
+import { gatesIn, type Expect } from '../gates/expect.js';
 import type { Problem } from './references.js';
 
 /** What is known of a step that may let some rows pass only. */
@@ -16,22 +16,26 @@ export function stopOf<S extends Limiting>(steps: readonly S[]): S | undefined {
   return steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ most }) => most !== undefined);
 }
 
-const comparing = ['max_shrink', 'max_growth', 'max_read_shrink'] as const satisfies readonly (keyof Expect)[];
-
 /** Reports the expectations that need more rows than limits leave. */
 export function refuseLimits(expect: Expect, steps: readonly Limiting[], problem: Problem): void {
   const stop = stopOf(steps);
-  for (const gate of comparing) {
-    if (!stop || expect[gate] === undefined) continue;
-    const message = `${gate} compares whole reads, and ${stop.at} stops this one; leave one of them out, or put the limit after a sort, which reads everything`;
-    problem(['expect', gate], message, true);
+  for (const gate of gatesIn(expect)) {
+    if (gate.judges === 'rows') steps.forEach((step, index) => refuseFewer(gate, step, steps.slice(index + 1), problem));
+    else if (stop) {
+      const message = `${gate.name} compares whole reads, and ${stop.at} stops this one; leave one of them out, or put the limit after a sort, which reads everything`;
+      problem(['expect', gate.name], message, true);
+    }
   }
-  const { min_rows: fewest = 0 } = expect;
-  steps.forEach(({ at, most = Infinity }, index) => {
-    if (fewest <= most || steps.slice(index + 1).some(({ addsRows }) => addsRows)) return;
-    problem(
-      ['expect', 'min_rows'],
-      `${at} lets ${amountOf(most, 'row')} pass, so there are never ${amount(fewest)}; lower min_rows or raise the limit`,
-    );
-  });
+}
+
+/** Reports a gate that needs more rows than a step lets pass, unless a later one adds some. */
+function refuseFewer(
+  { name, fewest }: { readonly name: string; readonly fewest: number },
+  { at, most = Infinity }: Limiting,
+  later: readonly Limiting[],
+  problem: Problem,
+): void {
+  if (fewest <= most || later.some(({ addsRows }) => addsRows)) return;
+  const message = `${at} lets ${amountOf(most, 'row')} pass, so there are never ${amount(fewest)}; lower ${name} or raise the limit`;
+  problem(['expect', name], message);
 }

@@ -1,5 +1,5 @@
 import { pipe } from 'rxjs';
-import { declaredTypes, schema, StepError, type Column, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
+import { declaredTypes, schema, StepError, type Column, type DeclaredType, type Row } from '../../core/index.js';
 import {
   blocking,
   ofEachRow,
@@ -10,40 +10,20 @@ import {
   type Step,
   type StepContext,
 } from '../../flow/index.js';
-import { callback, checkArguments, repeatsIn } from '../../options/index.js';
+import { checkArguments, repeatsIn } from '../../options/index.js';
 import { defaultMemory, scratchFolder } from '../../sorting/index.js';
 import { FlatVector, type Mapped } from '../../vector/index.js';
 import { counting } from '../counted-step.js';
 import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
+import { aggregationShape, takenApart, type Aggregation, type Result, type Typed } from './aggregation.js';
 import { Aggregator } from './aggregator.js';
-import { resultType, type AggregateName } from './functions.js';
+import { resultColumn } from './functions.js';
 import type { AggregatePlan, Computation } from './group-rows.js';
 import { plainCast } from './plain.js';
 
 /** A field whose values make groups, and as what they are read: text by default. */
 export type GroupBy<F extends string = string> = F | { readonly field: F; readonly type?: DeclaredType };
-
-/**
- * What is computed of the rows of a group: their number, or the number of those that satisfy a condition, the number of different
- * values, the sum and the average of numbers, the least and the greatest value. A field is read as `type`, text by default.
- */
-export type Aggregation<T = Row> =
-  | 'count'
-  | { readonly count: (row: T) => boolean }
-  | { readonly countDistinct: keyof T & string; readonly type?: DeclaredType }
-  | { readonly sum: keyof T & string; readonly type: 'integer' | 'decimal' }
-  | { readonly avg: keyof T & string; readonly type: 'integer' | 'decimal' }
-  | { readonly min: keyof T & string; readonly type?: DeclaredType }
-  | { readonly max: keyof T & string; readonly type?: DeclaredType };
-
-type Typed<A> = A extends { readonly type: infer D extends DeclaredType } ? ValueOf[D] : string;
-
-type Result<A> = A extends 'count' | { readonly count: unknown } | { readonly countDistinct: unknown }
-  ? bigint
-  : A extends { readonly avg: unknown }
-    ? number | null
-    : Typed<A> | null;
 
 type FieldOf<B> = B extends string ? B : B extends { readonly field: infer F extends string } ? F : never;
 
@@ -65,22 +45,9 @@ export interface AggregateOptions {
 const taken = schema((z) => {
   const field = z.string().min(1);
   const type = z.enum(declaredTypes);
-  const number = z.enum(['integer', 'decimal']);
-  const of = (name: string) => z.strictObject({ [name]: field, type: type.optional() });
   return z.strictObject({
     by: z.array(z.union([field, z.strictObject({ field, type: type.optional() })])),
-    compute: z.record(
-      z.string(),
-      z.union([
-        z.literal('count'),
-        z.strictObject({ count: callback() }),
-        of('countDistinct'),
-        of('min'),
-        of('max'),
-        z.strictObject({ sum: field, type: number }),
-        z.strictObject({ avg: field, type: number }),
-      ]),
-    ),
+    compute: z.record(z.string(), aggregationShape()),
     options: z.strictObject({
       memory: z.number().positive().optional(),
       folder: field.optional(),
@@ -186,25 +153,7 @@ function groupColumns<T>(
     const { aggregate: kind, argument } = takenApart(aggregation);
     const field = typeof argument === 'object' ? argument : undefined;
     const column = field && requireColumn(field.field, input, context, ['compute', name]);
-    const counts = kind === 'count' || kind === 'count_distinct';
-    const sensitivity = counts || !column ? 'plain' : column.sensitivity;
-    return { name, original: name, type: resultType(kind, field?.type ?? 'flag'), cast: true, sensitivity };
+    return resultColumn(name, kind, { type: field?.type ?? 'flag', sensitivity: column?.sensitivity ?? 'plain' });
   });
   return [...keys, ...results];
-}
-
-interface Parts<T> {
-  readonly aggregate: AggregateName;
-  readonly argument: ((row: T) => boolean) | { readonly field: string; readonly type: DeclaredType } | undefined;
-}
-
-function takenApart<T>(aggregation: Aggregation<T>): Parts<T> {
-  if (aggregation === 'count') return { aggregate: 'count', argument: undefined };
-  if ('count' in aggregation) return { aggregate: 'count', argument: aggregation.count };
-  const { type = 'text' } = aggregation;
-  if ('countDistinct' in aggregation) return { aggregate: 'count_distinct', argument: { field: aggregation.countDistinct, type } };
-  if ('sum' in aggregation) return { aggregate: 'sum', argument: { field: aggregation.sum, type } };
-  if ('avg' in aggregation) return { aggregate: 'avg', argument: { field: aggregation.avg, type } };
-  if ('min' in aggregation) return { aggregate: 'min', argument: { field: aggregation.min, type } };
-  return { aggregate: 'max', argument: { field: aggregation.max, type } };
 }

@@ -4,8 +4,8 @@ import { Order, pageRows, type Run, Runs } from '../../sorting/index.js';
 import { FlatVector, RecordBatch, taking, type Mapped } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
 import { scratchFailure } from '../scratch-failure.js';
-import { DistinctValues } from './distinct-values.js';
-import { isDistinct, storedKeys, type AggregatePlan } from './group-rows.js';
+import type { ValueAccumulator } from './accumulator.js';
+import { storedKeys, type AggregatePlan } from './group-rows.js';
 import { Groups } from './groups.js';
 import { MergedGroups, valueName } from './merged-groups.js';
 import { comparedAs, type Plain } from './plain.js';
@@ -26,22 +26,21 @@ export interface AggregatorOptions {
 export class Aggregator implements Collector {
   #groups: Groups;
   readonly #stored: Runs;
-  /** Of the different values of each computation that counts them. */
-  readonly #values: readonly (Runs | undefined)[];
+  /** Of the results that are stored value by value, as in `#groups.values`. */
+  readonly #values: readonly { readonly place: number; readonly runs: Runs }[];
 
   constructor(
     private readonly plan: AggregatePlan,
     private readonly options: AggregatorOptions,
     private readonly context: StepContext,
   ) {
-    const counted = plan.compute.filter(isDistinct).length;
-    const spilled = { memory: options.memory / 4 / (1 + counted), folder: options.folder, failed: scratchFailure(context.at) };
-    const keys = storedKeys(plan.by);
     this.#groups = new Groups(plan);
+    const { values } = this.#groups;
+    const spilled = { memory: options.memory / 4 / (1 + values.length), folder: options.folder, failed: scratchFailure(context.at) };
+    const keys = storedKeys(plan.by);
     this.#stored = new Runs(new Order(keys), spilled);
-    this.#values = plan.compute.map((each) =>
-      isDistinct(each) ? new Runs(new Order([...keys, { field: valueName, type: comparedAs(each.type) }]), spilled) : undefined,
-    );
+    const valueKey = (place: number) => ({ field: valueName, type: comparedAs(itemAt(plan.compute, place).type) });
+    this.#values = values.map(({ place }) => ({ place, runs: new Runs(new Order([...keys, valueKey(place)]), spilled) }));
   }
 
   async add(arrived: RecordBatch, page: number): Promise<void> {
@@ -63,13 +62,13 @@ export class Aggregator implements Collector {
       return this.#counted(this.#inMemory());
     }
     if (rows.size > 0) await this.#spill();
-    const values = await Promise.all(this.#values.map(async (runs) => runs?.merged()));
+    const values = await Promise.all(this.#values.map(async ({ place, runs }) => ({ place, reader: await runs.merged() })));
     return this.#counted(new MergedGroups(this.plan, await this.#stored.merged(), values, this.context.at));
   }
 
   async close(): Promise<void> {
     this.#groups = new Groups(this.plan);
-    await Promise.all([this.#stored, ...this.#values].map(async (runs) => runs?.close()));
+    await Promise.all([this.#stored, ...this.#values.map(({ runs }) => runs)].map((runs) => runs.close()));
   }
 
   #counted(reader: BatchReader): BatchReader {
@@ -94,7 +93,7 @@ export class Aggregator implements Collector {
     };
   }
 
-  /** Writes the groups in memory as a run, and their different values as others. */
+  /** Writes the groups in memory as a run, and what is stored value by value as others. */
   async #spill(): Promise<void> {
     const { rows } = this.#groups;
     const sorted = rows.sorted();
@@ -103,21 +102,21 @@ export class Aggregator implements Collector {
     await this.#stored.add({
       next: () => {
         const some = sorted.subarray(given, (given += blockRows));
-        return Promise.resolve(some.length === 0 ? RecordBatch.empty : rows.stored(some));
+        return Promise.resolve(some.length === 0 ? RecordBatch.empty : this.#groups.stored(some));
       },
     });
-    for (const [index, runs] of this.#values.entries()) {
-      const values = itemAt(rows.accumulators, index);
-      if (runs && values instanceof DistinctValues && values.size > 0) await runs.add(this.#valueRun(runs, sorted, values));
+    for (const [index, { gathered }] of this.#groups.values.entries()) {
+      const { runs } = itemAt(this.#values, index);
+      if (gathered.size > 0) await runs.add(this.#valueRun(runs, sorted, gathered));
     }
     this.#groups = new Groups(this.plan);
   }
 
-  /** The different values of all groups, in the order of both. */
-  #valueRun(runs: Runs, sorted: Uint32Array, distinct: DistinctValues): Run {
+  /** The values of all groups, in the order of both. */
+  #valueRun(runs: Runs, sorted: Uint32Array, gathered: ValueAccumulator): Run {
     const { rows } = this.#groups;
-    const blockRows = runs.blockRows(distinct.size, rows.bytes);
-    const pairs = pairsOf(sorted, distinct);
+    const blockRows = runs.blockRows(gathered.size, rows.bytes);
+    const pairs = pairsOf(sorted, gathered);
     return {
       next: () => {
         const groups: number[] = [];
@@ -135,8 +134,8 @@ export class Aggregator implements Collector {
   }
 }
 
-function* pairsOf(sorted: Uint32Array, distinct: DistinctValues): Generator<readonly [group: number, value: Plain], undefined> {
-  for (const group of sorted) for (const value of distinct.sorted(group)) yield [group, value];
+function* pairsOf(sorted: Uint32Array, gathered: ValueAccumulator): Generator<readonly [group: number, value: Plain], undefined> {
+  for (const group of sorted) for (const value of gathered.sorted(group)) yield [group, value];
   return undefined;
 }
 

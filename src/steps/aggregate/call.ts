@@ -1,3 +1,5 @@
+import { callOf, isAggregate } from './functions.js';
+
 /** One call of an aggregate function, as a file writes it. */
 export interface Call {
   readonly name: string;
@@ -14,14 +16,10 @@ export interface CallProblem {
   readonly at: number;
 }
 
-/**
- * Takes a call apart: `count_distinct(email)`.
- *
- * @param known Names of functions, for a text that forgot to call one.
- */
-export function callIn(text: string, known: readonly string[]): Call | CallProblem {
+/** Takes a call apart: `count_distinct(email)`. */
+export function callIn(text: string): Call | CallProblem {
   const [head = '', name] = /^\s*([A-Za-z_]\w*)\s*\(/.exec(text) ?? [];
-  if (name === undefined) return { message: notCalled(text.trim(), known), at: text.length - text.trimStart().length };
+  if (name === undefined) return { message: notCalled(text.trim()), at: text.length - text.trimStart().length };
   const { end, comma } = closing(text, head.length);
   if (end === undefined) return { message: 'a ) is missing at the end', at: text.trimEnd().length };
   const rest = text.slice(end + 1);
@@ -34,11 +32,9 @@ export function callIn(text: string, known: readonly string[]): Call | CallProbl
   return { name, argument: inner.trim(), at: head.length + inner.length - inner.trimStart().length };
 }
 
-function notCalled(text: string, known: readonly string[]): string {
-  if (known.includes(text.toLowerCase())) {
-    const name = text.toLowerCase();
-    return `${name} is called, as in ${name === 'count' ? 'count()' : `${name}(field)`}`;
-  }
+function notCalled(text: string): string {
+  const name = text.toLowerCase();
+  if (isAggregate(name)) return `${name} is called, as in ${callOf(name)}`;
   return 'a result is one call of an aggregate, like count() or max(timestamp)';
 }
 

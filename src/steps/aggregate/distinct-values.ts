@@ -1,15 +1,15 @@
 import type { DeclaredType } from '../../core/index.js';
-import type { Accumulator } from './accumulators.js';
+import type { Merging, ValueAccumulator } from './accumulator.js';
+import { Counts } from './counts.js';
 import { bytesOf, comparingPlain, type Plain } from './plain.js';
 
 /** An entry of a set, beside its value. */
 const perValue = 40;
 
-/** The different values of every group. What is known of a group is stored value by value, since one group can have more than memory holds. */
-export class DistinctValues implements Accumulator {
+/** The different values of every group. */
+export class DistinctValues implements ValueAccumulator {
   readonly width = 0;
   bytes = 0;
-  /** Values, over all groups. */
   size = 0;
   /** A set from the second value on. */
   readonly #values: (Plain | Set<NonNullable<Plain>>)[] = [];
@@ -39,16 +39,11 @@ export class DistinctValues implements Accumulator {
     return [];
   }
 
-  merge(): void {
-    throw new Error('different values are merged value by value');
-  }
-
   result(group: number): bigint {
     const known = this.#at(group);
     return known === null ? 0n : BigInt(known instanceof Set ? known.size : 1);
   }
 
-  /** The values of a group, in their order. */
   sorted(group: number): readonly Plain[] {
     const known = this.#at(group);
     if (known === null) return [];
@@ -59,5 +54,35 @@ export class DistinctValues implements Accumulator {
     const known = this.#values[group];
     if (known === undefined) throw new Error(`there is no group ${group}`);
     return known;
+  }
+}
+
+/** Counts the different values that were stored: several runs can have the same ones, which come one after the other. */
+export class DistinctCounts implements Merging {
+  readonly width = 0;
+  readonly #counts = new Counts();
+  #last: Plain = null;
+
+  get bytes(): number {
+    return this.#counts.bytes;
+  }
+
+  open(): void {
+    this.#counts.open();
+    this.#last = null;
+  }
+
+  add(group: number, value: NonNullable<Plain>): void {
+    if (value === this.#last) return;
+    this.#last = value;
+    this.#counts.add(group, true);
+  }
+
+  merge(): void {
+    // The values say everything.
+  }
+
+  result(group: number): bigint {
+    return this.#counts.result(group);
   }
 }

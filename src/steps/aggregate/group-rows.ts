@@ -1,7 +1,7 @@
 import { itemAt, StepError, type DeclaredType, type Value } from '../../core/index.js';
 import type { SortKey } from '../../sorting/index.js';
 import { FlatVector, RecordBatch, type Mapped, type Vector } from '../../vector/index.js';
-import type { Accumulator } from './accumulators.js';
+import type { Results } from './accumulator.js';
 import type { AggregateName } from './functions.js';
 import { bytesOf, comparedAs, comparingPlain, plainAt, plainOf, valueOf, type Plain } from './plain.js';
 
@@ -30,16 +30,12 @@ export interface AggregatePlan {
   read(batch: RecordBatch, page: number): ReadonlyMap<string, Mapped>;
 }
 
-/** By computation; none for different values. */
-export type StateColumns = readonly (readonly Vector[] | undefined)[];
-
 /** What a group takes besides its key and its results. */
 const perGroup = 64;
 
 /** Groups with what is known of them, numbered from 0 in the order in which they were opened. */
-export class GroupRows<A extends Accumulator = Accumulator> {
+export class GroupRows<A extends Results> {
   readonly #keys: readonly Plain[][];
-  readonly #stateNames: readonly (readonly string[])[];
   #size = 0;
   #keyBytes = 0;
 
@@ -49,7 +45,6 @@ export class GroupRows<A extends Accumulator = Accumulator> {
     readonly accumulators: readonly A[],
   ) {
     this.#keys = plan.by.map(() => []);
-    this.#stateNames = accumulators.map(({ width }, place) => Array.from({ length: width }, (_, index) => `state ${place} ${index}`));
   }
 
   get size(): number {
@@ -103,37 +98,8 @@ export class GroupRows<A extends Accumulator = Accumulator> {
     return new RecordBatch(groups.length, new Map([...keys, ...results]));
   }
 
-  /** Groups as rows that `merge` takes. */
-  stored(groups: Uint32Array): RecordBatch {
-    const keys = this.#keys.map((values, index) => [keyName(index), columnOf(groups, (group) => plainAt(values, group))] as const);
-    const states = this.accumulators.flatMap((each, place) => {
-      const rows = Array.from(groups, (group) => each.state(group));
-      return itemAt(this.#stateNames, place).map((name, index) => {
-        const values = rows.map((state) => plainAt(state, index));
-        return [name, new FlatVector(values)] as const;
-      });
-    });
-    return new RecordBatch(groups.length, new Map([...keys, ...states]));
-  }
-
-  /** The columns of rows that were stored with what is known of groups. */
-  statesIn(batch: RecordBatch): StateColumns {
-    return this.accumulators.map((_, place) => {
-      if (isDistinct(itemAt(this.plan.compute, place))) return undefined;
-      return itemAt(this.#stateNames, place).map((name) => batch.column(name));
-    });
-  }
-
-  /** Adds what a row that was stored knows to a group, but for different values. */
-  merge(group: number, states: StateColumns, row: number): void {
-    this.accumulators.forEach((each, place) => {
-      const vectors = states[place];
-      if (vectors) each.merge(group, plainsAt(vectors, row));
-    });
-  }
-
-  /** The keys of some groups, to be stored beside other values. */
-  keysOf(groups: readonly number[]): readonly (readonly [name: string, vector: FlatVector])[] {
+  /** The keys of some groups, to be stored with what is known of these. */
+  keysOf(groups: Uint32Array | readonly number[]): readonly (readonly [name: string, vector: FlatVector])[] {
     return this.#keys.map((values, index) => [keyName(index), columnOf(groups, (group) => plainAt(values, group))] as const);
   }
 }
@@ -153,9 +119,9 @@ export function plainsAt(vectors: readonly Vector[], row: number): readonly Plai
   return vectors.map((vector) => plainOf(vector, row));
 }
 
-/** Whether a computation counts different values, which are stored and merged apart from the groups. */
-export function isDistinct({ aggregate }: Computation): boolean {
-  return aggregate === 'count_distinct';
+/** The names of the columns with the state of a result, in rows that were stored. @param place Of its computation. */
+export function stateNames({ width }: Results, place: number): readonly string[] {
+  return Array.from({ length: width }, (_, index) => `state ${place} ${index}`);
 }
 
 function keyName(index: number): string {

@@ -1,27 +1,43 @@
 import { itemAt } from '../../core/index.js';
-import type { Mapped, Vector } from '../../vector/index.js';
-import { accumulator, type Accumulator } from './accumulators.js';
-import { DistinctValues } from './distinct-values.js';
-import { GroupRows, type AggregatePlan, type Computation } from './group-rows.js';
-import { plainOf, type Plain } from './plain.js';
+import { FlatVector, RecordBatch, type Mapped, type Vector } from '../../vector/index.js';
+import type { Gathering, ValueAccumulator } from './accumulator.js';
+import { aggregateOf } from './functions.js';
+import { GroupRows, stateNames, type AggregatePlan } from './group-rows.js';
+import { plainAt, plainOf, type Plain } from './plain.js';
 
 /** A `Map` holds at most 2^24. */
 const maxEntries = 1 << 23;
 
+/** The values of a result that is stored value by value. */
+export interface PlacedValues {
+  /** Which of the computations it is. */
+  readonly place: number;
+  readonly gathered: ValueAccumulator;
+}
+
 /** Groups in memory, found by their keys. */
 export class Groups {
-  readonly rows: GroupRows;
+  readonly rows: GroupRows<Gathering>;
+  /** What is stored value by value. */
+  readonly values: readonly PlacedValues[];
   readonly #numbers = new Map<Plain, number>();
-  readonly #distinct: readonly DistinctValues[];
 
   constructor(private readonly plan: AggregatePlan) {
-    this.rows = new GroupRows(plan, plan.compute.map(opened));
-    this.#distinct = this.rows.accumulators.filter((each) => each instanceof DistinctValues);
+    const values: PlacedValues[] = [];
+    const accumulators = plan.compute.map(({ aggregate, type }, place): Gathering => {
+      const { keeps, open } = aggregateOf(aggregate);
+      if (keeps === 'state') return open(type);
+      const opened = open(type);
+      values.push({ place, gathered: opened });
+      return opened;
+    });
+    this.rows = new GroupRows(plan, accumulators);
+    this.values = values;
   }
 
   /** Whether there is room for more, in so many bytes. */
   fits(memory: number): boolean {
-    return this.rows.bytes <= memory && this.rows.size <= maxEntries && this.#distinct.every(({ size }) => size <= maxEntries);
+    return this.rows.bytes <= memory && this.rows.size <= maxEntries && this.values.every(({ gathered }) => gathered.size <= maxEntries);
   }
 
   /** Takes rows. @param plains Their plain values, by field or argument. */
@@ -35,6 +51,15 @@ export class Groups {
       if (argument === undefined) for (const group of groups) each.add(group, true);
       else addValues(each, groups, vectorOf(plains, argument));
     });
+  }
+
+  /** Some groups as rows that `MergedGroups` takes. */
+  stored(groups: Uint32Array): RecordBatch {
+    const states = this.rows.accumulators.flatMap((each, place) => {
+      const rows = Array.from(groups, (group) => each.state(group));
+      return stateNames(each, place).map((name, index) => [name, new FlatVector(rows.map((state) => plainAt(state, index)))] as const);
+    });
+    return new RecordBatch(groups.length, new Map([...this.rows.keysOf(groups), ...states]));
   }
 
   /** The group of every row. */
@@ -54,11 +79,7 @@ export class Groups {
   }
 }
 
-function opened({ aggregate, type }: Computation): Accumulator {
-  return aggregate === 'count_distinct' ? new DistinctValues(type) : accumulator(aggregate, type);
-}
-
-function addValues(each: Accumulator, groups: Uint32Array, vector: Vector): void {
+function addValues(each: Gathering, groups: Uint32Array, vector: Vector): void {
   for (let row = 0; row < groups.length; row += 1) {
     const value = plainOf(vector, row);
     if (value !== null) each.add(itemAt(groups, row), value);

@@ -2,9 +2,10 @@ import { itemAt } from '../../core/index.js';
 import { RecordBatch, type Vector } from '../../vector/index.js';
 import type { BatchReader } from '../../flow/index.js';
 import { pageRows } from '../../sorting/index.js';
-import { accumulator, Counts } from './accumulators.js';
-import { GroupRows, keysIn, plainsAt, type AggregatePlan, type Computation, type StateColumns } from './group-rows.js';
-import { plainOf, type Plain } from './plain.js';
+import type { Merging } from './accumulator.js';
+import { aggregateOf } from './functions.js';
+import { GroupRows, keysIn, plainsAt, stateNames, type AggregatePlan, type Computation } from './group-rows.js';
+import { plainOf } from './plain.js';
 
 /** Where the values are of a run of groups and values. */
 export const valueName = 'value';
@@ -41,29 +42,44 @@ class Cursor<C> {
   }
 }
 
+/** Reads the values of a result, in their order. */
+export interface PlacedReader {
+  /** Which of the computations it is. */
+  readonly place: number;
+  readonly reader: BatchReader;
+}
+
 /**
  * Makes one of the groups that several runs have in part.
  *
  * @param stored Rows of groups in the order of their keys.
- * @param values For each computation that counts different values: groups and values, in the order of both.
+ * @param values For each result that was stored value by value: groups and values, in the order of both.
  */
 export class MergedGroups implements BatchReader {
-  #rows: GroupRows;
-  readonly #groups: Cursor<{ readonly keys: readonly Vector[]; readonly states: StateColumns }>;
-  readonly #values: readonly (Cursor<{ readonly keys: readonly Vector[]; readonly value: Vector }> | undefined)[];
+  #rows: GroupRows<Merging>;
+  readonly #groups: Cursor<{ readonly keys: readonly Vector[]; readonly states: readonly (readonly Vector[])[] }>;
+  readonly #values: readonly {
+    readonly place: number;
+    readonly cursor: Cursor<{ readonly keys: readonly Vector[]; readonly value: Vector }>;
+  }[];
 
   constructor(
     private readonly plan: AggregatePlan,
     stored: BatchReader,
-    values: readonly (BatchReader | undefined)[],
+    values: readonly PlacedReader[],
     private readonly at: string,
   ) {
     const { by } = plan;
     this.#rows = this.#opened();
-    this.#groups = new Cursor(stored, (batch) => ({ keys: keysIn(batch, by), states: this.#rows.statesIn(batch) }));
-    this.#values = values.map(
-      (reader) => reader && new Cursor(reader, (batch) => ({ keys: keysIn(batch, by), value: batch.column(valueName) })),
-    );
+    const states = this.#rows.accumulators.map(stateNames);
+    this.#groups = new Cursor(stored, (batch) => ({
+      keys: keysIn(batch, by),
+      states: states.map((names) => names.map((name) => batch.column(name))),
+    }));
+    this.#values = values.map(({ place, reader }) => ({
+      place,
+      cursor: new Cursor(reader, (batch) => ({ keys: keysIn(batch, by), value: batch.column(valueName) })),
+    }));
   }
 
   async next(): Promise<RecordBatch> {
@@ -77,34 +93,31 @@ export class MergedGroups implements BatchReader {
         );
   }
 
-  #opened(): GroupRows {
-    return new GroupRows(this.plan, this.plan.compute.map(mergedOf));
+  #opened(): GroupRows<Merging> {
+    return new GroupRows(this.plan, this.plan.compute.map(merging));
   }
 
   /** The next group, from all rows that have its key. */
-  async #group(rows: GroupRows): Promise<void> {
+  async #group(rows: GroupRows<Merging>): Promise<void> {
     const cursor = this.#groups;
     const group = rows.open(plainsAt(cursor.columns.keys, cursor.row));
     do {
-      rows.merge(group, cursor.columns.states, cursor.row);
+      const { states } = cursor.columns;
+      rows.accumulators.forEach((each, place) => each.merge(group, plainsAt(itemAt(states, place), cursor.row)));
       cursor.row += 1;
     } while ((cursor.isLoaded || (await cursor.load())) && rows.is(group, cursor.columns.keys, cursor.row));
-    for (const [index, values] of this.#values.entries()) {
-      if (!values) continue;
-      let count = 0;
-      let last: Plain = null;
+    for (const { place, cursor: values } of this.#values) {
+      const merged = itemAt(rows.accumulators, place);
       while ((values.isLoaded || (await values.load())) && rows.is(group, values.columns.keys, values.row)) {
         const value = plainOf(values.columns.value, values.row);
-        if (value !== last) count += 1;
-        last = value;
+        if (value !== null) merged.add(group, value);
         values.row += 1;
       }
-      itemAt(rows.accumulators, index).merge(group, [count]);
     }
   }
 }
 
-/** The different values of a group were counted when it is merged. */
-function mergedOf({ aggregate, type }: Computation) {
-  return aggregate === 'count_distinct' ? new Counts() : accumulator(aggregate, type);
+function merging({ aggregate, type }: Computation): Merging {
+  const accumulation = aggregateOf(aggregate);
+  return accumulation.keeps === 'values' ? accumulation.merging(type) : accumulation.open(type);
 }

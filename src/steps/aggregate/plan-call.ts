@@ -4,13 +4,23 @@ import { requireColumn, sensitivityOf } from '../fields.js';
 import type { ConfigPath } from '../../flow/index.js';
 import type { PlanContext } from '../step.js';
 import { callIn } from './call.js';
-import { aggregateNames, aggregates, isAggregate, resultType, takes, unknownAggregate, type AggregateName } from './functions.js';
+import {
+  aggregateCalled,
+  aggregateNames,
+  aggregateOf,
+  callOf,
+  isAggregate,
+  isNumberType,
+  resultColumn,
+  unknownAggregate,
+  type AggregateName,
+} from './functions.js';
 import type { Computation } from './group-rows.js';
 
 /** Checks the call of an aggregate in a file, and reports what is wrong with it. @returns The column of its results. */
 export function planCall(name: string, text: string, input: readonly Column[], plan: PlanContext): Column | undefined {
   const path = ['compute', name];
-  const call = callIn(text, aggregateNames);
+  const call = callIn(text);
   const tell = (message: string, at?: number) => plan.problem(path, message, false, at);
   if ('message' in call) tell(call.message, call.at);
   else if (!isAggregate(call.name)) tell(unknownAggregate(call.name), text.indexOf(call.name));
@@ -19,28 +29,26 @@ export function planCall(name: string, text: string, input: readonly Column[], p
     const problem = argumentProblem(aggregate, argument);
     const type = problem === undefined ? typeIn(aggregate, argument, input, shifted(plan, at), path) : undefined;
     if (problem !== undefined) tell(problem, at);
-    else if (type !== undefined) {
-      const counts = aggregate === 'count' || aggregate === 'count_distinct';
-      const sensitivity = counts ? 'plain' : sensitivityOf(argument, input);
-      return { name, original: name, type: resultType(aggregate, type), cast: true, sensitivity };
-    }
+    else if (type !== undefined) return resultColumn(name, aggregate, { type, sensitivity: sensitivityOf(argument, input) });
   }
   return undefined;
 }
 
 /** What planning has found right, ready to be computed; an argument goes by its text. */
 export function computationOf(name: string, text: string, typeOf: (argument: string) => DeclaredType): Computation {
-  const call = callIn(text, aggregateNames);
+  const call = callIn(text);
   if ('message' in call || !isAggregate(call.name)) throw new Error(`compute.${name} was not planned`);
   const argument = call.argument === '' ? undefined : call.argument;
   return { name, aggregate: call.name, argument, type: argument === undefined ? 'flag' : typeOf(argument) };
 }
 
 function argumentProblem(aggregate: AggregateName, argument: string): string | undefined {
-  const [, field] = /^distinct\s+(\w+)$/i.exec(argument) ?? [];
-  if (field !== undefined) return `different values are counted by count_distinct(${field})`;
-  if (aggregate === 'count') return argument === '*' ? 'count() counts the rows' : undefined;
-  return argument === '' ? `${aggregate} takes a field or an expression, as in ${aggregate}(field)` : undefined;
+  // As SQL writes it.
+  const [, distinct = '', field] = /^(distinct)\s+(\w+)$/i.exec(argument) ?? [];
+  const meant = aggregateCalled(distinct.toLowerCase());
+  if (meant !== undefined) return `different values are counted by ${meant}(${field})`;
+  if (aggregateOf(aggregate).takes === 'rows') return argument === '*' ? `${callOf(aggregate)} counts the rows` : undefined;
+  return argument === '' ? `${aggregate} takes a field or an expression, as in ${callOf(aggregate)}` : undefined;
 }
 
 /** Type of the values that an argument gives, if it is right. */
@@ -53,13 +61,14 @@ function typeIn(
 ): DeclaredType | undefined {
   if (argument === '') return 'flag';
   const column = /^\w+$/.test(argument) ? input.find(({ name }) => name === argument) : undefined;
-  if (aggregate === 'count') return conditionIn(argument, column, input, plan, path);
+  const { takes } = aggregateOf(aggregate);
+  if (takes === 'rows') return conditionIn(aggregate, argument, column, input, plan, path);
   if (column === undefined && /^[a-z_]\w*$/i.test(argument) && !['true', 'false', 'null'].includes(argument)) {
     requireColumn(argument, input, plan, path);
     return undefined;
   }
   const type = column?.type ?? planExpression(argument, input, plan, path)?.type;
-  if (type === undefined || takes(aggregate, type)) return type;
+  if (type === undefined || takes === 'values' || isNumberType(type)) return type;
   const given = column === undefined ? `this gives ${type}` : `field '${argument}' is ${type}`;
   const remedy = column !== undefined && type === 'text' ? `; read it as a number by ${aggregate}(num(${argument}))` : '';
   plan.problem(path, `${aggregate} takes numbers, and ${given}${remedy}`, false, 0);
@@ -67,6 +76,7 @@ function typeIn(
 }
 
 function conditionIn(
+  aggregate: AggregateName,
   argument: string,
   column: Column | undefined,
   input: readonly Column[],
@@ -75,11 +85,16 @@ function conditionIn(
 ): DeclaredType | undefined {
   const type = planExpression(argument, input, plan, path)?.type;
   if (type === undefined || type === 'flag') return type;
-  if (column === undefined) plan.problem(path, `count takes a condition, which is true or false, but this gives ${type}`, false, 0);
+  if (column === undefined) plan.problem(path, `${aggregate} takes a condition, which is true or false, but this gives ${type}`, false, 0);
   else {
     const some = type === 'text' ? `!blank(${argument})` : `${argument} != null`;
-    const those = column.type === 'flag' ? `, those where it is true by count(flag(${argument}))` : '';
-    plan.problem(path, `count takes a condition; rows that have a value of '${argument}' are counted by count(${some})${those}`, false, 0);
+    const those = column.type === 'flag' ? `, those where it is true by ${aggregate}(flag(${argument}))` : '';
+    plan.problem(
+      path,
+      `${aggregate} takes a condition; rows that have a value of '${argument}' are counted by ${aggregate}(${some})${those}`,
+      false,
+      0,
+    );
   }
   return undefined;
 }
@@ -90,4 +105,4 @@ function shifted(plan: PlanContext, by: number): PlanContext {
 }
 
 /** What aggregates there are, for the reference. */
-export const aggregatesListed = aggregateNames.map((name) => `${name} (${aggregates[name].summary})`).join(', ');
+export const aggregatesListed = aggregateNames.map((name) => `${name} (${aggregateOf(name).summary})`).join(', ');

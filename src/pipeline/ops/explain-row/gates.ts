@@ -41,14 +41,7 @@ function rejectsGate({ rejects }: Pipeline, { steps, outputs }: Passed): readonl
 
 function expectGates({ expect }: Pipeline, { leaving, rows }: Passed): readonly RowGate[] {
   if (!expect || rows.length === 0) return [];
-  const none = Object.entries(expect.max_null ?? {}).filter(([, most]) => maxOf(most, many) < 1);
-  const absolute = {
-    max_null: Object.fromEntries(none),
-    not_null: expect.not_null,
-    unique: expect.unique,
-    accepted_values: expect.accepted_values,
-  };
-  const expectations = openExpectations({ ...expect, ...absolute, min_rows: undefined }, leaving);
+  const expectations = openExpectations(expect, leaving);
   expectations.observe(pageOf(1, batchFromRows(rows), { release: () => {} }));
-  return expectations.results([]).flatMap(({ gate, violations }) => violations.map(({ message }) => ({ gate, message })));
+  return expectations.resultsAlone().flatMap(({ gate, violations }) => violations.map(({ message }) => ({ gate, message })));
 }

@@ -1,0 +1,57 @@
+import { amount, amountOf, isWord, textOf, type Column } from '../../../core/index.js';
+import { memoOf } from '../../../vector/index.js';
+import { columnsByKey, defineGate, someName, type Check } from './gate.js';
+
+export const acceptedValues = defineGate('accepted_values', {
+  schema: (z) =>
+    z
+      .record(someName(), z.array(z.string()).min(1))
+      .optional()
+      .describe('The values that a column may have, as text formats write them, besides null and empty; by column.'),
+  set: (accepted) => ({
+    judges: 'rows',
+    fewest: 0,
+    holds: undefined,
+    columns: columnsByKey(accepted),
+    open: (columns) =>
+      Object.entries(accepted).map(([name, values]) =>
+        checkValues(
+          name,
+          values,
+          columns.find((column) => column.name === name),
+        ),
+      ),
+  }),
+});
+
+/** Values of a column that is about persons, or secret, are only counted, and so are those that are no words: a URL may hold an address. */
+function checkValues(name: string, accepted: readonly string[], column: Column | undefined): Check {
+  const values = new Set(accepted);
+  const samples = new Set<string>();
+  const type = column?.type ?? 'text';
+  const acceptedIn = memoOf((value) => {
+    const text = textOf(value, type);
+    return text === null || text === '' || values.has(text);
+  });
+  let others = 0;
+  return {
+    gate: `accepted_values.${name}`,
+    alone: true,
+    observe: (batch) => {
+      const vector = batch.columnOrNulls(name);
+      const isAccepted = acceptedIn(vector);
+      for (let row = 0; row < vector.length; row += 1) {
+        if (isAccepted(row)) continue;
+        others += 1;
+        if (samples.size >= 5 || column?.sensitivity !== 'plain') continue;
+        const text = textOf(vector.value(row), type) ?? '';
+        if (isWord(text)) samples.add(text);
+      }
+    },
+    refuse: (rows) => {
+      if (others === 0) return undefined;
+      const like = samples.size === 0 ? '' : `, like ${[...samples].map((text) => JSON.stringify(text)).join(', ')}`;
+      return `expect.accepted_values.${name}: only ${accepted.join(', ')} may come, seen others in ${amount(others)} of ${amountOf(rows, 'row')}${like}`;
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { amount, amountOf } from '../../../core/index.js';
+import { part, percent, share } from '../../spec/units.js';
+import { defineGate, type Measured } from './gate.js';
+
+export const maxShrink = defineGate('max_shrink', {
+  schema: () => part().optional().describe("How much smaller than the last run's an output may be, like 20%. The first run passes."),
+  set: (most) => ({
+    judges: 'outputs',
+    overridable: true,
+    refuse: (output) => {
+      const refused = refusedChange('max_shrink', most, 'smaller', output);
+      return refused === undefined ? undefined : `${refused}; run --allow-shrink publishes it once`;
+    },
+  }),
+});
+
+export const maxGrowth = defineGate('max_growth', {
+  schema: () => share().optional().describe('How much bigger it may be, like 50%. The first run passes, and one after an empty output.'),
+  set: (most) => ({
+    judges: 'outputs',
+    overridable: false,
+    refuse: (output) => refusedChange('max_growth', most, 'bigger', output),
+  }),
+});
+
+/** What is wrong with the size of an output, measured by the last run's. */
+function refusedChange(gate: string, most: number, way: 'smaller' | 'bigger', { at, total, earlier }: Measured): string | undefined {
+  if (earlier === undefined || earlier.rows === 0) return undefined;
+  const growth = total / earlier.rows - 1;
+  const change = way === 'smaller' ? -growth : growth;
+  if (change <= most) return undefined;
+  const seen = `seen ${amount(total)} after ${amountOf(earlier.rows, 'row')} (${percent(change)} ${way})`;
+  return `${at}: expect.${gate}: the output may be at most ${percent(most)} ${way} than the last run's, ${seen}`;
+}

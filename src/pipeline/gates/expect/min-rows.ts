@@ -1,0 +1,23 @@
+import { amount, amountOf } from '../../../core/index.js';
+import { defineGate } from './gate.js';
+
+export const minRows = defineGate('min_rows', {
+  schema: (z) => z.number().int().min(0).optional().describe('Minimum number of rows that leave the last step.'),
+  set: (fewest) => ({
+    judges: 'rows',
+    fewest,
+    holds: undefined,
+    columns: [],
+    open: () => [
+      {
+        gate: 'min_rows',
+        alone: false,
+        observe: () => {},
+        refuse: (rows) =>
+          rows >= fewest
+            ? undefined
+            : `expect.min_rows: at least ${amountOf(fewest, 'row')} ${fewest === 1 ? 'has' : 'have'} to come, seen ${amount(rows)}`,
+      },
+    ],
+  }),
+});

@@ -1,0 +1,24 @@
+/** What a gate of `expect` says of itself; `tsc --noEmit` is the test. */
+import { expectTypeOf } from 'expect-type';
+import type { Expect } from '../../src/pipelines.js';
+import type { Check, GateFacts } from '../../src/pipeline/gates/expect/gate.js';
+
+const check: Check = { gate: 'max_rows', alone: false, observe: () => {}, refuse: () => undefined };
+const open = () => [check];
+
+({ judges: 'rows', fewest: 0, holds: undefined, columns: [], open }) satisfies GateFacts;
+({ judges: 'outputs', overridable: false, refuse: () => undefined }) satisfies GateFacts;
+// @ts-expect-error Nothing says whether a row can be judged alone.
+({ gate: 'max_rows', observe: () => {}, refuse: () => undefined }) satisfies Check;
+// @ts-expect-error Nothing says how many rows it needs.
+({ judges: 'rows', holds: undefined, columns: [], open }) satisfies GateFacts;
+// @ts-expect-error Nothing says what it holds in memory.
+({ judges: 'rows', fewest: 0, columns: [], open }) satisfies GateFacts;
+// @ts-expect-error Nothing says whether it can be overridden.
+({ judges: 'outputs', refuse: () => undefined }) satisfies GateFacts;
+
+// A pipeline has its gates with the values that their schemas give
+expectTypeOf<Expect['min_rows']>().toEqualTypeOf<number | undefined>();
+expectTypeOf<Expect['unique']>().toEqualTypeOf<(string | string[])[] | undefined>();
+// @ts-expect-error There is no such gate.
+({ colour: 'red' }) satisfies Expect;
