@@ -1,11 +1,13 @@
-export { type Action, destinationOf } from './action.js';
+export type { Action } from './action.js';
 export { sha256File } from './digest.js';
 export { refuseEarlierState } from './earlier-version.js';
 export { attempt, errnoOf, reworded, unlessMissing } from './failure.js';
 export { makeFolders, refuseUnwritable, removeFolders, syncFolder } from './folders.js';
 export { linked } from './linked.js';
 export { linkInTheWay, refuseLinks } from './links.js';
+export type { LinkAction } from './local-disk/link-action.js';
 export { PartialFile } from './local-disk/partial-file.js';
+export type { RenameAction } from './local-disk/rename-action.js';
 export { dayTemplate, filledPath, fixedPath, type PathNames, pathProblem, runTemplate } from './local-path.js';
 export { inTurn, type Lock, lockOutputs } from './lock.js';
 export type { LoggedCommit } from './logged-commit.js';

@@ -1,4 +1,4 @@
-import type { Action } from './action.js';
+import type { Action, KnownAction } from './action.js';
 
 /** What a store is asked to carry out. */
 export interface Commit {
@@ -49,10 +49,13 @@ export interface Store {
   readonly name: string;
   /** The scheme of its paths, `s3:`; `undefined` for paths without one. */
   readonly scheme: string | undefined;
-  /** The actions that it can carry out. */
-  readonly supports: readonly Action['action'][];
-  /** The output that an action changes; `undefined` when it is an action for none of them. Nothing is looked at. */
-  outputOf(outputs: readonly string[], action: Action): string | undefined;
+  /** The names of its actions, as the redo log has them. */
+  readonly supports: readonly string[];
+  /**
+   * What an action says, be it one that a sink made or one that the redo log kept; `undefined` for what is damaged, or no action of this store.
+   * Nothing is looked at.
+   */
+  actionIn(value: unknown): KnownAction | undefined;
   /**
    * Makes sure that all actions of a commit can be carried out, and makes durable what they start from. Reads every file that has a SHA-256. An
    * action that was carried out before has the result that it has to have.

@@ -66,7 +66,7 @@ export async function fileOf(
   }
   await writer.finish();
   const { action } = file;
-  if (action?.action !== 'rename') throw new Error(`${name}: a data file is renamed`);
+  if (action === undefined) throw new Error(`${name}: a data file is stored`);
   const { from, to } = action;
   await rename(from, to);
   return to;
