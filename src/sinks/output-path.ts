@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
 import { SinkError, zod } from '../core/index.js';
-import { filledPath, pathProblem } from '../store/index.js';
+import { filledPath, pathProblem, storeOf } from '../store/index.js';
 import type { OutputPlace, SinkContext } from './sink.js';
 
 /** The key for the path of an output. */
@@ -23,7 +22,8 @@ export const outputPath = (what: string) =>
  */
 export function outputAt(path: string, { baseDir, names }: OutputPlace): string {
   const filled = filledPath(path, names);
-  if (filled !== undefined) return resolve(baseDir, filled);
+  // Of the path as it is written: the name of a pipeline is no scheme.
+  if (filled !== undefined) return storeOf([path]).resolve(filled, baseDir);
   throw new SinkError('E_SINK_CONFIG', `${path}: a name in a path is made of letters, digits, dots, dashes and underscores`);
 }
 

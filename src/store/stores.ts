@@ -31,6 +31,12 @@ export function storeOf(outputs: readonly string[]): Store {
   return store;
 }
 
+/** Whether writing one destination would write over or into the other; never when they live in different stores. */
+export function overlap(a: string, b: string): boolean {
+  const store = storeAt(a);
+  return store !== undefined && store === storeAt(b) && store.overlap(a, b);
+}
+
 /**
  * Carries out a commit that no redo log knows of: when it is interrupted, nobody completes it.
  *

@@ -1,18 +1,25 @@
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { LeadstreamError } from '../../core/index.js';
 import { outputOf, type Action } from '../action.js';
 import { attempt } from '../failure.js';
 import { syncFolder } from '../folders.js';
 import { refuseLinks } from '../links.js';
+import { LockFile } from '../lock-file.js';
 import type { Commit, PreparedCommit, Store } from '../store.js';
 import { actionIn, supports } from './actions.js';
 import type { LocalAction, PreparedAction } from './local-action.js';
+import { isOccupied } from './occupied.js';
+import { pathsOverlap } from './overlap.js';
 import { lookAtFile, reserveFile } from './reserve.js';
 
 /** Files and links of this machine. Its actions are renames, the only thing that a local disk does in one step. */
 export const localDisk: Store = {
   name: 'local-disk',
   scheme: undefined,
+  resolve: (path, baseDir) => resolve(baseDir, path),
+  overlap: pathsOverlap,
+  lock: (output, runId) => LockFile.take(output, runId, 0o666),
+  isOccupied,
   supports,
   actionIn,
   prepare: (commit) => PreparedActions.of(commit),
