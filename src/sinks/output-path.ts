@@ -1,14 +1,19 @@
 import { SinkError, zod } from '../core/index.js';
-import { filledPath, pathProblem, storeOf } from '../store/index.js';
+import { filledPath, pathProblem, storeOf, tableProblem } from '../store/index.js';
 import type { OutputPlace, SinkContext } from './sink.js';
 
-/** The key for the path of an output. */
-export const outputPath = (what: string) =>
+/** The key for the path of an output, in any store. */
+export const outputPath = (what: string) => pathKey(what, pathProblem);
+
+/** The key for the path of a table, which is on this machine. */
+export const tablePath = (what: string) => pathKey(what, tableProblem);
+
+const pathKey = (what: string, problemOf: (path: string) => string | undefined) =>
   zod()
     .string()
     .min(1)
     .superRefine((path, context) => {
-      const message = pathProblem(path);
+      const message = problemOf(path);
       if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
     .describe(

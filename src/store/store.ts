@@ -59,6 +59,10 @@ export interface Store {
   readonly name: string;
   /** The scheme of its paths, `s3:`; `undefined` for paths without one. */
   readonly scheme: string | undefined;
+  /** What an output is there, in words: `files of this machine`. */
+  readonly holds: string;
+  /** What is wrong with a path of its scheme as somebody writes it, if anything. Names in braces are not judged. */
+  problem(path: string): string | undefined;
   /**
    * The one form of a path, as all other functions take it: absolute, and with the scheme. Names in braces stay as they are.
    *

@@ -3,7 +3,8 @@ import { localDisk } from './local-disk/local-disk.js';
 import { schemeOf } from './scheme.js';
 import type { Commit, Store } from './store.js';
 
-const stores: readonly Store[] = [localDisk];
+/** All stores. Another one for files is a folder beside `local-disk`, and its name here. */
+export const stores: readonly Store[] = [localDisk];
 
 /** The names that redo logs can have. */
 export const storeNames = stores.map(({ name }) => name);

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { amountOf, isOnceOf, schema, type Column, type OutputColumn } from '../../core/index.js';
 import { distinct } from '../../options/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
-import { outputPath } from '../output-path.js';
+import { tablePath } from '../output-path.js';
 import { ChosenColumns } from './chosen-columns.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from '../../parquet/index.js';
@@ -17,7 +17,7 @@ const engineNames = Object.keys(engines) as [EngineName, ...EngineName[]];
 
 const shape = schema((z) =>
   z.strictObject({
-    path: outputPath('Table to write: a link to the folder of the newest run, which holds the Parquet files.'),
+    path: tablePath('Table to write: a link to the folder of the newest run, which holds the Parquet files.'),
     mode: z
       .enum(modes)
       .default('replace')

@@ -16,6 +16,8 @@ import { lookAtFile, reserveFile } from './reserve.js';
 export const localDisk: Store = {
   name: 'local-disk',
   scheme: undefined,
+  holds: 'files of this machine',
+  problem: homeProblem,
   resolve: (path, baseDir) => resolve(baseDir, path),
   overlap: pathsOverlap,
   lock: (output, runId) => LockFile.take(output, runId, 0o666),
@@ -26,6 +28,10 @@ export const localDisk: Store = {
   reserve: reserveFile,
   look: lookAtFile,
 };
+
+function homeProblem(path: string): string | undefined {
+  return /^~[\w.-]*(?:\/|$)/.test(path) ? "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…" : undefined;
+}
 
 /** Actions that were found to be possible, or to be done. */
 class PreparedActions implements PreparedCommit {
