@@ -1,4 +1,4 @@
-import { amountOf, catalogue, limitReached, printable } from '../core/index.js';
+import { amountOf, catalogue, failureOf, limitReached, printable } from '../core/index.js';
 import type { Console } from './console.js';
 
 /** What a thrown value tells about itself. */
@@ -66,9 +66,9 @@ export function descriptionOf(failure: unknown): Description {
       kept: keptBy(thrown),
     };
   }
-  const message = printable(thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : 'something unknown was thrown');
-  const { help, exit } = catalogue.E_RUN_FAILED;
-  return { code: 'E_RUN_FAILED', message, lines: [message], help, exit, kept: [] };
+  const { code, help, exit, message: said } = failureOf(thrown);
+  const message = printable(said);
+  return { code, message, lines: [message], help, exit, kept: [] };
 }
 
 function keptBy(thrown: Error): readonly string[] {

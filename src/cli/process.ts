@@ -48,6 +48,5 @@ function workingFolder(): string {
 
 /** Ends the process after an error that nobody caught. */
 export function crash(error: Error): never {
-  reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error);
-  process.exit(1);
+  process.exit(reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error));
 }

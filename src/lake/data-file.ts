@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { OutputColumn } from '../core/index.js';
 import type { Encoding, ParquetEncoder, ParquetEngine } from '../parquet/index.js';
-import type { Action } from '../store/index.js';
+import type { RenameAction } from '../store/index.js';
 import type { Manifest } from './manifest.js';
 import type { RunFile, RunFolder } from './run-folder.js';
 
@@ -35,7 +35,7 @@ export class DataFile {
   }
 
   /** What commits it; none of a file that is not stored. */
-  get action(): Action | undefined {
+  get action(): RenameAction | undefined {
     return this.file.action;
   }
 

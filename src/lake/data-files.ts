@@ -1,5 +1,5 @@
 import { SinkError, type OutputColumn } from '../core/index.js';
-import type { Action } from '../store/index.js';
+import type { RenameAction } from '../store/index.js';
 import type { Encoding, ParquetEngine, RowGroup } from '../parquet/index.js';
 import { dataFileNameOf, type ManifestFile } from './manifest.js';
 import { DataFile, type DataFileWriter } from './data-file.js';
@@ -54,7 +54,7 @@ export class DataFiles {
   ) {}
 
   /** What commits the files. */
-  get actions(): readonly Action[] {
+  get actions(): readonly RenameAction[] {
     return this.#opened.flatMap(({ action }) => action ?? []);
   }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { fileFault, type ByteTarget, type Expected } from '../parquet/index.js';
-import { makeFolders, PartialFile, sha256File, type Action } from '../store/index.js';
+import { makeFolders, PartialFile, sha256File, type RenameAction } from '../store/index.js';
 import { openTo } from './folders.js';
 import { partialEnding } from './names.js';
 
@@ -10,7 +10,7 @@ export interface RunFile extends ByteTarget {
   /** Bytes so far. */
   readonly bytes: number;
   /** What commits the file, once it is finished; none of a file that is not stored. */
-  readonly action: Action | undefined;
+  readonly action: RenameAction | undefined;
   /**
    * Closes the file and reads it back.
    *
@@ -60,7 +60,7 @@ class StoredFile implements RunFile {
     return this.file.bytes;
   }
 
-  get action(): Action {
+  get action(): RenameAction {
     return this.file.action;
   }
 

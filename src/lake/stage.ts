@@ -2,7 +2,7 @@ import { createReadStream, type Stats } from 'node:fs';
 import { chmod, lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
-import { attempt, linked, makeFolders, PartialFile, sha256File, type Action } from '../store/index.js';
+import { attempt, linked, makeFolders, PartialFile, sha256File, type RenameAction } from '../store/index.js';
 import type { KeyIndex } from './key-index.js';
 import { filesBelow, openTo } from './folders.js';
 import { dataFileNameOf, type Manifest, type ManifestFile } from './manifest.js';
@@ -39,8 +39,8 @@ export async function stageRetained(
   folder: string,
   files: readonly RetainedFile[],
   { permissions, copies }: { readonly permissions: number; readonly copies: boolean },
-): Promise<readonly Action[]> {
-  const actions: Action[] = [];
+): Promise<readonly RenameAction[]> {
+  const actions: RenameAction[] = [];
   for (const { from: name, file } of files) {
     const path = join(folder, file.name);
     for (const made of await makeFolders(dirname(path), folder)) await openTo(made, permissions);
@@ -86,7 +86,7 @@ async function namesIn(folder: string, { dev, ino }: Stats): Promise<number> {
 }
 
 /** The system's own copying may share blocks. */
-async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<Action> {
+async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<RenameAction> {
   const copy = await openStaged(path, permissions);
   await attempt('E_SINK_WRITE', `cannot copy ${from}`, async () => {
     for await (const chunk of createReadStream(from, { highWaterMark: 1024 * 1024 })) await copy.append(chunk as Buffer);
@@ -110,7 +110,7 @@ export async function stageKeys(path: string, index: KeyIndex, columns: readonly
  * @param path Where the manifest will be.
  * @returns What commits it, and its text.
  */
-export async function stageManifest(path: string, permissions: number, manifest: Manifest): Promise<readonly [Action, string]> {
+export async function stageManifest(path: string, permissions: number, manifest: Manifest): Promise<readonly [RenameAction, string]> {
   const file = await openStaged(path, permissions);
   const text = `${JSON.stringify(manifest, null, 2)}\n`;
   await file.append(text);
@@ -119,7 +119,7 @@ export async function stageManifest(path: string, permissions: number, manifest:
 }
 
 /** The empty file by which Hadoop's heirs tell that a folder is complete. */
-export async function stageSuccess(folder: string, permissions: number): Promise<Action> {
+export async function stageSuccess(folder: string, permissions: number): Promise<RenameAction> {
   const file = await openStaged(join(folder, successName), permissions);
   await file.close();
   return file.action;

@@ -1,7 +1,16 @@
 import { lstat, readdir, readlink, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
-import { attempt, errnoOf, linkInTheWay, makeFolders, refuseLinks, type Action, removeFile } from '../store/index.js';
+import {
+  attempt,
+  errnoOf,
+  linkInTheWay,
+  makeFolders,
+  refuseLinks,
+  type LinkAction,
+  type RenameAction,
+  removeFile,
+} from '../store/index.js';
 import { entriesBelow, filesBelow, namesIn, openTo } from './folders.js';
 import { dataFileName, readManifest, type Manifest } from './manifest.js';
 import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding } from './names.js';
@@ -131,7 +140,7 @@ export class Table {
   }
 
   /** What makes readers see a run. The draft of the link is made beside the folder of the run; it points to nothing until it is in place. */
-  async linkTo(run: string): Promise<Action> {
+  async linkTo(run: string): Promise<LinkAction> {
     const draft = this.folder(run) + linkEnding;
     const to = join(basename(this.runs), run);
     await attempt('E_SINK_WRITE', `cannot make the link ${draft}`, async () => {
@@ -160,14 +169,14 @@ export class Table {
   }
 
   /** What hides the data files of a run from every glob. */
-  async expire(run: string | undefined): Promise<readonly Action[]> {
+  async expire(run: string | undefined): Promise<readonly RenameAction[]> {
     if (run === undefined) return [];
     const names = await this.#presentFiles(run, '');
     return names.map((name) => this.#rename(run, name, name + keptEnding));
   }
 
   /** What gives the data files of a kept run their names back. */
-  async restore(run: string): Promise<readonly Action[]> {
+  async restore(run: string): Promise<readonly RenameAction[]> {
     const names = await this.#presentFiles(run, keptEnding);
     return names.map((name) => this.#rename(run, name + keptEnding, name));
   }
@@ -191,7 +200,7 @@ export class Table {
     return found.some(({ nlink }) => nlink > 1);
   }
 
-  #rename(run: string, from: string, to: string): Action {
+  #rename(run: string, from: string, to: string): RenameAction {
     const folder = this.folder(run);
     return { action: 'rename', from: join(folder, from), to: join(folder, to) };
   }

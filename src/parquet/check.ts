@@ -1,7 +1,8 @@
 import type { FileMetaData, SchemaElement } from 'hyparquet';
 import { isDeepStrictEqual } from 'node:util';
 import { amount, amountOf, type DeclaredType, type OutputColumn } from '../core/index.js';
-import { codecs, storages, type Encoding } from './encoder.js';
+import type { Encoding } from './engine.js';
+import { codecs, storages } from './storage.js';
 import { footerOf } from './footer.js';
 
 /** What was written into a file. */

@@ -1,16 +1,7 @@
 export { type Expected, fileFault, isStoredAs } from './check.js';
-export {
-  bloomTypes,
-  type ByteTarget,
-  compressions,
-  type Encoding,
-  type EngineAbilities,
-  type EngineName,
-  engines,
-  type ParquetEncoder,
-  type ParquetEngine,
-  type RowGroup,
-} from './encoder.js';
+export { type ByteTarget, type Encoding, type ParquetEncoder, type ParquetEngine, type RowGroup } from './engine.js';
+export { type EngineAbilities, type EngineName, engineNames, engines } from './engines.js';
 export { footerOf } from './footer.js';
 export { loadEngine } from './load-engine.js';
 export { readGroups } from './read-groups.js';
+export { bloomTypes, type Compression, compressions } from './storage.js';

@@ -1,4 +1,5 @@
-import type { EngineName, ParquetEngine } from './encoder.js';
+import type { ParquetEngine } from './engine.js';
+import type { EngineName } from './engines.js';
 
 /** How each engine of `engines` is loaded. One that is missing here does not compile. */
 const loaders: { readonly [N in EngineName]: (threads?: number) => Promise<ParquetEngine> } = {

@@ -1,6 +1,6 @@
 import { itemAt, SinkError, type Value, type OutputColumn } from '../core/index.js';
 import { comparing, type Compare, type Batch } from '../vector/index.js';
-import type { GroupPlan, RowGroup, SortKey } from './encoder.js';
+import type { GroupPlan, RowGroup, SortKey } from './engine.js';
 
 /** Rows as columns of values. */
 export interface ValueBatch {

@@ -1,4 +1,4 @@
-import { LeadstreamError, limitReached } from '../core/index.js';
+import { failureOf } from '../core/index.js';
 import { failedRunOf, runPipeline, type ObservedPipeline, type PipelineTest, type RunReport, type TextRow } from '../pipeline/index.js';
 import { Collected } from './collected.js';
 import { refuseStopped } from './stopped.js';
@@ -28,7 +28,7 @@ export async function outcomeOf(
   const warnings: string[] = [];
   const watch = { warning: ({ code }: { readonly code: string }) => void warnings.push(code) };
   const options = { stateDir, stdout, watch, ...(signal && { signal }), ...(now !== undefined && { now: new Date(now) }) };
-  let [report, failure]: [RunReport?, { readonly code: string; readonly message: string; readonly exit: number }?] = [];
+  let [report, failure]: [RunReport?, ReturnType<typeof failureOf>?] = [];
   try {
     report = await runPipeline(pipeline, options);
   } catch (thrown) {
@@ -37,10 +37,4 @@ export async function outcomeOf(
     failure = failureOf(thrown);
   }
   return { exit: failure?.exit ?? 0, failure, warnings, rows: rows(), report, stdout: stdout.text };
-}
-
-function failureOf(thrown: unknown): { readonly code: string; readonly message: string; readonly exit: number } {
-  const failure = limitReached(thrown) ?? thrown;
-  if (failure instanceof LeadstreamError) return failure;
-  return { code: 'E_RUN_FAILED', message: failure instanceof Error ? failure.message : 'something unknown was thrown', exit: 1 };
 }

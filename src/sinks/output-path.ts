@@ -1,15 +1,19 @@
-import { resolve } from 'node:path';
 import { SinkError, zod } from '../core/index.js';
-import { filledPath, pathProblem } from '../store/index.js';
+import { filledPath, pathProblem, storeOf, tableProblem } from '../store/index.js';
 import type { OutputPlace, SinkContext } from './sink.js';
 
-/** The key for the path of an output. */
-export const outputPath = (what: string) =>
+/** The key for the path of an output, in any store. */
+export const outputPath = (what: string) => pathKey(what, pathProblem);
+
+/** The key for the path of a table, which is on this machine. */
+export const tablePath = (what: string) => pathKey(what, tableProblem);
+
+const pathKey = (what: string, problemOf: (path: string) => string | undefined) =>
   zod()
     .string()
     .min(1)
     .superRefine((path, context) => {
-      const message = pathProblem(path);
+      const message = problemOf(path);
       if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
     .describe(
@@ -23,7 +27,8 @@ export const outputPath = (what: string) =>
  */
 export function outputAt(path: string, { baseDir, names }: OutputPlace): string {
   const filled = filledPath(path, names);
-  if (filled !== undefined) return resolve(baseDir, filled);
+  // Of the path as it is written: the name of a pipeline is no scheme.
+  if (filled !== undefined) return storeOf([path]).resolve(filled, baseDir);
   throw new SinkError('E_SINK_CONFIG', `${path}: a name in a path is made of letters, digits, dots, dashes and underscores`);
 }
 

@@ -5,12 +5,13 @@ import { LeadstreamError } from '../core/index.js';
 import { attempt } from './failure.js';
 import { makeFolders, removeFolders } from './folders.js';
 import { thisProcess } from './owner.js';
+import type { OutputLock } from './store.js';
 import { linked } from './linked.js';
 import { acquire, beside, lockedBy, readLock, removeLeftovers } from './takeover.js';
 import { removeFile } from './remove-file.js';
 
 /** The lock of one output, `.<name>.lock` beside it. `takeover.ts` says how it changes hands. */
-export class LockFile {
+export class LockFile implements OutputLock {
   private constructor(
     readonly output: string,
     private readonly path: string,
@@ -47,20 +48,19 @@ export class LockFile {
     }
   }
 
-  /** Gives a sign of life. It goes to the file that was opened, so it never prolongs the lock of another run. */
+  /** It goes to the file that was opened, so it never prolongs the lock of another run. */
   async beat(): Promise<void> {
     const now = new Date();
     await this.handle.utimes(now, now).catch(() => undefined);
   }
 
-  /** @throws {LeadstreamError} `E_RUN_LOCKED` when the lock is not ours any more. */
   async check(): Promise<void> {
     const found = await attempt('E_SINK_WRITE', `cannot read ${this.path}`, () => readLock(this.path));
     if (found === undefined) throw new LeadstreamError('E_RUN_LOCKED', `the lock of ${this.output} was removed while this run held it`);
     if (found.id !== this.id) throw lockedBy(this.output, found);
   }
 
-  /** Removes the lock file if it is still ours, and the folders made for it as far as they are empty. Never rejects. */
+  /** Removes the folders made for it, too, as far as they are empty. */
   async release(): Promise<void> {
     await this.handle.close().catch(() => undefined);
     await this.#remove().catch(() => undefined);

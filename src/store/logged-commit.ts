@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { z } from 'zod';
 import { LeadstreamError, schema, SinkError } from '../core/index.js';
-import { describeAction, type Action } from './action.js';
+import { outputOf, type Action, type KnownAction } from './action.js';
 import { foreign } from './own.js';
 import type { Commit, Store } from './store.js';
 import { storeNamed, storeNames } from './stores.js';
@@ -19,6 +19,8 @@ export interface LoggedCommit extends Commit {
 /** A logged commit with what only the log knows of it. */
 export interface StoredCommit extends LoggedCommit {
   readonly store: Store;
+  /** The actions, as the store understood them. */
+  readonly known: readonly KnownAction[];
   /** ISO 8601. */
   readonly loggedAt: string;
 }
@@ -29,24 +31,20 @@ export const commitEnding = '.commit.json';
 /** The version of the redo log, which goes up when what is there means another thing, or would be lost on who knows only the one before. */
 const version = 4;
 
-const document = schema((z) => {
-  const content = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().exactOptional() });
-  const action: z.ZodType<Action> = z.discriminatedUnion('action', [
-    z.strictObject({ action: z.literal('rename'), from: z.string(), to: z.string(), file: content.exactOptional() }),
-    z.strictObject({ action: z.literal('link'), at: z.string(), to: z.string(), draft: z.string() }),
-  ]);
-  return z.strictObject({
+/** Everything but what the actions say, which their store knows. */
+const document = schema((z) =>
+  z.strictObject({
     version: z.literal(version),
     store: z.string(),
     runId: z.string().regex(/^[\w-]+$/),
     pipeline: z.string(),
     loggedAt: z.string(),
     outputs: z.array(z.string()),
-    actions: z.array(action),
+    actions: z.array(z.looseObject({ action: z.string() })),
     spent: z.array(z.string()).exactOptional(),
     counts: z.unknown().optional(),
-  });
-});
+  }),
+);
 
 /** As much of a document as shows whether it can be read here. */
 const head = schema((z) => z.object({ version: z.int(), store: z.unknown(), actions: z.unknown() }));
@@ -69,10 +67,17 @@ export function commitIn(text: string, path: string): StoredCommit {
   const begins = head().safeParse(value).data;
   const store = begins && knownStore(begins, path);
   const found = document().safeParse(value).data;
-  if (store === undefined || found?.runId !== basename(path, commitEnding))
+  const known = store && found && knownIn(store, found.actions);
+  if (store === undefined || known === undefined || found?.runId !== basename(path, commitEnding))
     throw new SinkError('E_SINK_WRITE', `${path} is no logged commit, or damaged; ${giveUp(path)}`);
   const { version: _, ...commit } = found;
-  return { ...commit, store };
+  return { ...commit, store, known };
+}
+
+/** What all actions of a commit say; `undefined` when one of them is damaged. */
+function knownIn(store: Store, actions: readonly Action[]): readonly KnownAction[] | undefined {
+  const known = actions.flatMap((action) => store.actionIn(action) ?? []);
+  return known.length === actions.length ? known : undefined;
 }
 
 /** @returns The store of a document of which everything is known by name; `undefined` when there is no name of a store. */
@@ -84,7 +89,7 @@ function knownStore(begins: z.output<ReturnType<typeof head>>, path: string): St
   const actions: readonly unknown[] = Array.isArray(begins.actions) ? begins.actions : [];
   actions.forEach((given, index) => {
     const name = nameOf(given);
-    if (name === undefined || store.supports.some((known) => known === name)) return;
+    if (name === undefined || store.supports.includes(name)) return;
     const known = `and the store ${store.name} supports ${store.supports.join(', ')}`;
     throw unknown(path, `has the action ${shown(name)} (actions[${index}]), ${known}`);
   });
@@ -96,10 +101,10 @@ function knownStore(begins: z.output<ReturnType<typeof head>>, path: string): St
  *
  * @throws {LeadstreamError} `E_STATE_FOREIGN` for an action that would change anything else.
  */
-export function changedOutputs({ store, outputs, actions }: StoredCommit, path: string): readonly string[] {
-  const changed = actions.map((action) => {
-    const output = store.outputOf(outputs, action);
-    if (output === undefined) throw foreign(path, `would ${describeAction(action)}, which is no action for an output that it names`);
+export function changedOutputs({ outputs, known }: StoredCommit, path: string): readonly string[] {
+  const changed = known.map((action) => {
+    const output = outputOf(outputs, action);
+    if (output === undefined) throw foreign(path, `would ${action.words}, which is no action for an output that it names`);
     return output;
   });
   return [...new Set(changed)];

@@ -3,7 +3,8 @@ import { localDisk } from './local-disk/local-disk.js';
 import { schemeOf } from './scheme.js';
 import type { Commit, Store } from './store.js';
 
-const stores: readonly Store[] = [localDisk];
+/** All stores. Another one for files is a folder beside `local-disk`, and its name here. */
+export const stores: readonly Store[] = [localDisk];
 
 /** The names that redo logs can have. */
 export const storeNames = stores.map(({ name }) => name);
@@ -29,6 +30,12 @@ export function storeOf(outputs: readonly string[]): Store {
   const [store = localDisk] = found;
   if (found.size > 1 || found.has(undefined)) throw new SinkError('E_SINK_PATH', `there is no store for all of ${outputs.join(', ')}`);
   return store;
+}
+
+/** Whether writing one destination would write over or into the other; never when they live in different stores. */
+export function overlap(a: string, b: string): boolean {
+  const store = storeAt(a);
+  return store !== undefined && store === storeAt(b) && store.overlap(a, b);
 }
 
 /**

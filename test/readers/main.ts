@@ -14,6 +14,7 @@ import type { Column, Row, DeclaredType } from '../../src/core/index.js';
 import { writeTo } from '../../src/pipeline/index.js';
 import { parquet, type ParquetOptions } from '../../src/sinks/index.js';
 import { verifyTable } from '../../src/lake/index.js';
+import { engineNames } from '../../src/parquet/index.js';
 
 const readers = ['pyarrow', 'pandas', 'fastparquet', 'polars', 'daft', 'duckdb', 'datafusion', 'spark', 'deltalake', 'pyiceberg'] as const;
 
@@ -37,14 +38,13 @@ interface Case {
   readonly late?: boolean;
 }
 
-const engines = ['arrow', 'hyparquet', 'parquetjs-lite'] as const;
 const partitioned = { partition_by: ['state'] } as const;
 const append = { mode: 'append' } as const;
 
 const cases: readonly Case[] = [
-  ...engines.map((engine): Case => ({ name: `no rows, ${engine}`, options: { engine }, runs: [[]] })),
-  ...engines.map((engine): Case => ({ name: `no rows, partitioned, ${engine}`, options: { engine, ...partitioned }, runs: [[]] })),
-  ...engines.map((engine): Case => ({ name: `partitioned, ${engine}`, options: { engine, ...partitioned }, runs: [rows] })),
+  ...engineNames.map((engine): Case => ({ name: `no rows, ${engine}`, options: { engine }, runs: [[]] })),
+  ...engineNames.map((engine): Case => ({ name: `no rows, partitioned, ${engine}`, options: { engine, ...partitioned }, runs: [[]] })),
+  ...engineNames.map((engine): Case => ({ name: `partitioned, ${engine}`, options: { engine, ...partitioned }, runs: [rows] })),
   { name: 'partitioned, no null', options: partitioned, runs: [rows.slice(0, 2)] },
   { name: 'no rows, then appended', options: append, runs: [[], rows] },
   { name: 'no rows, then appended, partitioned', options: { ...append, ...partitioned }, runs: [[], rows] },

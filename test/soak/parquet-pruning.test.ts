@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readColumnIndex, readOffsetIndex } from 'hyparquet';
 import { readFile } from 'node:fs/promises';
 import type { Row } from '../../src/core/index.js';
-import type { EngineName } from '../../src/parquet/encoder.js';
+import { engineNames, type EngineName } from '../../src/parquet/engines.js';
 import { compareTexts } from '../../src/vector/order.js';
 import { duckdb } from '../support/duckdb.js';
 import { temporaryFolder } from '../support/temporary.js';
@@ -59,7 +59,7 @@ const downwards = ['share', 'day'].map((column) => ({ column, descending: true }
 
 /** What is written how, by which engines. */
 const ways: readonly [how: string, options: FileOptions, engines: readonly EngineName[]][] = [
-  ['plain', {}, ['arrow', 'hyparquet', 'parquetjs-lite']],
+  ['plain', {}, engineNames],
   ['with bloom filters and a column index', everything, ['hyparquet']],
   ['sorted by text', { sortedBy: byText }, ['arrow']],
   ['sorted by text with bloom filters', { ...everything, sortedBy: byText }, ['hyparquet']],

@@ -1,5 +1,5 @@
 import type { Row, Value } from '../../src/core/index.js';
-import type { EngineName } from '../../src/parquet/encoder.js';
+import type { EngineName } from '../../src/parquet/engines.js';
 import type { OutputColumn } from '../../src/core/output-column.js';
 import { duckdb } from './duckdb.js';
 

@@ -2,7 +2,9 @@ import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hy
 import { rename } from 'node:fs/promises';
 import type { Row, Value } from '../../src/core/index.js';
 import type { OutputColumn } from '../../src/core/output-column.js';
-import { engines, type Compression, type Encoding, type EngineName } from '../../src/parquet/encoder.js';
+import type { Encoding } from '../../src/parquet/engine.js';
+import { engineNames, engines, type EngineName } from '../../src/parquet/engines.js';
+import type { Compression } from '../../src/parquet/storage.js';
 import { loadEngine } from '../../src/parquet/load-engine.js';
 import { DataFile } from '../../src/lake/data-file.js';
 import { StoredFolder } from '../../src/lake/run-folder.js';
@@ -11,15 +13,12 @@ import { FlatVector } from '../../src/vector/index.js';
 import { vectorOf } from './vectors.js';
 
 /** Every engine with each of its codecs. */
-export const engineCodecs: readonly (readonly [EngineName, Compression])[] = (['arrow', 'hyparquet', 'parquetjs-lite'] as const).flatMap(
-  (name) => engines[name].compressions.map((compression) => [name, compression] as const),
+export const engineCodecs: readonly (readonly [EngineName, Compression])[] = engineNames.flatMap((name) =>
+  engines[name].compressions.map((compression) => [name, compression] as const),
 );
 
 /** Every engine with the codec that it takes when nobody names one, for what does not depend on codecs. */
-export const enginesOnce: typeof engineCodecs = (['arrow', 'hyparquet', 'parquetjs-lite'] as const).map((name) => [
-  name,
-  engines[name].compressions[0],
-]);
+export const enginesOnce: typeof engineCodecs = engineNames.map((name) => [name, engines[name].compressions[0]]);
 
 export function output(name: string, type: OutputColumn['type'], original = name): OutputColumn {
   return { name, field: name, original, type };
@@ -66,7 +65,7 @@ export async function fileOf(
   }
   await writer.finish();
   const { action } = file;
-  if (action?.action !== 'rename') throw new Error(`${name}: a data file is renamed`);
+  if (action === undefined) throw new Error(`${name}: a data file is stored`);
   const { from, to } = action;
   await rename(from, to);
   return to;

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { catalogue, type ErrorCode } from '../../src/core/catalogue.js';
+import { exitCodes } from '../../src/core/exit-codes.js';
 import { GateError, LeadstreamError, SinkError, SourceError, SpecError, StepError } from '../../src/core/errors.js';
+import { failureOf } from '../../src/core/failure-of.js';
 import { reasonOf } from '../../src/core/thrown.js';
 
-/** Exit statuses of the design: failed, usage, gate, service, lock, unknown service, credentials, pipeline file, stopped. */
-const exits = [1, 2, 65, 69, 75, 76, 77, 78, 130, 143];
 const entries = Object.entries(catalogue);
 const source = fileURLToPath(new URL('../../src', import.meta.url));
 
@@ -24,8 +24,9 @@ describe.each(entries)('%s', (code, { exit, help }) => {
     expect(code).toMatch(/^E_[A-Z]+(_[A-Z]+)*$/);
   });
 
-  test('ends the process with a status of the design', () => {
-    expect(exits).toContain(exit);
+  test('ends the process with a status that is explained, and never with success', () => {
+    expect(Object.keys(exitCodes)).toContain(String(exit));
+    expect(exit).toBeGreaterThan(0);
   });
 
   test('says what to do next, in whole sentences', () => {
@@ -48,6 +49,20 @@ test.each([
   expect(found.length).toBeGreaterThan(0);
   for (const [, { exit }] of found) expect(exit).toBe(status);
 });
+
+test.each([
+  [new SinkError('E_SINK_PATH', 'no'), { code: 'E_SINK_PATH', message: 'no', ...statusOf('E_SINK_PATH') }],
+  [Object.assign(new Error('no'), { code: 'EMFILE' }), { code: 'E_RUN_FILES', message: 'no', ...statusOf('E_RUN_FILES') }],
+  [new TypeError('no'), { code: 'E_RUN_FAILED', message: 'TypeError: no', ...statusOf('E_RUN_FAILED') }],
+  ['no', { code: 'E_RUN_FAILED', message: 'something unknown was thrown', ...statusOf('E_RUN_FAILED') }],
+])('what was thrown, %s, is told by a code with its status and help', (thrown, told) => {
+  expect(failureOf(thrown)).toMatchObject(told);
+});
+
+function statusOf(code: ErrorCode) {
+  const { exit, help } = catalogue[code];
+  return { exit, help };
+}
 
 test('every code of the catalogue is used', () => {
   const text = sources();

@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { fixedPath } from '../../store/index.js';
+import { fixedPath, writtenTable } from '../../store/index.js';
 import { commonOptions, type Runner } from '../context.js';
 
 /** Adds `leadstream rollback`. */
@@ -26,7 +25,7 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
       runner(arguments_, async ({ console, cwd, env }) => {
         const { rollbackTable } = await import('../../index.js');
         const { dir, to, stateDir } = arguments_;
-        const done = await rollbackTable(resolve(cwd, dir), {
+        const done = await rollbackTable(writtenTable(dir, 'DIR', cwd), {
           to,
           stateDir: fixedPath(stateDir, '--state-dir', cwd),
           manifestKey: env.LEADSTREAM_MANIFEST_KEY,

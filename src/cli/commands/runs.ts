@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { commonOptions, type Runner } from '../context.js';
 import { amount, jsonOf } from '../../core/index.js';
+import { writtenTable } from '../../store/index.js';
 import { print } from '../streams.js';
 import { tableOf } from '../table.js';
 
@@ -18,7 +18,7 @@ export function addRuns(yargs: Argv, runner: Runner): Argv {
     (arguments_) =>
       runner(arguments_, async ({ cwd, stdout }) => {
         const { tableRuns } = await import('../../index.js');
-        const runs = await tableRuns(resolve(cwd, arguments_.dir));
+        const runs = await tableRuns(writtenTable(arguments_.dir, 'DIR', cwd));
         const text = arguments_.json
           ? runs.map((run) => `${jsonOf(run)}\n`).join('')
           : tableOf(

@@ -1,8 +1,9 @@
 import type { Argv } from 'yargs';
-import { amount, LeadstreamError, SinkError, unknownName } from '../../core/index.js';
+import { amount, catalogue, LeadstreamError, SinkError, unknownName } from '../../core/index.js';
 import type { TestResult, TestResults } from '../../index.js';
 import { painterFor } from '../colour.js';
-import { warnOf } from '../findings.js';
+import { descriptionOf, reportFailure } from '../failure.js';
+import { refusedExit, warnOf } from '../findings.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
@@ -14,6 +15,8 @@ interface TestArguments extends CommonArguments {
   readonly format: 'text' | 'json';
   readonly plugin: readonly string[];
 }
+
+const testFailed = catalogue.E_TEST_FAILED.exit;
 
 /** Adds `leadstream test`. */
 export function addTest(yargs: Argv, runner: Runner): Argv {
@@ -27,7 +30,7 @@ export function addTest(yargs: Argv, runner: Runner): Argv {
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'json prints one document on stdout' })
         .example('$0 test pipelines/*.yaml', 'needs no service and no credentials')
         .example('$0 test nightly.yaml --only nightly-leads', 'the tests of one pipeline')
-        .epilogue('Exit codes: 0 when all tests passed, 1 when one failed, 78 for a file that is wrong.'),
+        .epilogue(`Exit codes: 0 when all tests passed, ${testFailed} when one failed, ${refusedExit} for a file that is wrong.`),
     (arguments_) => runner(arguments_, (context) => test(arguments_, context)),
   );
 }
@@ -38,7 +41,6 @@ type Tested = { readonly file: string } & ({ readonly results: TestResults } | {
 async function test({ files: words, only, format, plugin }: TestArguments, context: CommandContext): Promise<number> {
   const { testPipelines } = await import('../../index.js');
   const { filesNamed, refuseMissing } = await import('../files.js');
-  const { reportFailure } = await import('../failure.js');
   const { cwd, console, signal, stdout } = context;
   refuseMissing(words, cwd);
   const own = await loadPlugins(plugin, context);
@@ -49,7 +51,7 @@ async function test({ files: words, only, format, plugin }: TestArguments, conte
       const onResult = (result: TestResult) => (format === 'text' ? tell(file, result, context) : undefined);
       const results = await testPipelines(file, { ...own, cwd, only, signal, onResult });
       tested.push({ file, results });
-      if (!results.ok) exit = exit === 0 ? 1 : exit;
+      if (!results.ok) exit = exit === 0 ? testFailed : exit;
       if (format === 'text') for (const warning of results.warnings) warnOf(file, warning, console);
       if (format === 'text' && results.untested.length > 0) console.log('warn', `${file}: no tests of ${results.untested.join(', ')}`);
     } catch (failure) {
@@ -58,7 +60,7 @@ async function test({ files: words, only, format, plugin }: TestArguments, conte
       if (failure instanceof SinkError) throw failure;
       const failed = reportFailure(console, failure);
       // What is wrong with a file weighs more than what a test found.
-      exit = exit <= 1 ? failed : exit;
+      exit = exit === 0 || exit === testFailed ? failed : exit;
       tested.push({ file, failure });
     }
   }
@@ -84,7 +86,7 @@ async function tell(file: string, result: TestResult, { stdout, env }: CommandCo
 function documentOf(tested: readonly Tested[], exit: number): object {
   const files = tested.map((each) => {
     if ('results' in each) return { file: each.file, ...each.results };
-    return { file: each.file, ok: false, error: each.failure instanceof Error ? each.failure.message : 'something unknown was thrown' };
+    return { file: each.file, ok: false, error: descriptionOf(each.failure).message };
   });
   return { ok: exit === 0, files };
 }

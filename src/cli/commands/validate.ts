@@ -2,7 +2,7 @@ import { amountOf } from '../../core/index.js';
 import type { Argv } from 'yargs';
 import type { LintResult } from '../../index.js';
 import { problemsLine } from '../failure.js';
-import { refuse, warnOf } from '../findings.js';
+import { refuse, refusedExit, warnOf } from '../findings.js';
 import { pluginOption } from '../plugin-option.js';
 import { loadPlugins } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
@@ -63,7 +63,7 @@ async function validate(
   const files = results.map(({ file, result }) => ({ file, ...result }));
   if (format === 'text' && !ok) sumUp(results, context);
   if (format === 'json') await print(stdout, `${console.redact(JSON.stringify({ ok, files }, undefined, 2))}\n`);
-  return ok ? 0 : 78;
+  return ok ? 0 : refusedExit;
 }
 
 /** Says what all that is wrong comes to. */
@@ -71,7 +71,7 @@ function sumUp(results: readonly { readonly result: LintResult }[], { console }:
   const wrong = results.filter(({ result }) => !result.ok);
   const codes = wrong.flatMap(({ result }) => result.findings.filter(({ severity }) => severity === 'error').map(({ code }) => code));
   const words = console.format === 'json' ? [] : problemsLine(codes, codes.length, wrong.length);
-  console.event('command.failed', { code: codes[0], exit: 78 }, words);
+  console.event('command.failed', { code: codes[0], exit: refusedExit }, words);
 }
 
 /** Says what was found in a file: problems where editors look for them, and of a sound file its chains. */

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { amountOf, GateError, LeadstreamError } from '../../core/index.js';
+import { fixedPath, writtenTable } from '../../store/index.js';
 import { commonOptions, type Runner } from '../context.js';
 
 /** Adds `leadstream verify`. */
@@ -24,10 +25,10 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
       runner(arguments_, async ({ console, cwd, env }) => {
         const { verifyTable } = await import('../../index.js');
         const { dir, manifest, stateDir = '.leadstream' } = arguments_;
-        const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(resolve(cwd, dir), {
+        const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(writtenTable(dir, 'DIR', cwd), {
           run: arguments_.run,
           manifest: manifest === undefined ? undefined : resolve(cwd, manifest),
-          stateDir: resolve(cwd, stateDir),
+          stateDir: fixedPath(stateDir, '--state-dir', cwd),
           manifestKey: env.LEADSTREAM_MANIFEST_KEY,
         });
         if (differences.length > 0)

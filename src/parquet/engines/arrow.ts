@@ -1,5 +1,5 @@
 import type { RowGroup } from 'hyparquet';
-import { metadataOf, type ParquetEngine } from '../encoder.js';
+import { metadataOf, type ParquetEngine } from '../engine.js';
 import { rowGroup, type TakenBytes } from './arrow/row-bytes.js';
 import { sliceOf } from './arrow/splice.js';
 import { groupEncoding } from './arrow/thread.js';

@@ -3,13 +3,12 @@ import { gzipSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter, type ColumnSource } from 'hyparquet-writer';
 import { itemAt, type DeclaredType, type Value, type OutputColumn } from '../../core/index.js';
 import { type ValueBatch, RowValues } from '../row-values.js';
-import { bloomTypes, codecs, metadataOf, type ByteTarget, type Encoding, type ParquetEngine } from '../encoder.js';
+import { metadataOf, type ByteTarget, type Encoding, type ParquetEngine } from '../engine.js';
+import { engines } from '../engines.js';
+import { bloomTypes, codecs } from '../storage.js';
 import { zstd } from '../zstd.js';
 import { footer, magic } from './footer.js';
 import { createdBy, schemaOf, sortingOf } from './schema.js';
-
-/** A level above it takes more time than the rest of the encoding. */
-const usualLevel = 3;
 
 /**
  * hyparquet-writer: dictionaries, statistics in byte order, V2 data pages, every value of 64 bits exact.
@@ -27,7 +26,7 @@ export const hyparquetEngine: ParquetEngine<ValueBatch> = {
       codec: codecs[encoding.compression],
       compressors: {
         GZIP: (bytes) => gzipSync(bytes),
-        ...(compress && { ZSTD: (bytes) => compress(bytes, encoding.level ?? usualLevel) }),
+        ...(compress && { ZSTD: (bytes) => compress(bytes, encoding.level ?? engines.hyparquet.zstd.level) }),
       },
       createdBy,
       kvMetadata: metadataOf(columns, encoding).map(([key, value]) => ({ key, value })),

@@ -1,6 +1,7 @@
 import type { RowGroup, SchemaElement } from 'hyparquet';
 import { version, type OutputColumn } from '../../core/index.js';
-import { storages, type Encoding } from '../encoder.js';
+import type { Encoding } from '../engine.js';
+import { storages } from '../storage.js';
 
 /** Who wrote a file, in the shape that parquet-mr parses; it does not trust statistics of an application that it cannot parse. */
 export const createdBy = `leadstream version ${version}`;

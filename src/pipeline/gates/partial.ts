@@ -1,7 +1,6 @@
-import { lstat, readdir } from 'node:fs/promises';
 import { GateError, type Violation } from '../../core/index.js';
 import type { Published } from '../../lake/index.js';
-import { attempt, unlessMissing } from '../../store/index.js';
+import { storeOf } from '../../store/index.js';
 import type { Plan } from '../spec/plan.js';
 
 /**
@@ -38,16 +37,8 @@ export async function standingOutputs(
   const publishing = sinks.flatMap(({ at, output }, index) => (output === undefined ? [] : [{ at, published: earlier[index] }]));
   const found = publishing.map(async ({ at, published }, index): Promise<readonly (readonly [string, string])[]> => {
     const path = paths[index];
-    const isThere = path !== undefined && (published ? !published.partial : await isSomething(path));
+    const isThere = path !== undefined && (published ? !published.partial : await storeOf([path]).isOccupied(path));
     return isThere ? [[at, path]] : [];
   });
   return new Map((await Promise.all(found)).flat());
-}
-
-/** What cannot be looked at counts as nothing no more than what is there. */
-function isSomething(path: string): Promise<boolean> {
-  return attempt('E_SINK_PATH', `cannot read ${path}`, async () => {
-    const found = await lstat(path).catch(unlessMissing(undefined));
-    return found !== undefined && !(found.isDirectory() && (await readdir(path)).length === 0);
-  });
 }

@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
 import { newRunId } from '../../core/index.js';
-import { forgetCommit, lockOutputs, logCommit, recoverCommits, refuseEarlierState } from '../../store/index.js';
+import { forgetCommit, lockOutputs, logCommit, recoverCommits, refuseEarlierState, writtenTable } from '../../store/index.js';
 import { prepareRollback, type Evidence } from '../../lake/index.js';
 import { checkUsage, filledText, object } from '../../options/index.js';
 import { StateFolder } from '../run/state-folder.js';
@@ -36,7 +35,7 @@ export async function rollbackTable(
   options: RollbackOptions = {},
 ): Promise<{ readonly from: string | undefined; readonly to: string; readonly evidence: Evidence }> {
   checkUsage('rollbackTable', taken, { path, options });
-  const table = resolve(path);
+  const table = writtenTable(path, 'rollbackTable', process.cwd());
   const { path: stateDir, redoLog, settle } = StateFolder.at(options.stateDir, process.cwd());
   await refuseEarlierState(stateDir);
   const runId = newRunId();

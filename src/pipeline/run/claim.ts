@@ -1,9 +1,11 @@
 import { SinkError } from '../../core/index.js';
-import { overlap, type Lock } from '../../store/index.js';
+import { overlap, type Lock, type Store } from '../../store/index.js';
 
 /** Outputs that are a run's own, under the names that they have in it. */
 export interface Claim {
   readonly lock: Lock;
+  /** Where all of them live. */
+  readonly store: Store;
   /** When the run was first started, ISO 8601: when an interrupted run of this pipeline was whose pages are used. */
   readonly firstStart: string;
   /** The UTC date of that, `YYYY-MM-DD`. */

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { amountOf, limitReached, LeadstreamError, reasonOf, SourceError, version, type Warning } from '../../core/index.js';
+import { amountOf, failureOf, reasonOf, SourceError, version, type Warning } from '../../core/index.js';
 import { postJson } from '../../http/index.js';
 import { abortSignal, checkUsage, object, texts } from '../../options/index.js';
 import { ClosedPipeError } from '../../sinks/index.js';
@@ -147,9 +147,4 @@ function messageOf({ name }: Pipeline, run: Run, end: RunEnd): RunMessage {
     warnings: [...new Set(run.warnings.map(({ code }) => code))],
     version: version,
   };
-}
-
-function failureOf(thrown: unknown): { readonly code: string; readonly exit: number } {
-  const failure = limitReached(thrown) ?? thrown;
-  return failure instanceof LeadstreamError ? failure : { code: 'E_RUN_FAILED', exit: 1 };
 }

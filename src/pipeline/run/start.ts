@@ -80,8 +80,8 @@ export class Run {
    * has the day of that one; the pages can go while nothing is locked, and with a commit that is recovered here.
    *
    * @throws {LeadstreamError} `E_RUN_LOCKED`; `E_STATE_VERSION` when the state folder has something of another version.
-   * @throws {SinkError} `E_SINK_PATH` when two outputs are one by now, because a link was made since the file was checked, and for
-   * one in the state folder.
+   * @throws {SinkError} `E_SINK_PATH` when two outputs are one by now, because a link was made since the file was checked, for
+   * one in the state folder, and for outputs in several stores, which no commit is carried out in.
    */
   async claim(): Promise<Claim> {
     if (this.#publishes) await refuseEarlierState(this.state.path);
@@ -93,10 +93,11 @@ export class Run {
     const paths = pathsOf({ outputs, rejects });
     refuseOverlaps(paths);
     refuseIn(this.state.path, paths);
+    const store = storeOf(paths);
     const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId: this.runId });
     try {
       await this.#recover(paths);
-      if ((await this.#firstStarted()) === firstStart) return { lock, firstStart, date, outputs, rejects };
+      if ((await this.#firstStarted()) === firstStart) return { lock, store, firstStart, date, outputs, rejects };
     } catch (failure) {
       await lock.release();
       throw failure;
@@ -168,7 +169,7 @@ export class Run {
   async prepareCommit(claim: Claim, actions: readonly Action[], spooled: Spools, counts: RunCounts): Promise<PreparedCommit> {
     const { runId } = this;
     const commit = { outputs: pathsOf(claim), actions };
-    if (!this.#publishes) return storeOf(commit.outputs).prepare(commit);
+    if (!this.#publishes) return claim.store.prepare(commit);
     return logCommit(this.state.redoLog, { runId, pipeline: this.pipeline.name, ...commit, spent: await spooled.folders(), counts });
   }
 

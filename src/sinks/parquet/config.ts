@@ -2,10 +2,12 @@ import type { z } from 'zod';
 import { amountOf, isOnceOf, schema, type Column, type OutputColumn } from '../../core/index.js';
 import { distinct } from '../../options/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
-import { outputPath } from '../output-path.js';
+import { tablePath } from '../output-path.js';
 import { ChosenColumns } from './chosen-columns.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
-import { bloomTypes, compressions, engines, type Encoding, type EngineAbilities, type EngineName } from '../../parquet/index.js';
+import { bloomTypes, compressions, engineNames, type Encoding } from '../../parquet/index.js';
+import { compressionOf, engineFaults, engineTexts } from './engine-choice.js';
+import { orderOf, sortingOf, sortPlanOf } from './sort-plan.js';
 import { memory, spilledBeyond } from '../../sorting/index.js';
 import { modes, runDateColumn, runDateTemplate } from '../../lake/index.js';
 
@@ -13,11 +15,10 @@ const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
 const orders = schema((z) =>
   distinct(z.array(z.string().regex(/^\S+(?: (?:asc|desc))?$/, 'a column, or a column and desc')), (text) => orderOf(text).field),
 );
-const engineNames = Object.keys(engines) as [EngineName, ...EngineName[]];
 
 const shape = schema((z) =>
   z.strictObject({
-    path: outputPath('Table to write: a link to the folder of the newest run, which holds the Parquet files.'),
+    path: tablePath('Table to write: a link to the folder of the newest run, which holds the Parquet files.'),
     mode: z
       .enum(modes)
       .default('replace')
@@ -54,30 +55,10 @@ const shape = schema((z) =>
       .describe(
         'Number of earlier runs to keep for leadstream rollback. Files that runs have in common are one file on the disk, whose damage is in all of them; { runs: 1, copies: true } buys copies.',
       ),
-    engine: z
-      .enum(engineNames)
-      .optional()
-      .describe(
-        'Library that encodes: arrow (the fastest, V1 pages), hyparquet (bloom filters, column index, levels of zstd, V2 pages), or parquetjs-lite (plain V1 files without statistics, a seventh of the speed; whole numbers beyond 2^53 do not cast). Default arrow, and hyparquet with bloom_filter, column_index or compression_level.',
-      ),
-    compression: z
-      .enum(compressions)
-      .optional()
-      .describe('Codec of the data pages. Default zstd, and snappy with parquetjs-lite, which has no zstd.'),
-    compression_level: z
-      .int()
-      .min(1)
-      .max(19)
-      .optional()
-      .describe('Level of zstd, from 1 (fast) to 19 (small), for the engine hyparquet. Default 3 there; arrow has level 1 only.'),
-    threads: z
-      .int()
-      .min(0)
-      .max(1)
-      .optional()
-      .describe(
-        'Extra threads that encode, for the engine arrow; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the worker file.',
-      ),
+    engine: z.enum(engineNames).optional().describe(engineTexts.engine()),
+    compression: z.enum(compressions).optional().describe(engineTexts.compression()),
+    compression_level: z.int().min(1).max(19).optional().describe(engineTexts.level()),
+    threads: z.int().min(0).max(1).optional().describe(engineTexts.threads()),
     row_group_rows: z.int().min(1).max(1_000_000).default(10_000).describe('Rows per row group; memory grows with it.'),
     row_group_bytes: z
       .int()
@@ -118,18 +99,10 @@ const shape = schema((z) =>
 /** The options of a Parquet table. What the engine cannot do is refused here, before the first request. */
 export const config = schema(() =>
   shape().superRefine((options, context) => {
-    const { compression, mode, key, partition_by: by, columns: only } = options;
-    const engine = engineOf(options);
-    const able: EngineAbilities = engines[engine];
-    const { columns: sorted, scope, memory: sortMemory } = sortPlanOf(options);
+    const { mode, key, partition_by: by, columns: only } = options;
+    const { scope, memory: sortMemory } = sortPlanOf(options);
     const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
-    if (compression !== undefined && !able.compressions.includes(compression))
-      refuse('compression', `the engine ${engine} has no ${compression}; it has ${able.compressions.join(', ')}`);
-    if (options.bloom_filter.length > 0 && !able.bloomFilters) refuse('bloom_filter', `the engine ${engine} has no bloom filters`);
-    if (options.column_index && !able.columnIndex) refuse('column_index', `the engine ${engine} writes no column index`);
-    if (sorted.length > 0 && !able.sorting) refuse('sort_by', `the engine ${engine} cannot record a sorting`);
-    if (options.compression_level !== undefined && !able.levels) refuse('compression_level', `the engine ${engine} has no levels`);
-    if (options.threads === 1 && !able.threads) refuse('threads', `the engine ${engine} encodes in the main thread only`);
+    for (const { option, message } of engineFaults(options)) refuse(option, message);
     if (scope === 'table' && mode === 'append')
       refuse(
         'sort_by',
@@ -146,16 +119,6 @@ export const config = schema(() =>
 );
 
 export type ParquetConfig = z.output<ReturnType<typeof config>>;
-
-/** The engine asked for, or the one that can do what is. */
-export function engineOf({
-  engine,
-  bloom_filter: bloom,
-  column_index: index,
-  compression_level: level,
-}: z.output<ReturnType<typeof shape>>): EngineName {
-  return engine ?? (bloom.length > 0 || index || level !== undefined ? 'hyparquet' : 'arrow');
-}
 
 /** Checks the columns that the options name against those that arrive. */
 export function checkNames(options: ParquetConfig, arriving: readonly Column[], plan: SinkPlan): void {
@@ -191,20 +154,6 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
     );
 }
 
-/** What `sort_by` says in either of its forms. */
-interface SortPlan {
-  readonly columns: readonly string[];
-  readonly scope: 'row_group' | 'table';
-  /** In bytes. */
-  readonly memory?: number | undefined;
-  /** Where the columns stand in it. */
-  readonly path: readonly string[];
-}
-
-export function sortPlanOf({ sort_by: by }: Pick<ParquetConfig, 'sort_by'>): SortPlan {
-  return 'scope' in by ? { ...by, path: ['columns'] } : { columns: by, scope: 'row_group', path: [] };
-}
-
 /** What a table holds in memory, in words. */
 export function memoryOf(options: ParquetConfig): string {
   const { mode, row_group_rows: rows, row_group_bytes: bytes, partition_by: by } = options;
@@ -216,22 +165,12 @@ export function memoryOf(options: ParquetConfig): string {
   ].join('; ');
 }
 
-/** What `sort_by` says, by field. */
-export function sortingOf(options: Pick<ParquetConfig, 'sort_by'>): readonly { readonly field: string; readonly descending: boolean }[] {
-  return sortPlanOf(options).columns.map(orderOf);
-}
-
-function orderOf(text: string): { readonly field: string; readonly descending: boolean } {
-  const [field = '', direction] = text.split(' ');
-  return { field, descending: direction === 'desc' };
-}
-
 /** How files of these columns are encoded. */
 export function encodingOf(options: ParquetConfig, columns: readonly OutputColumn[], { pipeline }: SinkContext): Encoding {
-  const { compression = engines[engineOf(options)].compressions[0], bloom_filter: bloom } = options;
+  const { bloom_filter: bloom } = options;
   const nameOf = (field: string) => columns.find((column) => column.field === field)?.name ?? field;
   return {
-    compression,
+    compression: compressionOf(options),
     level: options.compression_level,
     bloomFilters: bloom.map(nameOf),
     columnIndex: options.column_index,

@@ -2,7 +2,8 @@ import { SinkError, stoppedBy, type OutputColumn } from '../../core/index.js';
 import { defaultMemory, Order, RowSorter, scratchFolder } from '../../sorting/index.js';
 import { Batch, RecordBatch } from '../../vector/index.js';
 import type { SinkContext } from '../sink.js';
-import { sortingOf, sortPlanOf, type ParquetConfig } from './config.js';
+import type { ParquetConfig } from './config.js';
+import { sortingOf, sortPlanOf } from './sort-plan.js';
 
 /**
  * All rows of a table in their order, once they are there.

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { LeadstreamError } from '../../core/index.js';
 import { defaults } from '../../options/index.js';
-import { lockOutputs, makePrivate, reworded, type Lock } from '../../store/index.js';
+import { lockOwn, makePrivate, reworded, type Lock } from '../../store/index.js';
 import { removeLeftovers, removeSource } from './folder.js';
 import { isFresh, readMarker, writeMarker } from './marker.js';
 import { PageLog } from './page-log.js';
@@ -40,7 +40,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   return inState('E_SINK_PATH', `cannot spool pages in ${spools}`, async () => {
     await makePrivate(spools);
     const folder = join(spools, nameOf(source, await accountKey(spools)));
-    const lock = await lockOutputs([folder], { runId, mode: 0o600 }).catch((failure: unknown) => {
+    const lock = await lockOwn(folder, { runId }).catch((failure: unknown) => {
       throw lockedFor(source.collection.name, failure);
     });
     let log: PageLog | undefined;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { LeadstreamError } from '../../core/index.js';
-import { isPrivate, lockOutputs } from '../../store/index.js';
+import { isPrivate, lockOwn } from '../../store/index.js';
 import { removeSource } from './folder.js';
 import { isFresh, readMarker } from './marker.js';
 import { inState } from './place.js';
@@ -51,7 +51,7 @@ async function sweep(folder: string, now: () => number): Promise<boolean> {
 }
 
 async function removeIf(folder: string, condition: () => Promise<boolean>): Promise<boolean> {
-  const lock = await lockOutputs([folder], { runId: `sweep-${randomBytes(4).toString('hex')}`, mode: 0o600 }).catch(unlessLocked);
+  const lock = await lockOwn(folder, { runId: `sweep-${randomBytes(4).toString('hex')}` }).catch(unlessLocked);
   if (lock === undefined) return false;
   try {
     if (!(await condition())) return false;

@@ -1,75 +1,92 @@
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { LeadstreamError } from '../../core/index.js';
-import { describeAction, destinationOf, type Action } from '../action.js';
+import { outputOf, type Action } from '../action.js';
 import { attempt } from '../failure.js';
 import { syncFolder } from '../folders.js';
 import { refuseLinks } from '../links.js';
+import { LockFile } from '../lock-file.js';
 import type { Commit, PreparedCommit, Store } from '../store.js';
-import { outputOf } from './confine.js';
-import { PreparedLink } from './prepared-link.js';
-import { PreparedRename } from './prepared-rename.js';
+import { actionIn, supports } from './actions.js';
+import type { LocalAction, PreparedAction } from './local-action.js';
+import { isOccupied } from './occupied.js';
+import { pathsOverlap } from './overlap.js';
 import { lookAtFile, reserveFile } from './reserve.js';
 
 /** Files and links of this machine. Its actions are renames, the only thing that a local disk does in one step. */
 export const localDisk: Store = {
   name: 'local-disk',
   scheme: undefined,
-  supports: ['rename', 'link'],
-  outputOf,
+  holds: 'files of this machine',
+  problem: homeProblem,
+  resolve: (path, baseDir) => resolve(baseDir, path),
+  overlap: pathsOverlap,
+  lock: (output, runId) => LockFile.take(output, runId, 0o666),
+  isOccupied,
+  supports,
+  actionIn,
   prepare: (commit) => PreparedActions.of(commit),
   reserve: reserveFile,
   look: lookAtFile,
 };
 
+function homeProblem(path: string): string | undefined {
+  return /^~[\w.-]*(?:\/|$)/.test(path) ? "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…" : undefined;
+}
+
 /** Actions that were found to be possible, or to be done. */
 class PreparedActions implements PreparedCommit {
-  private constructor(private readonly actions: readonly PreparedAction[]) {}
+  private constructor(private readonly actions: readonly Planned[]) {}
 
   static async of({ outputs, actions }: Commit): Promise<PreparedActions> {
-    const prepared: PreparedAction[] = [];
+    const confined = actions.map((action) => confinedTo(outputs, action));
     const ways = new Set<string>();
-    for (const action of actions) await refuseLinksTo(outputs, action, ways);
-    for (const action of actions) {
-      const path = destinationOf(action);
-      prepared.push({ path, step: await attempt('E_SINK_WRITE', `cannot commit ${path}`, () => prepare(action)) });
+    for (const each of confined) await refuseLinksTo(each, ways);
+    const planned: Planned[] = [];
+    for (const { action } of confined) {
+      const { destination } = action;
+      planned.push({ action, prepared: await attempt('E_SINK_WRITE', `cannot commit ${destination}`, () => action.prepare()) });
     }
     // The redo log may lie on another disk: what it starts from must not be younger than itself after a loss of power.
-    for (const folder of new Set(prepared.flatMap(({ step }) => step.source ?? []))) {
+    for (const folder of new Set(planned.flatMap(({ prepared }) => prepared.source ?? []))) {
       await attempt('E_SINK_WRITE', `cannot make ${folder} durable`, () => syncFolder(folder));
     }
-    return new PreparedActions(prepared);
+    return new PreparedActions(planned);
   }
 
   async commit(): Promise<void> {
-    for (const { path, step } of this.actions) await attempt('E_SINK_WRITE', `cannot commit ${path}`, () => step.commit());
-    for (const folder of new Set(this.actions.flatMap(({ step }) => step.folders))) {
+    for (const { action, prepared } of this.actions)
+      await attempt('E_SINK_WRITE', `cannot commit ${action.destination}`, () => prepared.commit());
+    for (const folder of new Set(this.actions.flatMap(({ action }) => action.folders))) {
       await attempt('E_SINK_WRITE', `cannot commit in ${folder}`, () => syncFolder(folder));
     }
   }
 }
 
-interface PreparedAction {
-  /** Where readers find the result. */
-  readonly path: string;
-  readonly step: PreparedRename | PreparedLink;
+interface Planned {
+  readonly action: LocalAction;
+  readonly prepared: PreparedAction;
 }
 
-function prepare(action: Action): Promise<PreparedRename | PreparedLink> {
-  switch (action.action) {
-    case 'rename':
-      return PreparedRename.of(action);
-    case 'link':
-      return PreparedLink.of(action);
-  }
+/** An action, and the output that it is for. */
+interface Confined {
+  readonly output: string;
+  readonly action: LocalAction;
+}
+
+/** @throws {LeadstreamError} `E_RUN_FAILED` for what is no action for any of the outputs. */
+function confinedTo(outputs: readonly string[], given: Action): Confined {
+  const action = actionIn(given);
+  if (action === undefined)
+    throw new LeadstreamError('E_RUN_FAILED', `a commit has the action ${given.action}, which is none of local disk`);
+  const output = outputOf(outputs, action);
+  if (output === undefined)
+    throw new LeadstreamError('E_RUN_FAILED', `a commit would ${action.words}, which is no action for an output that it names`);
+  return { output, action };
 }
 
 /** @param ways Folders that were looked at already. */
-async function refuseLinksTo(outputs: readonly string[], action: Action, ways: Set<string>): Promise<void> {
-  const output = outputOf(outputs, action);
-  if (output === undefined)
-    throw new LeadstreamError('E_RUN_FAILED', `a commit would ${describeAction(action)}, which is no action for an output that it names`);
-  const [from, to] = action.action === 'rename' ? [action.from, action.to] : [action.draft, action.at];
-  for (const folder of [dirname(from), dirname(to)]) {
+async function refuseLinksTo({ output, action }: Confined, ways: Set<string>): Promise<void> {
+  for (const folder of action.folders) {
     if (!ways.has(folder)) await refuseLinks(dirname(output), folder);
     ways.add(folder);
   }

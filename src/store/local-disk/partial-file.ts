@@ -3,9 +3,9 @@ import { open, rename, type FileHandle } from 'node:fs/promises';
 import { SinkError } from '../../core/index.js';
 import { attempt } from '../failure.js';
 import { removeFolders } from '../folders.js';
-import type { FileContent, RenameAction } from '../action.js';
 import type { OutputFile } from '../store.js';
 import { removeFile } from '../remove-file.js';
+import type { FileContent, RenameAction } from './rename-action.js';
 
 /**
  * A file that is being written under a name that readers ignore. It gets its final name by `action`, once it is closed.

@@ -27,6 +27,15 @@ describe('the process', () => {
       stderr: 'leadstream: E_USAGE: --env nowhere.env: cannot be read (ENOENT). See `leadstream --help` and the help of the command.\n',
     });
   });
+
+  test('ends with the status of an error that nobody caught', async () => {
+    const [cwd, bomb] = [await workplace(toCsv), join(await temporaryFolder(), 'bomb.mjs')];
+    const error = "Object.assign(new Error('held'), { code: 'E_RUN_LOCKED', exit: 75, help: 'Wait.' })";
+    const throws = `process.on('newListener', (name) => name === 'uncaughtException' && setImmediate(() => { throw ${error}; }))`;
+    await writeFile(bomb, `${throws};\n`);
+    const { code, stderr } = await startCli(['validate', 'p.yaml'], { cwd, env: { NODE_OPTIONS: `--import ${bomb}` } }).finished;
+    expect([code, stderr]).toEqual([75, expect.stringContaining('leadstream: E_RUN_LOCKED: held. Wait.')]);
+  });
 });
 
 describe('leadstream run', () => {

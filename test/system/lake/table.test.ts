@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { cp, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { commitUnlogged, destinationOf, sha256File } from '../../../src/store/index.js';
+import { commitUnlogged, sha256File } from '../../../src/store/index.js';
+import { actionIn } from '../../../src/store/local-disk/actions.js';
 import { parquet } from '../../../src/sinks/index.js';
 import { publishedManifest } from '../../../src/lake/index.js';
 import { pageOf } from '../../support/pages.js';
@@ -52,7 +53,7 @@ describe('a table', () => {
     const writer = await parquet({ path: 'lake/t', success_file: true }, recording(folder, 'run-2'));
     await writer.begin(columns);
     const { actions } = await commitOf(await writer.prepare());
-    expect(actions.map((action) => destinationOf(action).slice(folder.length + 1))).toEqual([
+    expect(actions.map((action) => actionIn(action)?.destination.slice(folder.length + 1))).toEqual([
       'lake/.t.runs/run-2/part-00000-run-2.parquet',
       'lake/.t.runs/run-2/_SUCCESS',
       'lake/.t.runs/run-2.manifest.json',

@@ -56,9 +56,10 @@ describe('the path of an output', () => {
   });
 
   test.each(everySecond(sinkNames))('is a path of this machine, for %s', async (sink) => {
+    const what = sink === 'parquet' ? 'tables' : 'outputs';
     for (const path of ['s3://bucket/x', 'gs://b/x', 'file:///tmp/x', 'S3:/bucket/x', 'hdfs://host:9000/x', 'abfss://a@b/x', 'az+x://b']) {
       expect(await problems(to(path, sink))).toEqual([
-        expect.stringMatching(/^p\.yaml:9:\d+ '\S+:' is a scheme, and outputs are files of this machine; .*copy/),
+        expect.stringMatching(new RegExp(`^p\\.yaml:9:\\d+ '\\S+:' is a scheme, and ${what} are files of this machine; .*copy`)),
       ]);
     }
   });
@@ -164,6 +165,14 @@ describe('a key __proto__', () => {
 });
 
 describe('outputs with names in braces', () => {
+  test('are where the file says, and not where the name of the pipeline would be a scheme', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(3) }), await temporaryFolder()];
+    const pipeline = await pipelineFor(from, to('{{ pipeline }}://bucket/x.csv'), folder, { name: 's3' });
+    const report = await runPipeline(pipeline, { stateDir: join(folder, 'state') });
+    expect(report.sinks[0]?.path).toBe(join(folder, 's3:/bucket/x.csv'));
+    expect(existsSync(join(folder, 's3:/bucket/x.csv'))).toBe(true);
+  });
+
   const today = () => new Date().toISOString().slice(0, 10);
 
   test('are published under them, the rejects too', async () => {
@@ -339,13 +348,21 @@ describe('paths in code and of the command line', () => {
       await expect(csv({ path: 'a/{{ pipeline }}.csv' }, { baseDir, pipeline })).rejects.toMatchObject({ code: 'E_SINK_CONFIG' });
   });
 
-  test('are refused for the state folder and the report', async () => {
+  test('are refused for what is on this machine', async () => {
     const [from, cwd] = [await serviceOf({ leads: leads(3) }), await workplace(to('x.csv'))];
-    for (const flag of ['--state-dir', '--report']) {
-      for (const path of ['s3://bucket/x', 'x-{{ run.date }}']) {
+    for (const flag of ['--state-dir', '--report', '--metrics']) {
+      for (const path of ['s3://bucket/x.prom', 'x-{{ run.date }}.prom']) {
         const { code, stderr } = await cli(['run', 'p.yaml', flag, path], { cwd, env: from.env });
-        expect([code, stderr]).toEqual([2, expect.stringContaining(`${flag} `)]);
+        const problem = path.startsWith('s3:') ? `'s3:' is a scheme, and ${flag} takes a path of this machine` : 'only outputs and rejects';
+        expect([code, stderr]).toEqual([2, expect.stringContaining(`${flag} ${path}: ${problem}`)]);
       }
+    }
+    for (const verb of ['runs', 'verify', 'rollback']) {
+      const { code, stderr } = await cli([verb, 's3://bucket/t'], { cwd });
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining("DIR s3://bucket/t: 's3:' is a scheme, and tables are files of this machine"),
+      ]);
     }
     expect(from.requests).toEqual([]);
     expect(await visible(cwd)).toEqual(['p.yaml']);
@@ -356,6 +373,7 @@ describe('paths in code and of the command line', () => {
     await expect(runIn(from, to('x.csv'), folder, { stateDir: 's3://bucket/x' })).rejects.toMatchObject({ code: 'E_USAGE' });
     await expect(recoverRuns('s3://bucket/x')).rejects.toMatchObject({ code: 'E_USAGE' });
     await expect(rollbackTable('t', { stateDir: 's3://bucket/x' })).rejects.toMatchObject({ code: 'E_USAGE' });
+    await expect(rollbackTable('s3://bucket/t')).rejects.toMatchObject({ code: 'E_USAGE' });
     expect(from.requests).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Action } from '../../../src/store/index.js';
+import type { LinkAction, RenameAction } from '../../../src/store/index.js';
 import { recoverRuns, runPipeline } from '../../../src/pipeline/index.js';
 import { everySecond } from '../../support/rung.js';
 import { cli } from '../../support/cli.js';
@@ -26,6 +26,8 @@ import { pagesIn } from '../../support/spool.js';
 import { leads, pipelineFor } from '../../support/pipelines.js';
 import { serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
+
+type LocalAction = LinkAction | RenameAction;
 
 const mkfifo = (path: string) => execFileSync('mkfifo', [path]);
 const evidence = (text: string) => ({ bytes: text.length, sha256: createHash('sha256').update(text).digest('hex') });
@@ -54,7 +56,7 @@ async function contentsOf(folder: string): Promise<unknown> {
 
 describe('a planted commit', () => {
   const logged = { version: 4, store: 'local-disk', runId: 'run-1', pipeline: 'p', loggedAt: '2026-01-01T00:00:00.000Z' };
-  type Planted = (base: string, victim: string) => { readonly outputs: readonly string[]; readonly actions: readonly Action[] };
+  type Planted = (base: string, victim: string) => { readonly outputs: readonly string[]; readonly actions: readonly LocalAction[] };
   const planted: readonly (readonly [what: string, plant: Planted])[] = [
     [
       'renames what is no output of its',
@@ -159,7 +161,7 @@ describe('a planted commit', () => {
     expect(await contentsOf(victim)).toEqual(before);
   });
 
-  test.each<[string, (victim: string) => readonly Action[], number]>([
+  test.each<[string, (victim: string) => readonly LocalAction[], number]>([
     ['that no action changes', () => [], 0],
     [
       'whose lock is that of another program',

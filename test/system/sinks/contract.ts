@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { commitUnlogged, type Commit } from '../../../src/store/index.js';
+import { renameAction } from '../../../src/store/local-disk/rename-action.js';
 import type { SinkContext, SinkWriter } from '../../../src/sinks/sink.js';
 import { pageOf } from '../../support/pages.js';
 import { column, commitOf, facts, recording, writeAll } from '../../support/sinks.js';
@@ -173,7 +174,7 @@ export function fileSinkContract(subject: SubjectSink): void {
           await writer.begin(columns);
           await writer.write(pageOf(1, second));
           const commit = await commitOf(await writer.prepare());
-          const renames = commit.actions.flatMap((action) => (action.action === 'rename' ? [action] : []));
+          const renames = commit.actions.flatMap((action) => renameAction().safeParse(action).data ?? []);
           expect(renames.filter(({ from, file }) => from.endsWith('.partial') && !file)).toEqual([]);
           const files = renames.flatMap(({ from, file }) => (file ? [from] : []));
           const path = files[at];

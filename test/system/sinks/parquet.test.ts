@@ -3,13 +3,13 @@ import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Column, Row } from '../../../src/core/index.js';
+import { engineNames } from '../../../src/parquet/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { pageOf } from '../../support/pages.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
-const engines = ['arrow', 'hyparquet', 'parquetjs-lite'] as const;
 const codecs = ['snappy', 'gzip', 'none'] as const;
 
 const columns = [
@@ -41,7 +41,7 @@ async function asked(
   return await duckdb(sql.replaceAll('$', `'${join(folder, 'lake/t/*.parquet')}'`));
 }
 
-describe.each(engines)('parquet by %s', (engine) => {
+describe.each(engineNames)('parquet by %s', (engine) => {
   test('gives every declared type the type that readers expect', async () => {
     const found = await asked('SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM $)', { engine }, columns, rows);
     expect(found.map((row) => row['column_type'])).toEqual([
@@ -183,8 +183,8 @@ describe('parquet', () => {
 
   test('reads back the same from all engines', async () => {
     const sql = 'SELECT * REPLACE (epoch_us(moment)::VARCHAR AS moment, age::VARCHAR AS age, day::VARCHAR AS day) FROM $';
-    const [one, ...others] = await Promise.all(engines.map((engine) => asked(sql, { engine, row_group_rows: 3 }, columns, rows, rows)));
-    expect(others).toEqual([one, one]);
+    const [one, ...others] = await Promise.all(engineNames.map((engine) => asked(sql, { engine, row_group_rows: 3 }, columns, rows, rows)));
+    expect(others).toEqual(others.map(() => one));
   });
 
   test('refuses names that parquetjs-lite would lose or move', async () => {

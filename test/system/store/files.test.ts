@@ -2,7 +2,16 @@ import { describe, expect, test } from '@jest/globals';
 import { lstat, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { type Commit, commitUnlogged, makeFolders, removeFolders, PartialFile, sha256File } from '../../../src/store/index.js';
+import {
+  type Commit,
+  commitUnlogged,
+  type LinkAction,
+  makeFolders,
+  removeFolders,
+  PartialFile,
+  type RenameAction,
+  sha256File,
+} from '../../../src/store/index.js';
 import { reserveFile } from '../../../src/store/local-disk/reserve.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -92,14 +101,16 @@ describe('a commit on local disk', () => {
     const [at, draft] = [join(folder, 'now'), join(folder, '.now.runs/new.link')];
     await mkdir(join(folder, '.now.runs'));
     await symlink('.now.runs/new', draft);
-    return { outputs: [at], actions: [{ action: 'link', at, to: '.now.runs/new', draft }] };
+    const action: LinkAction = { action: 'link', at, to: '.now.runs/new', draft };
+    return { outputs: [at], actions: [action] };
   }
 
   /** A file that is ready to become `now`. */
   async function partialOf(folder: string, text: string): Promise<Commit> {
     const [from, to] = [join(folder, '.now.run-1.partial'), join(folder, 'now')];
     await writeFile(from, text);
-    return { outputs: [to], actions: [{ action: 'rename', from, to, file: { bytes: text.length, sha256: digest(text) } }] };
+    const action: RenameAction = { action: 'rename', from, to, file: { bytes: text.length, sha256: digest(text) } };
+    return { outputs: [to], actions: [action] };
   }
 
   test('replaces a link in one step', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { logCommit, recoverCommits, refuseEarlierState } from '../../../src/store/index.js';
+import { logCommit, recoverCommits, refuseEarlierState, type RenameAction } from '../../../src/store/index.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 const run = { runId: 'run-9' };
@@ -14,7 +14,8 @@ async function logged(folder: string): Promise<string> {
     const [from, to] = [join(folder, `.${runId}.csv.${runId}.partial`), join(folder, `${runId}.csv`)];
     const file = { bytes: 3, sha256: createHash('sha256').update('new').digest('hex') };
     await writeFile(from, 'new');
-    await logCommit(redoLog, { runId, pipeline: 'test', outputs: [to], actions: [{ action: 'rename', from, to, file }] });
+    const action: RenameAction = { action: 'rename', from, to, file };
+    await logCommit(redoLog, { runId, pipeline: 'test', outputs: [to], actions: [action] });
   }
   return redoLog;
 }
@@ -111,6 +112,39 @@ describe('a logged commit', () => {
       expect(await readFile(join(folder, 'run-1.csv'), 'utf8')).toBe('new');
       await writeFile(path, text, { mode: 0o600 });
     }
+  });
+});
+
+describe('a redo log on disk', () => {
+  test('is recovered as version 4 has it: renames, and the link of a table', async () => {
+    const folder = await temporaryFolder();
+    const redoLog = join(folder, 'state/redo-log');
+    await mkdir(redoLog, { recursive: true, mode: 0o700 });
+    await mkdir(join(folder, '.t.runs/run-1'), { recursive: true });
+    await writeFile(join(folder, '.a.csv.run-1.partial'), 'new');
+    await writeFile(join(folder, '.t.runs/run-1/part.parquet.partial'), 'part');
+    const sha256 = '11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437';
+    const text = `{
+  "version": 4,
+  "store": "local-disk",
+  "runId": "run-1",
+  "pipeline": "test",
+  "loggedAt": "2026-01-01T00:00:00.000Z",
+  "outputs": ["${folder}/a.csv", "${folder}/t"],
+  "actions": [
+    { "action": "rename", "from": "${folder}/.a.csv.run-1.partial", "to": "${folder}/a.csv", "file": { "bytes": 3, "sha256": "${sha256}" } },
+    { "action": "rename", "from": "${folder}/.t.runs/run-1/part.parquet.partial", "to": "${folder}/.t.runs/run-1/part.parquet" },
+    { "action": "link", "at": "${folder}/t", "to": ".t.runs/run-1", "draft": "${folder}/.t.runs/run-1.link" }
+  ],
+  "spent": [],
+  "counts": { "sources": {} }
+}
+`;
+    await writeFile(join(redoLog, 'run-1.commit.json'), text, { mode: 0o600 });
+    expect(await recoverCommits(redoLog, run)).toEqual([expect.objectContaining({ runId: 'run-1', counts: { sources: {} } })]);
+    expect(await readFile(join(folder, 'a.csv'), 'utf8')).toBe('new');
+    expect(await readFile(join(folder, 't/part.parquet'), 'utf8')).toBe('part');
+    expect(await readdir(redoLog)).toEqual([]);
   });
 });
 

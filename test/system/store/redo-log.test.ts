@@ -4,13 +4,14 @@ import { once } from 'node:events';
 import { lstat, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  type Action,
   commitUnlogged,
   forgetCommit,
+  type LinkAction,
   logCommit,
   type LoggedCommit,
   lockOutputs,
   recoverCommits,
+  type RenameAction,
 } from '../../../src/store/index.js';
 import { everySecond } from '../../support/rung.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
@@ -27,7 +28,7 @@ async function prepared(folder: string): Promise<{ readonly state: string; reado
   await symlink('.table.runs/run-0', at('table'));
   await mkdir(at('.table.runs/run-1'), { recursive: true });
   await symlink('.table.runs/run-1', at('.table.runs/run-1.link'));
-  const actions: readonly Action[] = [
+  const actions: readonly (RenameAction | LinkAction)[] = [
     { action: 'rename', from: at('.a.csv.run-1.partial'), to: at('a.csv'), file },
     { action: 'rename', from: at('.b.csv.run-1.partial'), to: at('b.csv'), file },
     { action: 'link', at: at('table'), to: '.table.runs/run-1', draft: at('.table.runs/run-1.link') },

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { sinks } from '../../../src/sinks/index.js';
-import { config, engineOf } from '../../../src/sinks/parquet/config.js';
+import { config } from '../../../src/sinks/parquet/config.js';
+import { engineOf } from '../../../src/sinks/parquet/engine-choice.js';
 
 describe.each(Object.entries(sinks))('the sink %s', (name, sink) => {
   test('is registered under its own name', () => {

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { Compression } from '../../encoder.js';
+import type { Compression } from '../../storage.js';
 import { encodeGroup } from './encode.js';
 import type { GroupBytes } from './row-bytes.js';
 

@@ -1,6 +1,6 @@
 import type { OutputColumn } from '../../../core/index.js';
 import { Batch, FlatVector, type ColumnBuilder } from '../../../vector/index.js';
-import type { GroupPlan, RowGroup } from '../../encoder.js';
+import type { GroupPlan, RowGroup } from '../../engine.js';
 import { RowValues } from '../../row-values.js';
 import { columnBuilder } from './column-builder.js';
 import { ArrowStream } from './ipc.js';

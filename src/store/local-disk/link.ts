@@ -1,23 +1,54 @@
 import { lstat, readdir, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { SinkError } from '../../core/index.js';
-import type { LinkAction } from '../action.js';
 import { errnoOf, unlessMissing } from '../failure.js';
-import { refuseChanged } from './prepared-rename.js';
+import { isWithin, runsOf } from './confine.js';
+import { linkAction, type LinkAction } from './link-action.js';
+import type { LocalAction, PreparedAction } from './local-action.js';
+import { refuseChanged } from './unchanged.js';
 
-/** A link that was found to be possible, or to be in place. */
-export class PreparedLink {
-  /** Folders whose names it changes. */
-  readonly folders: readonly string[];
+/** A link below the runs of a table, to the folder of a run right there, becomes the table. */
+export class Link implements LocalAction {
+  static readonly action = 'link';
 
+  private constructor(private readonly data: LinkAction) {}
+
+  /** `undefined` for what is no link. */
+  static in(value: unknown): Link | undefined {
+    const { data } = linkAction().safeParse(value);
+    return data && new Link(data);
+  }
+
+  get words(): string {
+    return `link ${this.data.at} to ${this.data.to}`;
+  }
+
+  get destination(): string {
+    return this.data.at;
+  }
+
+  get folders(): readonly string[] {
+    return [dirname(this.data.draft), dirname(this.data.at)];
+  }
+
+  belongsTo(output: string): boolean {
+    const { at, to, draft } = this.data;
+    const runs = runsOf(output);
+    return at === output && isWithin(draft, runs) && dirname(to) === basename(runs) && /^[\w-]+$/.test(basename(to));
+  }
+
+  prepare(): Promise<PreparedAction> {
+    return PreparedLink.of(this.data);
+  }
+}
+
+class PreparedLink implements PreparedAction {
   private constructor(
     private readonly action: LinkAction,
     /** What stands at `draft`; `undefined` when the link is in place, or has to be made again. */
     private readonly found: Stats | undefined,
-  ) {
-    this.folders = [dirname(action.draft), dirname(action.at)];
-  }
+  ) {}
 
   /** A link takes the place of one to another folder beside its own, of an empty folder, or of nothing. */
   static async of(action: LinkAction): Promise<PreparedLink> {
@@ -29,7 +60,6 @@ export class PreparedLink {
     return new PreparedLink(action, found);
   }
 
-  /** The folder of what it starts from, when that is there. */
   get source(): string | undefined {
     return this.found && dirname(this.action.draft);
   }

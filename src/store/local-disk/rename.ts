@@ -2,22 +2,56 @@ import { lstat, rename, rmdir } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { amount, amountOf, SinkError } from '../../core/index.js';
-import type { ExpectedContent, RenameAction } from '../action.js';
 import { sha256File } from '../digest.js';
 import { errnoOf, unlessMissing } from '../failure.js';
+import { isPartialOf, isWithin, runsOf } from './confine.js';
+import type { LocalAction, PreparedAction } from './local-action.js';
+import { renameAction, type ExpectedContent, type RenameAction } from './rename-action.js';
+import { refuseChanged } from './unchanged.js';
 
-/** A rename that was found to be possible, or to be done. */
-export class PreparedRename {
-  /** Folders whose names it changes. */
-  readonly folders: readonly string[];
+/** A rename: a partial file beside an output becomes the output, or something below the runs of a table becomes something else there. */
+export class Rename implements LocalAction {
+  static readonly action = 'rename';
 
+  private constructor(private readonly data: RenameAction) {}
+
+  /** `undefined` for what is no rename. */
+  static in(value: unknown): Rename | undefined {
+    const { data } = renameAction().safeParse(value);
+    return data && new Rename(data);
+  }
+
+  get words(): string {
+    return `rename ${this.data.from} to ${this.data.to}`;
+  }
+
+  get destination(): string {
+    return this.data.to;
+  }
+
+  get folders(): readonly string[] {
+    return [dirname(this.data.from), dirname(this.data.to)];
+  }
+
+  /** What becomes an output has a SHA-256. */
+  belongsTo(output: string): boolean {
+    const { from, to, file } = this.data;
+    const runs = runsOf(output);
+    if (isWithin(from, runs)) return isWithin(to, runs);
+    return to === output && file?.sha256 !== undefined && isPartialOf(from, output);
+  }
+
+  prepare(): Promise<PreparedAction> {
+    return PreparedRename.of(this.data);
+  }
+}
+
+class PreparedRename implements PreparedAction {
   private constructor(
     private readonly action: RenameAction,
     /** What stands at `from`; `undefined` when the rename was done before. */
     private readonly found: Stats | undefined,
-  ) {
-    this.folders = [dirname(action.from), dirname(action.to)];
-  }
+  ) {}
 
   /** One whose `from` is gone was done before when `to` is what it has to be. */
   static async of(action: RenameAction): Promise<PreparedRename> {
@@ -36,7 +70,6 @@ export class PreparedRename {
     return new PreparedRename(action, undefined);
   }
 
-  /** The folder of what it starts from, when that is there. */
   get source(): string | undefined {
     return this.found && dirname(this.action.from);
   }
@@ -62,13 +95,6 @@ async function refuseOccupied(to: string): Promise<void> {
   const found = await lstat(to).catch(unlessMissing(undefined));
   if (found === undefined || found.isFile() || found.isDirectory()) return;
   throw new SinkError('E_SINK_FOREIGN', `cannot commit ${to}: what stands there is no file that can be replaced; move it away`);
-}
-
-/** The check may be some gigabytes ago. */
-export async function refuseChanged(before: Stats, path: string, destination: string): Promise<void> {
-  const now = await lstat(path);
-  if (before.dev === now.dev && before.ino === now.ino && before.size === now.size && before.mtimeMs === now.mtimeMs) return;
-  throw new SinkError('E_SINK_VERIFY', `cannot commit ${destination}: ${path} has changed since it was checked`);
 }
 
 /** In what a file differs from what was written; `undefined` when in nothing. */

@@ -7,7 +7,7 @@ import { basename, dirname, isAbsolute, join, parse, sep } from 'node:path';
  *
  * @param a Absolute path of a file, or of the link of a table, existing or not; `b` too.
  */
-export function overlap(a: string, b: string): boolean {
+export function pathsOverlap(a: string, b: string): boolean {
   const [one, other] = [placeOf(a), placeOf(b)];
   return takes(one, other) || takes(other, one);
 }

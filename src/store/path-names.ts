@@ -1,7 +1,4 @@
-import { resolve } from 'node:path';
-import { nearest, LeadstreamError } from '../core/index.js';
-import { schemeOf } from './scheme.js';
-import { storeAt } from './stores.js';
+import { nearest } from '../core/index.js';
 
 const names = ['run.date', 'run.id', 'pipeline'] as const;
 
@@ -19,39 +16,14 @@ export const runTemplate = '{{ run.id }}';
 
 const template = /\{\{([^{}]*)\}\}/g;
 
-/** What is wrong with the path of something that is to be written, if anything: a scheme without a store, what only a shell fills in, or braces that mean nothing. */
-export function pathProblem(path: string): string | undefined {
-  if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path has: half of a surrogate pair, or NUL';
-  if (storeAt(path) === undefined)
-    return `'${schemeOf(path)}' is a scheme, and outputs are files of this machine; write to a folder here and copy it from there`;
-  const unfit = unfitPlace(path);
-  if (unfit !== undefined) return unfit;
+/** What is wrong with what a path has in braces, if anything. */
+export function bracesProblem(path: string): string | undefined {
   const templates = [...path.matchAll(template)];
   const unknown = templates.find(([, name = '']) => !isName(name.trim()));
   if (unknown) return unknownTemplate(unknown[0], unknown[1]?.trim() ?? '');
   if (/\{\{|\}\}/.test(path.replaceAll(template, ''))) return `'{{' and '}}' belong around a name: there are ${list(names.map(braced))}`;
   const behind = path.slice(templates[0]?.index ?? path.length);
   return behind.split('/').includes('..') ? `'..' behind ${templates[0]?.[0] ?? ''} climbs out of what is named; leave it out` : undefined;
-}
-
-/** Names that would become folders here and that a shell would have filled in. */
-function unfitPlace(path: string): string | undefined {
-  if (/^~[\w.-]*(?:\/|$)/.test(path)) return "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…";
-  const [, variable] = /(?:^|\/)\$(\w+)/.exec(path) ?? /\$([A-Z_][A-Z\d_]*)/.exec(path) ?? [];
-  if (variable !== undefined) return `'$${variable}' is filled in by a shell only; write \${${variable}} in the file, or the path in full`;
-  return undefined;
-}
-
-/**
- * The absolute path of something that is there before a run begins.
- *
- * @param option What was given it, for the message.
- * @throws {LeadstreamError} `E_USAGE` when it is no path of this machine, or has names in braces.
- */
-export function fixedPath(path: string, option: string, baseDir: string): string {
-  const problem = pathProblem(path) ?? (path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : undefined);
-  if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${option} ${path}: ${problem}`);
-  return resolve(baseDir, path);
 }
 
 /**

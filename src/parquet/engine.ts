@@ -1,52 +1,6 @@
-import type { SchemaElement } from 'hyparquet';
-import type { DeclaredType, OutputColumn, Refuses } from '../core/index.js';
+import type { OutputColumn, Refuses } from '../core/index.js';
 import type { Batch } from '../vector/index.js';
-
-export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
-export type Compression = (typeof compressions)[number];
-
-/** What a library can do beyond plain files, so that a configuration which it cannot follow is refused before the first request. */
-export interface EngineAbilities {
-  /** The default first. */
-  readonly compressions: readonly [Compression, ...Compression[]];
-  readonly bloomFilters: boolean;
-  readonly columnIndex: boolean;
-  /** Whether it can record by what the rows are sorted. */
-  readonly sorting: boolean;
-  /** Whether the level of zstd can be chosen. */
-  readonly levels: boolean;
-  /** Whether it can encode in a thread of its own. */
-  readonly threads: boolean;
-}
-
-export const engines = {
-  arrow: {
-    compressions: ['zstd', 'snappy', 'gzip', 'none'],
-    bloomFilters: false,
-    columnIndex: false,
-    sorting: true,
-    levels: false,
-    threads: true,
-  },
-  hyparquet: {
-    compressions: ['zstd', 'snappy', 'gzip', 'none'],
-    bloomFilters: true,
-    columnIndex: true,
-    sorting: true,
-    levels: true,
-    threads: false,
-  },
-  'parquetjs-lite': {
-    compressions: ['snappy', 'gzip', 'none'],
-    bloomFilters: false,
-    columnIndex: false,
-    sorting: false,
-    levels: false,
-    threads: false,
-  },
-} as const satisfies Readonly<Record<string, EngineAbilities>>;
-
-export type EngineName = keyof typeof engines;
+import type { Compression } from './storage.js';
 
 /** A column by which the rows of every row group are sorted; nulls come last. */
 export interface SortKey {
@@ -54,12 +8,6 @@ export interface SortKey {
   readonly column: string;
   readonly descending: boolean;
 }
-
-/**
- * Types that can have a bloom filter; columns of others go without one. Two flags are not worth it, days and instants
- * have no hash in hyparquet-writer, and `0` and `-0` are equal numbers with different hashes, so a filter would hide rows.
- */
-export const bloomTypes: readonly DeclaredType[] = ['text', 'integer'];
 
 /** How a file is encoded. It depends on nothing that differs from run to run. */
 export interface Encoding {
@@ -134,27 +82,6 @@ export interface ParquetEngine<G = unknown> {
   /** Gives back what encoders share. Called when all files are finished or given up, more than once perhaps. */
   close?(): Promise<void>;
 }
-
-/** How Parquet stores a type. */
-export interface Storage extends Pick<SchemaElement, 'converted_type' | 'logical_type'> {
-  readonly type: NonNullable<SchemaElement['type']>;
-}
-
-export const storages: Readonly<Record<DeclaredType, Storage>> = {
-  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
-  flag: { type: 'BOOLEAN' },
-  integer: { type: 'INT64' },
-  decimal: { type: 'DOUBLE' },
-  timestamp: {
-    type: 'INT64',
-    converted_type: 'TIMESTAMP_MICROS',
-    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
-  },
-  date: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
-};
-
-/** Parquet's names of the codecs. */
-export const codecs = { zstd: 'ZSTD', snappy: 'SNAPPY', gzip: 'GZIP', none: 'UNCOMPRESSED' } as const;
 
 /** The key-value metadata of a file, sorted by key: what the caller wants, and each column's name at the service. */
 export function metadataOf(columns: readonly OutputColumn[], { metadata }: Encoding): [key: string, value: string][] {

@@ -1,0 +1,32 @@
+import type { SchemaElement } from 'hyparquet';
+import type { DeclaredType } from '../core/index.js';
+
+export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
+export type Compression = (typeof compressions)[number];
+
+/**
+ * Types that can have a bloom filter; columns of others go without one. Two flags are not worth it, days and instants
+ * have no hash in hyparquet-writer, and `0` and `-0` are equal numbers with different hashes, so a filter would hide rows.
+ */
+export const bloomTypes: readonly DeclaredType[] = ['text', 'integer'];
+
+/** How Parquet stores a type. */
+export interface Storage extends Pick<SchemaElement, 'converted_type' | 'logical_type'> {
+  readonly type: NonNullable<SchemaElement['type']>;
+}
+
+export const storages: Readonly<Record<DeclaredType, Storage>> = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  flag: { type: 'BOOLEAN' },
+  integer: { type: 'INT64' },
+  decimal: { type: 'DOUBLE' },
+  timestamp: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MICROS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+  },
+  date: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
+};
+
+/** Parquet's names of the codecs. */
+export const codecs = { zstd: 'ZSTD', snappy: 'SNAPPY', gzip: 'GZIP', none: 'UNCOMPRESSED' } as const;

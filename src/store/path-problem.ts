@@ -1,0 +1,74 @@
+import { resolve } from 'node:path';
+import { LeadstreamError } from '../core/index.js';
+import { localDisk } from './local-disk/local-disk.js';
+import { bracesProblem } from './path-names.js';
+import { schemeOf } from './scheme.js';
+import type { Store } from './store.js';
+import { storeAt, stores } from './stores.js';
+
+const here = [localDisk];
+const tablesAre = `tables are ${localDisk.holds}`;
+
+/** What to do where nothing can be written to. */
+const remedy = 'write to a folder here and copy it from there';
+
+/** What is wrong with the path of an output, if anything: a scheme without a store, what only a shell fills in, or braces that mean nothing. */
+export function pathProblem(path: string): string | undefined {
+  return problemIn(stores, path, `outputs are ${stores.map(({ holds }) => holds).join(' or ')}; ${remedy}`);
+}
+
+/** The same of the path of a table, which is on this machine whatever stores there are. */
+export function tableProblem(path: string): string | undefined {
+  return problemIn(here, path, `${tablesAre}; ${remedy}`);
+}
+
+/**
+ * The absolute path of something of this machine that is there before a run begins.
+ *
+ * @param option What was given it, for the message.
+ * @throws {LeadstreamError} `E_USAGE` when it is no path of this machine, or has names in braces.
+ */
+export function fixedPath(path: string, option: string, baseDir: string): string {
+  const problem = problemIn(here, path, `${option} takes a path of this machine`);
+  return usable(
+    path,
+    option,
+    baseDir,
+    problem ?? (path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : undefined),
+  );
+}
+
+/**
+ * The absolute path of a table that was written before, whatever its name is by now.
+ *
+ * @param option What was given it, for the message.
+ * @throws {LeadstreamError} `E_USAGE` for a scheme.
+ */
+export function writtenTable(path: string, option: string, baseDir: string): string {
+  return usable(path, option, baseDir, schemeProblem(here, path, tablesAre));
+}
+
+function usable(path: string, option: string, baseDir: string, problem: string | undefined): string {
+  if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${option} ${path}: ${problem}`);
+  return resolve(baseDir, path);
+}
+
+/**
+ * @param able The stores that it can be in.
+ * @param instead What can be there in place of a scheme that is none of theirs.
+ */
+function problemIn(able: readonly Store[], path: string, instead: string): string | undefined {
+  if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path has: half of a surrogate pair, or NUL';
+  return schemeProblem(able, path, instead) ?? storeAt(path)?.problem(path) ?? variableProblem(path) ?? bracesProblem(path);
+}
+
+function schemeProblem(able: readonly Store[], path: string, instead: string): string | undefined {
+  const scheme = schemeOf(path);
+  return able.some((store) => store.scheme === scheme) ? undefined : `'${scheme}' is a scheme, and ${instead}`;
+}
+
+/** A name that would become a part of the path, and that a shell would have filled in. */
+function variableProblem(path: string): string | undefined {
+  const [, variable] = /(?:^|\/)\$(\w+)/.exec(path) ?? /\$([A-Z_][A-Z\d_]*)/.exec(path) ?? [];
+  return variable && `'$${variable}' is filled in by a shell only; write \${${variable}} in the file, or the path in full`;
+}

@@ -1,0 +1,254 @@
+import { describe, expect, test } from '@jest/globals';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { csv, ndjson } from '../../../src/sinks/index.js';
+import { commitUnlogged, lockOutputs, logCommit, pathProblem, recoverCommits, storeOf, type Action } from '../../../src/store/index.js';
+import type { OutputFile, Store } from '../../../src/store/store.js';
+import { storeNamed } from '../../../src/store/stores.js';
+import { leads, runIn } from '../../support/pipelines.js';
+import { serviceOf } from '../../support/services.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+/** A store, and a way to look at it beside it. */
+export interface SubjectStore {
+  readonly store: Store;
+  /** Makes a place of its own in which nothing is; it is gone after the test. */
+  place(): Promise<StorePlace>;
+}
+
+/** Where destinations have names like `a.csv` and `out/a.csv`. */
+export interface StorePlace {
+  /** The path of a name, as a pipeline file has it. */
+  path(name: string): string;
+  /** The names of all that is there, also of what readers ignore, sorted. */
+  names(): Promise<readonly string[]>;
+  /** What readers see by a name; `undefined` for nothing. */
+  read(name: string): Promise<string | undefined>;
+  /** Puts something there as any program does. */
+  write(name: string, text: string): Promise<void>;
+  /** Changes the bytes that an action of an `OutputFile` starts from. */
+  damage(action: Action): Promise<void>;
+}
+
+const run = 'run-1';
+const columns = [column('uid')];
+const rows = [{ uid: '1' }];
+
+/** What every store has to do for csv, ndjson and rejects to be written there. */
+export function storeContract({ store, place: newPlace }: SubjectStore): void {
+  async function placed() {
+    const place = await newPlace();
+    const at = (name: string) => store.resolve(place.path(name), '/nowhere');
+    const written = async (name: string, text: string): Promise<OutputFile> => {
+      const file = await store.reserve(at(name), run);
+      await file.append(text);
+      await file.close();
+      return file;
+    };
+    return { place, at, written };
+  }
+
+  describe(`${store.name} as a store`, () => {
+    test('is found by its name, and by the paths that it resolves', async () => {
+      const { at } = await placed();
+      expect(storeNamed(store.name)).toBe(store);
+      expect(storeOf([at('a.csv'), at('out/b.csv')])).toBe(store);
+    });
+
+    test('takes a path as it is written, and resolves it to one form', async () => {
+      const { place, at } = await placed();
+      for (const name of ['a.csv', 'out/{{ run.date }}/{{ run.id }}.csv']) {
+        expect(pathProblem(place.path(name))).toBe(undefined);
+        expect(at(name)).toContain(name);
+        expect(store.resolve(at(name), '/elsewhere')).toBe(at(name));
+      }
+    });
+
+    test('tells whether two destinations are one, in either order', async () => {
+      const { at } = await placed();
+      expect(store.overlap(at('out/a.csv'), at('out/a.csv'))).toBe(true);
+      for (const other of ['out/b.csv', 'a.csv', 'out/a.csv.rejects.ndjson']) {
+        expect(store.overlap(at('out/a.csv'), at(other))).toBe(false);
+        expect(store.overlap(at(other), at('out/a.csv'))).toBe(false);
+      }
+    });
+
+    test('looks at a destination without changing anything', async () => {
+      const { place, at } = await placed();
+      await store.look(at('out/a.csv'));
+      expect(await store.isOccupied(at('out/a.csv'))).toBe(false);
+      expect(await place.names()).toEqual([]);
+    });
+
+    test('shows nothing of a reserved file, and leaves nothing when it is discarded', async () => {
+      const { place, at } = await placed();
+      const file = await store.reserve(at('out/a.csv'), run);
+      await file.append('rows');
+      expect(await place.read('out/a.csv')).toBe(undefined);
+      expect(await store.isOccupied(at('out/a.csv'))).toBe(false);
+      await file.discard();
+      await file.discard();
+      expect(await place.names()).toEqual([]);
+    });
+
+    test('commits what was appended as text and bytes, and counts it', async () => {
+      const { place, at } = await placed();
+      const file = await store.reserve(at('a.csv'), run);
+      await file.append('é');
+      await file.append(Uint8Array.of(10));
+      await file.close();
+      expect(file.bytes).toBe(3);
+      await commitUnlogged({ outputs: [at('a.csv')], actions: [file.action] });
+      await file.discard();
+      expect(await place.read('a.csv')).toBe('é\n');
+      expect(await place.names()).toEqual(['a.csv']);
+      expect(await store.isOccupied(at('a.csv'))).toBe(true);
+    });
+
+    test('commits no file that is not closed', async () => {
+      const { at } = await placed();
+      const file = await store.reserve(at('a.csv'), run);
+      expect(() => file.action).toThrow(expect.objectContaining({ code: 'E_SINK_WRITE' }));
+      await file.discard();
+      await expect(file.append('more')).rejects.toMatchObject({ code: 'E_SINK_WRITE' });
+    });
+
+    test('replaces what stood there, and only by the commit', async () => {
+      const { place, at, written } = await placed();
+      await place.write('a.csv', 'old');
+      const { action } = await written('a.csv', 'new');
+      const prepared = await store.prepare({ outputs: [at('a.csv')], actions: [action] });
+      expect(await place.read('a.csv')).toBe('old');
+      await prepared.commit();
+      expect(await place.read('a.csv')).toBe('new');
+    });
+
+    test('puts a file aside under a name beside its destination', async () => {
+      const { place, at, written } = await placed();
+      const file = await written('a.csv', 'refused');
+      expect(await file.quarantine('failed')).toBe(at('a.csv.failed'));
+      expect(await place.names()).toEqual(['a.csv.failed']);
+      expect(await place.read('a.csv.failed')).toBe('refused');
+    });
+
+    test('removes what a killed run left for a destination when it is reserved again', async () => {
+      const { place, at } = await placed();
+      const killed = await store.reserve(at('a.csv'), '20260101T000000000Z-0a1b2c3d');
+      await killed.append('half');
+      await killed.close();
+      await (await store.reserve(at('a.csv'), run)).discard();
+      expect(await place.names()).toEqual([]);
+    });
+
+    test('carries out actions that were JSON, after a part of them, and again', async () => {
+      const { place, at, written } = await placed();
+      const files = [await written('a.csv', 'a'), await written('b.csv', 'b')];
+      const commit = { outputs: [at('a.csv'), at('b.csv')], actions: files.map(({ action }) => action) };
+      const read = JSON.parse(JSON.stringify(commit)) as typeof commit;
+      expect(read).toStrictEqual(commit);
+      await commitUnlogged({ ...read, actions: read.actions.slice(0, 1) });
+      expect(await place.read('b.csv')).toBe(undefined);
+      for (const _ of ['the rest', 'again']) await commitUnlogged(read);
+      expect([await place.read('a.csv'), await place.read('b.csv')]).toEqual(['a', 'b']);
+      expect(await place.names()).toEqual(['a.csv', 'b.csv']);
+    });
+
+    test('commits nothing when a file is not as it was written', async () => {
+      const { place, at, written } = await placed();
+      await place.write('a.csv', 'old');
+      const [{ action: other }, { action }] = [await written('b.csv', 'b'), await written('a.csv', 'new')];
+      await place.damage(action);
+      const commit = { outputs: [at('a.csv'), at('b.csv')], actions: [other, action] };
+      await expect(commitUnlogged(commit)).rejects.toMatchObject({ code: 'E_SINK_VERIFY' });
+      expect([await place.read('a.csv'), await place.read('b.csv')]).toEqual(['old', undefined]);
+    });
+
+    test('refuses an action for none of the outputs', async () => {
+      const { place, at, written } = await placed();
+      const { action } = await written('a.csv', 'a');
+      await expect(store.prepare({ outputs: [at('b.csv')], actions: [action] })).rejects.toMatchObject({ code: 'E_RUN_FAILED' });
+      expect(await place.read('a.csv')).toBe(undefined);
+    });
+
+    test('understands its own actions, and no others', async () => {
+      const { at, written } = await placed();
+      const { action } = await written('a.csv', 'a');
+      expect(store.supports).toContain(action.action);
+      const known = store.actionIn(action);
+      expect(known?.words).toContain(at('a.csv'));
+      expect([known?.belongsTo(at('a.csv')), known?.belongsTo(at('b.csv'))]).toEqual([true, false]);
+      for (const other of [{ ...action, unless: 'x' }, { action: action.action }, { action: 'no-such-action' }, 'text', undefined])
+        expect(store.actionIn(other)).toBe(undefined);
+      const commit = { outputs: [at('a.csv')], actions: [{ action: 'no-such-action' }] };
+      await expect(store.prepare(commit)).rejects.toMatchObject({ code: 'E_RUN_FAILED' });
+    });
+
+    test('locks an output for one run at a time, and leaves nothing', async () => {
+      const { place, at } = await placed();
+      const outputs = [at('out/b.csv'), at('a.csv')];
+      const lock = await lockOutputs(outputs, { runId: run });
+      await lock.check();
+      const refusal = { code: 'E_RUN_LOCKED', message: expect.stringContaining(`${at('a.csv')} is held by run ${run}`) };
+      await expect(lockOutputs([at('a.csv')], { runId: 'run-2' })).rejects.toMatchObject(refusal);
+      await lock.release();
+      await lock.release();
+      await (await lockOutputs(outputs, { runId: 'run-2' })).release();
+      expect(await place.names()).toEqual([]);
+    });
+
+    test.each([0, 1, 2])('is recovered from the redo log after %i of 2 actions', async (done) => {
+      const { place, at, written } = await placed();
+      const redoLog = join(await temporaryFolder(), 'state/redo-log');
+      const files = [await written('a.csv', 'a'), await written('b.csv', 'b')];
+      const commit = { runId: run, pipeline: 'p', outputs: [at('a.csv'), at('b.csv')], actions: files.map(({ action }) => action) };
+      await logCommit(redoLog, commit);
+      const text = await readFile(join(redoLog, `${run}.commit.json`), 'utf8');
+      expect(JSON.parse(text)).toMatchObject({ version: 4, store: store.name, actions: commit.actions });
+      await commitUnlogged({ ...commit, actions: commit.actions.slice(0, done) });
+      expect(await recoverCommits(redoLog, { runId: 'run-2' })).toEqual([expect.objectContaining(commit)]);
+      expect([await place.read('a.csv'), await place.read('b.csv')]).toEqual(['a', 'b']);
+      expect([await place.names(), await readdir(redoLog)]).toEqual([['a.csv', 'b.csv'], []]);
+    });
+
+    test('names the actions that it has when a redo log has another one', async () => {
+      const { at, written } = await placed();
+      const redoLog = join(await temporaryFolder(), 'state/redo-log');
+      const { action } = await written('a.csv', 'a');
+      await logCommit(redoLog, { runId: run, pipeline: 'p', outputs: [at('a.csv')], actions: [action] });
+      const path = join(redoLog, `${run}.commit.json`);
+      await writeFile(path, (await readFile(path, 'utf8')).replace(`"action": "${action.action}"`, '"action": "no-such-action"'));
+      await expect(recoverCommits(redoLog, { runId: 'run-2' })).rejects.toMatchObject({
+        code: 'E_STATE_VERSION',
+        message: expect.stringContaining(
+          `has the action "no-such-action" (actions[0]), and the store ${store.name} supports ${store.supports.join(', ')}`,
+        ),
+      });
+    });
+
+    test.each([
+      ['csv', csv, '"uid"\n"1"\n'],
+      ['ndjson', ndjson, '{"uid":"1"}\n'],
+    ] as const)('takes the output of %s', async (name, sink, text) => {
+      const { place, at } = await placed();
+      const { path } = await writeAll(sink({ path: place.path(`out/a.${name}`) }, recording('/nowhere')), columns, rows);
+      expect(path).toBe(at(`out/a.${name}`));
+      expect(await place.read(`out/a.${name}`)).toBe(text);
+    });
+
+    test('takes the outputs of a pipeline and its rejects, and is asked what stands there before it is replaced by a part', async () => {
+      const { place, at } = await placed();
+      const [from, folder] = [await serviceOf({ leads: leads(3) }), await temporaryFolder()];
+      const of = (steps: string) =>
+        `from: leads\nconsistency: off\n${steps}to:\n  - csv: { path: '${place.path('out/a.csv')}', columns: [lead_id] }`;
+      const report = await runIn(from, of(''), folder, { stateDir: join(folder, 'state') });
+      expect([report.sinks[0]?.path, report.rejects.path]).toEqual([at('out/a.csv'), at('out/a.csv.rejects.ndjson')]);
+      const whole = await place.read('out/a.csv');
+      expect(whole?.split('\n')).toHaveLength(5);
+      expect(await place.read('out/a.csv.rejects.ndjson')).toBe('');
+      const part = runIn(from, of('steps:\n  - limit: 1\n'), folder, { stateDir: join(folder, 'state') });
+      await expect(part).rejects.toMatchObject({ code: 'E_GATE_PARTIAL', message: expect.stringContaining(at('out/a.csv')) });
+      expect(await place.read('out/a.csv')).toBe(whole);
+    });
+  });
+}
