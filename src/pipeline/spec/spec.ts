@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { collectionNames } from '../../collections/index.js';
 import { schema } from '../../core/index.js';
 import { headerNameProblem } from '../../http/index.js';
 import { defaults, maxTimerMs, settings, usually, windowHoldsConcurrency, windowTooSmall } from '../../options/index.js';
@@ -126,7 +127,7 @@ export const pipelineShape = schema((z) =>
       .describe('Name of the pipeline.'),
     service: service().optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
     collections: collections().optional().describe('Collections of your own, by name.'),
-    from: name().describe('The collection that is read: leads, bridges, areacodes, links, users, or one of your own.'),
+    from: name().describe(`The collection that is read: ${collectionNames.join(', ')}, or one of your own.`),
     reveal: z.array(name()).optional().describe('Credential-like fields of it to include.'),
     on_error: z.enum(['reject', 'null', 'fail']).default('reject').describe('What happens to a row that a step or sink cannot handle.'),
     consistency: settings()
