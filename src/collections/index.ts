@@ -3,3 +3,4 @@ export type { Collection, Field, Registry, RowOf, SecretsOf, Served, TypedRowOf 
 export { type EndForm, endForms, isNumbered, type Paging, schemes } from './paging.js';
 export { provinceOf } from './provinces.js';
 export * from './registry.js';
+export { type GeneratedCounts, type GeneratedName, generatedNames, generatedRows, type StarterJoin, starterJoins } from './starters.js';
