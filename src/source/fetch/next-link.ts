@@ -1,4 +1,5 @@
 import { SourceError } from '../../core/index.js';
+import { credentialParameters } from '../../http/index.js';
 import type { Position } from './position.js';
 
 /** What a link is held against. */
@@ -8,9 +9,6 @@ export interface Surroundings {
   /** Values that no link may carry on. */
   readonly secrets: readonly string[];
 }
-
-/** The names under which the service takes credentials in a query. */
-const credentialNames: readonly string[] = ['rest_api_key', 'authorized_uid', 'authorized_rest_api_key'];
 
 /**
  * Where a link leads, resolved against the address of its page (RFC 3986). What credentials it carries are left out, since every request
@@ -27,7 +25,7 @@ export function followed(link: string, from: Position, label: string, { baseUrl,
   if (next.origin !== origin) throw refused(label, `leads to ${next.origin === 'null' ? next.protocol : next.origin}, another origin`);
   if (!next.pathname.startsWith(`${base}/`)) throw refused(label, `leads out of the path of base_url, ${base}/`);
   const isOurs = ([name, value]: readonly [string, string]) =>
-    credentialNames.includes(name) || secrets.some((secret) => value.includes(secret) || name.includes(secret));
+    credentialParameters.includes(name) || secrets.some((secret) => value.includes(secret) || name.includes(secret));
   return { path: next.pathname.slice(base.length), parameters: [...next.searchParams].filter((pair) => !isOurs(pair)) };
 }
 
