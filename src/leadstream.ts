@@ -19,27 +19,19 @@ export {
 } from './source/index.js';
 
 export type { Credentials, RetryPolicy } from './http/index.js';
+// The collections, their names, and the types of their rows
+export * from './collections/registry.js';
 export {
-  collectionNames,
-  collections,
   columnsOf,
   typesOf,
-  type AreaCode,
-  type Bridge,
   type Collection,
-  type CollectionName,
   type EndForm,
   type Field,
-  type Lead,
-  type Link,
   type Paging,
   type RowOf,
-  type Rows,
-  type Secrets,
   type SecretsOf,
   type TypedRowOf,
   type TypesOf,
-  type User,
 } from './collections/index.js';
 export {
   type Column,

@@ -1,4 +1,4 @@
-import type { CollectionName } from '../collections/index.js';
+import { collectionNames, collections, starterJoins, type CollectionName } from '../collections/index.js';
 
 /** Where the rows of a new pipeline go. */
 export const destinations = ['parquet', 'csv', 'ndjson', 'stdout'] as const;
@@ -14,48 +14,15 @@ export interface Wanted {
   readonly to: Destination;
 }
 
-const keys: Readonly<Record<CollectionName, string>> = {
-  leads: 'lead_id',
-  bridges: 'id',
-  areacodes: 'area_code, city and state',
-  links: 'id',
-  users: 'uid',
-};
-
-const bridge = [
-  '  - join: # adds bridge_title and bridge_niche',
-  '      with: bridges',
-  '      on: { bridge_id: id }',
-  '      as: bridge',
-  '      select: [title, niche]',
-];
-const user = ['  # Adds user_affid.', '  - join: { with: users, on: { uid: uid }, as: user, select: [affid] }'];
-
-/** The joins of each collection, as lines of a file. */
-const joins: Readonly<Record<CollectionName, Readonly<Partial<Record<CollectionName, readonly string[]>>>>> = {
-  leads: {
-    bridges: bridge,
-    areacodes: [
-      '  - derive: { zip_city: zip_city(zipcode), zip_state: zip_state(zipcode) }',
-      '  - join:',
-      '      with: areacodes',
-      '      on: { zip_state: state, zip_city: city }',
-      '      normalize: casefold # whatever the case',
-      '      pick: { max: percent_of_area_code_in_city } # of several, the main one',
-      '      as: area',
-      '      select: [area_code, city_population]',
-    ],
-    users: user,
-  },
-  bridges: { users: user },
-  areacodes: {},
-  links: { bridges: bridge, users: user },
-  users: {},
-};
-
 /** The collections that a collection can be joined with. */
 export function joinsOf(from: CollectionName): readonly CollectionName[] {
-  return Object.keys(joins[from]) as readonly CollectionName[];
+  return collectionNames.filter((other) => joinLines(from, other).length > 0);
+}
+
+/** The steps that join a collection to another one, as lines of a file; none where its rows name none of that. */
+function joinLines(from: CollectionName, other: CollectionName): readonly string[] {
+  const join = other === from ? undefined : starterJoins[other];
+  return join !== undefined && Object.hasOwn(collections[from].fields, join.by) ? join.lines.map((line) => `  ${line}`) : [];
 }
 
 const sinks: Readonly<Record<Destination, (name: string) => string>> = {
@@ -89,8 +56,8 @@ export function pipelineTextOf({ name, from, joins: others, to }: Wanted, schema
     '  limit: 500 # rows per request',
     `from: ${from}`,
     'steps:',
-    `  - dedupe: {} # by the key, ${keys[from]}`,
-    ...others.flatMap((other) => joins[from][other] ?? []),
+    `  - dedupe: {} # by the key, ${new Intl.ListFormat('en-GB').format(collections[from].key)}`,
+    ...others.flatMap((other) => joinLines(from, other)),
     'to:',
     sinks[to](name),
     '',

@@ -33,6 +33,9 @@ export interface Collection<N extends string = string, F extends Fields = Fields
   readonly served?: Served;
 }
 
+/** Collections by name. */
+export type Registry = Readonly<Record<string, Collection>>;
+
 /** What a collection of one's own says of its answers, and those of the service need not. */
 export interface Served {
   readonly paging: Paging;

@@ -5,11 +5,11 @@ import { leads } from './leads.js';
 import { links } from './links.js';
 import { users } from './users.js';
 
-/** Collections by name. */
-export type Registry = Readonly<Record<string, Collection>>;
-
 /**
- * The collections of the service, in the order of its document. One more is a file of its own and a name here.
+ * The collections of the service, in the order of its document. All that this file exports is public.
+ *
+ * One more is a file of its own here, a name for its rows below, its lines in `starters.ts`, and a generator in `service/generate`. What is left
+ * out of these does not compile, and everything else follows: streams of `connect`, tables of the service, options of commands, prose.
  *
  * @example
  * const key = collections.areacodes.key; // ['area_code', 'city', 'state']
@@ -39,7 +39,13 @@ export type Link = RowOf<typeof links>;
 export type User = RowOf<typeof users>;
 
 /** The row type of each collection. */
-export type Rows = { readonly [N in CollectionName]: RowOf<(typeof collections)[N]> };
+export type Rows = {
+  readonly leads: Lead;
+  readonly bridges: Bridge;
+  readonly areacodes: AreaCode;
+  readonly links: Link;
+  readonly users: User;
+};
 
 /** The secret fields of each collection. */
 export type Secrets = { readonly [N in CollectionName]: SecretsOf<(typeof collections)[N]> };

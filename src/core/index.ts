@@ -1,5 +1,6 @@
 export { isAddressable } from './addressable.js';
 export { amount, amountOf } from './amount.js';
+export { byName } from './by-name.js';
 export { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
 export {
   type Column,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { isNumbered, type Collection } from '../collections/index.js';
-import type { Credentials } from '../http/index.js';
+import { withKey, type Credentials } from '../http/index.js';
 import { cameOf, type Findings } from './findings.js';
 import type { Reply } from './reply.js';
 import type { Requester } from './requester.js';
@@ -55,7 +55,7 @@ export async function reach(
   const replies: [CredentialForm, Reply][] = [[configured, await settled(asking, collections, configured, first)]];
   for (const form of others)
     replies.push([form, await settled(asking, collections, form, await askList(asking, collections[0], form.auth))]);
-  const wrong = await askList(asking, collections[0], wrongKey(configured.auth));
+  const wrong = await askList(asking, collections[0], withKey(configured.auth, `wrong-${randomBytes(8).toString('hex')}`));
   const working = replies.filter(([, reply]) => standingOf(reply) === 'works');
   if (!isDenied(wrong) && working.length > 0) tellUnchecked(findings, wrong);
   else if (isDenied(wrong)) findings.add('wrong_key', 'ok', `a wrong key is refused: ${cameOf(wrong)}`, [wrong]);
@@ -158,13 +158,4 @@ function sayingOf(reply: Reply): string {
   const standing = standingOf(reply);
   if (standing !== 'unknown') return standing === 'works' ? 'works' : 'is refused';
   return reply.kind === 'unasked' ? 'was not tried' : `came to ${cameOf(reply)}`;
-}
-
-/** Credentials of the same form whose key is no key of anybody. */
-function wrongKey(auth: Credentials): Credentials {
-  const key = `wrong-${randomBytes(8).toString('hex')}`;
-  if ('rest_api_key' in auth) return { rest_api_key: key };
-  if ('bearer' in auth) return { bearer: key };
-  if ('header' in auth) return { header: { name: auth.header.name, value: key } };
-  return { authorized_uid: auth.authorized_uid, authorized_rest_api_key: key };
 }

@@ -1,5 +1,7 @@
 export { nextLinkIn } from './link-header.js';
-export { accountOf, type Credentials, headerNameProblem, headersOf, keyField, keyProblem, queryOf, secretsOf } from './credentials.js';
+export { type CredentialField, type CredentialFields, isField } from './credential-fields.js';
+export { credentialForms, credentialParameters, type Credentials, privacyAt } from './credential-forms.js';
+export { accountOf, headersOf, keyField, keyProblem, queryOf, secretsOf, withKey } from './credentials.js';
 export { type OwnAgents, withAgent } from './agent.js';
 export { checkOptions, clientChecks, wrongOption } from './options.js';
 export { loadTransport, openTransport, type OpenedTransport } from './open.js';

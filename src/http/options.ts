@@ -18,7 +18,7 @@ import {
 } from '../options/index.js';
 import { agentsCheck } from './agent.js';
 import { authoritiesProblem } from './authorities.js';
-import { credentialsProblem } from './credentials.js';
+import { credentialsProblem } from './credentials-problem.js';
 import { proxyProblem } from './proxy.js';
 
 /** The options of a client, as they may be given in code. */

@@ -61,7 +61,7 @@ export function setIn(value: unknown, path: readonly PropertyKey[], to: unknown)
   if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.set(parent, key, to);
 }
 
-/** Returns the issue itself, or for a union those of the alternative with the fewest unknown keys, then the fewest issues. */
+/** Returns the issue itself, or for a union those of the alternative that knows most keys at its own level; of several, of the one that misses the fewest. */
 function ofAlternativeMeant(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const [deep] = issue.errors
@@ -71,7 +71,7 @@ function ofAlternativeMeant(issue: Issue): readonly Issue[] {
 }
 
 function unknownKeys(issues: readonly Issue[]): number {
-  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
+  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys.length : 0), 0);
 }
 
 function withoutConsequences(issues: readonly Issue[], wanted: z.ZodType): readonly Issue[] {

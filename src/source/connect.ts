@@ -1,4 +1,13 @@
-import type { Collection, Lead, Bridge, AreaCode, Link, User, RowOf, Rows, Secrets, SecretsOf } from '../collections/index.js';
+import {
+  collectionNames,
+  type Collection,
+  type CollectionName,
+  type RowOf,
+  type Rows,
+  type Secrets,
+  type SecretsOf,
+} from '../collections/index.js';
+import { byName } from '../core/index.js';
 import { CollectionStream } from './collection-stream.js';
 import { checkConnection, collectionIn, registryOf } from './connect-options.js';
 import { createClient, eventsOf, type ClientOptions } from './fetch/client.js';
@@ -21,18 +30,16 @@ export type SecretsWith<Own extends Collection> = [Own] extends [never]
   ? Secrets
   : Secrets & { readonly [C in Own as C['name']]: SecretsOf<C> };
 
+/** A stream of rows for each collection that every service has. */
+export type CollectionStreams = { readonly [N in CollectionName]: CollectionStream<Rows[N], Secrets[N]> };
+
 /**
  * A service to read from. Its collections are streams of rows; nothing is requested until something is read. At most `window` pages of each
  * read are in memory.
  */
-export interface Service<Own extends Collection = never> {
+export interface Service<Own extends Collection = never> extends CollectionStreams {
   /** The value of `run` in the events of this connection. */
   readonly id: string;
-  readonly leads: CollectionStream<Lead, Secrets['leads']>;
-  readonly bridges: CollectionStream<Bridge, Secrets['bridges']>;
-  readonly areacodes: CollectionStream<AreaCode, Secrets['areacodes']>;
-  readonly links: CollectionStream<Link, Secrets['links']>;
-  readonly users: CollectionStream<User, Secrets['users']>;
   /**
    * Returns a collection by name, including the program's own.
    *
@@ -72,11 +79,7 @@ export function connect<Own extends Collection = never>(options: ConnectOptions<
 
   const service = {
     id: events.id,
-    leads: collection('leads'),
-    bridges: collection('bridges'),
-    areacodes: collection('areacodes'),
-    links: collection('links'),
-    users: collection('users'),
+    ...byName(collectionNames, collection),
     collection,
     close: client.close,
     [Symbol.asyncDispose]: client.close,

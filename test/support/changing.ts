@@ -1,4 +1,5 @@
-import type { CollectionName } from '../../src/collections/index.js';
+import { collectionNames, type CollectionName } from '../../src/collections/index.js';
+import { byName } from '../../src/core/index.js';
 import type { DataSource } from '../../src/service/index.js';
 
 type Records = readonly Readonly<Record<string, unknown>>[];
@@ -15,11 +16,5 @@ export function changing(lists: Lists): DataSource {
     row: (index) => JSON.stringify(lists[name]?.[index]),
     find: () => [],
   });
-  return {
-    leads: table('leads'),
-    bridges: table('bridges'),
-    areacodes: table('areacodes'),
-    links: table('links'),
-    users: table('users'),
-  };
+  return byName(collectionNames, table);
 }

@@ -16,7 +16,7 @@ export interface Exported {
 
 const declaration = /^export (?:declare )?(?:abstract )?(?:async )?(function\*?|const|class|interface|type) (\w+)/gm;
 
-/** What a module exports, by names that it lists, and from modules of ours that it passes on. */
+/** What a module exports, by names that it lists, and from modules of ours that it passes on, by a list or as a whole. */
 export async function exportsOf(file: string): Promise<readonly Exported[]> {
   const text = await readFile(file, 'utf8');
   const own = [...text.matchAll(declaration)].map((match) => declared(file, text, match));
@@ -35,7 +35,8 @@ export async function exportsOf(file: string): Promise<readonly Exported[]> {
       });
     }),
   );
-  return [...once, ...listed.flat()];
+  const wholes = [...withoutComments(text).matchAll(/export \* from '(\.[^']+)';/g)].map(([, from = '']) => exportsOf(beside(file, from)));
+  return [...once, ...listed.flat(), ...(await Promise.all(wholes)).flat()];
 }
 
 function declared(file: string, text: string, { index, 1: kind = '', 2: name = '' }: RegExpExecArray): Exported {

@@ -1,16 +1,13 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { LeadstreamError, minSecretLength } from '../../core/index.js';
+import { generatedNames, generatedRows, type GeneratedCounts } from '../../collections/index.js';
+import { byName, LeadstreamError, minSecretLength } from '../../core/index.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 
-interface ServeArguments extends CommonArguments {
+interface ServeArguments extends CommonArguments, GeneratedCounts {
   readonly port: number;
   readonly host: string;
-  readonly leads: number;
-  readonly bridges: number;
-  readonly links: number;
-  readonly users: number;
   readonly seed: number;
   readonly data: string | undefined;
   readonly collections: string | undefined;
@@ -43,6 +40,9 @@ Drift (TERM,…):
   every=READS or chance=SHARE   changes=insert-head+insert-tail+delete
   collections=leads+bridges+…   most=CHANGES`;
 
+/** An option for each collection that is made up in any size. */
+const counts = byName(generatedNames, (name) => ({ type: 'number', default: generatedRows[name], describe: `Generated ${name}` }) as const);
+
 /** Adds `leadstream serve`. */
 export function addServe(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
@@ -52,10 +52,7 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
       commonOptions(options)
         .option('port', { type: 'number', default: 8080, describe: 'Port; 0 takes a free one' })
         .option('host', { type: 'string', default: '127.0.0.1', describe: 'Address to listen on' })
-        .option('leads', { type: 'number', default: 100_000, describe: 'Generated leads' })
-        .option('bridges', { type: 'number', default: 200, describe: 'Generated bridges' })
-        .option('links', { type: 'number', default: 400, describe: 'Generated links' })
-        .option('users', { type: 'number', default: 300, describe: 'Generated users' })
+        .options(counts)
         .option('seed', {
           type: 'number',
           default: 1,
@@ -94,7 +91,7 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
 async function serve(arguments_: ServeArguments, { console, env, cwd, stdout, signal }: CommandContext): Promise<number> {
   const { loadCollections } = await import('../../index.js');
   const { accountsFromEnv, generate, openDirectory, openOwnTables, readAccounts, startService } = await import('../../service/index.js');
-  const { port, host, leads, bridges, links, users, seed, data, drift, quirk: quirks, fault: faults } = arguments_;
+  const { port, host, seed, data, drift, quirk: quirks, fault: faults } = arguments_;
   const accounts = arguments_.accounts === undefined ? accountsFromEnv(env) : await readAccounts(resolve(cwd, arguments_.accounts));
   if (accounts.length === 0) {
     throw new LeadstreamError(
@@ -105,13 +102,19 @@ async function serve(arguments_: ServeArguments, { console, env, cwd, stdout, si
   if (accounts.some((account) => ('key' in account ? account.key : account.restApiKey).length < minSecretLength))
     console.log('warn', `a key is shorter than ${minSecretLength} characters: pipelines and programs take it for no key`);
   const requestLog = arguments_.requestLog === undefined ? undefined : resolve(cwd, arguments_.requestLog);
-  const source = data === undefined ? generate({ leads, bridges, links, users, seed }) : await openDirectory(resolve(cwd, data));
+  const source =
+    data === undefined
+      ? generate({ ...byName(generatedNames, (name) => arguments_[name]), seed })
+      : await openDirectory(resolve(cwd, data));
   const declared = arguments_.collections === undefined ? [] : await loadCollections(arguments_.collections, { env, cwd });
   const own = data === undefined ? [] : await openOwnTables(resolve(cwd, data), declared);
   const service = await startService({ port, host, source, own, accounts, seed, quirks, faults, drift, requestLog });
   try {
     await print(stdout, `${service.url}\n`);
-    console.log('info', `serving ${data ?? `${leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C ends it`);
+    console.log(
+      'info',
+      `serving ${data ?? `${arguments_.leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C ends it`,
+    );
     await new Promise((done) => {
       if (signal.aborted) done(undefined);
       else signal.addEventListener('abort', done, { once: true });

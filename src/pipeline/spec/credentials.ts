@@ -1,4 +1,5 @@
 import { createRedactor, minSecretLength, secretVariables, type Redactor } from '../../core/index.js';
+import { privacyAt } from '../../http/index.js';
 import { hookNames } from './hook-names.js';
 import { pathOf, referenceIn, type ReferenceSource } from './reference-source.js';
 
@@ -13,16 +14,16 @@ export interface FileCredentials {
 
 /**
  * Finds what is a credential in any of the documents of a file: what `service.auth` names, and the variables that hold keys by their
- * names. The user id of an account is withheld with its key, but no text is searched for it: it may be a small number.
+ * names. What of an account is withheld without being a key, such as a user id, no text is searched for: it may be a small number.
  */
 export function credentialsIn(documents: readonly unknown[], from: ReferenceSource): FileCredentials {
   const names = new Set(secretVariables.map((name) => `variable ${name}`));
   const values = secretVariables.map((name) => from.env[name] ?? '');
-  for (const [key, text] of documents.flatMap(authOf)) {
+  for (const { text, isSearched } of documents.flatMap(credentialTexts)) {
     const found = referenceIn(text);
     if (!found) continue;
     names.add(`${found.kind} ${found.kind === 'file' ? pathOf(found.name, from) : found.name}`);
-    if (key !== 'authorized_uid') values.push(found.kind === 'file' ? (from.read(found.name) ?? '') : (from.env[found.name] ?? ''));
+    if (isSearched) values.push(found.kind === 'file' ? (from.read(found.name) ?? '') : (from.env[found.name] ?? ''));
   }
   // What is shorter is no key, and everything holds it.
   const keys = values.filter((value) => value.length >= minSecretLength);
@@ -35,27 +36,34 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
 
 /** The references of documents that are credentials, and whether it is the address of a webhook. */
 export function credentialReferences(documents: readonly unknown[]) {
-  return documents.flatMap(authOf).flatMap(([key, text]) => {
+  return documents.flatMap(credentialTexts).flatMap(({ text, isHook }) => {
     const found = referenceIn(text);
-    return found ? [{ ...found, isHook: key === 'webhook' }] : [];
+    return found ? [{ ...found, isHook }] : [];
   });
 }
 
-/** The texts that are credentials, by their keys: those under `service.auth`, and addresses of webhooks. */
-function authOf(document: unknown): readonly (readonly [string, string])[] {
-  const auth = inside(inside(document, 'service'), 'auth');
-  const header = inside(auth, 'header');
-  return [...textsIn(auth), ...textsIn(header).filter(([key]) => key !== 'name'), ...hookTexts(document)];
+/** A text of a document that is a credential. */
+interface CredentialText {
+  readonly text: string;
+  /** Whether other texts are searched for what it stands for. */
+  readonly isSearched: boolean;
+  readonly isHook: boolean;
 }
 
-/** The addresses of webhooks, which may hold tokens. */
-function hookTexts(document: unknown): readonly (readonly [string, string])[] {
-  return hookNames.flatMap((name) => textsIn(inside(document, name)));
+/** The texts that are credentials: those under `service.auth`, and addresses of webhooks, which may hold tokens. */
+function credentialTexts(document: unknown): readonly CredentialText[] {
+  const account = textsIn(inside(inside(document, 'service'), 'auth')).flatMap(({ path, text }) => {
+    const privacy = privacyAt(path);
+    return privacy === 'plain' ? [] : [{ text, isSearched: privacy === 'secret', isHook: false }];
+  });
+  const hooks = hookNames.flatMap((name) => textsIn(inside(document, name)));
+  return [...account, ...hooks.map(({ text }) => ({ text, isSearched: true, isHook: true }))];
 }
 
-function textsIn(value: unknown): readonly (readonly [string, string])[] {
+function textsIn(value: unknown, path: readonly string[] = []): readonly { readonly path: readonly string[]; readonly text: string }[] {
+  if (typeof value === 'string') return [{ path, text: value }];
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, text]: [string, unknown]) => (typeof text === 'string' ? [[key, text] as const] : []));
+  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => textsIn(inner, [...path, key]));
 }
 
 function inside(value: unknown, key: string): unknown {

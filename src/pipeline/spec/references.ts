@@ -1,4 +1,5 @@
 import type { Warning } from '../../core/index.js';
+import { privacyAt } from '../../http/index.js';
 import type { FileCredentials } from './credentials.js';
 import type { Path } from './document.js';
 import { hookNames } from './hook-names.js';
@@ -111,6 +112,5 @@ const misplaced = 'this is a credential, which is accepted only under service.au
 /** Whether what stands there is a credential: an account, or the address of a webhook. */
 function isSecret(path: Path): boolean {
   if (path[1] === 'webhook') return hookNames.some((name) => name === path[0]);
-  // The name of a header is none.
-  return path[0] === 'service' && path[1] === 'auth' && !(path[2] === 'header' && path[3] === 'name');
+  return path[0] === 'service' && path[1] === 'auth' && privacyAt(path.slice(2)) !== 'plain';
 }

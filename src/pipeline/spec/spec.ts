@@ -1,38 +1,22 @@
 import type { z } from 'zod';
+import { collectionNames } from '../../collections/index.js';
 import { schema } from '../../core/index.js';
-import { headerNameProblem } from '../../http/index.js';
 import { defaults, maxTimerMs, settings, usually, windowHoldsConcurrency, windowTooSmall } from '../../options/index.js';
 import { outputPath } from '../../sinks/index.js';
 import { expectShape } from '../gates/expect.js';
+import { authShape } from './auth-shape.js';
 import { hookShape } from './hooks.js';
 import { testShape } from './test-shape.js';
 import { duration, longerThanNothing, rate, tolerance, writtenDuration } from './units.js';
 
 const name = schema((z) => z.string().min(1));
 
-const headerName = schema((z) =>
-  z.string().superRefine((given, context) => {
-    const message = headerNameProblem(given);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  }),
-);
-
 const serviceFields = schema((z) =>
   z.strictObject({
     base_url: settings()
       .baseUrl.optional()
       .describe('Everything before /api. It goes with auth; without both, address and account are those of the environment.'),
-    auth: z
-      .union([
-        z.strictObject({ rest_api_key: name() }),
-        z.strictObject({ authorized_uid: name(), authorized_rest_api_key: name() }),
-        z.strictObject({ bearer: name() }),
-        z.strictObject({ header: z.strictObject({ name: headerName(), value: name() }) }),
-      ])
-      .optional()
-      .describe(
-        'rest_api_key, or authorized_uid and authorized_rest_api_key; for other services bearer (Authorization: Bearer …), or header with name and value. References only.',
-      ),
+    auth: authShape(),
     limit: usually(settings().limit, defaults.limit).describe('Rows per page, at most 500.'),
     concurrency: usually(settings().concurrency, defaults.concurrency).describe('Requests in flight.'),
     window: settings().window.optional().describe('Pages in memory. Default twice the concurrency.'),
@@ -126,7 +110,7 @@ export const pipelineShape = schema((z) =>
       .describe('Name of the pipeline.'),
     service: service().optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
     collections: collections().optional().describe('Collections of your own, by name.'),
-    from: name().describe('The collection that is read: leads, bridges, areacodes, links, users, or one of your own.'),
+    from: name().describe(`The collection that is read: ${collectionNames.join(', ')}, or one of your own.`),
     reveal: z.array(name()).optional().describe('Credential-like fields of it to include.'),
     on_error: z.enum(['reject', 'null', 'fail']).default('reject').describe('What happens to a row that a step or sink cannot handle.'),
     consistency: settings()

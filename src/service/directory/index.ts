@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { collections, originalName, type Collection, type CollectionName } from '../../collections/index.js';
-import { LeadstreamError } from '../../core/index.js';
+import { collectionNames, collections, originalName, type Collection } from '../../collections/index.js';
+import { byName, itemAt, LeadstreamError } from '../../core/index.js';
 import type { DataSource, ServedTable } from '../source.js';
 import { ndjsonRecords, ndjsonRows } from './ndjson.js';
 import { emptyTable, packTable } from './packed-table.js';
@@ -25,14 +25,9 @@ export async function openDirectory(directory: string): Promise<DataSource> {
   const entries = await readdir(directory).catch(() => {
     throw new LeadstreamError('E_DATA', `${directory}: is no folder that can be read`);
   });
-  const open = <N extends CollectionName>(name: N): Promise<ServedTable> => tableFiles(directory, entries, collections[name]);
-  return {
-    leads: await open('leads'),
-    bridges: await open('bridges'),
-    areacodes: await open('areacodes'),
-    links: await open('links'),
-    users: await open('users'),
-  };
+  const tables: ServedTable[] = [];
+  for (const name of collectionNames) tables.push(await tableFiles(directory, entries, collections[name]));
+  return byName(collectionNames, (_name, index) => itemAt(tables, index));
 }
 
 /**

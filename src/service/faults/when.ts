@@ -2,8 +2,7 @@ import type { z } from 'zod';
 import { hashOfText, schema } from '../../core/index.js';
 import { collectionNames } from '../../collections/index.js';
 import type { RequestFacts } from '../answer.js';
-import { mix } from '../generate/random.js';
-import { purposes } from '../generate/world.js';
+import { mix, purposes } from '../generate/random.js';
 import { oneOf, share, whole } from '../options.js';
 
 const range = schema((z) =>

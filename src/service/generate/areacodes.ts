@@ -2,15 +2,17 @@ import { collections } from '../../collections/index.js';
 import type { ServedTable } from '../source.js';
 import { rowWriter } from './json-row.js';
 import { places, type City } from './places.js';
-import { mix } from './random.js';
-import { purposes, type World } from './world.js';
+import { mix, purposes } from './random.js';
+import type { Generator, World } from './world.js';
 
 /**
  * Pairs of area code and city, ordered by area code: the cities of `zipcodes`, each with one to three area codes of
  * its state. Which pairs there are does not depend on the seed; their numbers do. One small city in ten is left out,
  * so that some zipcodes lead nowhere.
  */
-export function areacodesTable({ seed }: World): ServedTable {
+export const areacodes: Generator = { purpose: 5, table: areacodesTable };
+
+function areacodesTable({ seed }: World): ServedTable {
   const write = rowWriter(collections.areacodes);
   return {
     get count() {
@@ -22,7 +24,7 @@ export function areacodesTable({ seed }: World): ServedTable {
       const city = places().cities[position] ?? nowhere;
       const code = String(Math.floor(entry / shift));
       const codes = areaCodesOf(city, position);
-      const weights = codes.map((each) => 1 + (mix(seed, purposes.areacodes, position * 1000 + Number(each)) % 997));
+      const weights = codes.map((each) => 1 + (mix(seed, areacodes.purpose, position * 1000 + Number(each)) % 997));
       const weight = weights[codes.indexOf(code)] ?? 0;
       const draw = mix(seed, purposes.percent, entry) / 0x1_0000_0000;
       const people = 1 + (mix(seed, purposes.population, position) % 6000);
@@ -48,7 +50,7 @@ export function areacodesTable({ seed }: World): ServedTable {
 export function areaCodeOf({ region, zips }: City, position: number, drawn: number): string | undefined {
   const { areaCodes } = region;
   const wanted = zips > 8 ? 3 : zips > 2 ? 2 : 1;
-  const first = mix(0, purposes.areacodes, position);
+  const first = mix(0, areacodes.purpose, position);
   return areaCodes[(first + (drawn % Math.min(wanted, areaCodes.length))) % areaCodes.length];
 }
 

@@ -2,14 +2,17 @@ import { collections } from '../../collections/index.js';
 import type { ServedTable } from '../source.js';
 import { rowWriter } from './json-row.js';
 import { flag, sometimes } from './people.js';
-import { Draw } from './random.js';
-import { firstNames, lastNames } from './words.js';
-import { purposes, type World } from './world.js';
+import { mix, purposes, type Draw } from './random.js';
+import { firstNames, lastNames, niches, seasons } from './words.js';
+import type { CountedGenerator, World } from './world.js';
 
 /** Bridges, each owned by a user and in one campaign. Values that look like credentials begin with `fake-`. */
-export function bridgesTable({ seed, counts, ids, bridge }: World): ServedTable {
+export const bridges: CountedGenerator = { purpose: 2, ids: { first: 1000, step: 3 }, owner: 'users', table: bridgesTable };
+
+function bridgesTable(world: World, draw: Draw): ServedTable {
+  const { counts, ids } = world;
   const write = rowWriter(collections.bridges);
-  const draw = new Draw(seed, purposes.bridges);
+  const bridge = bridgeHeads(world);
   const fake = (kind: string, percent: number): string => sometimes(draw, percent, () => `fake-${kind}-${draw.hex()}`);
   return {
     count: counts.bridges,
@@ -47,5 +50,30 @@ export function bridgesTable({ seed, counts, ids, bridge }: World): ServedTable 
       });
     },
     find: ids.bridges.find,
+  };
+}
+
+/** What rows of other collections repeat of a bridge. */
+interface BridgeHead {
+  readonly id: string;
+  readonly uid: string;
+  readonly niche: string;
+  readonly campaignId: string;
+  readonly campaignName: string;
+}
+
+/** What there is to repeat, by the place of a bridge in its list. */
+export function bridgeHeads({ seed, counts, ids }: World): (index: number) => BridgeHead {
+  return (index) => {
+    const draw = mix(seed, purposes.owner, index);
+    const campaign = index % Math.ceil(counts.bridges / 4);
+    const niche = niches[campaign % niches.length] ?? niches[0];
+    return {
+      id: ids.bridges.idOf(index),
+      uid: ids.users.idOf(draw % counts.users),
+      niche,
+      campaignId: String(300 + campaign),
+      campaignName: `${seasons[campaign % seasons.length] ?? seasons[0]} ${niche} ${campaign + 1}`,
+    };
   };
 }

@@ -1,30 +1,23 @@
-import { LeadstreamError } from '../../core/index.js';
+import { collectionNames, generatedNames, generatedRows } from '../../collections/index.js';
+import { byName, defined, LeadstreamError } from '../../core/index.js';
 import { checkUsage, number, object } from '../../options/index.js';
 import type { DataSource } from '../source.js';
-import { areacodesTable } from './areacodes.js';
-import { bridgesTable } from './bridges.js';
+import { generators } from './generators.js';
 import { keepingRows } from './kept-rows.js';
-import { leadsTable } from './leads.js';
-import { linksTable } from './links.js';
-import { usersTable } from './users.js';
+import { Draw } from './random.js';
 import { createWorld } from './world.js';
 
+/** Rows of each collection that is made up in any size. */
+type GivenRows = { readonly [N in keyof typeof generatedRows]?: number };
+
 /** How much to generate, and from which seed. */
-export interface GenerateOptions {
-  /** Rows of leads; 100,000 by default. */
-  readonly leads?: number;
-  /** Rows of bridges; 200 by default. At least one when there are leads or links. */
-  readonly bridges?: number;
-  /** Rows of links; 400 by default. */
-  readonly links?: number;
-  /** Rows of users; 300 by default. At least one when there are bridges. */
-  readonly users?: number;
+export interface GenerateOptions extends GivenRows {
   /** A whole number, of which 32 bits count; 1 by default. */
   readonly seed?: number;
 }
 
 const count = number({ whole: true, min: 0 });
-const taken = object({ leads: count, bridges: count, links: count, users: count, seed: number({ whole: true }) });
+const taken = object({ ...byName(generatedNames, () => count), seed: number({ whole: true }) });
 
 /**
  * Made-up rows that hang together and hold nobody's data. The same options give the same rows in every process.
@@ -41,16 +34,17 @@ const taken = object({ leads: count, bridges: count, links: count, users: count,
  */
 export function generate(options: GenerateOptions = {}): DataSource {
   checkUsage('generate', taken, options);
-  const { leads = 100_000, bridges = 200, links = 400, users = 300, seed = 1 } = options;
-  if (leads + links > 0 && bridges === 0) throw new LeadstreamError('E_USAGE', 'leads and links need at least one bridge');
-  if (bridges > 0 && users === 0) throw new LeadstreamError('E_USAGE', 'bridges need at least one user');
-  const world = createWorld(seed, { leads, bridges, links, users });
+  const { seed = 1, ...given } = options;
+  const counts = { ...generatedRows, ...defined(given) };
+  for (const name of generatedNames) {
+    const { owner } = generators[name];
+    if (owner !== undefined && counts[name] > 0 && counts[owner] === 0)
+      throw new LeadstreamError('E_USAGE', `${name} need at least one row of ${owner}`);
+  }
+  const world = createWorld(seed, counts, generators);
   const room = { left: 1 << 25 };
-  return {
-    leads: keepingRows(leadsTable(world), room),
-    bridges: keepingRows(bridgesTable(world), room),
-    areacodes: keepingRows(areacodesTable(world), room),
-    links: keepingRows(linksTable(world), room),
-    users: keepingRows(usersTable(world), room),
-  };
+  return byName(collectionNames, (name) => {
+    const { purpose, table } = generators[name];
+    return keepingRows(table(world, new Draw(seed, purpose)), room);
+  });
 }

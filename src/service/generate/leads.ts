@@ -1,21 +1,25 @@
 import { collections } from '../../collections/index.js';
 import type { ServedTable } from '../source.js';
 import { areaCodeOf } from './areacodes.js';
+import { bridgeHeads } from './bridges.js';
 import { rowWriter } from './json-row.js';
 import { emailOf, flag, ipAddress, phoneIn, sometimes } from './people.js';
 import { places, type Places } from './places.js';
-import { Draw } from './random.js';
+import type { Draw } from './random.js';
 import * as words from './words.js';
-import { purposes, type World } from './world.js';
+import type { CountedGenerator, World } from './world.js';
 
 /** The time of the first lead, 2023-01-01 UTC; a lead comes every half minute or so. */
 const firstSecond = 1_672_531_200;
 const secondsApart = 31;
 
 /** Leads in order of arrival. Each belongs to a bridge, comes from an affiliate, and lives at a real zipcode. */
-export function leadsTable({ seed, counts, ids, bridge }: World): ServedTable {
+export const leads: CountedGenerator = { purpose: 1, ids: { first: 4_000_000, step: 7 }, owner: 'bridges', table: leadsTable };
+
+function leadsTable(world: World, draw: Draw): ServedTable {
+  const { counts, ids } = world;
   const write = rowWriter(collections.leads);
-  const draw = new Draw(seed, purposes.leads);
+  const bridge = bridgeHeads(world);
   const dayOf = dayTexts();
   return {
     count: counts.leads,

@@ -1,17 +1,21 @@
 import { collections } from '../../collections/index.js';
 import type { ServedTable } from '../source.js';
+import { bridgeHeads } from './bridges.js';
 import { rowWriter } from './json-row.js';
 import { flag, sometimes } from './people.js';
-import { Draw } from './random.js';
+import type { Draw } from './random.js';
 import { affidOf } from './users.js';
-import { purposes, type World } from './world.js';
+import type { CountedGenerator, World } from './world.js';
 
 const legacy = 'LEGACY - NO LONGER USED';
 
 /** Links, each to a bridge and owned by the bridge's user. */
-export function linksTable({ seed, counts, ids, bridge }: World): ServedTable {
+export const links: CountedGenerator = { purpose: 3, ids: { first: 50_000, step: 5 }, owner: 'bridges', table: linksTable };
+
+function linksTable(world: World, draw: Draw): ServedTable {
+  const { counts, ids } = world;
   const write = rowWriter(collections.links);
-  const draw = new Draw(seed, purposes.links);
+  const bridge = bridgeHeads(world);
   return {
     count: counts.links,
     row: (index) => {

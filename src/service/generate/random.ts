@@ -15,6 +15,17 @@ export function mix(seed: number, purpose: number, position: number): number {
   return (h ^ (h >>> 13)) >>> 0;
 }
 
+/** Keep the draws of one kind apart from those of every other. Each generator has one more, `purpose`; the last four are those of quirks, faults and drift. */
+export const purposes = {
+  percent: 6,
+  population: 7,
+  owner: 8,
+  order: 9,
+  oddities: 10,
+  faults: 11,
+  drift: 12,
+} as const;
+
 /** A stream of draws that is set to a place before each row, so that a row depends on nothing before it (mulberry32). */
 export class Draw {
   #state = 0;

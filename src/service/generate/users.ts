@@ -2,14 +2,15 @@ import { collections } from '../../collections/index.js';
 import type { ServedTable } from '../source.js';
 import { rowWriter } from './json-row.js';
 import { emailOf } from './people.js';
-import { Draw } from './random.js';
+import type { Draw } from './random.js';
 import { firstNames, lastNames } from './words.js';
-import { purposes, type World } from './world.js';
+import type { CountedGenerator, World } from './world.js';
 
 /** Users: owners of bridges and links, and the affiliates that leads come from. */
-export function usersTable({ seed, counts, ids }: World): ServedTable {
+export const users: CountedGenerator = { purpose: 4, ids: { first: 100, step: 4 }, owner: undefined, table: usersTable };
+
+function usersTable({ counts, ids }: World, draw: Draw): ServedTable {
   const write = rowWriter(collections.users);
-  const draw = new Draw(seed, purposes.users);
   return {
     count: counts.users,
     row: (index) => {

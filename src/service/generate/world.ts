@@ -1,71 +1,37 @@
+import { generatedNames, type GeneratedCounts, type GeneratedName } from '../../collections/index.js';
+import { byName } from '../../core/index.js';
+import type { ServedTable } from '../source.js';
 import { numbering, type Numbering } from './numbering.js';
-import { mix } from './random.js';
-import { niches, seasons } from './words.js';
+import type { Draw } from './random.js';
 
-/** Rows of each generated collection. Those of `areacodes` follow from the cities there are. */
-export interface Counts {
-  readonly leads: number;
-  readonly bridges: number;
-  readonly links: number;
-  readonly users: number;
-}
-
-/** What the tables agree on, so that rows hang together: identifiers, and who owns what. */
+/** What the tables agree on, so that rows hang together: how many there are, and their identifiers. */
 export interface World {
   readonly seed: number;
-  readonly counts: Counts;
-  readonly ids: { readonly [N in keyof Counts]: Numbering };
-  /** What rows of other collections repeat of a bridge. */
-  bridge(index: number): BridgeHead;
+  readonly counts: GeneratedCounts;
+  readonly ids: { readonly [N in GeneratedName]: Numbering };
 }
 
-export interface BridgeHead {
-  readonly id: string;
-  readonly uid: string;
-  readonly niche: string;
-  readonly campaignId: string;
-  readonly campaignName: string;
+/** How the rows of a collection are made up. */
+export interface Generator {
+  /** Keeps its draws apart from those of every other generator, and from `purposes`; no number comes twice. */
+  readonly purpose: number;
+  /** The rows of a world. @param draw Draws of this purpose. */
+  readonly table: (world: World, draw: Draw) => ServedTable;
 }
 
-/** Keep the draws of one kind apart from those of every other; the last four are those of quirks, faults and drift. */
-export const purposes = {
-  leads: 1,
-  bridges: 2,
-  links: 3,
-  users: 4,
-  areacodes: 5,
-  percent: 6,
-  population: 7,
-  owner: 8,
-  order: 9,
-  oddities: 10,
-  faults: 11,
-  drift: 12,
-} as const;
+/** How the rows of a collection are made up that has as many as somebody wants. */
+export interface CountedGenerator extends Generator {
+  /** Its identifiers: the first, and within how many numbers there is one. */
+  readonly ids: { readonly first: number; readonly step: number };
+  /** The collection whose rows own those of this one, so that it needs at least one of them. */
+  readonly owner: GeneratedName | undefined;
+}
 
 /** The world of a seed; the same seed and counts make the same one. */
-export function createWorld(seed: number, counts: Counts): World {
-  const ids = {
-    leads: numbering({ seed, purpose: purposes.leads, first: 4_000_000, step: 7, count: counts.leads }),
-    bridges: numbering({ seed, purpose: purposes.bridges, first: 1000, step: 3, count: counts.bridges }),
-    links: numbering({ seed, purpose: purposes.links, first: 50_000, step: 5, count: counts.links }),
-    users: numbering({ seed, purpose: purposes.users, first: 100, step: 4, count: counts.users }),
+export function createWorld(seed: number, counts: GeneratedCounts, generators: { readonly [N in GeneratedName]: CountedGenerator }): World {
+  const idsOf = (name: GeneratedName): Numbering => {
+    const { purpose, ids } = generators[name];
+    return numbering({ seed, purpose, ...ids, count: counts[name] });
   };
-  return {
-    seed,
-    counts,
-    ids,
-    bridge: (index) => {
-      const draw = mix(seed, purposes.owner, index);
-      const campaign = index % Math.ceil(counts.bridges / 4);
-      const niche = niches[campaign % niches.length] ?? niches[0];
-      return {
-        id: ids.bridges.idOf(index),
-        uid: ids.users.idOf(draw % counts.users),
-        niche,
-        campaignId: String(300 + campaign),
-        campaignName: `${seasons[campaign % seasons.length] ?? seasons[0]} ${niche} ${campaign + 1}`,
-      };
-    },
-  };
+  return { seed, counts, ids: byName(generatedNames, idsOf) };
 }

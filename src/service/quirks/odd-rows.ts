@@ -1,8 +1,7 @@
 import { hashOfText } from '../../core/index.js';
 import { collections, originalName, type CollectionName, type Field } from '../../collections/index.js';
 import type { Responder } from '../answer.js';
-import { Draw } from '../generate/random.js';
-import { purposes } from '../generate/world.js';
+import { Draw, purposes } from '../generate/random.js';
 
 /** Changes a row, given as JSON text, of a collection. */
 type Oddity = (row: string, collection: CollectionName, draw: Draw) => string;

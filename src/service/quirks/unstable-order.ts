@@ -1,6 +1,5 @@
 import type { View } from '../answer.js';
-import { Draw } from '../generate/random.js';
-import { purposes } from '../generate/world.js';
+import { Draw, purposes } from '../generate/random.js';
 
 /**
  * Lists sorted by a key so coarse that `group` neighbours share it, and that leaves their order to chance: with each

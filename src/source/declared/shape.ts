@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { declaredTypes, pointerPattern, schema, segmentsOf, sensitivities, unknownName } from '../../core/index.js';
+import { credentialParameters } from '../../http/index.js';
 import { distinct, settings, usually } from '../../options/index.js';
 import { collectionNames, endForms, schemes } from '../../collections/index.js';
 
@@ -60,8 +61,10 @@ const field = schema((z) => {
   ]);
 });
 
-/** Names of parameters that hold credentials. */
-const credentialLike = /^(?:rest_api_key|authorized_uid|authorized_rest_api_key)$|(?:^|[_-])(?:api[_-]?key|token|secret|password)$/i;
+/** Whether the name of a parameter suggests a credential. */
+function isCredentialLike(name: string): boolean {
+  return credentialParameters.includes(name.toLowerCase()) || /(?:^|[_-])(?:api[_-]?key|token|secret|password)$/i.test(name);
+}
 
 const keyless = "'key' is missing: name the columns that together identify a row, like key: [id]";
 
@@ -141,7 +144,7 @@ function refuseWrongParameters({ query = {}, paging }: Declaration, refuse: Refu
   if (own[0] !== undefined && own[0] === own[1]) refuse(['paging', 'limit'], `'${own[0]}' is the parameter '${'param'}' already`);
   for (const name of Object.keys(query)) {
     if (own.includes(name)) refuse(['query', name], `'${name}' is a parameter of paging`);
-    if (credentialLike.test(name))
+    if (isCredentialLike(name))
       refuse(['query', name], `'${name}' is called after a credential, which is accepted only under service.auth`);
   }
 }

@@ -1,4 +1,5 @@
 import { SourceError } from '../../core/index.js';
+import { credentialParameters } from '../../http/index.js';
 import type { Position } from './position.js';
 
 /** What a link is checked against. */
@@ -8,9 +9,6 @@ export interface Surroundings {
   /** Values that must not be passed on in a link. */
   readonly secrets: readonly string[];
 }
-
-/** The names of the service's credentials in a query. */
-const credentialNames: readonly string[] = ['rest_api_key', 'authorized_uid', 'authorized_rest_api_key'];
 
 /**
  * Resolves a link against the address of its page (RFC 3986). Credentials in it are removed, since every request has our own.
@@ -26,7 +24,7 @@ export function followed(link: string, from: Position, label: string, { baseUrl,
   if (next.origin !== origin) throw refused(label, `leads to ${next.origin === 'null' ? next.protocol : next.origin}, another origin`);
   if (!next.pathname.startsWith(`${base}/`)) throw refused(label, `leads out of the path of base_url, ${base}/`);
   const isOurs = ([name, value]: readonly [string, string]) =>
-    credentialNames.includes(name) || secrets.some((secret) => value.includes(secret) || name.includes(secret));
+    credentialParameters.includes(name) || secrets.some((secret) => value.includes(secret) || name.includes(secret));
   return { path: next.pathname.slice(base.length), parameters: [...next.searchParams].filter((pair) => !isOurs(pair)) };
 }
 

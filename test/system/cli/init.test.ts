@@ -18,6 +18,16 @@ const choices = collectionNames.flatMap((from) => {
   return some.map((chosen, index) => ({ from, joins: chosen.join(','), to: destinations[index % destinations.length] ?? 'csv' }));
 });
 
+test('a collection can be joined with those that its rows name', () => {
+  expect(Object.fromEntries(collectionNames.map((from) => [from, joinsOf(from)]))).toEqual({
+    leads: ['bridges', 'areacodes', 'users'],
+    bridges: ['users'],
+    areacodes: [],
+    links: ['bridges', 'users'],
+    users: [],
+  });
+});
+
 describe('init', () => {
   test.each(everySecond(choices))('writes a file for %j in which nothing is wrong or doubtful', async ({ from, joins, to }) => {
     const cwd = await temporaryFolder();

@@ -217,6 +217,7 @@ describe('a pipeline file', () => {
     ['authorised_uid: ${K}\n    authorized_rest_api_key: ${K}', "5:5 unknown key 'authorised_uid', did you mean 'authorized_uid'?"],
     ['authorized_uid: ${K}\n    rest_api_key: ${K}', "5:5 'authorized_uid' does not go with 'rest_api_key'"],
     ['rest_api_kye: ${K}', "5:5 unknown key 'rest_api_kye', did you mean 'rest_api_key'?"],
+    ['header: { name: X-Key, valeu: "${K}" }', "5:28 unknown key 'valeu', did you mean 'value'?"],
     ['{}', "4:9 'rest_api_key' is missing: expected a text"],
   ])('with %j under auth is told one thing', async (auth, message) => {
     const text = pipelineText(`from: leads\n${to}`).replace(/ \{ rest_api_key: .*/, auth === '{}' ? ' {}' : `\n    ${auth}`);

@@ -6,6 +6,7 @@ import { collections } from '../../../src/collections/index.js';
 import { createClient } from '../../../src/source/index.js';
 import { runPipeline } from '../../../src/pipeline/index.js';
 import type { ServedTable } from '../../../src/service/source.js';
+import { changing } from '../../support/changing.js';
 import { pipelineFor, runIn } from '../../support/pipelines.js';
 import { service, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -22,10 +23,8 @@ const leads: ServedTable = {
   find: (id) => [Number(BigInt(id) - 12345678901234567890n)],
 };
 
-const none: ServedTable = { count: 0, row: () => '', find: () => [] };
-
 function numbers(options: Parameters<typeof service>[1] = {}): Promise<LoggedService> {
-  return service({ leads, bridges: none, areacodes: none, links: none, users: none }, options);
+  return service({ ...changing({}), leads }, options);
 }
 
 const csv = 'from: leads\nsteps:\n  - dedupe: {}\n  - select: [lead_id, aff_sub, psid, meta]\nto:\n  - csv: { path: out.csv }';
@@ -79,7 +78,7 @@ test.each(['csv: { path: out.csv }', 'ndjson: { path: out.ndjson }', 'parquet: {
   async (sink) => {
     const deep = `${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}`;
     const row = (index: number) => `{"lead_id":"${index}","meta":${index === 1 ? deep : '"x"'}}`;
-    const from = await service({ leads: { count: 3, row, find: () => [1] }, bridges: none, areacodes: none, links: none, users: none });
+    const from = await service({ ...changing({}), leads: { count: 3, row, find: () => [1] } });
     const report = await runIn(from, `from: leads\nto:\n  - ${sink}`, await temporaryFolder());
     expect(report.sinks).toMatchObject([{ books: { read: 3, written: 3 } }]);
     const client = createClient({ baseUrl: from.url, auth: { rest_api_key: testKey } });

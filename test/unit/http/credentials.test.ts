@@ -1,0 +1,81 @@
+import { describe, expect, test } from '@jest/globals';
+import { createRedactor } from '../../../src/core/index.js';
+import { fieldsIn } from '../../../src/http/credential-fields.js';
+import { credentialForms, credentialParameters, privacyAt, type Forms } from '../../../src/http/credential-forms.js';
+import { credentialsProblem } from '../../../src/http/credentials-problem.js';
+import { accountOf, headersOf, keyField, keyProblem, queryOf, secretsOf, withKey } from '../../../src/http/credentials.js';
+import { authShape } from '../../../src/pipeline/spec/auth-shape.js';
+
+const key = 'key-of-the-test';
+
+/** Credentials of every form, the user with what may stand in any text. */
+const samples: { readonly [N in keyof Forms]: Forms[N] } = {
+  rest_api_key: { rest_api_key: key },
+  authorized_uid: { authorized_uid: '7', authorized_rest_api_key: key },
+  bearer: { bearer: key },
+  header: { header: { name: 'X-Key', value: key } },
+};
+
+describe.each(Object.entries(samples))('%s', (_name, credentials) => {
+  test('is taken in code and in a file', () => {
+    expect(credentialsProblem(credentials)).toBeUndefined();
+    expect(authShape().parse(credentials)).toEqual(credentials);
+    expect(keyProblem(credentials)).toBeUndefined();
+  });
+
+  test('puts nothing on the wire that is not redacted, but for what is withheld by its place', () => {
+    const wire = { ...queryOf(credentials), ...headersOf(credentials) };
+    expect(Object.keys(wire).length).toBeGreaterThan(0);
+    const redact = createRedactor(secretsOf(credentials));
+    for (const [name, value] of Object.entries(wire))
+      if (privacyAt([name]) !== 'withheld') expect(redact(value)).toMatch(/^(?:\w+ )?\[redacted\]$/);
+  });
+
+  test('is told apart from the same with another key, of which nothing else differs', () => {
+    const other = withKey(credentials, 'another-key');
+    expect(accountOf(other)).not.toEqual(accountOf(credentials));
+    expect(withKey(other, key)).toEqual(credentials);
+    expect(credentialsProblem(other)).toBeUndefined();
+  });
+
+  test('is refused with a key that is none, by the field of the key', () => {
+    const short = withKey(credentials, 'short');
+    expect(credentialsProblem(short)).toContain(`${keyField(credentials).join('.')} is shorter than 8 characters`);
+    expect(keyProblem(short)).toMatchObject({ field: keyField(credentials) });
+  });
+});
+
+test('what tells accounts apart stays as it is: spools and counts of earlier runs are named after it', () => {
+  expect(Object.values(samples).map(accountOf)).toEqual([
+    { rest_api_key: key },
+    { authorized_uid: '7', authorized_rest_api_key: key },
+    { authorization: `Bearer ${key}` },
+    { 'x-key': key },
+  ]);
+});
+
+test('no text is searched for a user id', () => {
+  expect(secretsOf(samples.authorized_uid)).toEqual([key]);
+});
+
+test('every form has a key, and no field of another form', () => {
+  expect(credentialForms.filter(({ fields }) => fieldsIn(fields).every(({ field }) => field.privacy !== 'secret'))).toEqual([]);
+  const names = credentialForms.flatMap(({ fields }) => Object.keys(fields));
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test('the parameters that bear credentials are those of the service', () => {
+  expect(credentialParameters).toEqual(['rest_api_key', 'authorized_uid', 'authorized_rest_api_key']);
+});
+
+test.each([
+  [['rest_api_key'], 'secret'],
+  [['authorized_uid'], 'withheld'],
+  [['header', 'value'], 'secret'],
+  [['header', 'name'], 'plain'],
+  [['header'], 'secret'],
+  [['rest_api_kye'], 'secret'],
+  [[], 'secret'],
+])('what is at %j below auth is %s', (path, privacy) => {
+  expect(privacyAt(path)).toBe(privacy);
+});
