@@ -63,37 +63,47 @@ export function parseSpecDocuments(file: string, text: string, overrides: readon
   const missing = whatIsNoPipeline(documents, defaults);
   if (missing) throw refuse(missing, names);
 
-  function specOf(document: Document, overridden: readonly Path[]): SpecDocument {
-    const within = (path: Path, at: number) => {
-      const node = document.getIn(path, true);
-      return isScalar(node) && node.range ? placeInScalar(text, node, at) : undefined;
-    };
-    const value: unknown = document.toJS({ maxAliasCount: 0 });
-    const end = defaults?.contents?.range?.[2] ?? -1;
-    return {
-      file,
-      overridden,
-      value: value ?? {},
-      isPlain: (path) => {
-        const node = document.getIn(path, true);
-        return isScalar(node) && (node.type === undefined || node.type === 'PLAIN');
-      },
-      inherits: (path) => offsetOf(document, path, false) < end,
-      locate: (path, onKey = false, at) =>
-        placeOf(lines, (at === undefined ? undefined : within(path, at)) ?? offsetOf(document, path, onKey)),
-    };
-  }
-
+  const inFile = { file, text, lines, defaultsEnd: defaults?.contents?.range?.[2] ?? -1 };
   return {
-    defaults: defaults && specOf(defaults, []),
+    defaults: defaults && specOf(defaults, inFile, []),
     pipelines: documents.map((document) => {
       inherit(document, defaults);
       for (const { path, value } of overrides) override(document, { file, names }, path, value);
       return specOf(
         document,
+        inFile,
         overrides.map(({ path }) => path),
       );
     }),
+  };
+}
+
+/** What the documents of a file have in common. */
+interface InFile {
+  readonly file: string;
+  readonly text: string;
+  readonly lines: LineCounter;
+  /** Offset of the end of the defaults, which come first; -1 without them. */
+  readonly defaultsEnd: number;
+}
+
+function specOf(document: Document, { file, text, lines, defaultsEnd }: InFile, overridden: readonly Path[]): SpecDocument {
+  const within = (path: Path, at: number) => {
+    const node = document.getIn(path, true);
+    return isScalar(node) && node.range ? placeInScalar(text, node, at) : undefined;
+  };
+  const value: unknown = document.toJS({ maxAliasCount: 0 });
+  return {
+    file,
+    overridden,
+    value: value ?? {},
+    isPlain: (path) => {
+      const node = document.getIn(path, true);
+      return isScalar(node) && (node.type === undefined || node.type === 'PLAIN');
+    },
+    inherits: (path) => offsetOf(document, path, false) < defaultsEnd,
+    locate: (path, onKey = false, at) =>
+      placeOf(lines, (at === undefined ? undefined : within(path, at)) ?? offsetOf(document, path, onKey)),
   };
 }
 
