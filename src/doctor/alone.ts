@@ -2,13 +2,13 @@ import type { Sample } from './chance.js';
 import { isFailure, type Reply } from './reply.js';
 
 /**
- * Counts the requests of lists that were sent one after another. One that was never answered fails for a reason of its own, as an unknown
- * identifier may, and says nothing of how often requests fail.
+ * Counts list requests that were sent one at a time. A request that was never answered fails for a specific reason, such as an unknown identifier, so
+ * it says nothing about how often requests fail.
  */
 export class SentAlone {
   readonly #lists = new Map<string, Map<string, Sample & { readonly isAnswered: boolean }>>();
 
-  /** @param request What tells it from the other requests of the list. */
+  /** @param request Identifies the request among those of the list. */
   count(list: string, request: string, reply: Reply): void {
     const requests = this.#lists.get(list) ?? new Map<string, Sample & { readonly isAnswered: boolean }>();
     const before = requests.get(request) ?? { requests: 0, failed: 0, isAnswered: false };
@@ -20,7 +20,7 @@ export class SentAlone {
     this.#lists.set(list, requests);
   }
 
-  /** The requests of a list that were answered once at least, attempts included. */
+  /** Counts the requests of a list that were answered at least once, including retries. */
   of(list: string): Sample {
     const counted = [...(this.#lists.get(list)?.values() ?? [])].filter(({ isAnswered }) => isAnswered);
     return {

@@ -5,33 +5,33 @@ import { isFailure, isRefusal, type Reply } from './reply.js';
 import type { Asked } from './asked.js';
 import { maxWaitMs, type Requester } from './requester.js';
 
-/** How often a burst of one size is sent, until one comes whole. */
+/** Maximum number of bursts of one size, until one succeeds completely. */
 const mostBursts = 3;
-/** Failures that fall on bursts by chance with a lower probability than this are not put down to chance. */
+/** Failures are not attributed to chance if the probability that they hit only bursts is lower than this. */
 const unlikely = 0.005;
 
-/** What is measured with one number of requests in flight. */
+/** The result of a measurement with one number of requests in flight. */
 export type Outcome =
   | { readonly kind: 'whole'; readonly asked: readonly Asked[]; readonly replies: readonly Reply[]; readonly ms: number }
-  /** So many at once are refused; `too often` where requests that are sent one after another are refused, too. */
+  /** That many at once are refused; `too often` if requests sent one at a time are refused, too. */
   | { readonly kind: 'too many' | 'too often'; readonly failure: Reply }
-  /** It may be chance, or it was not tried often enough: no requests are left, or the service asks for too long a wait. */
+  /** It may be chance, or there were too few attempts: no requests are left, or the service asks for too long a wait. */
   | { readonly kind: 'unclear'; readonly why: 'chance' | 'spent' | 'wait'; readonly failure: Reply }
   | { readonly kind: 'unasked' };
 
-/** A page that fails alone, too. */
+/** A page that also fails on its own. */
 interface Unfit {
   readonly page: number;
   readonly reply: Reply;
 }
 
-/** Sends bursts of requests, and finds out what their failures come from. */
+/** Sends bursts of requests, and finds the cause of their failures. */
 export class Bursts {
   readonly replies: Reply[] = [];
   readonly #samples = new Map<number, Sample>();
-  /** The first request of a burst that failed, and would not have failed alone. */
+  /** The first request that failed in a burst but would not have failed on its own. */
   failure: Reply | undefined;
-  /** The first page that bursts leave out, with those behind it. */
+  /** The first page that bursts leave out, along with all later ones. */
   unfit: Unfit | undefined;
 
   constructor(
@@ -39,14 +39,14 @@ export class Bursts {
     private readonly subject: Subject,
   ) {}
 
-  /** Sends one burst, and sends it again while some of it fails and that may be by chance. */
+  /** Sends a burst, and repeats it while parts of it fail and that may be chance. */
   async send(all: readonly Asked[]): Promise<Outcome> {
     const failures: Reply[] = [];
     for (;;) {
       const asked = this.#fitting(all);
       const began = performance.now();
       const replies = await this.asking.askTogether(asked);
-      // What went before the burst waited for its turn; the slowest answer is its length.
+      // The elapsed time includes the wait before the burst, so its duration is at most that of the slowest answer.
       const ms = Math.max(1, Math.min(performance.now() - began, Math.max(...replies.map(({ evidence }) => evidence.ms))));
       const last = failures.at(-1);
       if (replies.some(({ kind }) => kind === 'unasked'))
@@ -62,7 +62,7 @@ export class Bursts {
     }
   }
 
-  /** The failures in words, of bursts of one size or of all. */
+  /** Describes the failures, of bursts of one size or of all. */
   counted(size?: number): string {
     const samples = [...this.#samples]
       .filter(([length]) => length > 1 && (size === undefined || length === size))
@@ -73,7 +73,7 @@ export class Bursts {
     return `${failed} of ${requests} requests sent together failed, ${alone.failed} of ${alone.requests} sent alone`;
   }
 
-  /** Whether requests that are sent alone fail, too, now and then. */
+  /** Whether requests sent on their own also fail now and then. */
   get failsAlone(): boolean {
     return this.#alone.failed > 0;
   }
@@ -82,14 +82,14 @@ export class Bursts {
     return this.asking.alone(this.subject);
   }
 
-  /** Pages from the first one that fails alone on are left out. */
+  /** Leaves out pages from the first one that fails on its own. */
   #fitting(all: readonly Asked[]): readonly Asked[] {
     const { page: end = Infinity } = this.unfit ?? {};
     const fit = all.filter(({ page = 0 }) => page < end);
     return all.flatMap((_, index) => fit[index % fit.length] ?? []);
   }
 
-  /** Asks alone for a page that failed in a burst. @returns Whether it fails then, too, so that bursts are sent without it. */
+  /** Requests a page that failed in a burst on its own. @returns Whether it fails again, so that bursts leave it out. */
   async #isUnfit(asked: readonly Asked[], index: number): Promise<boolean> {
     const [first, failed] = [asked[0], asked[index]];
     const { retryAfterMs: waitMs = 0 } = this.replies.at(index - asked.length) ?? {};
@@ -97,17 +97,17 @@ export class Bursts {
     const reply = await this.asking.ask(failed);
     if (reply.kind === 'unasked') return false;
     this.replies.push(reply);
-    // The first page was read many times before.
+    // The first page has already been read many times.
     if (!isFailure(reply) || reply.evidence.status === 429 || failed.page === first.page) return false;
     this.unfit = { page: failed.page ?? 0, reply };
     this.#samples.delete(asked.length);
     return true;
   }
 
-  /** What the failed bursts of one size say; nothing where another one has to be sent. */
+  /** Judges the failed bursts of one size; returns nothing if another burst is needed. */
   #verdict(size: number, failures: readonly Reply[]) {
     const { retryAfterMs: waitMs = 0, evidence } = itemAt(failures, failures.length - 1);
-    // That is said on purpose.
+    // 429 is a deliberate answer.
     if (size > 1 && evidence.status === 429) return { kind: this.asking.tooOften > 0 ? 'too often' : 'too many' } as const;
     if (waitMs > maxWaitMs) return { kind: 'unclear', why: 'wait' } as const;
     if (size > 1 && this.#isTooMuch(size, failures)) return { kind: 'too many' } as const;
@@ -119,7 +119,7 @@ export class Bursts {
     if (sample && chanceOf(sample, alone) < unlikely) return true;
     if (alone.failed > 0) return false;
     if (failures.length > 1 && failures.every(isRefusal)) return true;
-    // Each burst of a size fails, and no smaller one: with requests that fail by chance that happens to fewer than 2 of 100 services.
+    // Every burst of this size fails, and none of a smaller size. With random failures, that happens to fewer than 2 in 100 services.
     return failures.length === mostBursts && [...this.#samples].every(([length, { failed }]) => length === size || failed === 0);
   }
 

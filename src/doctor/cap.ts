@@ -7,19 +7,19 @@ import { namesOf } from './names.js';
 import { sizeParameter } from './own-words.js';
 import type { Reply } from './reply.js';
 
-/** Finds the most rows that a page has, as far as the list has so many. @returns The limit to set. */
+/** Finds the maximum number of rows per page, as far as the list is long enough. @returns The limit to set. */
 export class CapSearch {
   readonly #replies: Reply[] = [];
-  /** Whether as many rows as leadstream may ask for are refused. */
+  /** Whether the largest limit that leadstream may request is refused. */
   isRefused = false;
-  /** What the size of a page is called in a request. */
+  /** Name of the page size in requests. */
   readonly #size: string;
 
   constructor(
     private readonly findings: Findings,
     private readonly list: MeasuredList,
     private readonly pages: Omit<Pages, 'firstPage'>,
-    /** The most that is of interest. */
+    /** The largest limit to try. */
     private readonly most: number = bounds.limit.max,
   ) {
     this.#size = sizeParameter(list.collection);
@@ -45,14 +45,14 @@ export class CapSearch {
     return more.kind === 'rows' ? `, ${this.#size}=${limit} gives ${more.records.length}` : '';
   }
 
-  /** Where limit changes nothing, the pages have the size that they have, and a run reads them. */
+  /** If limit has no effect, pages have a fixed size, and a run reads them as they are. */
   #fixed(): number {
     const { rows } = this.pages;
     this.findings.add('limit', 'note', `${this.#size} changes nothing: a page has ${amountOf(rows, 'row')}`);
     return Math.min(rows, bounds.limit.max);
   }
 
-  /** A page that is short is the end of the list, or its length is the cap. */
+  /** A short page is either the end of the list, or its length is the cap. */
   async #short(page: Reply, asked: number): Promise<number | undefined> {
     const rows = page.records.length;
     const follows = await this.#isFollowed(page, asked);
@@ -64,27 +64,27 @@ export class CapSearch {
     return asked;
   }
 
-  /** Whether other rows come after a first page. `undefined` when that cannot be told, which is a finding by then. */
+  /** Whether other rows come after a first page. `undefined` if unknown, which has then been reported as a finding. */
   async #isFollowed(page: Reply, asked: number): Promise<boolean | undefined> {
     const known = new Set(this.#names(page));
-    // The next page may begin where one of the limit that was asked for would.
+    // The next page may begin where one of the requested limit would.
     for (const limit of [asked, page.records.length]) {
       const next = await this.#page(1, limit);
       const isEnd = next.endForm !== undefined;
       if (next.kind === 'failed' || next.kind === 'unasked' || (next.kind === 'strange' && !isEnd)) return this.#unknown(cameOf(next));
-      // One is enough: a limit that is too small costs requests, and one that is too large rows.
+      // One new row is enough: a limit that is too small costs requests, and one that is too large loses rows.
       if (this.#names(next).some((name) => !known.has(name))) return true;
     }
     return false;
   }
 
-  /** Finds the greatest limit that is taken, between one that is and one that is not. */
+  /** Finds the largest accepted limit, between an accepted and a refused one. */
   async #refused(refusal: Reply): Promise<number | undefined> {
     let taken = this.pages.taken;
     let refused = this.most;
     let isEnd = false;
     while (refused - taken > 1) {
-      // What services are likely to have comes first.
+      // Tries common caps first.
       const likely = [100, 200, 250, 50, 60, 30].find((size) => size > taken && size < refused && this.#replies.length < 3);
       const size = likely ?? Math.floor((taken + refused) / 2);
       const reply = await this.#page(0, size);
@@ -92,7 +92,7 @@ export class CapSearch {
       else if (reply.kind !== 'rows') return this.#unknown(`${this.#size}=${size}: ${cameOf(reply)}`);
       else taken = size;
       if (reply.kind !== 'rows' || reply.records.length >= size || isEnd) continue;
-      // A limit can be accepted and not be kept to.
+      // A limit can be accepted but not honoured.
       const follows = await this.#isFollowed(reply, size);
       if (follows === undefined) return undefined;
       if (follows) return this.#silent(reply, size);

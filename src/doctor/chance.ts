@@ -1,14 +1,13 @@
-/** Outcomes of requests that were made in one way. */
+/** Outcomes of requests made in the same way. */
 export interface Sample {
   readonly requests: number;
   readonly failed: number;
 }
 
 /**
- * How likely it is that so many of the failures, or more, fell on the first sample by chance, if both samples fail equally often: the
- * one-sided exact test of Fisher.
+ * Returns the probability that this many failures or more hit the first sample by chance, if both samples fail equally often: Fisher's one-sided exact test.
  *
- * @returns A probability, 0 to 1.
+ * @returns A probability from 0 to 1.
  *
  * @example
  * chanceOf({ requests: 8, failed: 4 }, { requests: 35, failed: 0 }); // 0.0006: half of them fails for a reason
@@ -25,7 +24,7 @@ export function chanceOf(first: Sample, second: Sample): number {
   return Math.min(1, sum);
 }
 
-/** Logarithm of the number of ways to choose `count` of `all`; of none it is that of 0. */
+/** Logarithm of the number of ways to choose `count` of `all`; that of 0 if there are none. */
 function logChoose(all: number, count: number): number {
   if (count > all) return -Infinity;
   let sum = 0;

@@ -8,18 +8,18 @@ import type { Asked } from './asked.js';
 import type { Requester } from './requester.js';
 import { median } from './speed.js';
 
-/** A further step of concurrency has to bring so much more. */
+/** Factor by which a further step of concurrency must increase throughput. */
 const worthwhile = 1.2;
 
 type Measured = Diagnosis['concurrency'];
 type Refused = Extract<Outcome, { kind: 'too many' | 'too often' }>;
-/** A number of requests in flight of which nothing is known. */
+/** A number of requests in flight without a result. */
 interface UnclearAt {
   readonly inFlight: number;
   readonly outcome: Extract<Outcome, { kind: 'unclear' | 'unasked' }>;
 }
 
-/** How the list is asked for. */
+/** How the list is requested. */
 interface Measuring {
   readonly firstPage: 0 | 1;
   readonly limit: number;
@@ -27,11 +27,11 @@ interface Measuring {
 }
 
 /**
- * Measures how many answers a second come with more requests in flight. A request of a burst that fails is no reason to ask less at once: requests
- * fail by chance. Such a burst is sent again, and what failed in bursts is compared with what failed alone. A service that says by itself that it is too
- * much is taken at its word.
+ * Measures answers per second with increasing numbers of requests in flight. A failed request in a burst is no reason to reduce them, since requests
+ * can fail by chance. The burst is repeated, and failures in bursts are compared with those of requests sent alone. A service that reports being
+ * overloaded is believed.
  *
- * @returns Also the most that the service bore, where it refused more.
+ * @returns The measurements, and the maximum that the service accepted, if it refused more.
  */
 export async function measureConcurrency(
   asking: Requester,
@@ -47,7 +47,7 @@ export async function measureConcurrency(
 class Concurrency {
   measured: Measured = [];
   readonly #bursts: Bursts;
-  /** Pages that have rows, as far as they were asked for: a page behind the end is no page that takes its time. */
+  /** Number of requested pages that have rows: a page past the end is not representative. */
   #filled = 1;
 
   constructor(
@@ -69,7 +69,7 @@ class Concurrency {
       if (outcome.kind === 'too many' || outcome.kind === 'too often') return this.#refused(inFlight, outcome);
       if (outcome.kind === 'whole') this.#take(inFlight, outcome);
       if (outcome.kind === 'unclear' || outcome.kind === 'unasked') unclear = { inFlight, outcome };
-      // What fails again and again alone says nothing of several at once.
+      // Repeated failures of requests sent alone do not depend on concurrency.
       if (outcome.kind === 'unasked' || (outcome.kind === 'unclear' && (inFlight === 1 || outcome.why !== 'chance'))) break;
     }
     this.#report(unclear);
@@ -83,7 +83,7 @@ class Concurrency {
     return numbers.map((page) => ({ ...this.subject, page, limit: Math.min(limit, 100) }));
   }
 
-  /** Full pages that came one after another say what a burst of one would. */
+  /** Full pages that were requested one at a time give the same result as a burst of one. */
   #takeAlone(): void {
     const [asked] = this.#askedOf(1);
     const times = asked ? this.asking.timed(asked).map(({ evidence }) => evidence.ms) : [];
@@ -96,7 +96,7 @@ class Concurrency {
     this.measured = [...this.measured, { inFlight, perSecond: Math.round((10_000 * full.length) / ms) / 10 }];
   }
 
-  /** What the service bears is sent once more: one burst may come whole because its requests were not there at the same time. */
+  /** Repeats a burst of the size that the service accepted: one burst may succeed because its requests did not overlap. */
   async #refused(inFlight: number, outcome: Refused): Promise<number | undefined> {
     let [least, refusal] = [inFlight, outcome];
     for (const { inFlight: fewer } of this.measured.toReversed()) {
@@ -139,7 +139,7 @@ class Concurrency {
     this.findings.add('concurrency', remarks.length === 0 ? 'ok' : 'note', words.join('; '), replies);
   }
 
-  /** What failed, and what is known of why. */
+  /** Describes what failed, and the cause if known. */
   #remarks(unclear: UnclearAt | undefined): readonly string[] {
     const { unfit, replies } = this.#bursts;
     const often = this.asking.tooOften > 0 ? [`${this.#often}; set rate_limit`] : [];

@@ -10,14 +10,14 @@ import { formsOf } from './reach.js';
 import { Requester } from './requester.js';
 import { writtenBlock } from './service-block.js';
 
-/** Most requests of a diagnosis. */
+/** Maximum number of requests of a diagnosis. */
 const maxRequests = 60;
-/** Requests per second, where nothing is said. */
+/** Default requests per second. */
 const usualRate = 10;
-/** How long an answer may take to begin, where nothing is said. */
+/** Default time for an answer to begin. */
 const usualTimeoutMs = 10_000;
 
-/** What has to be known, and be no problem, for the block to be right. */
+/** The checks that must have a result other than `problem` for the block to be correct. */
 const needed: readonly Check[] = ['reachable', 'credentials', 'collections', 'first_page', 'limit', 'end_of_list', 'order'];
 
 const taken = { ratePerSecond: number({ above: 0 }), service: anyObject, signal: abortSignal, watch: judged(watchersProblem) };

@@ -1,7 +1,7 @@
 import type { Collection, CollectionName } from '../collections/index.js';
 import type { Watchers } from '../events/index.js';
 
-/** What is measured of a service. */
+/** The checks of a service. */
 export const checks = [
   'reachable',
   'credentials',
@@ -18,44 +18,44 @@ export const checks = [
 
 export type Check = (typeof checks)[number];
 
-/** One request and what came of it. It holds no credential, no identifier and no value of a record. */
+/** One request and its result. It contains no credential, no identifier and no value of a record. */
 export interface Exchange {
-  /** Like `GET https://data.example/api/leads?page=1&limit=20&rest_api_key=***`. */
+  /** For example `GET https://data.example/api/leads?page=1&limit=20&rest_api_key=***`. */
   readonly request: string;
-  /** HTTP status; `undefined` when no answer came. */
+  /** HTTP status; `undefined` without an answer. */
   readonly status: number | undefined;
-  /** What came, in words: a number of rows, the kind of another answer, or why none came. */
+  /** The result in words: a number of rows, the kind of another answer, or why there was none. */
   readonly answer: string;
   /** Milliseconds from the start of the request to the end of the answer. */
   readonly ms: number;
 }
 
-/** What was found out about one point. */
+/** The result of one check. */
 export interface DiagnosisFinding {
   readonly check: Check;
-  /** The collection of one's own that it is about; without, it is about the service, and the collection that is `measured`. */
+  /** The custom collection that it is about. Without one, it is about the service and the collection that is `measured`. */
   readonly collection?: string;
   /**
-   * `ok`: as leadstream expects it. `note`: known, and worth knowing. `problem`: known, and a run fails by it. `unknown`: not determined, and
-   * `message` says why.
+   * `ok`: as leadstream expects. `note`: known, and worth knowing. `problem`: known, and a run fails because of it. `unknown`: not determined, for
+   * the reason in `message`.
    */
   readonly outcome: 'ok' | 'note' | 'problem' | 'unknown';
   readonly message: string;
   readonly evidence: readonly Exchange[];
 }
 
-/** What was measured of a service; plain data without credentials and rows. */
+/** The measurements of a service; plain data without credentials and rows. */
 export interface Diagnosis {
   /** Base URL. */
   readonly service: string;
-  /** The collection whose pages were measured; `undefined` when none had rows. */
+  /** The collection whose pages were measured; `undefined` if none had rows. */
   readonly measured: string | undefined;
-  /** Requests that were sent, at most `maxRequests`. */
+  /** Number of requests sent, at most `maxRequests`. */
   readonly requests: number;
   readonly maxRequests: number;
-  /** Requests per second, on average at most. */
+  /** Maximum average requests per second. */
   readonly ratePerSecond: number;
-  /** Whether all that a run needs is known: `service` of a pipeline file may be what `block` says. */
+  /** Whether everything that a run needs is known, so that `block` can be used as `service` of a pipeline file. */
   readonly ready: boolean;
   readonly findings: readonly DiagnosisFinding[];
   /** Median milliseconds by rows per page. */
@@ -66,19 +66,19 @@ export interface Diagnosis {
   readonly block: string | undefined;
 }
 
-/** What a diagnosis is about. */
+/** Options of a diagnosis. */
 export interface DiagnoseOptions<Own extends Collection = never> {
   /**
-   * Collections that are looked at, those of the connection's own among them. The pages of the first that every service has, is paged and has rows are
-   * measured, and the pages of each of one's own. Default: all.
+   * Collections to check, including those of the connection. Measures the pages of the first standard collection that is paged and has rows, and the
+   * pages of each custom one. Default: all.
    */
   readonly collections?: readonly (CollectionName | Own['name'])[];
-  /** Requests per second, on average at most; the connection's own limit holds as well. Default 10. */
+  /** Maximum average requests per second; the connection's own limit applies as well. Default 10. */
   readonly ratePerSecond?: number;
-  /** What stands under `service` in the block besides what was measured, as a file writes it. Default: nothing. */
+  /** Further content of `service` in the block besides the measurements, as written in a file. Default: nothing. */
   readonly service?: Readonly<Record<string, unknown>>;
   /** Stops the diagnosis, with `E_RUN_ABORTED`. */
   readonly signal?: AbortSignal;
-  /** Receives each request, all of the purpose `probe`. In their URLs credentials are `***`, so that the forms of them are told apart. */
+  /** Receives each request, all with the purpose `probe`. Credentials in their URLs are `***`, so that their forms can be told apart. */
   readonly watch?: Watchers | undefined;
 }

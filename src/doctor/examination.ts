@@ -14,23 +14,23 @@ import type { Requester } from './requester.js';
 import type { ServiceBlock } from './service-block.js';
 import { measureLatency, type PageSize } from './speed.js';
 
-/** What is asked of a service, whatever collections it has. */
+/** The checks of a service that do not depend on its collections. */
 const serviceChecks: readonly Check[] = ['reachable', 'credentials', 'wrong_key', 'collections', 'concurrency'];
 
-/** A list that is known well enough to be timed. */
+/** A list known well enough to be timed. */
 interface Timed extends PageSize {
   readonly list: MeasuredList;
 }
 
-/** One whose pages have numbers. */
+/** A timed list with page numbers. */
 interface Known extends Timed {
   readonly list: NumberedList;
 }
 
-/** The forms of credentials that can be tried; the first is that which is configured. */
+/** The forms of credentials to try, the configured one first. */
 type Forms = readonly [CredentialForm, ...CredentialForm[]];
 
-/** What is found out of a service, one point after the other. */
+/** Examines a service, one check after another. */
 export class Examination {
   readonly findings = new Findings();
   measured: string | undefined;
@@ -43,14 +43,14 @@ export class Examination {
     private readonly ratePerSecond: number,
   ) {}
 
-  /** Finds out what it can; what it cannot is `unknown`, with the reason. */
+  /** Runs all checks; those without a result become `unknown`, with the reason. */
   async carryOut(collections: readonly [Collection, ...Collection[]], forms: Forms): Promise<void> {
     const why = await this.#examine(collections, forms);
     const isOwn = collections.every(({ served }) => served !== undefined);
     this.findings.unknownRest(isOwn ? serviceChecks : checks, why ?? this.asking.exhausted);
   }
 
-  /** @returns Why something is left open. */
+  /** @returns Why some checks have no result, if so. */
   async #examine(collections: readonly [Collection, ...Collection[]], forms: Forms): Promise<string | undefined> {
     const { asking, findings } = this;
     const form = await reach(asking, findings, collections, forms);
@@ -93,7 +93,7 @@ export class Examination {
       await examination.examine(firstPage, limit);
       const { measured } = examination;
       firstPage ??= examination.firstPage;
-      // A page that is shorter than asked for is found out by a run, one that is refused fails it.
+      // A run detects a page that is shorter than requested, but fails if a limit is refused.
       if (measured?.sendsLimit && (limit === undefined || measured.refusesMore)) limit = Math.min(measured.limit, limit ?? measured.limit);
     }
     return { firstPage, limit };
@@ -109,7 +109,7 @@ export class Examination {
     }
   }
 
-  /** @returns The most that the service bears, where it refuses more. */
+  /** @returns The maximum that the service accepts, if it refuses more. */
   async #measureConcurrency(timed: Timed | undefined, examinations: readonly OwnExamination[]): Promise<number | undefined> {
     const { asking, findings, ratePerSecond } = this;
     if (timed?.list instanceof NumberedList) {

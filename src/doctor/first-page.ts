@@ -5,24 +5,24 @@ import { namesOf, overlapOf } from './names.js';
 import type { Reply } from './reply.js';
 import type { Requester } from './requester.js';
 
-/** What is known of the pages of a list once its first page is. */
+/** What is known about the pages of a list once its first page is known. */
 export interface Pages {
   readonly firstPage: 0 | 1;
-  /** A page size that the service takes. */
+  /** A page size that the service accepts. */
   readonly taken: number;
-  /** Whether a page has as many rows as were asked for; otherwise as many as it has always. */
+  /** Whether a page has as many rows as requested; otherwise it has a fixed number. */
   readonly honoursLimit: boolean;
-  /** Rows of a page of the size `taken`. */
+  /** Number of rows in a page of size `taken`. */
   readonly rows: number;
 }
 
-/** Sizes that are tried until one is taken. */
+/** Page sizes to try until one is accepted. */
 const sizes = [100, 30, 10, 1];
 
-/** How often pages 0 and 1 are read again where they have a single row each. */
+/** Number of times that pages 0 and 1 are read again if they have a single row each. */
 const doubted = 3;
 
-/** Finds out the number of the first page, and whether `page` and `limit` are honoured. */
+/** Determines the number of the first page, and whether `page` and `limit` are honoured. */
 export async function findFirstPage(asking: Requester, findings: Findings, subject: Subject): Promise<Pages | undefined> {
   const { tried, sample, taken } = await sampleOf(asking, subject);
   if (sample === undefined) {
@@ -61,18 +61,18 @@ export async function findFirstPage(asking: Requester, findings: Findings, subje
   return { firstPage: verdict.firstPage, taken, honoursLimit, rows };
 }
 
-/** Pages 0 and 1, read several times, and page 2. */
+/** Reads pages 0 and 1 several times, and page 2. */
 async function firstPages(asking: Requester, subject: Subject, size: number) {
   const read = (page: number) => asking.ask({ ...subject, page, limit: size });
   const [zeros, ones, two] = [[await read(0), await read(0)], [await read(1), await read(1)], await read(2)];
   const [zero] = zeros;
-  // A single row can be on a page by chance.
+  // A single row may be on a page by chance.
   for (let more = 0; more < doubted && size === 1 && zero?.kind === 'rows' && zero.records.length > 0; more += 1)
     for (const [page, reads] of [zeros, ones].entries()) reads.push(await read(page));
   return { zeros, ones, two };
 }
 
-/** The first page, whatever number it has, in the greatest size that is taken. */
+/** Reads the first page without a page number, in the largest accepted size. */
 async function sampleOf(asking: Requester, subject: Subject) {
   const tried: Reply[] = [];
   for (const taken of sizes) {
@@ -84,31 +84,31 @@ async function sampleOf(asking: Requester, subject: Subject) {
   return { tried, sample: undefined, taken: 1 };
 }
 
-/** What follows from the pages. */
+/** The conclusion from the pages. */
 type Verdict =
   | { readonly firstPage: 0 | 1; readonly why: string }
-  | { readonly firstPage: undefined; /** Whether that is known to be so. */ readonly isKnown: boolean; readonly why: string };
+  | { readonly firstPage: undefined; /** Whether this is certain. */ readonly isKnown: boolean; readonly why: string };
 
 type Names = readonly string[];
 
-/** Rows that two reads of one page share at least, where the list has an order; fewer than `other` have two pages in common. */
+/** Minimum share of rows common to two reads of the same page, if the list has an order. Different pages share less than `other`. */
 const alike = 0.75;
 const other = 0.5;
 
-/** The rows that pages had. */
+/** The rows of the pages read. */
 interface PagesRead {
-  /** Of the first page, of whatever number. */
+  /** Of the first page, read without a number. */
   readonly sample: Names;
-  /** Of page 0, and of page 1, each time that they were read. */
+  /** Of page 0 and page 1, for each time they were read. */
   readonly zeros: readonly Names[];
   readonly ones: readonly Names[];
   readonly two: Names;
 }
 
 /**
- * Judges by what the rows of pages have in common.
+ * Decides by the rows that pages have in common.
  *
- * @param size Rows that were asked for, where pages have no more.
+ * @param size Number of rows requested, if pages have no more.
  */
 function verdictOf({ sample, zeros, ones, two }: PagesRead, size: number | undefined): Verdict {
   const [zero = []] = zeros;
@@ -133,7 +133,7 @@ function verdictOf({ sample, zeros, ones, two }: PagesRead, size: number | undef
     if (!isEmpty(zero)) return unsure('the list has too few rows to tell pages apart');
   }
   if (isEmpty(zero)) return { firstPage: 1, why: '' };
-  // Without another page behind them, two that are alike may be one whose rows moved.
+  // Without another page after them, two similar pages may be one whose rows moved.
   if (same(zero, one))
     return isEmpty(two) ? unsure('the list has too few rows to tell pages apart') : { firstPage: 1, why: '; page 0 is answered like it' };
   if (same(zero, two)) return unsure('page 0 has rows of page 2');

@@ -3,8 +3,8 @@ import type { NumberedList } from './measured-list.js';
 import type { Requester } from './requester.js';
 
 /**
- * Finds out whether a page stays without rows that others come behind, which ends every run. Looks only where the pages that came so far make one doubt:
- * where one without rows came behind a full one, or before one with rows.
+ * Checks for a page without rows that is followed by others, which ends every run. Looks only where the pages read so far raise doubts: an empty page
+ * came after a full one, or before one with rows.
  */
 export async function findHole(asking: Requester, findings: Findings, list: NumberedList): Promise<void> {
   const pages = asking.pages({ collection: list.collection, path: list.path });

@@ -5,12 +5,12 @@ import type { DiagnoseOptions, Diagnosis } from './diagnosis.js';
 export type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Exchange } from './diagnosis.js';
 
 /**
- * Measures how a service behaves where its document says nothing: which credentials work, the number of the first page, the cap of `limit`, what comes behind
- * the end of a list, whether lists have an order, single records, and how fast it answers. Of collections of one's own it finds out whether they are paged as they are declared. It sends at most 60 requests, on average at most
- * `ratePerSecond`. What the service does is a finding, never an error.
+ * Measures how a service behaves where its documentation is silent: which credentials work, the number of the first page, the cap of `limit`, what
+ * comes after the end of a list, whether lists have an order, single records, and how fast it answers. For custom collections it checks whether they
+ * are paged as declared. It sends at most 60 requests, on average at most `ratePerSecond`. The behaviour of the service is a finding, never an error.
  *
- * @throws {SourceError} `E_SOURCE_CONFIG` for a connection that cannot be right.
- * @throws {LeadstreamError} `E_USAGE` for options that cannot be right.
+ * @throws {SourceError} `E_SOURCE_CONFIG` for an invalid connection.
+ * @throws {LeadstreamError} `E_USAGE` for invalid options.
  * @throws {LeadstreamError} `E_RUN_ABORTED` when `signal` stopped it.
  *
  * @example

@@ -7,10 +7,10 @@ import { declareEnd } from './own-words.js';
 import type { Reply } from './reply.js';
 import type { Requester } from './requester.js';
 
-/** Pages that are looked at, further and further from the first one, until one is past the end. */
+/** Pages to request, further and further from the first, until one is past the end. */
 const distances = [10, 100, 1_000, 10_000, 100_000, 1_000_000];
 
-/** Finds out what the service answers past the end of a list. @param limit The size of its pages. */
+/** Determines what the service answers past the end of a list. @param limit Page size. */
 export async function findEnd(findings: Findings, list: NumberedList, limit: number): Promise<void> {
   const replies: Reply[] = [];
   const names = (reply: Reply) => namesOf(reply.records, list.collection);
@@ -36,10 +36,10 @@ export async function findEnd(findings: Findings, list: NumberedList, limit: num
   findings.unknown('end_of_list', `page ${list.firstPage + 1_000_000} still has other rows`, replies);
 }
 
-/** Rows of the pages that are read twice. */
+/** Number of rows in the pages that are read twice. */
 const rowsCompared = 100;
 
-/** Finds out whether a list has an order. @param limit The size of its pages. */
+/** Determines whether a list has an order. @param limit Page size. */
 export async function findOrder(findings: Findings, list: MeasuredList, limit: number): Promise<void> {
   const size = Math.min(limit, rowsCompared);
   const read = (page: 0 | 1) => list.page(page, size);
@@ -73,7 +73,7 @@ export async function findOrder(findings: Findings, list: MeasuredList, limit: n
   );
 }
 
-/** Finds out how single records are answered, one that is there and one that is not. */
+/** Determines how the service answers for a single record that exists, and for one that does not. */
 export async function findSingle(asking: Requester, findings: Findings, subject: Subject, { firstPage }: Pages): Promise<void> {
   const { collection } = subject;
   const page = await asking.ask({ ...subject, page: firstPage, limit: 1 });

@@ -10,22 +10,22 @@ export interface Subject {
   readonly path: string;
 }
 
-/** A collection of one's own. */
+/** A custom collection. */
 export interface OwnSubject extends Subject {
   readonly served: Served;
-  /** What came of the request for a row of it. */
+  /** The answer to a request for one of its rows. */
   readonly reply: Reply;
 }
 
-/** What is measured of a service. */
+/** The collections to measure. */
 interface Subjects {
-  /** The first collection by pages that has rows, of those that every service has. */
+  /** The first paged standard collection that has rows. */
   readonly subject: Subject | undefined;
-  /** The collections of one's own. */
+  /** The custom collections. */
   readonly own: readonly OwnSubject[];
 }
 
-/** Asks for a row of every collection. */
+/** Requests a row of every collection. */
 export async function findSubjects(asking: Requester, findings: Findings, collections: readonly Collection[]): Promise<Subjects> {
   const replies: { readonly collection: Collection; readonly reply: Reply }[] = [];
   for (const collection of collections) replies.push({ collection, reply: await askList(asking, collection) });

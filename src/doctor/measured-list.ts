@@ -3,13 +3,13 @@ import type { Subject } from './lists.js';
 import type { Reply } from './reply.js';
 import type { Requester } from './requester.js';
 
-/** A list of which it is known where its pages are. */
+/** A list whose pages can be located. */
 export interface MeasuredList extends Subject {
-  /** The page so many after the first. A list without page numbers knows the first two. */
+  /** Reads the page at a distance from the first. A list without page numbers supports only the first two. */
   page(distance: number, limit: number): Promise<Reply>;
 }
 
-/** A list whose pages have numbers. */
+/** A list with page numbers. */
 export class NumberedList implements MeasuredList {
   readonly collection: Subject['collection'];
   readonly path: string;
@@ -29,11 +29,11 @@ export class NumberedList implements MeasuredList {
   }
 }
 
-/** A list of which each page says where the next one is. */
+/** A list in which each page names the next one. */
 export class SequentialList implements MeasuredList {
   readonly collection: Subject['collection'];
   readonly path: string;
-  /** The first page as it came last, by its size. */
+  /** The latest first page, by its size. */
   readonly #first = new Map<number, Reply>();
 
   constructor(
@@ -50,7 +50,7 @@ export class SequentialList implements MeasuredList {
     return (await this.after(first, limit)) ?? { ...first, records: [] };
   }
 
-  /** The page that a page names as the next; none where it names none. */
+  /** Reads the page that a page names as the next; returns nothing if it names none. */
   async after({ next }: Reply, limit: number): Promise<Reply | undefined> {
     return next && this.#ask({ limit, position: next });
   }

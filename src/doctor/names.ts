@@ -1,7 +1,7 @@
 import { originalName, type Collection } from '../collections/index.js';
 import { JsonText, type JsonRecord } from '../json/index.js';
 
-/** What the records of a list are told apart by, in order: their keys, or where these are missing all that they have. Never shown. */
+/** Returns what identifies the records of a list, in order: their keys, or all their values if the keys are missing. Never shown. */
 export function namesOf(records: readonly JsonRecord[], { key, fields }: Collection): readonly string[] {
   const originals = key.map((column) => {
     const field = fields[column];
@@ -15,7 +15,7 @@ export function namesOf(records: readonly JsonRecord[], { key, fields }: Collect
   });
 }
 
-/** The share of the shorter list that the other one has, too; 0 where one is empty. */
+/** Returns the share of the shorter list that is also in the other one; 0 if one is empty. */
 export function overlapOf(one: readonly string[], other: readonly string[]): number {
   const [few, many] = one.length < other.length ? [one, other] : [other, one];
   if (few.length === 0) return 0;
@@ -23,12 +23,12 @@ export function overlapOf(one: readonly string[], other: readonly string[]): num
   return few.filter((name) => known.has(name)).length / few.length;
 }
 
-/** How the second read of a page differs from the first. */
+/** Compares two reads of a page. */
 export function changeOf(first: readonly string[], second: readonly string[]): 'same' | 'reordered' | 'changed' {
   if (first.length === second.length && first.every((name, index) => name === second[index])) return 'same';
   const [known, now] = [new Set(first), new Set(second)];
   const [before, after] = [first.filter((name) => now.has(name)), second.filter((name) => known.has(name))];
-  // Rows that came or went move the others without changing their order.
+  // Rows that were added or removed move the others without changing their order.
   return before.every((name, index) => name === after[index]) && before.length > 0 ? 'changed' : 'reordered';
 }
 

@@ -4,10 +4,10 @@ import type { SequentialList } from './measured-list.js';
 import { declareEnd } from './own-words.js';
 import type { Reply } from './reply.js';
 
-/** Pages that are read one after another to see the end of a list. */
+/** Number of consecutive pages to read in search of the end of a list. */
 const mostPages = 5;
 
-/** Finds out how a list ends of which each page names the next one, as far as it is short. @param limit The size of its pages. */
+/** Determines how a list ends in which each page names the next, if it is short enough. @param limit Page size. */
 export async function findSequentialEnd(findings: Findings, list: SequentialList, limit: number): Promise<void> {
   const replies: Reply[] = [];
   const named = new Set<string>();

@@ -9,36 +9,35 @@ import { lacking, listAt, nextAt, parameterOf } from './own-words.js';
 import type { Reply } from './reply.js';
 import type { Requester } from './requester.js';
 
-/** What is known of the pages of a collection of one's own. */
+/** What is known about the pages of a custom collection. */
 export interface OwnPages {
   readonly list: NumberedList | SequentialList;
-  /** A page size that the service takes. */
+  /** A page size that the service accepts. */
   readonly taken: number;
   readonly honoursLimit: boolean;
-  /** Rows of a page of the size `taken`. */
+  /** Number of rows in a page of size `taken`. */
   readonly rows: number;
 }
 
-/** Sizes that are tried until one is taken; a page of one row says nothing of the next. */
+/** Page sizes to try until one is accepted; a page of one row says nothing about the next. */
 const sizes = [100, 30, 10, 2, 1];
-/** Rows that two reads of one page share at least, and that two pages do not. */
+/** Minimum share of rows common to two reads of one page, but not to two different pages. */
 const alike = 0.5;
 
-/** The first page of a list, in the greatest size that is taken. */
+/** The first page of a list, in the largest accepted size. */
 interface Sample {
   readonly list: NumberedList | SequentialList;
   readonly taken: number;
   readonly reply: Reply;
   readonly tried: readonly Reply[];
-  /** What else is known of where the list begins. */
+  /** What else is known about the start of the list. */
   readonly remark: string;
 }
 
 /**
- * Finds out whether a collection of one's own is paged as it is declared: whether the first page has a list where it should, and the second one the
- * rows after it.
+ * Checks whether a custom collection is paged as declared: whether the first page has a list in the right place, and the second one the rows after it.
  *
- * @param usual The first page of the service, where it is known.
+ * @param usual The number of the first page of the service, if known.
  */
 export async function findOwnPages(
   asking: Requester,
@@ -89,7 +88,7 @@ async function sampled(list: NumberedList | SequentialList, { paging }: Served):
   const tried: Reply[] = [];
   let [taken, reply] = [100, await list.page(0, 100)];
   tried.push(reply);
-  // Where no size is sent, another one changes nothing.
+  // If no size is sent, trying another has no effect.
   for (const size of 'limit' in paging && paging.limit === 'none' ? [] : sizes.slice(1)) {
     if (reply.kind === 'rows' || reply.kind === 'unasked') break;
     [taken, reply] = [size, await list.page(0, size)];
@@ -98,19 +97,19 @@ async function sampled(list: NumberedList | SequentialList, { paging }: Served):
   return { list, taken, reply, tried };
 }
 
-/** The first two pages in a size of which the sample has three. */
+/** The first two pages, in a size of which the sample contains three. */
 interface Pair {
   readonly first: Reply;
   readonly second: Reply;
   readonly honoursLimit: boolean;
-  /** Rows that were asked for. */
+  /** Number of rows requested. */
   readonly size: number;
 }
 
 async function twoPages({ list, reply, taken }: Sample, { served: { paging } }: OwnSubject): Promise<Pair> {
   const rows = reply.records.length;
   if ('limit' in paging && paging.limit === 'none') {
-    // An offset goes on where the page has ended.
+    // An offset continues where the page ended.
     const size = paging.scheme === 'offset' ? rows : taken;
     return { first: reply, second: await list.page(1, size), honoursLimit: false, size };
   }
@@ -120,7 +119,7 @@ async function twoPages({ list, reply, taken }: Sample, { served: { paging } }: 
   return { first, second: await list.page(1, honoursLimit ? size : first.records.length), honoursLimit, size };
 }
 
-/** What the first two pages say. */
+/** The conclusion from the first two pages. */
 interface Verdict {
   readonly outcome: DiagnosisFinding['outcome'];
   readonly message: string;
@@ -155,7 +154,7 @@ function verdictOf(subject: OwnSubject, { reply, list }: Sample, { first, second
   return came('ok', `${at}; ${nextAt(served)} leads to the rows after the first page${fixed}`);
 }
 
-/** What is wrong where the list begins with another page than a run would begin with. @param usual The first page of the service. */
+/** Reports a list that begins with another page than a run would. @param usual The number of the first page of the service. */
 function otherFirst({ served: { paging } }: OwnSubject, list: Sample['list'], usual: 0 | 1 | undefined): string | undefined {
   if (paging.scheme !== 'page' || !(list instanceof NumberedList)) return undefined;
   const { firstPage } = list;

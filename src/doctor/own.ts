@@ -12,20 +12,20 @@ import type { Reply } from './reply.js';
 import type { Requester } from './requester.js';
 import { measureLatency } from './speed.js';
 
-/** What is found out of a collection of one's own, in the order in which it is asked. */
+/** The checks of a custom collection, in order. */
 const pagedChecks: readonly Check[] = ['first_page', 'limit', 'end_of_list', 'order', 'latency'];
 const wholeChecks: readonly Check[] = ['first_page'];
 
-/** What is known of the pages of a collection of one's own once they were measured. */
+/** What is known about the pages of a custom collection after they were measured. */
 export interface OwnMeasured extends OwnPages {
-  /** Rows that a page has at most, and whether requests say so. */
+  /** Maximum number of rows per page, and whether requests send it. */
   readonly limit: number;
   readonly sendsLimit: boolean;
   /** Whether the service refuses more than that. */
   readonly refusesMore: boolean;
 }
 
-/** Finds out how a collection of one's own is served, one point after the other. */
+/** Examines how a custom collection is served, one check after another. */
 export class OwnExamination {
   readonly #findings: Findings;
   measured: OwnMeasured | undefined;
@@ -38,20 +38,20 @@ export class OwnExamination {
     this.#findings = findings.about(subject.collection.name);
   }
 
-  /** Whether all that a run needs is known. */
+  /** Whether everything that a run needs is known. */
   get isKnown(): boolean {
     const { served, reply } = this.subject;
     return this.measured !== undefined || (served.paging.scheme === 'none' && reply.kind === 'rows');
   }
 
-  /** The first page of a list by page numbers that declares none. */
+  /** The first page, for a list with page numbers that does not declare it. */
   get firstPage(): 0 | 1 | undefined {
     const { paging } = this.subject.served;
     const list = this.measured?.list;
     return paging.scheme === 'page' && paging.first === undefined && list instanceof NumberedList ? list.firstPage : undefined;
   }
 
-  /** What a run needs to know. @param firstPage That of the service, where it is known. @param most Rows that its pages have. */
+  /** Determines what a run needs. @param firstPage That of the service, if known. @param most Number of rows per page of the service. */
   async examine(firstPage: 0 | 1 | undefined, most: number | undefined): Promise<void> {
     const { served, reply } = this.subject;
     if (served.paging.scheme === 'none') return this.#examineWhole(reply);
@@ -78,7 +78,7 @@ export class OwnExamination {
     this.measured = { ...pages, limit, sendsLimit, refusesMore: search.isRefused };
   }
 
-  /** How long pages take, and why what is left open is open. */
+  /** Measures latency, and reports the remaining checks as unknown. */
   async time(): Promise<Diagnosis['latency']> {
     const { measured, asking } = this;
     const latency = measured ? await measureLatency(asking, this.#findings, measured.list, measured) : [];

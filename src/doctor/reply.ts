@@ -5,25 +5,25 @@ import { readJson, type JsonRecord } from '../json/index.js';
 import { endFormOf, isSequential, nameShape, readList, readSingle, type Position } from '../source/index.js';
 import type { Exchange } from './diagnosis.js';
 
-/** What came of one request. Records stay here: evidence has their number. */
+/** The result of one request. Records stay here: evidence contains only their number. */
 export interface Reply {
   readonly evidence: Exchange;
   /**
-   * `rows`: a list of records, perhaps empty. `single`: a record without a list around it. `none`: an answer of status 200 or 204 that is nothing, `{}` or
-   * `null`. `refused`: a status of 3xx or 4xx. `strange`: another answer. `failed`: no answer, or one that another attempt may make good.
-   * `unasked`: the request was not sent.
+   * `rows`: a list of records, possibly empty. `single`: a record without a list around it. `none`: an empty answer with status 200 or 204, or `{}`
+   * or `null`. `refused`: a 3xx or 4xx status. `strange`: another answer. `failed`: no answer, or one that a retry may fix. `unasked`: the request
+   * was not sent.
    */
   readonly kind: 'rows' | 'single' | 'none' | 'refused' | 'strange' | 'failed' | 'unasked';
   readonly records: readonly JsonRecord[];
   /** Milliseconds that the service asks to wait. */
   readonly retryAfterMs?: number | undefined;
-  /** Where the next page is, of a list whose pages have no numbers. */
+  /** Position of the next page, in a list without page numbers. */
   readonly next?: Position | undefined;
-  /** What would have to be declared as the end of the list for it to have no rows. */
+  /** What to declare as the end of the list, for this answer to count as a list without rows. */
   readonly endForm?: EndForm | undefined;
 }
 
-/** What an answer is, whatever its status. */
+/** Classifies an answer of any status. */
 export function replyOf(request: string, answer: Answer, ms: number): Reply {
   const { status } = answer;
   const told = (kind: Reply['kind'], what: string, records: readonly JsonRecord[] = []): Reply => {
@@ -46,7 +46,7 @@ function waitOf({ retryAfterMs = 0 }: Answer): string {
 }
 
 /**
- * What an answer is to a list that is declared: rows or nothing as its declaration says.
+ * Classifies an answer for a declared list: rows, or the declared form of no rows.
  *
  * @param read Reads the answer as a run does.
  */
@@ -75,25 +75,25 @@ export function declaredReplyOf(
   }
 }
 
-/** What no answer is. */
+/** Classifies a missing answer. */
 export function failureOf(request: string, failure: SourceError, ms: number): Reply {
-  // The message begins with the request.
+  // The message starts with the request.
   const answer = failure.message.replace(request, '').replace(/^: /, '');
   const kind = failure.status === undefined && failure.code !== 'E_SOURCE_LIMIT' ? 'failed' : 'strange';
   return { kind, records: [], evidence: { request, status: failure.status, answer, ms } };
 }
 
-/** Whether what came is neither rows nor one of the ways to say that there are none. */
+/** Whether an answer is neither rows nor one of the forms of no rows. */
 export function isFailure({ kind, evidence: { status } }: Reply): boolean {
   return kind !== 'rows' && kind !== 'none' && status !== 404;
 }
 
-/** Whether the service says of itself that it is asked too much, or for how long. */
+/** Whether the service reports overload, or asks to wait. */
 export function isRefusal({ kind, retryAfterMs, evidence: { status } }: Reply): boolean {
   return kind === 'failed' && (status === 429 || retryAfterMs !== undefined);
 }
 
-/** A status that another attempt may make good. */
+/** Whether a status may go away with a retry. */
 export function isPassing(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }
@@ -116,7 +116,7 @@ function singleIn(answer: Answer): readonly JsonRecord[] {
   }
 }
 
-/** The kind of an answer, with the names of its first keys and none of its values. */
+/** Describes the kind of an answer, with the names of its first keys and none of its values. */
 function shapeOf({ body }: Answer): string {
   if (body.length === 0) return 'no body';
   const value = readJson(body);

@@ -19,7 +19,7 @@ import { declaredPage } from '../source/index.js';
 import type { Sample } from './chance.js';
 import { declaredReplyOf, failureOf, isPassing, replyOf, type Reply } from './reply.js';
 
-/** How a service is asked. */
+/** How to send requests to a service. */
 export interface RequesterOptions {
   readonly connection: Omit<TransportOptions, 'query' | 'headers' | 'concurrency'>;
   readonly maxRequests: number;
@@ -29,15 +29,15 @@ export interface RequesterOptions {
   readonly events: Events;
 }
 
-/** Attempts at what another attempt may make good, and at an answer that did not come in time. */
+/** Maximum number of attempts for failures that a retry may fix, and for answers that did not arrive in time. */
 const attempts = 3;
 const attemptsInVain = 2;
-/** Requests without an answer in a row after which no other is sent. */
+/** Number of consecutive requests without an answer, after which no more are sent. */
 const patience = 2;
-/** The longest that is waited for because the service asks to. */
+/** The longest wait accepted when the service asks for one. */
 export const maxWaitMs = 10_000;
 
-/** Asks a service, at a pace, no more often than it may, and remembers how long each answer took. */
+/** Sends requests to a service at a limited pace and number, and records how long each answer took. */
 export class Requester {
   readonly #transports = new Map<string, OpenedTransport>();
   readonly #timed: { readonly path: string; readonly page: number | undefined; readonly limit: number; readonly reply: Reply }[] = [];
@@ -46,21 +46,21 @@ export class Requester {
   #nextStart = 0;
   #failedInARow = 0;
   #tooOften = 0;
-  /** The wait that the service asked for, where that is too long. */
+  /** The wait requested by the service, if it is too long. */
   #waitMs: number | undefined;
 
-  /** @param auth Credentials of requests that name none. */
+  /** @param auth Default credentials of requests. */
   constructor(
     private readonly options: RequesterOptions,
     public auth: Credentials,
   ) {}
 
-  /** Requests that were sent. */
+  /** Number of requests sent. */
   get sent(): number {
     return this.#sent;
   }
 
-  /** Requests that may still be sent. */
+  /** Number of requests that may still be sent. */
   get left(): number {
     return this.isGivenUp ? 0 : this.options.maxRequests - this.#sent;
   }
@@ -69,18 +69,18 @@ export class Requester {
     return this.#failedInARow >= patience || this.#waitMs !== undefined;
   }
 
-  /** Requests that were sent one after another and answered with 429. */
+  /** Number of requests sent one at a time and answered with 429. */
   get tooOften(): number {
     return this.#tooOften;
   }
 
-  /** Why requests are not sent any more. */
+  /** Why no more requests are sent. */
   get exhausted(): string {
     if (this.#waitMs !== undefined) return `the service asks to wait ${Math.ceil(this.#waitMs / 1000)} s`;
     return this.isGivenUp ? 'the service stopped answering' : `the ${this.options.maxRequests} requests were spent`;
   }
 
-  /** The full pages of a list that came so far, of the size that is asked for. */
+  /** Returns the full pages of a list received so far, of the requested size. */
   timed(asked: Asked): readonly Reply[] {
     const full = this.#timed.filter(
       ({ path, limit, reply }) => path === pathOf(asked) && limit === asked.limit && reply.records.length === limit,
@@ -88,19 +88,19 @@ export class Requester {
     return full.map(({ reply }) => reply);
   }
 
-  /** The pages of a list that came so far, by the size that was asked for. */
+  /** Returns the pages of a list received so far, with the requested size. */
   pages(asked: Asked): readonly { readonly page: number; readonly limit: number; readonly rows: number }[] {
     return this.#timed.flatMap(({ path, page, limit, reply }) =>
       path === pathOf(asked) && page !== undefined && reply.kind === 'rows' ? [{ page, limit, rows: reply.records.length }] : [],
     );
   }
 
-  /** The requests of a list that were sent one after another and can be answered, attempts included. */
+  /** Counts the requests of a list that were sent one at a time and can be answered, including retries. */
   alone(asked: Asked): Sample {
     return this.#alone.of(pathOf(asked));
   }
 
-  /** One request; what may pass is tried again, and counts again. Never throws for what the service does. */
+  /** Sends one request. Transient failures are retried, which counts again. Never throws for what the service does. */
   async ask(asked: Asked): Promise<Reply> {
     for (let attempt = 1; ; attempt += 1) {
       if (this.left <= 0) return this.#unasked(asked);
@@ -121,7 +121,7 @@ export class Requester {
     }
   }
 
-  /** Several requests at once, each tried once. The pace is kept on average: what comes after them waits, and as long as the service asks to. */
+  /** Sends several requests at once, each one only once. The average pace is kept: later requests wait, also for as long as the service asks. */
   async askTogether(all: readonly Asked[]): Promise<readonly Reply[]> {
     if (this.left < all.length) return all.map((asked) => this.#unasked(asked));
     await this.#turn(all.length);
@@ -152,7 +152,7 @@ export class Requester {
       );
       const reply = this.#replyTo(asked, answer, took());
       const told = { ...reply, evidence: { ...reply.evidence, answer: this.options.redact(reply.evidence.answer) } };
-      // The first one also loads what sends it, and connects.
+      // The first request also includes loading and connecting.
       if (limit !== undefined && this.#sent > 1 && !isPassing(answer.status))
         this.#timed.push({ path: pathOf(asked), page, limit, reply: told });
       return this.#heeded(told);
@@ -179,7 +179,7 @@ export class Requester {
     this.#tooOften += reply.evidence.status === 429 ? 1 : 0;
   }
 
-  /** A service that names a time to come back means every request. */
+  /** A time to wait set by the service applies to every request. */
   #heeded(reply: Reply): Reply {
     const { retryAfterMs: waitMs = 0, evidence } = reply;
     if (waitMs <= maxWaitMs) this.#nextStart = Math.max(this.#nextStart, performance.now() + waitMs);
@@ -192,7 +192,7 @@ export class Requester {
     return { kind: 'unasked', records: [], evidence };
   }
 
-  /** Each form of credentials has connections of its own. */
+  /** Each form of credentials has its own connections. */
   #transportFor(auth: Credentials): OpenedTransport {
     const key = JSON.stringify(auth);
     const known = this.#transports.get(key);

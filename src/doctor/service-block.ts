@@ -1,20 +1,20 @@
 import { stringify } from 'yaml';
 
-/** What a block `service` is made of. */
+/** The parts of a block `service`. */
 export interface ServiceBlock {
-  /** What the file has under `service` already, as it is written; of the environment what stands for it. */
+  /** What the file already has under `service`, as written; environment variables by their placeholders. */
   readonly given: Readonly<Record<string, unknown>>;
-  /** Only where a list is read by page numbers and does not declare the first. */
+  /** Only if a list with page numbers does not declare its first page. */
   readonly firstPage: 0 | 1 | undefined;
-  /** Only where requests name a page size. */
+  /** Only if requests send a page size. */
   readonly limit: number | undefined;
-  /** Only where the service refused more. */
+  /** Only if the service refused more. */
   readonly concurrency: number | undefined;
-  /** Where another form of credentials works than the one given: what has to be put into the variable. */
+  /** If another form of credentials works than the given one, what to put into the variable. */
   readonly otherKey: string | undefined;
 }
 
-/** The block as YAML: what was given, with what was found out in its place. */
+/** Returns the block as YAML: the given parts, with the results in their places. */
 export function writtenBlock({ given, firstPage, limit, concurrency, otherKey }: ServiceBlock): string {
   const { window, ...kept } = given;
   const service = {

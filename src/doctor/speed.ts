@@ -8,12 +8,12 @@ import type { Requester } from './requester.js';
 
 const samples = 3;
 
-/** How many rows pages have. */
+/** Sizes of pages. */
 export interface PageSize {
-  /** The most that a page has. */
+  /** Maximum number of rows per page. */
   readonly limit: number;
   readonly honoursLimit: boolean;
-  /** What a page has whatever is asked for, where that is so. */
+  /** Fixed number of rows per page, if the requested size has no effect. */
   readonly rows: number;
 }
 
@@ -49,7 +49,7 @@ function sizeIn({ collection }: MeasuredList, rows: number): string {
   return parameter === 'none' ? amountOf(rows, 'row') : `${parameter}=${rows}`;
 }
 
-/** The middle one, of an even number the higher. */
+/** Returns the median, the upper one for an even number of values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted[Math.floor(sorted.length / 2)];

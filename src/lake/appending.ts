@@ -2,18 +2,18 @@ import { itemAt, type Value, SinkError, type OutputColumn } from '../core/index.
 import type { Batch } from '../vector/index.js';
 import type { KeyIndex } from './key-index.js';
 
-/** Leaves out the rows that a table has. */
+/** Leaves out rows that the table already has. */
 export interface Appending {
-  /** Rows left out so far. */
+  /** Number of rows left out so far. */
   readonly unchanged: number;
-  /** Those of them whose content is another one than that in the table. */
+  /** How many of them have different content in the table. */
   readonly changed: number;
   take(batch: Batch): Batch;
 }
 
 /**
- * @param kept Indexes of the columns in the files; the content of a row is what they hold, so that an index can be made from files.
- * @throws {SinkError} `E_SINK_KEY`, by `take`, when a key comes twice.
+ * @param kept Indexes of the columns stored in the files. They are the content of a row, so that an index can be built from the files.
+ * @throws {SinkError} `E_SINK_KEY`, from `take`, when a key occurs twice.
  */
 export function appending(
   at: string,
@@ -56,12 +56,12 @@ export function appending(
   };
 }
 
-/** The order in which an index digests the values of a row. */
+/** Sorts the values of a row by column name, the order in which an index digests them. */
 export function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
   return a < b ? -1 : 1;
 }
 
-/** What an index digests of a row: names and values that are there, so that a column which was added later changes nothing. */
+/** Returns the content of a row that an index digests: the names and values that are not null, so that a column added later changes nothing. */
 export function contentOf(values: readonly (readonly [name: string, value: Value])[]): readonly unknown[] {
   return values.flatMap(([name, value]) => (value === null ? [] : [name, value instanceof Date ? value.getTime() : value]));
 }

@@ -6,7 +6,7 @@ import { manifestIn, type Manifest } from './manifest.js';
 import { retained, type Mode } from './modes.js';
 import type { Table } from './table.js';
 
-/** Who asks. */
+/** The parts of a run's context used here. */
 type BeforeContext = Pick<TableRunContext, 'at' | 'runLog' | 'warn'>;
 
 /** The run that a new one follows. */
@@ -16,15 +16,15 @@ export interface Before {
 }
 
 /**
- * Finds the run that is published, and makes sure that a new one can go on from it.
+ * Finds the published run, and checks that a new run can follow it.
  *
- * A run that keeps files of the table vouches for them by its own manifest. So the earlier manifest is held against the log of runs as
- * `verify` does, and files against the manifest as `checkRetained` says. A table that the log does not know is taken at its word; under a
- * key that is told (`W_SINK_UNSIGNED`), since with the manifest of the new run the table gets an HMAC.
+ * A run that keeps files of the table vouches for them in its own manifest. So the earlier manifest is checked against the log of runs, as in
+ * `verify`, and the files against the manifest, as in `checkRetained`. A table that is not in the log is trusted; with a key, a warning
+ * (`W_SINK_UNSIGNED`) says so, because the manifest of the new run gives the table an HMAC.
  *
  * @returns `undefined` for a new table.
- * @throws {SinkError} `E_SINK_FOREIGN` when what stands there is not ours, or has no manifest that can be read; `E_SINK_RUN` when there are
- * runs and no link to one of them, and files were to be kept.
+ * @throws {SinkError} `E_SINK_FOREIGN` when something else is at its path, or it has no readable manifest; `E_SINK_RUN` when there are runs but no
+ * link to one of them, and files were to be kept.
  * @throws {GateError} `E_GATE_VERIFY` when the table is not what its run wrote.
  */
 export async function runBefore(table: Table, mode: Mode, context: BeforeContext): Promise<Before | undefined> {
@@ -54,8 +54,8 @@ export async function runBefore(table: Table, mode: Mode, context: BeforeContext
 }
 
 /**
- * There is no link. Where runs were published, it was lost, as in a backup without links. A run that becomes the whole table says so and
- * expires the newest of them, which is kept as after any run; one that adds to the table does not know to what.
+ * Handles a missing link. If runs were published, it was lost, as in a backup without links. A run that replaces the whole table warns about it and
+ * expires the newest of them, which is kept as after any run. A run that adds to the table is refused, because it cannot know what to add to.
  */
 async function lost(table: Table, mode: Mode, { at, warn }: BeforeContext): Promise<Before | undefined> {
   const runs = await table.runsWithManifest();

@@ -11,7 +11,7 @@ import { indexOf } from './reindex.js';
 import { checkRetained } from './retained-files.js';
 import type { Run, TableLayout } from './run.js';
 
-/** Begins the files; what was opened is closed when it fails, since nobody else has it. */
+/** Begins the files, and closes what was opened if that fails, since nothing else holds it. */
 async function begun(files: DataFiles): Promise<void> {
   try {
     await files.begin();
@@ -58,7 +58,7 @@ export class BegunRun {
     for (const split of this.partitioning.split(this.appending?.take(batch) ?? batch)) await this.files.add(split);
   }
 
-  /** Closes, syncs and verifies the files. @throws {GateError} `E_GATE_VERIFY` when files of the table that stay are not what they were. */
+  /** Closes, syncs and verifies the files. @throws {GateError} `E_GATE_VERIFY` when retained files of the table have changed. */
   async prepare(): Promise<PreparedRun> {
     const { table, options, context, before } = this.run;
     const stays = (written: readonly ManifestFile[]) => retained(options.mode, before?.manifest, written);
@@ -83,7 +83,7 @@ export class BegunRun {
   }
 }
 
-/** Readers see folders and files as one table. */
+/** Refuses names shared by files and folders, which readers see as one table. */
 function refuseTaken(at: string, inFiles: readonly OutputColumn[], partitions: readonly string[]): void {
   partitions.forEach((partition, index) => {
     const others = [...namesOf(inFiles), ...partitions.slice(index + 1)];
@@ -101,7 +101,7 @@ function keyColumns({ columns, key }: TableLayout): readonly OutputColumn[] {
   return columns.filter(({ field }) => key.includes(field));
 }
 
-/** Those of the files, then those of the folders. */
+/** Returns the columns of the files, followed by those of the folders. */
 function allColumns(columns: readonly OutputColumn[], { kept, columns: partitions }: Partitioning): readonly OutputColumn[] {
   return [...columns.filter((_, index) => kept.includes(index)), ...partitions];
 }

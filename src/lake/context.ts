@@ -1,7 +1,7 @@
 import type { Warning } from '../core/index.js';
 import type { RunLog } from './run-log.js';
 
-/** Whose run it is. */
+/** The context of a run of a table. */
 export interface TableRunContext {
   /** Name of the output in messages. */
   readonly at: string;

@@ -5,7 +5,7 @@ import type { RenameAction } from '../store/index.js';
 import type { Manifest } from './manifest.js';
 import type { RunFile, RunFolder } from './run-folder.js';
 
-/** One Parquet file of a run. Its file is made at once; the encoder when the columns are known. */
+/** One Parquet file of a run. The file is created immediately, the encoder when the columns are known. */
 export class DataFile {
   #rows = 0;
 
@@ -24,17 +24,17 @@ export class DataFile {
     return new DataFile(join(below, name), runId, await folder.make(below, name));
   }
 
-  /** Rows given to it so far, those included that are being encoded. */
+  /** Number of rows passed to it so far, including those being encoded. */
   get rows(): number {
     return this.#rows;
   }
 
-  /** Bytes so far. */
+  /** Number of bytes so far. */
   get bytes(): number {
     return this.file.bytes;
   }
 
-  /** What commits it; none of a file that is not stored. */
+  /** The action that commits it; none for a file that is not stored. */
   get action(): RenameAction | undefined {
     return this.file.action;
   }
@@ -59,12 +59,12 @@ export class DataFile {
   }
 }
 
-/** What one file takes, and what the manifest says of it afterwards. */
+/** Writes one file, and describes it for the manifest. */
 export interface DataFileWriter {
   /**
-   * @param group What a row group of the engine gave.
-   * @param rows How many rows that is.
-   * @returns When it is stored. One call at a time.
+   * @param group A row group made by the engine.
+   * @param rows Its number of rows.
+   * @returns When it is stored. Only one call at a time.
    */
   writeGroup(group: unknown, rows: number): Promise<void>;
   /** Closes, syncs and verifies the file. */

@@ -12,20 +12,20 @@ export interface DataFilesOptions {
   readonly row_group_bytes: number;
   readonly file_max_rows: number;
   readonly file_max_bytes: number;
-  /** Whether there is more than one folder to write into. */
+  /** Whether files go into more than one folder. */
   readonly partitioned: boolean;
 }
 
-/** Files that are open at a time. The one unused for longest is closed for another, and its partition gets one more file later. */
+/** Maximum number of open files. The least recently used one is closed for another, and its partition gets one more file later. */
 const maxOpen = 32;
 
-/** Row groups' worth of rows that wait to be encoded, over all partitions; the largest group goes first. */
+/** Number of row groups' worth of rows waiting to be encoded, over all partitions; the largest group goes first. */
 const maxWaiting = 4;
 
-/** Partitions of one run; a column with more values is no good folder. */
+/** Maximum number of partitions per run; a column with more values makes poor folders. */
 const maxPartitions = 10_000;
 
-/** What waits for one partition, and the file that it goes into. */
+/** The rows waiting for one partition, and the file they go into. */
 interface Slot {
   readonly folder: string;
   readonly group: RowGroup;
@@ -33,16 +33,15 @@ interface Slot {
 }
 
 /**
- * The files of one run, rolled when they are long enough. While one row group is encoded and stored, the next is collected. Memory is
- * the one that is on its way, and at most `maxWaiting` of them that are being collected, whatever the number of partitions; without
- * partitions that is one.
+ * The files of one run, rolled when they are long enough. While one row group is encoded and stored, the next is collected. Memory: the row group
+ * being written, and at most `maxWaiting` being collected, regardless of the number of partitions; one without partitions.
  */
 export class DataFiles {
   readonly #slots = new Map<string, Slot>();
   readonly #files: ManifestFile[] = [];
   readonly #opened: DataFile[] = [];
   #waiting = 0;
-  /** The row group that is on its way into its file. */
+  /** Settles when the current row group is in its file. */
   #writing: Promise<void> = Promise.resolve();
 
   constructor(
@@ -53,17 +52,17 @@ export class DataFiles {
     private readonly options: DataFilesOptions,
   ) {}
 
-  /** What commits the files. */
+  /** The actions that commit the files. */
   get actions(): readonly RenameAction[] {
     return this.#opened.flatMap(({ action }) => action ?? []);
   }
 
-  /** Opens a file at the root at once, so that columns which it cannot have are told before the first row. */
+  /** Opens a file at the root immediately, so that unsupported columns are reported before the first row. */
   async begin(): Promise<void> {
     await this.#open(this.#slotOf(''));
   }
 
-  /** Takes rows. A failure to store them may be told by a later call. */
+  /** Takes rows. A failure to store them may be reported by a later call. */
   async add({ folder, batch }: PartitionedBatch): Promise<void> {
     const slot = this.#slotOf(folder);
     const { row_group_rows: groupRows, file_max_rows: fileRows } = this.options;
@@ -80,7 +79,7 @@ export class DataFiles {
   /**
    * Closes all files.
    *
-   * @param empty Columns of a file without rows, which stands at the root when there is no other file and one is wanted.
+   * @param empty Columns of a file without rows, which is written to the root if there is no other file and one is required.
    */
   async finish(empty: readonly OutputColumn[] | undefined): Promise<readonly ManifestFile[]> {
     for (const slot of this.#slots.values()) {
@@ -92,7 +91,7 @@ export class DataFiles {
     return this.#files;
   }
 
-  /** Removes all files, when the row group that is on its way has come to an end. */
+  /** Removes all files, once the current row group is done. */
   async discard(): Promise<void> {
     await this.#writing.catch(() => undefined);
     await this.engine.close?.();
@@ -117,12 +116,12 @@ export class DataFiles {
     const { rows } = slot.group;
     if (rows === 0) return;
     await this.#writing;
-    // How long a file is shows when its last row group is stored, so it is closed before the next one.
+    // The length of a file is known when its last row group is stored, so it is closed before the next one.
     if (slot.open && slot.open.file.bytes >= this.options.file_max_bytes) await this.#close(slot);
     const { file, writer } = slot.open ?? (await this.#open(slot));
     this.#waiting -= rows;
     this.#writing = writer.writeGroup(slot.group.take(), rows);
-    // Whoever waits for it next is told; until then nobody listens.
+    // The next call that awaits it gets the failure; until then nothing listens.
     this.#writing.catch(() => undefined);
     if (file.rows >= this.options.file_max_rows) await this.#close(slot);
   }
@@ -136,7 +135,7 @@ export class DataFiles {
   async #open(slot: Slot): Promise<NonNullable<Slot['open']>> {
     await this.#makeRoom();
     slot.open = await this.#begin(slot.folder, this.columns);
-    // The last in the map is the one used last.
+    // The last in the map is the most recently used.
     this.#slots.delete(slot.folder);
     this.#slots.set(slot.folder, slot);
     return slot.open;

@@ -7,7 +7,7 @@ import type { Manifest, ManifestFile } from './manifest.js';
 
 type Columns = readonly { readonly name: string; readonly type: DeclaredType }[];
 
-/** In what the footer of a file differs from what the manifest says of it and of the table. */
+/** Describes how the footer of a file differs from the manifest's entry for it and for the table. */
 export async function footerDifferences(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
   const { name, rows } = file;
   const footer = await footerOf(path);
@@ -20,7 +20,7 @@ export async function footerDifferences(path: string, file: ManifestFile, manife
   return [...partitionDifferences(file, manifest), ...columnDifferences(footer.schema.slice(1), file, manifest)];
 }
 
-/** Folders that readers would take for other columns than the manifest says. */
+/** Describes folders that readers would take for other columns than those in the manifest. */
 function partitionDifferences({ name, rows }: ManifestFile, { partition_by: by }: Manifest): readonly string[] {
   if (rows === 0 && !name.includes('/')) return [];
   const levels = name.split('/').slice(0, -1);
@@ -28,14 +28,14 @@ function partitionDifferences({ name, rows }: ManifestFile, { partition_by: by }
   return found.join('/') === by.map(encoded).join('/') ? [] : [`${name} is not in folders of ${by.join(', ') || 'no partition'}`];
 }
 
-/** The columns of a file: those of the table, without the ones that its folders hold. */
+/** Returns the columns of a file: those of the table, without the ones in its folders. */
 function columnsOf(name: string, { schema, partition_by: by }: Manifest): Columns {
   const inFiles = schema.filter(({ field }) => !by.includes(field));
   if (by.length === 0 || dirname(name) !== '.') return inFiles;
   return [...inFiles, ...by.map((field) => ({ name: field, type: schema.find((column) => column.field === field)?.type ?? 'date' }))];
 }
 
-/** A file that an earlier run wrote may lack columns that came later. */
+/** Compares the columns; a file written by an earlier run may lack columns added later. */
 function columnDifferences(found: readonly SchemaElement[], { name, written_by: by }: ManifestFile, manifest: Manifest): readonly string[] {
   const columns = columnsOf(name, manifest);
   const typeOf = new Map(columns.map((column) => [column.name, column.type]));

@@ -9,19 +9,18 @@ import { verifyTable, type VerifyOptions } from './verify.js';
 
 const taken = object({ path: filledText }, ['path']);
 
-/** A run of a table that is still there. */
+/** A run of a table that still exists. */
 export interface TableRun {
   readonly run: string;
-  /** `published`: what readers see; `kept`: for a rollback; `unfinished`: neither, it will be recovered or removed by the next run. */
+  /** `published`: what readers see; `kept`: for a rollback; `unfinished`: neither, so the next run recovers or removes it. */
   readonly state: 'published' | 'kept' | 'unfinished';
   readonly manifest: Manifest;
 }
 
 /**
- * The manifest of the run that readers of a table see, which stands beside the folder of that run; `undefined` when there is none that
- * can be read.
+ * Reads the manifest of the published run of a table, which is next to the folder of that run. Returns `undefined` if there is none that can be read.
  *
- * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that leadstream did not make.
+ * @throws {SinkError} `E_SINK_FOREIGN` when something at the path was not made by leadstream.
  *
  * @example
  * const { rows, consistency } = (await publishedManifest('lake/leads')) ?? {};
@@ -34,7 +33,7 @@ export async function publishedManifest(path: string): Promise<Manifest | undefi
 }
 
 /**
- * The runs of a table, the newest first. One whose link was lost has no published run.
+ * Lists the runs of a table, newest first. If its link was lost, none of them is published.
  *
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table.
  *
@@ -58,26 +57,25 @@ export async function tableRuns(path: string): Promise<readonly TableRun[]> {
   return found;
 }
 
-/** What makes an earlier run the published one. */
+/** Makes an earlier run the published one. */
 export interface Rollback {
   /** The run that readers will see. */
   readonly to: string;
-  /** The one that they see now, which is kept; `undefined` for a table whose link was lost. */
+  /** The run they see now, which is kept; `undefined` for a table whose link was lost. */
   readonly from: string | undefined;
-  /** By what its manifest was found to be as the run had written it. */
+  /** How its manifest was shown to be unchanged. */
   readonly evidence: Evidence;
-  /** What commits it, in order; the caller holds the lock of the table. */
+  /** The actions that commit it, in order. The caller holds the lock of the table. */
   readonly actions: readonly Action[];
 }
 
 /**
- * Prepares the return to an earlier run, after it was verified byte by byte. A table whose link was lost gets it back that way, to a run that
- * has to be named then.
+ * Prepares the return to an earlier run, after verifying that run byte by byte. This also restores a lost link, in which case the run must be named.
  *
  * @param to The run. Default: the one that the published run replaced; never a later one.
- * @param log Where the log of runs is. Default: manifests are taken at their word.
- * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, it is damaged, or none is named and
- * the one that the published run replaced is not kept.
+ * @param log Location of the log of runs. By default manifests are trusted.
+ * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, it is damaged, or none is named and the
+ * one that the published run replaced is not kept.
  */
 export async function prepareRollback(path: string, to?: string, log: Log = {}): Promise<Rollback> {
   const table = new Table(path);
@@ -102,7 +100,7 @@ export async function prepareRollback(path: string, to?: string, log: Log = {}):
 
 type Log = Pick<VerifyOptions, 'stateDir' | 'manifestKey'>;
 
-/** The run that the published one replaced. Any other may be one that somebody rolled back from, so it has to be named. */
+/** Returns the run that the published one replaced. Any other may itself have been rolled back, so it must be named. */
 function replacedBy(published: string, runs: readonly TableRun[], kept: readonly string[], path: string): string {
   const replaced = runs.find(({ run }) => run === published)?.manifest.replaced;
   if (replaced !== undefined && kept.includes(replaced)) return replaced;
@@ -111,7 +109,7 @@ function replacedBy(published: string, runs: readonly TableRun[], kept: readonly
   throw new SinkError('E_SINK_RUN', `${path} has no run before the published one, ${published}: ${before}${others}`);
 }
 
-/** Gives a table its link back. All other runs are kept ones then. */
+/** Restores the link of a table. All other runs are then kept ones. */
 async function relinked(table: Table, runs: readonly TableRun[], to: string | undefined, log: Log): Promise<Rollback> {
   const names = runs.map(({ run }) => run);
   if (to === undefined || !names.includes(to)) {

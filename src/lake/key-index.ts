@@ -6,18 +6,18 @@ import { keyOf } from '../vector/index.js';
 import type { ByteTarget } from '../parquet/index.js';
 
 /**
- * Begins an index file: name and version, which goes up when keys or contents are digested in another way, and a number that
- * shows in which order the machine writes bytes.
+ * Start of an index file: its name and version, which is increased when keys or contents are digested differently, and a number that shows the byte
+ * order of the machine.
  */
 const magic = Uint32Array.from([0x6b_73_6c_02, 0x01_02_03_04]);
 const headWords = magic.length + 4;
 const chunkWords = 4 * 65_536;
 
 /**
- * Which keys a table has, and a digest of what belongs to each: 16 to 32 bytes per row in memory, 16 in the file
- * `<run>.keys.bin`, which holds digests with a secret start and no values.
+ * The keys of a table, with a digest of the content of each: 16 to 32 bytes per row in memory, 16 in the file `<run>.keys.bin`, which contains
+ * digests with a secret seed and no values.
  *
- * The keys of this run are apart from those of the table, because a key that comes twice in one run is a mistake.
+ * The keys of this run are separate from those of the table, because a key that occurs twice in one run is an error.
  */
 export class KeyIndex {
   readonly #fresh: KeySet;
@@ -27,8 +27,8 @@ export class KeyIndex {
   }
 
   /**
-   * @param sha256 What the manifest says of the file.
-   * @returns `undefined` when the file is missing or was not written by `store`, or not on such a machine, or has changed since.
+   * @param sha256 Digest of the file in the manifest.
+   * @returns `undefined` if the file is missing, was not written by `store` on such a machine, or has changed since.
    */
   static async load(path: string, sha256: string): Promise<KeyIndex | undefined> {
     const bytes = await readRegular(path).catch(() => undefined);
@@ -40,17 +40,17 @@ export class KeyIndex {
     return new KeyIndex(keys);
   }
 
-  /** Keys of the table and of this run. */
+  /** Number of keys of the table and of this run. */
   get rows(): number {
     return this.table.size + this.#fresh.size;
   }
 
   /**
-   * What the table has of a row.
+   * Looks up a row in the table.
    *
    * @param key Values that identify it, none of them empty.
-   * @returns `new` for a row that belongs into the table.
-   * @throws {SinkError} `E_SINK_KEY` when this run had the key before.
+   * @returns `new` for a row that is not in the table yet.
+   * @throws {SinkError} `E_SINK_KEY` when the key already occurred in this run.
    */
   see(key: readonly Value[], content: readonly unknown[]): Seen {
     const text = keyOf(key) ?? '';
@@ -62,9 +62,9 @@ export class KeyIndex {
   }
 
   /**
-   * Adds a row that the table has.
+   * Adds a row of the table.
    *
-   * @returns `new`; otherwise why it cannot be told by its key, and was not added.
+   * @returns `new`, or why the row cannot be identified by its key and was not added.
    */
   add(key: readonly Value[], content: readonly unknown[]): 'new' | 'empty' | 'twice' {
     const text = keyOf(key);

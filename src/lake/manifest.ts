@@ -3,15 +3,15 @@ import { readRegular } from '../store/index.js';
 import { declaredTypes, schema } from '../core/index.js';
 
 /**
- * What the rows of a run do to a table: they become it (`replace`), they become those of its partitions that they fall into
- * (`replace_partitions`), or they are added as far as the table does not have their key (`append`).
+ * What the rows of a run do to a table: replace it (`replace`), replace the partitions that they fall into (`replace_partitions`), or are added
+ * unless the table already has their key (`append`).
  */
 export const modes = ['replace', 'replace_partitions', 'append'] as const;
 
-/** Names of the data files of a table, behind the folders of their partition; a manifest with others is not followed. */
+/** Names of the data files of a table, including the folders of their partition. A manifest with other names is ignored. */
 export const dataFileName = /^(?:[^/=]+=[^/]+\/)*part-\d{5,}-[\w-]+\.parquet$/;
 
-/** Name of a data file. @param index 0-based number of it in its run. */
+/** Returns the name of a data file. @param index 0-based number of the file in its run. */
 export function dataFileNameOf(run: string, index: number): string {
   return `part-${String(index).padStart(5, '0')}-${run}.parquet`;
 }
@@ -29,43 +29,43 @@ const manifest = schema((z) =>
     finished_at: z.string(),
     pages: count(),
     consistency: z.string(),
-    /** Whether a limit stopped the read, so that the table holds a part. */
+    /** Whether a limit stopped the read, so that the table is incomplete. */
     partial: z.boolean().optional(),
     mode: z.enum(modes),
-    /** The run that was published before; a rollback returns to it. */
+    /** The run published before; a rollback returns to it. */
     replaced: z.string().optional(),
-    /** Fields whose values are in the names of folders, not in the files. */
+    /** Fields whose values are in the names of folders instead of the files. */
     partition_by: z.array(z.string()),
     rows: count(),
     bytes: count(),
-    /** Rows of this run: written; unchanged, left out because the table has their key; changed, those of the unchanged with other content. */
+    /** Rows of this run: written; unchanged, left out because the table has their key; changed, the unchanged ones with different content. */
     run: z.object({ written: count(), unchanged: count(), changed: count() }),
-    /** `written_by` is the run that wrote the rows; a later one that keeps the file gives it another name. */
+    /** `written_by` is the run that wrote the rows; a later run that keeps the file renames it. */
     files: z.array(
       z.object({ name: z.string().regex(dataFileName), rows: count(), bytes: count(), sha256: z.string(), written_by: z.string() }),
     ),
     schema: z.array(z.object({ name: z.string(), field: z.string(), original: z.string(), type: z.enum(declaredTypes) })),
-    /** Fields of the service that its document does not list and that have, or will have, a column. */
+    /** Fields that the service returns but does not document, and that have or will have a column. */
     undeclared: z.array(z.object({ name: z.string(), original: z.string() })).default([]),
-    /** Rows of all lists that were read, by collection, whatever became of them. */
+    /** Rows of all lists that were read, by collection, including rows that were not written. */
     reads: z.record(z.string(), count()).default({}),
-    /** Index of the keys of all rows, which `append` needs. */
+    /** Index of the keys of all rows, needed by `append`. */
     keys: z.object({ columns: z.array(z.string()), rows: count(), bytes: count(), sha256: z.string() }).optional(),
     /** Whether the folder has a file `_SUCCESS`. */
     success_file: z.boolean(),
     /** Name of the sink in `books`. */
     output: z.string(),
-    /** What became of the rows of this run, by sink; empty for a table that was written in code. */
+    /** Row counts of this run, by sink; empty for a table written in code. */
     books: z.record(z.string(), z.unknown()),
   }),
 );
 
-/** What the books of a sink say of its rows. */
+/** The row counts of a sink in `books`. */
 export const bookedRows = schema((z) => z.object({ written: count(), unchanged: count() }));
 
 /**
- * What `<run>.manifest.json` beside the folder of a run says. `rows` and `bytes` are the sums over `files`, which are all files of the table,
- * also those that earlier runs wrote; they carry the names that they have while the run is the published one.
+ * The content of `<run>.manifest.json` next to the folder of a run. `rows` and `bytes` are sums over `files`, which lists all files of the table,
+ * including those written by earlier runs, by their names while the run is published.
  */
 export type Manifest = z.output<ReturnType<typeof manifest>>;
 
@@ -73,7 +73,7 @@ export type Manifest = z.output<ReturnType<typeof manifest>>;
 export type ManifestFile = Manifest['files'][number];
 
 /**
- * Reads a manifest; `undefined` when the file is missing or not one of ours.
+ * Reads a manifest; returns `undefined` if the file is missing or not a manifest of leadstream.
  *
  * @example
  * const manifest = await readManifest('copied/manifest.json'); // undefined for what is none
@@ -85,7 +85,7 @@ export async function readManifest(path: string): Promise<Manifest | undefined> 
   );
 }
 
-/** The manifest that a text is; `undefined` when it is none of ours. */
+/** Parses a manifest; `undefined` for any other text. */
 export function manifestIn(text: string): Manifest | undefined {
   try {
     return manifest().safeParse(JSON.parse(text)).data;

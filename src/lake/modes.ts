@@ -4,7 +4,7 @@ import type { Manifest, ManifestFile, modes } from './manifest.js';
 
 export type Mode = (typeof modes)[number];
 
-/** The files of the earlier run that stay in the table beside those of this run. */
+/** Returns the files of the earlier run that stay in the table with those of this run. */
 export function retained(mode: Mode, before: Manifest | undefined, files: readonly ManifestFile[]): readonly ManifestFile[] {
   if (mode === 'replace' || before === undefined) return [];
   if (mode === 'append') return before.files.filter(({ rows }) => rows > 0);
@@ -13,9 +13,9 @@ export function retained(mode: Mode, before: Manifest | undefined, files: readon
 }
 
 /**
- * Makes sure that files of this run can stand beside those of the earlier one: partitioned alike, and columns only added.
+ * Checks that files of this run are compatible with those of the earlier one: same partitions, and no column removed or changed.
  *
- * @throws {GateError} `E_GATE_SCHEMA` with what differs.
+ * @throws {GateError} `E_GATE_SCHEMA` with the differences.
  */
 export function checkFit(
   at: string,

@@ -19,7 +19,7 @@ export class OpenedRun {
 
   /**
    * @throws {SinkError} `E_SINK_FOREIGN`, `E_SINK_PATH` or `E_SINK_RUN`.
-   * @throws {GateError} `E_GATE_VERIFY` when files are to be kept that are not what their run wrote.
+   * @throws {GateError} `E_GATE_VERIFY` when files to be kept are not what their run wrote.
    */
   static async open(table: Table, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
     const before = await runBefore(table, options.mode, context);
@@ -33,21 +33,21 @@ export class OpenedRun {
     return new OpenedRun({ table, engine, options, context, before, folder, remove });
   }
 
-  /** The same for a run that is never published: nothing is stored, and the table stays as it is. */
+  /** Opens a run that is never published: nothing is stored, and the table stays as it is. */
   static async rehearse(table: Table, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
     const before = await runBefore(table, options.mode, context);
     await refuseUnwritable(table.runs);
     return new OpenedRun({ table, engine, options, context, before, folder: nowhere, remove: () => Promise.resolve() });
   }
 
-  /** What the table is before this run. */
+  /** The table before this run. */
   get earlier(): Published | undefined {
     if (!this.run.before) return undefined;
     const { run_id: runId, rows, schema, undeclared, reads, partial = false } = this.run.before.manifest;
     return { runId, rows, columns: schema, undeclared, reads, partial };
   }
 
-  /** What values the files or the names of folders cannot hold. */
+  /** Checks which values the files or the names of folders cannot hold. */
   readonly refuses: Refuses = (column) => {
     const { engine, options } = this.run;
     const { field, type } = column;
@@ -55,13 +55,13 @@ export class OpenedRun {
     return options.partition_by.includes(field) ? (value) => notForFolder(field, value, type) ?? byEngine?.(value) : byEngine;
   };
 
-  /** @throws {SinkError} `E_SINK_VALUE` for columns that cannot be one table. @throws {GateError} `E_GATE_SCHEMA`. */
+  /** @throws {SinkError} `E_SINK_VALUE` for columns that cannot form one table. @throws {GateError} `E_GATE_SCHEMA`. */
   async begin(layout: TableLayout): Promise<BegunRun> {
     this.#begun = await BegunRun.begin(this.run, layout);
     return this.#begun;
   }
 
-  /** Removes everything that this run wrote. */
+  /** Removes everything written by this run. */
   async abort(): Promise<void> {
     await this.#begun?.discard();
     await this.run.remove();

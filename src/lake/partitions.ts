@@ -1,37 +1,37 @@
 import { type DeclaredType, type Value, textOf, type OutputColumn } from '../core/index.js';
 import { memoOf, type Batch } from '../vector/index.js';
 
-/** In `partition_by` it stands for the UTC date on which the run was first started. */
+/** In `partition_by`, stands for the UTC date on which the run was first started. */
 export const runDateTemplate = '{{ run.date }}';
 
-/** Name of the column that it becomes. */
+/** Name of its column. */
 export const runDateColumn = 'run_date';
 
-/** Folder name that Hive and its heirs read as null. */
+/** Folder name that Hive and compatible readers take for null. */
 const nullName = '__HIVE_DEFAULT_PARTITION__';
 
-/** Longest name of a folder, in bytes of UTF-8: what common file systems take. */
+/** Maximum length of a folder name, in bytes of UTF-8, in common file systems. */
 const maxNameBytes = 255;
 
-/** Rows that go into one folder, without the columns that its name holds. */
+/** Rows for one folder, without the columns in its name. */
 export interface PartitionedBatch {
   /** Path below the run, `a=1/b=x`; empty without partitions. */
   readonly folder: string;
   readonly batch: Batch;
 }
 
-/** Takes rows apart by the values of some columns. */
+/** Splits rows by the values of some columns. */
 export interface Partitioning {
   /** Columns that stay in the files, as indexes into those of a batch. */
   readonly kept: readonly number[];
-  /** Names of the folders' levels: fields, whatever `naming` makes of them in files. */
+  /** Names of the folder levels: the fields, regardless of how `naming` renames them in files. */
   readonly names: readonly string[];
-  /** The columns of folders, as readers see them. */
+  /** The columns of folders, as seen by readers. */
   readonly columns: readonly OutputColumn[];
   split(batch: Batch): readonly PartitionedBatch[];
 }
 
-/** @param by Fields, or the template of the run's date; each one is a level of folders. */
+/** @param by Fields, or the template of the run's date; each is a level of folders. */
 export function partitionBy(columns: readonly OutputColumn[], by: readonly string[], runDate: string): Partitioning {
   const levels = by.map((field) => {
     const index = columns.findIndex((column) => column.field === field);
@@ -42,7 +42,7 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
   const kept = columns.map((_, index) => index).filter((index) => levels.every((level) => level.index !== index));
   const constant = folderName(runDateColumn, runDate, 'text');
 
-  /** What gives the folder of a row. */
+  /** Returns a function that finds the folder of a row. */
   function folders(batch: Batch): (row: number) => string {
     const names = levels.map(({ index, namesIn }) => (index < 0 ? () => constant : namesIn(batch.column(index))));
     return (row) => names.map((nameOf) => nameOf(row)).join('/');
@@ -67,31 +67,31 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
   };
 }
 
-/** Why a value cannot be in the name of a folder, or `undefined`. */
+/** Explains why a value cannot be in the name of a folder; `undefined` if it can. */
 export function notForFolder(name: string, value: Value, type: DeclaredType): string | undefined {
-  // Readers decode the name before they compare it, so there is no other spelling.
+  // Readers decode the name before they compare it, so no other spelling helps.
   if (value === nullName) return "is Hive's name for null, which the name of a folder cannot say otherwise";
   return Buffer.byteLength(folderName(name, value, type)) > maxNameBytes ? 'is too long for the name of a folder' : undefined;
 }
 
 /**
- * `column=value` as Hive, Spark, Trino and DuckDB read it: what is neither letter, digit, `_`, `-` nor `.` in ASCII is
- * percent-encoded, so that no value climbs out of the table; other characters stay. Null and the empty text are one name.
+ * Returns `column=value` as Hive, Spark, Trino and DuckDB read it. ASCII characters other than letters, digits, `_`, `-` and `.` are percent-encoded,
+ * so that no value can escape the table; other characters stay. Null and the empty text share one name.
  */
 function folderName(column: string, value: Value, type: DeclaredType): string {
   const text = textOf(value, type) ?? '';
   if (text === '') return `${encoded(column)}=${nullName}`;
-  // DuckDB before 2.0 reads this text as null, unless it is spelled otherwise.
+  // DuckDB before 2.0 reads this text as null unless it is encoded.
   const safe = /^null$/i.test(text) ? `%${hex(text)}${text.slice(1)}` : encoded(text);
   return `${encoded(column)}=${safe}`;
 }
 
-/** A name or value as it stands in the name of a folder. */
+/** Encodes a name or value for the name of a folder. */
 export function encoded(text: string): string {
   return text.replaceAll(/[\0-,/:-@[-^`{-\x7f]/g, (character) => `%${hex(character)}`);
 }
 
-/** The code of the first character. */
+/** Returns the code of the first character. */
 function hex(text: string): string {
   return text.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0');
 }

@@ -15,9 +15,9 @@ export interface Written {
   readonly columns: readonly OutputColumn[];
   readonly partitions: readonly string[];
   readonly written: readonly ManifestFile[];
-  /** What commits the files. */
+  /** The actions that commit the files. */
   readonly actions: readonly Action[];
-  /** Files of the run before that stay in the table. */
+  /** Files of the previous run that stay in the table. */
   readonly retained: readonly ManifestFile[];
   readonly unchanged: number;
   readonly changed: number;
@@ -25,11 +25,11 @@ export interface Written {
   readonly key: readonly string[];
 }
 
-/** A run whose files are complete; what is missing are a manifest and the commit. */
+/** A run with complete files; only the manifest and the commit are missing. */
 export class PreparedRun {
   readonly rows: number;
   readonly bytes: number;
-  /** Rows that the table will hold. */
+  /** Number of rows the table will have. */
   readonly total: number;
   readonly unchanged: number;
   readonly changed: number;
@@ -47,7 +47,7 @@ export class PreparedRun {
     this.path = run.table.path;
   }
 
-  /** Writes the manifest. @returns What commits the run, in order; the link comes last but for the expiry of the run before. */
+  /** Writes the manifest. @returns The actions that commit the run, in order. The link comes last, except for the expiry of the previous run. */
   async actions(facts: RunFacts): Promise<readonly Action[]> {
     const { table, options, context, before } = this.run;
     const { runId } = context;
@@ -80,19 +80,19 @@ export class PreparedRun {
     return [...files, await table.linkTo(runId), ...(await table.expire(before?.run))];
   }
 
-  /** Rows that are added to a whole table, or replace partitions of it, make no part of it. */
+  /** Whether the table becomes partial. Rows added to a complete table, or replacing partitions of it, do not make it so. */
   #isPart({ partial = false }: RunFacts): boolean {
     const { options, before } = this.run;
     return partial && (options.mode === 'replace' || !before || before.manifest.partial === true);
   }
 
-  /** Removes the runs that are kept no longer. */
+  /** Removes the runs that are no longer kept. */
   cleanup(): Promise<void> {
     const { table, context, before, options } = this.run;
     return prune(table, context.runId, before?.run, options.keep.runs);
   }
 
-  /** Instead of a commit: puts the files where a person can look at them. @returns Where they are. */
+  /** Moves the files to where a person can inspect them, instead of a commit. @returns Their location. */
   async quarantine(): Promise<string> {
     const { table, context, options } = this.run;
     const folder = table.folder(context.runId);

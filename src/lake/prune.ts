@@ -6,11 +6,11 @@ import { besideEndings, filesOf, isOurs } from './names.js';
 import type { Table } from './table.js';
 
 /**
- * Removes runs that nobody needs: of those with a manifest, all but the published one and `keep` kept ones. Only files that the
- * manifest lists go, and folders that are then empty.
+ * Removes runs that are no longer needed: of those with a manifest, all but the published one and `keep` kept ones. Deletes only files that the
+ * manifest lists, and folders that are empty afterwards.
  *
  * @param published The run that the link points to.
- * @param before The run that it replaced, which is the first to be kept.
+ * @param before The run that it replaced, which is kept first.
  */
 export async function prune(table: Table, published: string, before: string | undefined, keep: number): Promise<void> {
   const others = (await table.runIds()).filter((run) => run !== published).reverse();
@@ -24,7 +24,7 @@ export async function prune(table: Table, published: string, before: string | un
   }
 }
 
-/** Removes what killed runs were writing. */
+/** Removes the remains of killed runs. */
 export async function removeDeadRuns(table: Table): Promise<void> {
   const withManifest = await table.runsWithManifest();
   for (const run of await table.runIds()) {
@@ -32,13 +32,16 @@ export async function removeDeadRuns(table: Table): Promise<void> {
   }
 }
 
-/** Removes a run that was not published, unless its folder contains anything but names that we give in it. */
+/** Removes a run that was not published, unless its folder contains foreign names. */
 export async function removeRun(table: Table, run: string): Promise<void> {
   const names = await filesBelow(table.folder(run));
   if (names.every((name) => isOurs(name, run))) await remove(table, run, names);
 }
 
-/** Removes files of a run, none of them through a link, folders that are then empty, and what stands beside it: the manifest last, so that all can be repeated. */
+/**
+ * Removes files of a run, none of them through a link, then empty folders and the files next to the run. The manifest goes last, so that the removal
+ * can be repeated.
+ */
 async function remove(table: Table, run: string, names: readonly string[]): Promise<void> {
   const folder = table.folder(run);
   const present = new Set(await filesBelow(folder));

@@ -7,11 +7,11 @@ import { readGroups } from '../parquet/index.js';
 import type { Table } from './table.js';
 
 /**
- * The key index of a published run: the file beside its manifest when it fits the key, otherwise made anew from the rows of the
- * table, a row group at a time.
+ * Returns the key index of a published run: from the file next to its manifest if that fits the key, otherwise rebuilt from the rows of the table,
+ * one row group at a time.
  *
  * @param key Names of output columns.
- * @throws {SinkError} `E_SINK_KEY` when the table's rows have no such key, or it does not tell them apart.
+ * @throws {SinkError} `E_SINK_KEY` when the table's rows have no such key, or it does not identify them.
  */
 export async function indexOf(table: Table, run: string, manifest: Manifest, key: readonly string[]): Promise<KeyIndex> {
   const { keys } = manifest;

@@ -5,9 +5,8 @@ import { inPlace } from '../store/index.js';
 import type { ManifestFile } from './manifest.js';
 
 /**
- * Makes sure that files which stay in a table are what its manifest says, as far as that costs little: a regular file of that size, which
- * begins and ends as Parquet does. Digests are not compared, since all of the table would be read for every run: that is for `verify`, and
- * for `keep.copies`, which reads every byte anyway.
+ * Checks cheaply that retained files match the table's manifest: each must be a regular file of the right size, with the start and end of a Parquet file.
+ * Digests are not compared, since that would read the whole table in every run. `verify` does so, and `keep.copies`, which reads every byte anyway.
  *
  * @throws {GateError} `E_GATE_VERIFY` with the file.
  */

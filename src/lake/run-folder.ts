@@ -5,35 +5,35 @@ import { makeFolders, PartialFile, sha256File, type RenameAction } from '../stor
 import { openTo } from './folders.js';
 import { partialEnding } from './names.js';
 
-/** What takes the bytes of a data file. */
+/** Receives the bytes of a data file. */
 export interface RunFile extends ByteTarget {
-  /** Bytes so far. */
+  /** Number of bytes so far. */
   readonly bytes: number;
-  /** What commits the file, once it is finished; none of a file that is not stored. */
+  /** The action that commits the file, once it is finished; none for a file that is not stored. */
   readonly action: RenameAction | undefined;
   /**
    * Closes the file and reads it back.
    *
-   * @returns SHA-256 of what was written, in hexadecimal.
-   * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` when it is not as it was written.
+   * @returns SHA-256 of the bytes written, in hexadecimal.
+   * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` when the file differs from what was written.
    */
   finish(expected: Omit<Expected, 'bytes'>): Promise<string>;
   /** Removes the file. Never rejects. */
   discard(): Promise<void>;
 }
 
-/** The folder of a run, which its data files go into. */
+/** The folder of a run, for its data files. */
 export interface RunFolder {
   /**
-   * Makes a file, and the folders of its partition.
+   * Creates a file, and the folders of its partition.
    *
-   * @param below Folder of the partition below that of the run; empty for none.
+   * @param below Folder of the partition, relative to that of the run; empty for none.
    * @throws {SinkError} `E_SINK_PATH`.
    */
   make(below: string, name: string): Promise<RunFile>;
 }
 
-/** A folder on the disk, which is there. */
+/** An existing folder on disk. */
 export class StoredFolder implements RunFolder {
   /** @param permissions Of the files; folders get the matching right to enter. */
   constructor(
@@ -68,7 +68,7 @@ class StoredFile implements RunFile {
     return this.file.append(bytes);
   }
 
-  /** The footer is read back with a library that did not write it. */
+  /** Reads the footer back with a library other than the one that wrote it. */
   async finish(expected: Omit<Expected, 'bytes'>): Promise<string> {
     const { file } = this;
     await file.close();

@@ -17,37 +17,36 @@ const entry = schema((z) =>
 
 type Entry = z.output<ReturnType<typeof entry>>;
 
-/** By what a manifest was found to be as its run had written it; `none` when nothing is known of it. */
+/** How a manifest was shown to be unchanged since its run wrote it; `none` if nothing is known about it. */
 export type Evidence = 'hmac' | 'sha256' | 'none';
 
-/** What the log has to say of a manifest. */
+/** What the log contains about a manifest. */
 export interface LogFinding {
   readonly evidence: Evidence;
   /** What is wrong, as a sentence. */
   readonly difference?: string;
-  /** The absolute path of the table for which the log has the manifest, where it knows none at the one that was asked about: as if it was moved. */
+  /** Absolute path of another table that has this manifest in the log, if there is none for the requested one: the table was probably moved. */
   readonly movedFrom?: string;
-  /** Whether that is no more than that nothing was signed yet: of the table, the log has no line with an HMAC. */
+  /** Whether the only problem is that nothing was signed yet: the log has no line with an HMAC for the table. */
   readonly signs?: boolean;
 }
 
 /**
- * The log of runs, `<state-dir>/runs.ndjson`: a line for every manifest that was prepared, with its SHA-256 and, under a key, an HMAC. It
- * is apart from the tables, so that a manifest which was edited together with its data is found out; whoever can write the log too needs
- * the key.
+ * The log of runs, `<state-dir>/runs.ndjson`: a line for every prepared manifest, with its SHA-256 and, if there is a key, an HMAC. It is separate
+ * from the tables, so that editing a manifest together with its data is detected. Anyone who can also write the log would need the key.
  */
 export class RunLog {
   readonly path: string;
   readonly #key: string | undefined;
 
-  /** @param key Of the HMAC, from `LEADSTREAM_MANIFEST_KEY`; an empty one is none. */
+  /** @param key Key of the HMAC, from `LEADSTREAM_MANIFEST_KEY`; empty means no key. */
   constructor(stateDir: string, key?: string) {
     this.path = join(stateDir, 'runs.ndjson');
     this.#key = key === '' ? undefined : key;
   }
 
   /**
-   * Adds a manifest, durably. A run that is not published after all may leave its line.
+   * Adds a manifest, durably. The line may remain if the run is not published after all.
    *
    * @throws {SinkError} `E_SINK_PATH` or `E_SINK_WRITE`.
    * @throws {LeadstreamError} `E_STATE_FOREIGN` when the log or its folder was not made by leadstream for this user.
@@ -60,7 +59,7 @@ export class RunLog {
     await attempt('E_SINK_WRITE', `cannot write ${this.path}`, async () => {
       const file = await openOwn(this.path, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY);
       try {
-        // The line before may have been cut off by a loss of power.
+        // The line before may have been cut off by a power failure.
         await file.appendFile(`\n${line}\n`);
         await file.datasync();
       } finally {
@@ -69,7 +68,7 @@ export class RunLog {
     });
   }
 
-  /** Compares the manifest of a run with what the run had logged. */
+  /** Compares the manifest of a run with what the run logged. */
   async check(table: string, run: string, manifest: string): Promise<LogFinding> {
     const place = await placeOf(table);
     const entries = await this.#entriesOf(place, run);
@@ -78,11 +77,11 @@ export class RunLog {
     const signs = known.every((one) => one.hmac_sha256 === undefined);
     if (logged.length > 0) return this.#compare(logged, place, run, manifest, signs);
     const sha256 = sha256Of(manifest);
-    // Tables that one run wrote have its name in common, and no manifest.
+    // Tables written by one run share its name, but not its manifest.
     const moved = known.length === 0 ? entries.find((one) => one.sha256 === sha256) : undefined;
     const movedFrom = moved && { movedFrom: moved.table };
     if (moved && this.#key === undefined) return { evidence: 'sha256', ...movedFrom };
-    // What was published before the log began is not in it; with a key, nobody may claim that.
+    // Tables published before the log began are not in it; with a key, this is no excuse.
     const missing = this.#key !== undefined || known.some((one) => one.run < run);
     const elsewhere = moved === undefined ? '' : ` for this path, but for ${moved.table}`;
     const difference = `run ${run} is not in the log of runs ${this.path}${elsewhere}`;
@@ -101,10 +100,10 @@ export class RunLog {
     return { evidence: 'none', difference: `the HMAC of the manifest of run ${run} in ${this.path} ${what}`, signs };
   }
 
-  /** The lines of a table or of a run; those of all tables may be more than a text can hold. */
+  /** Returns the lines of a table or of a run. Those of all tables may not fit into a string. */
   async #entriesOf(table: string, run: string): Promise<readonly Entry[]> {
     return attempt('E_SINK_WRITE', `cannot read ${this.path}`, async () => {
-      // Whoever checks may be another user than the one who runs.
+      // The check may run as another user than the runs.
       const file = await openRegular(this.path).catch(unlessMissing(undefined));
       if (file === undefined) return [];
       const found: Entry[] = [];
@@ -121,10 +120,10 @@ export class RunLog {
   }
 }
 
-/** Bytes of the longest line that is looked at; one of ours has a path in it, and some hundred more. */
+/** Maximum length of a line in bytes. Ours have a path and a few hundred bytes more. */
 const maxLineLength = 65_536;
 
-/** The lines of a file that are not too long to be ours, a piece of the file at a time. */
+/** Yields the lines of a file, except those too long to be ours, reading it in pieces. */
 async function* linesOf(file: FileHandle): AsyncIterable<string> {
   const piece = Buffer.alloc(1024 * 1024);
   let head = Buffer.alloc(0);
@@ -145,13 +144,13 @@ async function* linesOf(file: FileHandle): AsyncIterable<string> {
   if (!tooLong) yield head.toString('utf8');
 }
 
-/** Where the line ends that begins at `from`; -1 when that is not among the bytes read. */
+/** Returns the end of the line that begins at `from`; -1 if it is not among the bytes read. */
 function endIn(piece: Buffer, from: number, bytes: number): number {
   const end = piece.indexOf(0x0a, from);
   return end < bytes ? end : -1;
 }
 
-/** A line that was cut off is none. */
+/** Parses a line; a truncated one is ignored. */
 function entryIn(line: string): Entry | undefined {
   try {
     return entry().safeParse(JSON.parse(line)).data;
@@ -160,7 +159,7 @@ function entryIn(line: string): Entry | undefined {
   }
 }
 
-/** The path of a table, whatever links its folder was reached by. */
+/** Returns the path of a table with the links to its folder resolved. */
 async function placeOf(table: string): Promise<string> {
   const folder = dirname(table);
   return join(await realpath(folder).catch(() => folder), basename(table));

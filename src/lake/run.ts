@@ -10,26 +10,26 @@ import type { Table } from './table.js';
 /** How a run changes its table. */
 export interface TableRunOptions extends Omit<DataFilesOptions, 'encoding' | 'partitioned'> {
   readonly mode: Mode;
-  /** Of the files. */
+  /** Permissions of the files. */
   readonly permissions: number;
-  /** Fields, or the template of the run's date; each one is a level of folders. */
+  /** Fields, or the template of the run's date; each is a level of folders. */
   readonly partition_by: readonly string[];
   readonly success_file: boolean;
-  /** Earlier runs that stay, and whether files that are taken over are copied instead of linked. */
+  /** Number of earlier runs to keep, and whether retained files are copied instead of linked. */
   readonly keep: { readonly runs: number; readonly copies: boolean };
 }
 
-/** What a table takes. */
+/** The layout of a table. */
 export interface TableLayout {
   /** The columns of the batches. */
   readonly columns: readonly OutputColumn[];
   /** Fields that identify a row, for `append`. */
   readonly key: readonly string[];
-  /** How files with these columns are encoded: those of the table without the ones that its folders hold. */
+  /** Returns how to encode files with these columns: those of the table without the ones in its folders. */
   encoding(inFiles: readonly OutputColumn[]): Encoding;
 }
 
-/** What all phases of a run know. */
+/** The state shared by all phases of a run. */
 export interface Run {
   readonly table: Table;
   readonly engine: ParquetEngine;
@@ -38,6 +38,6 @@ export interface Run {
   readonly before: Before | undefined;
   /** Where its data files go. */
   readonly folder: RunFolder;
-  /** Removes everything that was written and made for it. */
+  /** Removes everything written and created for it. */
   remove(): Promise<void>;
 }

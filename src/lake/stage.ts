@@ -15,10 +15,10 @@ export interface RetainedFile {
 }
 
 /**
- * Names files of the earlier run as data files of the new one. A reader that listed the old table and opens its files after the swap finds
- * none of them, instead of some.
+ * Names files of the earlier run as data files of the new one. A reader that listed the old table and opens its files after the swap then finds none
+ * of them, rather than some.
  *
- * @param first The first number that is free.
+ * @param first The first free number.
  */
 export function retainedIn(run: string, files: readonly ManifestFile[], first: number): readonly RetainedFile[] {
   return files.map((file, index) => {
@@ -29,10 +29,10 @@ export function retainedIn(run: string, files: readonly ManifestFile[], first: n
 }
 
 /**
- * Puts files of the earlier run into the new one: by a second name, where nothing is copied if the file system has links, or as copies that
- * share no block with them. Files that have names elsewhere and other permissions are copied too.
+ * Puts files of the earlier run into the new one: as hard links, without copying if the file system supports them, or as copies that share no blocks
+ * with them. Files with names elsewhere and other permissions are copied, too.
  *
- * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VERIFY` when what was copied is not what the earlier manifest says.
+ * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VERIFY` when a copied file does not match the earlier manifest.
  */
 export async function stageRetained(
   from: string,
@@ -61,10 +61,10 @@ export async function stageRetained(
 }
 
 /**
- * Gives a file of a run a name in another one, with these permissions, which all its names share. One that has names outside of the runs of
- * the table, as in a backup by hard links, or because it was put there, keeps its permissions.
+ * Links a file of a run into another one, with these permissions, which all its names share. A file that has names outside the runs of the table
+ * keeps its permissions, as in a backup by hard links or when it was put there.
  *
- * @returns Whether that was done; otherwise the file is to be copied.
+ * @returns Whether it was linked; otherwise it must be copied.
  */
 async function secondName(from: string, path: string, permissions: number, runs: string): Promise<boolean> {
   const found = await lstat(from);
@@ -75,7 +75,7 @@ async function secondName(from: string, path: string, permissions: number, runs:
   return true;
 }
 
-/** How many names a file has below a folder. */
+/** Counts the names of a file below a folder. */
 async function namesIn(folder: string, { dev, ino }: Stats): Promise<number> {
   let names = 0;
   for (const name of await filesBelow(folder)) {
@@ -85,7 +85,7 @@ async function namesIn(folder: string, { dev, ino }: Stats): Promise<number> {
   return names;
 }
 
-/** The system's own copying may share blocks. */
+/** Copies byte by byte, because the system's own copying may share blocks. */
 async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<RenameAction> {
   const copy = await openStaged(path, permissions);
   await attempt('E_SINK_WRITE', `cannot copy ${from}`, async () => {
@@ -97,7 +97,7 @@ async function copied(from: string, path: string, { sha256 }: ManifestFile, perm
   return copy.action;
 }
 
-/** Writes the key index, and what the manifest says of it. */
+/** Writes the key index, and returns its entry for the manifest. */
 export async function stageKeys(path: string, index: KeyIndex, columns: readonly string[], permissions: number) {
   const file = await openStaged(path, permissions);
   await index.store(file);
@@ -107,8 +107,8 @@ export async function stageKeys(path: string, index: KeyIndex, columns: readonly
 }
 
 /**
- * @param path Where the manifest will be.
- * @returns What commits it, and its text.
+ * @param path Final path of the manifest.
+ * @returns The action that commits it, and its text.
  */
 export async function stageManifest(path: string, permissions: number, manifest: Manifest): Promise<readonly [RenameAction, string]> {
   const file = await openStaged(path, permissions);
@@ -118,7 +118,7 @@ export async function stageManifest(path: string, permissions: number, manifest:
   return [file.action, text];
 }
 
-/** The empty file by which Hadoop's heirs tell that a folder is complete. */
+/** Writes the empty file by which Hadoop and related tools recognize a complete folder. */
 export async function stageSuccess(folder: string, permissions: number): Promise<RenameAction> {
   const file = await openStaged(join(folder, successName), permissions);
   await file.close();

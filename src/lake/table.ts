@@ -16,7 +16,7 @@ import { dataFileName, readManifest, type Manifest } from './manifest.js';
 import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding } from './names.js';
 
 /**
- * What a table `lake/leads` consists of, and what is there after each step. `NEW` stands for `lake/.leads.runs/NEW`, and so on:
+ * The parts of a table `lake/leads`, and the files after each step. `NEW` stands for `lake/.leads.runs/NEW`, and so on:
  *
  * | after | `lake/leads` | of NEW | of OLD | a kill here is repaired by |
  * | --- | --- | --- | --- | --- |
@@ -26,20 +26,20 @@ import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding 
  * | renames: data files, `_SUCCESS`, keys, manifest | -> OLD | `NEW/part-00000-NEW.parquet`, `NEW.manifest.json`, `NEW.link` | same | same |
  * | link | -> NEW | without `NEW.link` | same | same |
  * | renames: expiry | -> NEW | same | `OLD/part-00000-OLD.parquet.kept`, `OLD.manifest.json` | same |
- * | removed from the redo log | -> NEW | same | same | nobody needs to |
+ * | removed from the redo log | -> NEW | same | same | nothing to repair |
  * | cleaned up | -> NEW | same | same; of the runs before OLD `keep` - 1 are left | the next run |
  *
- * The folder of a run holds data files only (and `_SUCCESS` on request), because some readers take every file in it for Parquet; what
- * describes the run stands beside it. All data files, hard-linked ones too, are in the folder of the run, below folders `column=value` when the
- * table is partitioned; so one rename of the link changes everything that readers of `lake/leads` see. Data files of a kept run lose
- * the ending `.parquet`, because `lake/**\/*.parquet` looks into hidden folders and would read its rows a second time: such a
- * glob from above can see both between the renames of the new files and the expiry, a few milliseconds.
+ * The folder of a run holds data files only (and `_SUCCESS` on request), because some readers treat every file in it as Parquet; the files that
+ * describe the run are next to it. All data files, including hard links, are in the folder of the run, below folders `column=value` if the table is
+ * partitioned, so one rename of the link changes everything that readers of `lake/leads` see. Data files of a kept run lose the ending `.parquet`,
+ * because `lake/**\/*.parquet` looks into hidden folders and would read its rows twice. Such a glob can still see both for a few milliseconds,
+ * between the renames of the new files and the expiry.
  *
- * One run at a time works on a table: the caller holds its lock.
+ * Only one run at a time works on a table: the caller holds its lock.
  */
 export class Table {
   readonly runs: string;
-  /** Where what a gate refused is put. */
+  /** Folder for runs refused by a gate. */
   readonly quarantine: string;
 
   /** @param path Absolute path of the link. */
@@ -48,32 +48,32 @@ export class Table {
     this.quarantine = join(dirname(path), `.${basename(path)}.failed`);
   }
 
-  /** The folder of a run. */
+  /** Returns the folder of a run. */
   folder(run: string): string {
     return join(this.runs, run);
   }
 
-  /** Where the manifest of a run is. */
+  /** Returns the path of the manifest of a run. */
   manifestPath(run: string): string {
     return this.folder(run) + manifestEnding;
   }
 
-  /** Where the key index of a run is, when it has one. */
+  /** Returns the path of the key index of a run, if it has one. */
   keysPath(run: string): string {
     return this.folder(run) + keysEnding;
   }
 
-  /** The manifest of a run; `undefined` when there is none that can be read, or it is that of another run, as in a copy that somebody made. */
+  /** Reads the manifest of a run; `undefined` if there is none that can be read, or it belongs to another run, as in a copy. */
   async manifest(run: string): Promise<Manifest | undefined> {
     const found = await readManifest(this.manifestPath(run));
     return found?.run_id === run ? found : undefined;
   }
 
   /**
-   * The run that the link points to; `undefined` when there is none yet.
+   * Returns the run that the link points to; `undefined` if there is no link yet.
    *
-   * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that is neither a link of ours nor an empty folder, and for a link
-   * where the folder of the runs or of this run belongs.
+   * @throws {SinkError} `E_SINK_FOREIGN` when the path holds anything other than a link of ours or an empty folder, and for a link in place of the
+   * folder of the runs or of this run.
    */
   async published(): Promise<string | undefined> {
     const run = await this.linked();
@@ -82,9 +82,9 @@ export class Table {
   }
 
   /**
-   * The same, for who looks for links: those on the way to the run are not refused.
+   * Returns the run that the link points to, without refusing links on the way to it.
    *
-   * @throws {SinkError} `E_SINK_FOREIGN` when something stands there that is neither a link of ours nor an empty folder.
+   * @throws {SinkError} `E_SINK_FOREIGN` when the path holds anything other than a link of ours or an empty folder.
    */
   async linked(): Promise<string | undefined> {
     const found = await attempt('E_SINK_PATH', `cannot read ${this.path}`, () =>
@@ -102,20 +102,20 @@ export class Table {
     throw new SinkError('E_SINK_FOREIGN', `${this.path} is ${kindOf(found)}, and no table of leadstream`);
   }
 
-  /** Every run of which something is there, in the order of their names and so of time. */
+  /** Returns every run that has any files, ordered by name and so by time. */
   async runIds(): Promise<readonly string[]> {
     const names = (await namesIn(this.runs)).map((name) => name.replace(besideRun, ''));
     return [...new Set(names)].filter(isRunId).sort();
   }
 
-  /** The runs of which there is a manifest, whatever it says; in the order of time. */
+  /** Returns the runs that have a manifest, whatever its content, ordered by time. */
   async runsWithManifest(): Promise<readonly string[]> {
     const beside = await namesIn(this.runs);
     return (await this.runIds()).filter((run) => beside.includes(run + manifestEnding));
   }
 
   /**
-   * Makes sure that what is in a run is in it, and not at the other end of a link.
+   * Checks that the content of a run is really in it, not at the other end of a link.
    *
    * @throws {SinkError} `E_SINK_FOREIGN` with the link.
    */
@@ -125,10 +125,10 @@ export class Table {
   }
 
   /**
-   * Makes the folder of a new run.
+   * Creates the folder of a new run.
    *
    * @param permissions Of the files; folders get the matching right to enter.
-   * @returns The folders that were made, outermost first.
+   * @returns The folders that were created, outermost first.
    * @throws {SinkError} `E_SINK_PATH`.
    */
   async makeRun(run: string, permissions: number): Promise<readonly string[]> {
@@ -139,7 +139,9 @@ export class Table {
     return made;
   }
 
-  /** What makes readers see a run. The draft of the link is made beside the folder of the run; it points to nothing until it is in place. */
+  /**
+   * Returns the action that publishes a run. The draft of the link is created next to the folder of the run; it points to nothing until it is in place.
+   */
   async linkTo(run: string): Promise<LinkAction> {
     const draft = this.folder(run) + linkEnding;
     const to = join(basename(this.runs), run);
@@ -151,8 +153,8 @@ export class Table {
   }
 
   /**
-   * Runs whose commit began and did not end: one that was killed, or one that is under way. Those of which files are missing were
-   * published once, and were being removed.
+   * Returns runs whose commit began but did not complete: a killed one, or one under way. Runs with missing files were published once, and were
+   * being removed.
    */
   async unfinished(): Promise<readonly string[]> {
     const published = await this.published();
@@ -168,14 +170,14 @@ export class Table {
     return found;
   }
 
-  /** What hides the data files of a run from every glob. */
+  /** Returns the actions that hide the data files of a run from every glob. */
   async expire(run: string | undefined): Promise<readonly RenameAction[]> {
     if (run === undefined) return [];
     const names = await this.#presentFiles(run, '');
     return names.map((name) => this.#rename(run, name, name + keptEnding));
   }
 
-  /** What gives the data files of a kept run their names back. */
+  /** Returns the actions that restore the names of the data files of a kept run. */
   async restore(run: string): Promise<readonly RenameAction[]> {
     const names = await this.#presentFiles(run, keptEnding);
     return names.map((name) => this.#rename(run, name + keptEnding, name));
@@ -187,13 +189,13 @@ export class Table {
     return manifest !== undefined && (await this.#presentFiles(run, keptEnding)).length === manifest.files.length;
   }
 
-  /** Whether all data files of a run are there under the names that readers know. */
+  /** Whether all data files of a run exist under the names that readers see. */
   async isWhole(run: string): Promise<boolean> {
     const manifest = await this.manifest(run);
     return manifest !== undefined && (await this.#presentFiles(run, '')).length === manifest.files.length;
   }
 
-  /** Whether a data file of a kept run is one file on the disk with one of another run. */
+  /** Whether a data file of a kept run is a hard link to one of another run. */
   async sharesFiles(run: string): Promise<boolean> {
     const names = await this.#presentFiles(run, keptEnding);
     const found = await Promise.all(names.map((name) => stat(join(this.folder(run), name + keptEnding))));
@@ -205,11 +207,11 @@ export class Table {
     return { action: 'rename', from: join(folder, from), to: join(folder, to) };
   }
 
-  /** Data files of a run that are there with this behind their names. */
+  /** Returns the data files of a run that exist with this ending. */
   async #presentFiles(run: string, ending: string): Promise<readonly string[]> {
     const present = new Set(await filesBelow(this.folder(run)));
     const listed = (await this.manifest(run))?.files.map(({ name }) => name);
-    // Without a manifest, the names tell which files are ours.
+    // Without a manifest, the names show which files are ours.
     const names = listed ?? [...present].flatMap((name) => (name.endsWith(ending) ? name.slice(0, name.length - ending.length) : []));
     return names.filter((name) => dataFileName.test(name) && present.has(name + ending));
   }

@@ -9,28 +9,28 @@ import { bookedRows, manifestIn, type Manifest, type ManifestFile } from './mani
 import { keptEnding, successName } from './names.js';
 import { Table } from './table.js';
 
-/** What was looked at, and every difference between a table and its manifest, a sentence each. */
+/** What was checked, and every difference between a table and its manifest, as a sentence each. */
 export interface Verification {
   readonly run: string;
   readonly files: number;
   readonly rows: number;
   readonly bytes: number;
   readonly differences: readonly string[];
-  /** By what the manifest itself was found to be as its run had written it. */
+  /** How the manifest itself was shown to be unchanged. */
   readonly evidence: Evidence;
-  /** The absolute path of the table for which the log of runs has the manifest, where that is another one: as a rule the table was moved. */
+  /** Absolute path of another table that has this manifest in the log of runs: usually the table was moved. */
   readonly movedFrom?: string;
 }
 
-/** What is compared, and with what. */
+/** What to compare, and with what. */
 export interface VerifyOptions {
-  /** The run to look at, which may be a kept one. Default: the published one. */
+  /** The run to check, which may be a kept one. Default: the published one. */
   readonly run?: string | undefined;
-  /** Manifest of a table that was copied: the path to verify is then the folder with the copied files. Absolute path. */
+  /** Manifest of a copied table; the path to verify is then the folder with the copied files. Absolute path. */
   readonly manifest?: string | undefined;
-  /** Folder with the log of runs, as runs have it. Default: manifests are taken at their word. */
+  /** Folder with the log of runs, as used by runs. By default manifests are trusted. */
   readonly stateDir?: string | undefined;
-  /** Key of the HMACs in the log, which every run must have one with then. */
+  /** Key of the HMACs in the log. With a key, every run must have an HMAC. */
   readonly manifestKey?: string | undefined;
 }
 
@@ -38,12 +38,12 @@ const looking = object({ run: filledText, manifest: filledText, stateDir: filled
 const taken = object({ path: filledText, options: looking }, ['path']);
 
 /**
- * Compares a table with its manifest: that all its files are there, are files and nothing else is there, their sizes, digests and footers,
- * the sums and the books; and the manifest with the log of runs. Reads every byte once; memory is one footer.
+ * Compares a table with its manifest, and the manifest with the log of runs. Checks that all files are there and are regular files, that there is
+ * nothing else, and that sizes, digests, footers, sums and row counts match. Reads every byte once; memory is one footer.
  *
- * @param path The link `lake/leads`, or with `manifest` a copy of the folder behind it, whose key index is not looked for.
- * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right.
- * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when the run has no manifest that can be read.
+ * @param path The link `lake/leads`, or with `manifest` a copy of its target folder, whose key index is not checked.
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments.
+ * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when the run has no readable manifest.
  *
  * @example
  * const { differences } = await verifyTable('lake/leads');
@@ -53,18 +53,18 @@ export async function verifyTable(path: string, options: VerifyOptions = {}): Pr
   checkUsage('verifyTable', taken, { path, options });
   if (options.manifest !== undefined) return verifyCopy(path, options.manifest);
   const found = await verifyRun(path, options);
-  // A run that was replaced meanwhile is no longer what the table has to be.
+  // If the run was replaced in the meantime, its differences do not count.
   if (options.run !== undefined || found.differences.length === 0 || !(await hasMoved(path, found.run))) return found;
   return verifyTable(path, options);
 }
 
-/** Whether the link points to another run by now. */
+/** Whether the link now points to another run. */
 async function hasMoved(path: string, run: string): Promise<boolean> {
   return (await lstat(path)).isSymbolicLink() && (await new Table(path).linked()) !== run;
 }
 
 async function verifyCopy(folder: string, path: string): Promise<Verification> {
-  // A copy is where somebody put it, maybe by a link.
+  // A copy is wherever someone put it, possibly through a link.
   const manifest = await readFile(path, 'utf8').then(manifestIn, () => undefined);
   if (!manifest) throw new SinkError('E_SINK_RUN', `${path} is no manifest that can be read`);
   return { ...summaryOf(manifest), evidence: 'none', differences: await compare(folder, manifest, '') };
@@ -79,7 +79,7 @@ async function verifyRun(path: string, { run, stateDir, manifestKey }: VerifyOpt
   if (text === undefined || manifest?.run_id !== looked)
     throw new SinkError('E_SINK_RUN', `${path}: run ${looked} is not there, or has no manifest that can be read`);
 
-  // Where the link was lost, the run that it led to is not expired.
+  // If the link was lost, the run it pointed to has not expired.
   const shown = looked === published || (published === undefined && !(await table.isKept(looked)));
   const logged = stateDir === undefined ? undefined : await new RunLog(stateDir, manifestKey).check(path, looked, text);
   const differences = [
@@ -113,7 +113,7 @@ function summaryOf({ run_id: run, rows, bytes, files }: Manifest) {
   return { run, files: files.length, rows, bytes };
 }
 
-/** @param ending What the names of data files have behind them. */
+/** @param ending Ending of the names of data files. */
 async function compare(folder: string, manifest: Manifest, ending: string): Promise<readonly string[]> {
   const entries = await entriesBelow(folder);
   const differences = [
@@ -123,7 +123,7 @@ async function compare(folder: string, manifest: Manifest, ending: string): Prom
     ...(await oneFileTwice(folder, manifest, ending)),
   ];
   for (const file of manifest.files) {
-    // What is behind a link is somewhere else.
+    // A file behind a link is somewhere else.
     if (entries.get(file.name + ending) !== 'file') differences.push(`${file.name} is missing`);
     else differences.push(...(await differencesOf(join(folder, file.name + ending), file, manifest)));
   }
@@ -139,7 +139,7 @@ async function successDifferences(path: string, kind: Kind | undefined): Promise
 
 type Kind = 'file' | 'folder' | 'link' | 'device';
 
-/** Everything below a folder, by its path from there. Links are not followed. */
+/** Returns everything below a folder, by relative path. Links are not followed. */
 async function entriesBelow(folder: string): Promise<ReadonlyMap<string, Kind>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const kindOf = (entry: (typeof entries)[number]): Kind => {
@@ -150,7 +150,7 @@ async function entriesBelow(folder: string): Promise<ReadonlyMap<string, Kind>> 
   return new Map(entries.map((entry) => [join(entry.parentPath, entry.name).slice(folder.length + 1), kindOf(entry)]));
 }
 
-/** What readers of the folder could take for part of the table; which names that are, each of them decides differently. */
+/** Reports entries that readers of the folder may take for part of the table; which names count differs between readers. */
 function unlisted(entries: ReadonlyMap<string, Kind>, { files, success_file: success }: Manifest, ending: string): readonly string[] {
   const known = new Map<string, Kind>(success ? [[successName, 'file']] : []);
   for (const { name } of files) {
@@ -170,7 +170,7 @@ async function linkedFolders(folders: readonly string[]): Promise<readonly strin
   return found.filter(([, link]) => link).map(([folder]) => `${String(folder)} is a link, so that the files are somewhere else`);
 }
 
-/** Two names that readers take for two files. */
+/** Reports two names of one file, which readers take for two files. */
 async function oneFileTwice(folder: string, { files }: Manifest, ending: string): Promise<readonly string[]> {
   const seen = new Map<string, string>();
   const differences: string[] = [];
@@ -208,7 +208,7 @@ function sumDifferences({ rows, bytes, files, run, run_id: id }: Manifest): read
   ];
 }
 
-/** A table that was written in code has no books. */
+/** Checks the row counts; a table written in code has none. */
 function bookDifferences({ books, output, run }: Manifest): readonly string[] {
   if (Object.keys(books).length === 0) return [];
   const booked = bookedRows().safeParse(books[output]).data;

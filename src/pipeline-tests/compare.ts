@@ -6,17 +6,17 @@ import type { Outcome } from './outcome.js';
 import { diffRows, type RowDifference } from './row-diff.js';
 import { writtenRows } from './written-rows.js';
 
-/** One way in which a run came to something else than its test expects. */
+/** One way in which the result of a run differs from what its test expects. */
 export interface Difference {
-  /** What was compared: `exit`, `error`, `message`, `warnings`, `rows`, `books`, `stdout`, or `files` with a path. */
+  /** The part compared: `exit`, `error`, `message`, `warnings`, `rows`, `books`, `stdout`, or `files` with a path. */
   readonly at: string;
   readonly expected: unknown;
   readonly received: unknown;
-  /** Of rows, those that differ. */
+  /** For rows, the ones that differ. */
   readonly rows?: readonly RowDifference[];
 }
 
-/** Where files are, and what the columns of tables hold. */
+/** Location of the files, and the types of the columns of tables. */
 interface Place {
   readonly folder: string;
   typeOf(column: string): DeclaredType;
@@ -24,7 +24,7 @@ interface Place {
 
 type Expected = PipelineTest['expect'];
 
-/** Compares what a run came to with what its test expects. @returns All that differs, the cause before what follows from it. */
+/** Compares the result of a run with what its test expects. @returns All differences, each cause before its consequences. */
 export async function differencesOf(expected: Expected, outcome: Outcome, place: Place): Promise<readonly Difference[]> {
   return [
     ...endDifferences(expected, outcome),
@@ -51,7 +51,7 @@ function endDifferences({ exit, error, message }: Expected, outcome: Outcome): r
 function warningDifferences({ warnings }: Expected, outcome: Outcome): readonly Difference[] {
   if (warnings === undefined) return [];
   const codes = (all: readonly string[]) => [...new Set(all)].toSorted().join(', ') || 'none';
-  // Rows of a test have the fields that it is about.
+  // The rows of a test may have only the fields that it is about.
   const told = outcome.warnings.filter((code) => code !== 'W_SOURCE_FIELD_GONE' || warnings.includes(code));
   return differing('warnings', codes(warnings), codes(told));
 }
@@ -105,7 +105,7 @@ function textIn(value: string | number | boolean | null): string | null {
   return value === null ? null : String(value);
 }
 
-/** A column that no row has is told once, not at every row. */
+/** Reports a column that no row has once, instead of for every row. */
 function columnUnknown(expected: readonly TextRow[], received: readonly TextRow[]) {
   const [first] = received;
   const name = first && expected.flatMap((row) => Object.keys(row)).find((column) => !received.some((row) => Object.hasOwn(row, column)));

@@ -5,7 +5,7 @@ import { LeadstreamError } from '../core/index.js';
 import type { PipelineTest } from '../pipeline/index.js';
 import { openDirectory, openOwnTables, startService, type RunningService } from '../service/index.js';
 
-/** What the service of a test is made of. */
+/** The setup of a test's service. */
 interface Given {
   readonly test: PipelineTest;
   /** Collections that the pipeline declares and reads. */
@@ -18,10 +18,10 @@ interface Given {
 }
 
 /**
- * Starts the service of a test, on the rows that are given.
+ * Starts the service of a test with its rows.
  *
- * @throws {LeadstreamError} `E_DATA` for rows that cannot be served, `E_USAGE` for a fault, quirk or drift that is none, and for a collection
- * that is not paged by number.
+ * @throws {LeadstreamError} `E_DATA` for rows that cannot be served, `E_USAGE` for an unknown fault, quirk or drift, and for a collection that is not
+ * paged by number.
  */
 export async function startGiven({ test, own, data, folder, key }: Given): Promise<RunningService> {
   const { given = {}, service: { faults = [], quirks = [], drift, seed = 1 } = {} } = test;
@@ -38,7 +38,7 @@ export async function startGiven({ test, own, data, folder, key }: Given): Promi
   return startService({ source, own: tables, accounts: [{ restApiKey: key }], faults, quirks, drift, seed });
 }
 
-/** The files of a folder that hold rows of a collection. */
+/** Returns the files of a folder that hold rows of a collection. */
 async function filesIn(data: string, names: readonly string[]) {
   const entries = await readdir(data).catch(() => {
     throw new LeadstreamError('E_DATA', `${data}: is no folder that can be read`);

@@ -1,22 +1,21 @@
 import type { TextRow } from '../pipeline/index.js';
 
-/** One way in which rows are not those that were expected. Rows are counted from 1. */
+/** One way in which rows differ from those expected. Rows are counted from 1. */
 export type RowDifference =
   | {
       readonly kind: 'differs';
       readonly row: number;
-      /** By column: what was expected, and what came; `undefined` where there is no such column. */
+      /** By column, the expected and the received value; `undefined` if the column does not exist. */
       readonly columns: Readonly<Record<string, { readonly expected: string | null; readonly received: string | null | undefined }>>;
     }
   | { readonly kind: 'missing'; readonly row: number; readonly expected: TextRow }
   | { readonly kind: 'unexpected'; readonly row: number; readonly received: TextRow };
 
-/** Rows above which they are compared place by place: finding out which ones moved takes the square of that. */
+/** Number of rows above which they are compared by position: finding out which ones moved takes quadratic time. */
 const most = 1000;
 
 /**
- * Compares rows in their order, by the columns that are expected. A row that is missing does not make those behind it differ: as many rows as
- * possible are taken for the same.
+ * Compares rows in order, by the expected columns. A missing row does not make the following ones differ: as many rows as possible are matched.
  *
  * @example
  * diffRows([{ id: '1' }, { id: '2' }], [{ id: '2', n: 'x' }]); // [{ kind: 'missing', row: 1, expected: { id: '1' } }]
@@ -35,7 +34,7 @@ export function diffRows(expected: readonly TextRow[], received: readonly TextRo
   return found;
 }
 
-/** Rows on both sides between two that are the same. */
+/** Unmatched rows on both sides between two matches. */
 interface Gap {
   readonly from: number;
   readonly to: number;
@@ -63,7 +62,7 @@ function samePlaces(expected: readonly TextRow[], received: readonly TextRow[]):
   });
 }
 
-/** The longest common subsequence. */
+/** Returns the longest common subsequence. */
 function commonRows(expected: readonly TextRow[], received: readonly TextRow[]): readonly Pair[] {
   const wide = received.length + 1;
   const lengths = new Uint16Array((expected.length + 1) * wide);
@@ -93,7 +92,7 @@ function isMatch(expected: TextRow, received: TextRow): boolean {
   return Object.keys(columnsOf(expected, received)).length === 0;
 }
 
-/** The columns that differ. */
+/** Returns the columns that differ. */
 function columnsOf(expected: TextRow, received: TextRow) {
   return Object.fromEntries(
     Object.entries(expected).flatMap(([name, wanted]) => {

@@ -9,53 +9,53 @@ import { refuseStopped } from './stopped.js';
 
 /** How tests are run. */
 export interface TestOptions extends Extensions {
-  /** Folder that the path of the pipeline file resolves against. Default: the working directory. */
+  /** Folder that the path of the pipeline file is resolved against. Default: the working directory. */
   readonly cwd?: string;
   /** Names of pipelines or of tests to run. Default: all. */
   readonly only?: readonly string[];
-  /** Called with each result as its test ends, and waited for. Default: nobody. */
+  /** Called with each result as its test ends, and awaited. Default: not called. */
   readonly onResult?: (result: TestResult) => Promise<void> | void;
   /** Stops the tests. */
   readonly signal?: AbortSignal;
 }
 
-// What files are loaded with, the loader checks.
+// The loader checks the options for loading files.
 const taken = object({ only: texts(), onResult: callable, signal: abortSignal }, [], 'open');
 
-/** What a test came to. */
+/** The result of a test. */
 export interface TestResult {
   readonly pipeline: string;
   readonly name: string;
-  /** Where it stands in the file, from 1. */
+  /** Line of the test in the file, from 1. */
   readonly line: number;
   readonly ok: boolean;
-  /** All that was not as expected; `setup` where the test could not run. */
+  /** Everything that was not as expected; `setup` if the test could not run. */
   readonly differences: readonly Difference[];
 }
 
-/** What the tests of a file came to. */
+/** The results of the tests of a file. */
 export interface TestResults {
-  /** Whether all of them are as expected; without tests, too. */
+  /** Whether all of them passed; also true without tests. */
   readonly ok: boolean;
   readonly tests: readonly TestResult[];
   /** Pipelines without tests. */
   readonly untested: readonly string[];
-  /** Tests that `only` left out. */
+  /** Tests left out by `only`. */
   readonly skipped: readonly Pick<TestResult, 'pipeline' | 'name'>[];
-  /** What is right in the tests and probably not meant, like a field of `given` that is nearly one of its collection. */
+  /** Parts of the tests that are valid but probably not intended, such as a field of `given` that is nearly one of its collection. */
   readonly warnings: readonly Finding[];
 }
 
-/** The key that the service of a test takes. It opens nothing else. */
+/** The key accepted by the service of a test. It opens nothing else. */
 const madeUpKey = 'made-up-key-of-a-test';
 
 /**
- * Runs the tests that stand in a pipeline file, one after the other: each runs its whole pipeline in a temporary folder, against a service
- * of its own with the rows that are given, and compares rows, files, books and exit code. Neither the environment nor any other service is
- * asked for anything. Backoff and waits are shortened, an answer is waited for at most 1 s unless a test sets `service.timeout`, and `rate_limit` does not count.
+ * Runs the tests in a pipeline file, one after another. Each runs its whole pipeline in a temporary folder, against its own service with the given
+ * rows, and compares rows, files, row counts and exit code. Neither the environment nor any other service is used. Backoff and waits are shortened,
+ * an answer may take at most 1 s unless a test sets `service.timeout`, and `rate_limit` is ignored.
  *
- * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right.
- * @throws {SpecError} With every problem of the file, its tests included.
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments.
+ * @throws {SpecError} With every problem of the file, including its tests.
  *
  * @example
  * const { ok, tests } = await testPipelines('pipelines/leads-enriched.yaml');

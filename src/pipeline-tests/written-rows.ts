@@ -7,10 +7,10 @@ import { readGroups } from '../parquet/index.js';
 import type { TextRow } from '../pipeline/index.js';
 
 /**
- * The rows of what a run has written: a table of Parquet files, CSV with commas and a header, or JSON lines.
+ * Reads the rows written by a run: from a table of Parquet files, CSV with commas and a header, or JSON lines.
  *
- * @param typeOf The declared type of a column, by which days are told from instants.
- * @returns What is wrong with it, in words, where it cannot be read so.
+ * @param typeOf The declared type of a column, to distinguish days from instants.
+ * @returns What is wrong, in words, if the output cannot be read that way.
  */
 export async function writtenRows(path: string, typeOf: (column: string) => DeclaredType): Promise<readonly TextRow[] | string> {
   if ((await stat(path)).isDirectory()) return tableRows(path, typeOf);
@@ -23,7 +23,7 @@ async function tableRows(path: string, typeOf: (column: string) => DeclaredType)
   const entries = await readdir(path, { recursive: true });
   const rows: TextRow[] = [];
   for (const file of entries.filter((entry) => entry.endsWith('.parquet')).toSorted()) {
-    // The columns that a table is partitioned by are in the names of its folders alone.
+    // Partition columns exist only in the names of folders.
     const partition = file.split('/').flatMap((part) => /^([^=]+)=(.*)$/.exec(part)?.slice(1, 3) ?? []);
     const fixed = partition.length === 0 ? {} : Object.fromEntries(pairsOf(partition));
     for await (const group of readGroups(join(path, file)))

@@ -1,4 +1,4 @@
-/** White space around a text and its case do not count. By way of both cases: `ẞ`, `ß`, `SS` and `ss` are the same. */
+/** Trims a text and folds its case. Going through both cases makes `ẞ`, `ß`, `SS` and `ss` equal. */
 export function casefold(text: string): string {
   return text.trim().toLowerCase().toUpperCase().toLowerCase();
 }

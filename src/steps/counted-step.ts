@@ -1,10 +1,10 @@
 import { standalone, withFacts, type Step, type StepContext, type StepFacts } from '../flow/index.js';
 
 /**
- * A step in code that counts what it does with rows: for each read anew, unless the caller gave a context, which counts for all.
+ * Makes a step for code that counts what it does with rows: separately for each read, unless the caller passed a context, which then counts for all reads.
  *
- * @param name Of the step, for messages without a context.
- * @param more What else is known of it.
+ * @param name Name of the step, for messages without a context.
+ * @param more Further facts about the step.
  */
 export function counting<In, Out>(
   name: string,

@@ -2,24 +2,24 @@ import { nearest, schema, snakeCase, strictest, type Column } from '../core/inde
 import { repeatsIn, standsTwice } from '../options/index.js';
 import type { ColumnsContext, ConfigPath, StepFacts } from '../flow/index.js';
 
-/** The name of a new column. `__proto__` is none: an assignment to it would be lost. */
+/** The name of a new column. `__proto__` is not allowed: assigning to it would have no effect. */
 export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _'));
 
-/** What is computed from personal or secret fields is as sensitive as they are. */
+/** Returns the sensitivity of a computed column: that of the most sensitive field it uses. */
 export function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {
   const words = new Set(source.match(/\w+/g));
   return strictest(input.filter(({ name }) => words.has(name)));
 }
 
-/** A number of rows for people. */
+/** Formats a number of rows for people. */
 export function rowsOf(count: number): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? 'row' : 'rows'}`;
 }
 
 /**
- * Finds a column by name, or reports the name with the nearest right one.
+ * Finds a column by name, or reports the name with the most similar one.
  *
- * @param onKey Whether the name is the key at the path, and not the value.
+ * @param onKey Whether the name is the key at the path rather than the value.
  */
 export function requireColumn(
   name: string,
@@ -35,19 +35,19 @@ export function requireColumn(
   return undefined;
 }
 
-/** Says what to do about an expression where a field is wanted. */
+/** Explains what to do about an expression where a field is expected. */
 function underived(name: string): string | undefined {
   if (!/[()[\]?<>=!&|*/%"']|\S[-+]\S|\s[-+]\s/.test(name)) return undefined;
   return `'${name}' is an expression, and a field is wanted here; derive it first, like derive: { my_field: ${name} }, and name my_field here`;
 }
 
-/** Says which step did not pass a field on, if one did not. */
+/** Names the step that removed a field, if there is one. */
 export function goneAt(name: string, { gone }: Pick<ColumnsContext, 'gone'>): string | undefined {
   const step = gone?.get(name);
   return step === undefined ? undefined : `field '${name}' is gone here: ${step} does not pass it on`;
 }
 
-/** The columns of a step that leaves them as they are, and needs some of them. */
+/** Returns the columns of a step that leaves them unchanged, and requires some of them. */
 export function sameColumns(fields: readonly string[] = []): StepFacts['columns'] {
   return (input, context) => {
     for (const field of fields) requireColumn(field, input, context, []);
@@ -55,15 +55,15 @@ export function sameColumns(fields: readonly string[] = []): StepFacts['columns'
   };
 }
 
-/** Reports the fields that stand in a list twice. */
+/** Reports fields that are listed twice. */
 export function refuseRepeats(fields: readonly string[], plan: ColumnsContext, path: ConfigPath = []): void {
   for (const index of repeatsIn(fields)) plan.problem([...path, index], `field ${standsTwice(fields[index] ?? '')}`);
 }
 
 /**
- * Says that a name is unknown, why if that can be told, and which one comes nearest.
+ * Reports an unknown name, with the reason if there is one, and the most similar name.
  *
- * @param listed Names to tell when none comes near. Default: none.
+ * @param listed Names to list when none is similar. Default: none.
  */
 export function unknownName(
   kind: string,
@@ -75,7 +75,7 @@ export function unknownName(
   if (withheld.includes(name)) {
     return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
   }
-  // A literal of another language, and the service's own name of a field.
+  // A literal of another language, or the service's own name of a field.
   const meant = [noValues.includes(name) ? 'null' : name.toLowerCase(), snakeCase(name)].find(
     (word) => literals.includes(word) || known.includes(word),
   );
@@ -85,7 +85,7 @@ export function unknownName(
   return near === undefined ? `unknown ${kind} '${name}'` : `unknown ${kind} '${name}', did you mean '${near}'?`;
 }
 
-/** What `null` is called elsewhere. */
+/** Names for `null` in other languages. */
 const noValues: readonly string[] = ['None', 'nil', 'undefined'];
 
 const literals: readonly string[] = ['null', 'true', 'false'];

@@ -1,9 +1,9 @@
 import type { steps } from './registry.js';
 
-/** The steps that pipeline files know, by name. */
+/** The steps available in pipeline files, by name. */
 export type StepDefinitions = typeof steps;
 
-/** Loads what pipeline files need and programs do not: beside the steps, the evaluation of expressions (CEL). */
+/** Loads what only pipeline files need: besides the steps, the evaluation of expressions (CEL). */
 export async function loadSteps(): Promise<StepDefinitions> {
   return (await import('./registry.js')).steps;
 }

@@ -4,13 +4,13 @@ import { taking, type Mapped, type RecordBatch, type Vector } from '../vector/in
 import { outcomesOf } from './expression/outcomes.js';
 import type { Expression } from './expression/expression.js';
 
-/** The rows that a step has of a page. */
+/** The rows of a page at a step. */
 interface Arrived {
   readonly page: number;
   readonly batch: RecordBatch;
 }
 
-/** The rows of a page that are not rejected, and what each expression gives for them. */
+/** The rows of a page that are not rejected, with the results of each expression for them. */
 export interface Evaluated {
   readonly batch: RecordBatch;
   /** By the name of the expression, in the order given. */
@@ -18,9 +18,9 @@ export interface Evaluated {
 }
 
 /**
- * Does with the rows that have an unfit value as `onError` says: the first one of a row is reported, or all are counted.
+ * Treats rows with an unfit value according to `onError`: under `fail` and `reject` the first unfit value of a row counts, under `null` every one.
  *
- * @param failure What the stream fails with under `fail`; gets the row in words.
+ * @param failure Makes the error under `fail`, from the row in words.
  * @returns The indexes of the rows that stay; `undefined` when all do.
  */
 export function keptRows(
@@ -54,10 +54,10 @@ export function keptRows(
 }
 
 /**
- * Evaluates expressions at all rows of a page, and does with a failing row as `onError` says.
+ * Evaluates expressions on all rows of a page, and treats rows that fail according to `onError`.
  *
- * @param expressions By the name that rejects and messages give them.
- * @throws {StepError} `E_STEP_EXPRESSION` under `fail`, from the function returned.
+ * @param expressions By their names in rejects and messages.
+ * @throws {StepError} `E_STEP_EXPRESSION` under `fail`, from the returned function.
  */
 export function evaluating(
   expressions: ReadonlyMap<string, Expression>,

@@ -12,7 +12,7 @@ import { sampleStep } from './sample/sample.js';
 import { selectStep } from './select/select.js';
 import { sortStep } from './sort/sort.js';
 
-/** The steps that pipeline files know, by name. */
+/** The steps available in pipeline files, by name. */
 export const steps = {
   dedupe: dedupeStep,
   derive: deriveStep,

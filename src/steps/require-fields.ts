@@ -3,10 +3,10 @@ import { type Row, StepError, hintAt } from '../core/index.js';
 import { batchOf, withBatch, type Step } from '../flow/index.js';
 
 /**
- * Holds the fields that a step was given in code against the rows; of a pipeline file the plan has done so. Pages pass as they are, by
- * columns. A page without rows says nothing of fields.
+ * Checks the fields passed to a step in code against the rows; for a pipeline file the plan has already done so. Pages pass unchanged, as columns. A
+ * page without rows is not checked.
  *
- * @throws {StepError} `E_STEP_FIELD`, by the stream, when no row of a non-empty page has one of them.
+ * @throws {StepError} `E_STEP_FIELD`, from the stream, when no row of a non-empty page has one of them.
  */
 export function requireFields<T extends Row>(at: string, fields: readonly string[]): Step<T, T> {
   return map((page) => {

@@ -4,17 +4,17 @@ import type { Collection, Registry } from '../collections/index.js';
 import { schema, type Column, type Row, type Violation, type Warning, type Zod } from '../core/index.js';
 import type { ColumnsContext, ConfigPath, OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
 
-/** What a step can ask while a file is checked, before any request. */
+/** What a step can use while a file is checked, before any request. */
 export interface PlanContext extends ColumnsContext {
-  /** The collection that the chain starts from. */
+  /** The collection at the start of the chain. */
   readonly collection: Collection;
-  /** What other collections there are. */
+  /** The other collections. */
   readonly collections: Registry;
-  /** Key of `mask: hmac`; where the property is absent, keys are not judged. */
+  /** Key of `mask: hmac`; if the property is absent, keys are not checked. */
   readonly hmacKey?: string | undefined;
-  /** Reports a variable that the step needs and the environment lacks, by its name; `message` says so. */
+  /** Reports the name of a variable that the step needs and the environment lacks; `message` explains it. */
   unset(path: ConfigPath, variable: string, message: string): void;
-  /** Reports something of the file that is right and probably not meant. */
+  /** Reports something in the file that is valid but probably not intended. */
   warn(path: ConfigPath, warning: Warning): void;
 }
 
@@ -25,48 +25,48 @@ export interface StepRuntime extends StepContext {
   /** Columns that arrive at the step. */
   readonly input: readonly Column[];
   readonly onError: OnError;
-  /** Whether no two of the rows that arrive have the same key of the collection, since the read was checked. Default: not known. */
+  /** Whether the rows that arrive are unique by the key of the collection, as verified by the read. Default: unknown. */
   readonly distinct?: boolean;
   /** When the run was first started, also after a resume: the only clock of expressions. */
   readonly firstStart: Date;
   /** Key of `mask: hmac`. */
   readonly hmacKey: string | undefined;
-  /** Private folder for what does not fit into memory; made when it is needed. */
+  /** Private folder for what does not fit into memory, created when needed. */
   readonly scratch: string;
-  /** Pages of another collection, with some of its secret columns if wanted. */
+  /** Reads the pages of another collection, with some of its secret columns if requested. */
   read(collection: Collection, reveal: readonly string[]): Observable<Page>;
-  /** Single records of another collection, with some of its secret columns if wanted. */
+  /** Returns access to single records of another collection, with some of its secret columns if requested. */
   lookup(collection: Collection, reveal: readonly string[]): Lookup;
 }
 
-/** Single records of a collection, by what identifies them in a path. */
+/** Access to single records of a collection, by the identifier in their paths. */
 export interface Lookup {
-  /** The records with an identifier: none, one, or several. Cold: each subscription is one request with its retries. */
+  /** Returns the records with an identifier: none, one, or several. Cold: each subscription is one request with its retries. */
   find(id: string): Observable<readonly Row[]>;
-  /** Requests that may be under way at once. */
+  /** Number of requests that may be under way at once. */
   readonly concurrency: number;
-  /** What the step counts, for the report. */
+  /** Counted by the step, for the report. */
   readonly counts: LookupCounts;
 }
 
 /** How rows were looked up. */
 export interface LookupCounts {
-  /** Identifiers that the service was asked for. */
+  /** Number of identifiers requested from the service. */
   requests: number;
-  /** Rows whose identifier was known by then. */
+  /** Number of rows whose identifier was already known. */
   hits: number;
-  /** Of the identifiers asked for, those without a record. */
+  /** Number of requested identifiers without a record. */
   misses: number;
 }
 
-/** Something that a step did which can be right and seldom is. */
+/** A warning about something a step did that is valid but rarely intended. */
 export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_MATCH' };
 
-/** What a step's own gate found. */
+/** The result of a step's own gate. */
 export interface StepGate {
-  /** The key that sets it. */
+  /** The option that sets it. */
   readonly gate: string;
-  /** What it has against publishing. */
+  /** The reason not to publish, if any. */
   readonly violation: (Violation & { readonly code: 'E_GATE_MATCH' }) | undefined;
 }
 
@@ -75,7 +75,7 @@ export interface JoinedOn {
   readonly with: string;
   /** Right field by left field. */
   readonly on: Readonly<Record<string, string>>;
-  /** What is done with texts before they are compared. Default: nothing. */
+  /** Applied to texts before they are compared. Default: nothing. */
   readonly normalize: ((text: string) => string) | undefined;
   /** Which of several matches is taken, in words. */
   readonly pick: string;
@@ -83,60 +83,60 @@ export interface JoinedOn {
 
 /** A part of the condition of a step. */
 export interface RowCondition {
-  /** As the file has it. */
+  /** As written in the file. */
   readonly expression: string;
-  /** What it gives for a row; `null` for a part that fails, too. */
+  /** Its result for a row; also `null` for a part that fails. */
   readonly value: boolean | null;
-  /** Why it fails, in words; `undefined` when it does not. */
+  /** Why it fails, in words; `undefined` if it does not. */
   readonly problem: string | undefined;
 }
 
-/** A step as pipeline files know it. */
+/** A step as defined for pipeline files. */
 export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
   readonly summary: string;
-  /** Of a step of somebody's own, what its author calls its version; part of the fingerprint. Others have none. */
+  /** For a custom step, the version set by its author, which is part of the fingerprint. Built-in steps have none. */
   readonly version?: string | undefined;
-  /** Whether `config` takes numbers, flags and `null` as such, and not as the texts that a file has. Default `false`. */
+  /** Whether `config` takes numbers, flags and `null` as such rather than as the texts in a file. Default `false`. */
   readonly takesTyped?: boolean | undefined;
   /** Schema of the configuration. */
   readonly config: () => z.ZodType<C>;
-  /** Configurations that are valid for a chain of leads; they stand in the reference and are checked by a test. */
+  /** Valid configurations for a chain of leads. They appear in the reference and are checked by a test. */
   readonly examples: readonly unknown[];
-  /** Whether it takes all rows before it gives the first. Such a step releases the pages that it takes. Default false. */
+  /** Whether it takes all rows before it returns the first. Such a step releases the pages it takes. Default false. */
   readonly blocking?: boolean;
-  /** Most rows that leave it. A step that has this stops the source then, unless a blocking one stands before it. */
+  /** Maximum number of rows that leave it. At that number the step stops the source, unless a blocking step comes before it. */
   most?(config: C): number;
-  /** Whether more rows can leave it than come. Default false. */
+  /** Whether more rows can leave it than arrive. Default false. */
   addsRows?(config: C): boolean;
-  /** Whether every row that leaves it is one that came, as it was, and none twice. Default false. */
+  /** Whether every row that leaves it is an unchanged input row, and none leaves twice. Default false. */
   readonly keepsRows?: boolean;
-  /** The columns that leave the step. */
+  /** Returns the columns that leave the step. */
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
-  /** The other collection that it reads to its end. */
+  /** Returns the name of the other collection that it reads completely. */
   reads?(config: C): string | undefined;
-  /** What it holds in memory beyond a page, in words. Default: nothing. */
+  /** Describes what it holds in memory beyond a page. Default: nothing. */
   holds?(config: C): string;
-  /** What a row that passes it alone does not show, in words that follow its name. Default: it treats every row by itself. */
+  /** What a row passing through on its own does not show, in words that follow the step's name. Default: every row is treated independently. */
   readonly alone?: string;
-  /** The expressions that it evaluates, as the file has them. */
+  /** Returns the expressions that it evaluates, as written in the file. */
   expressions?(config: C): readonly string[];
-  /** What the parts of its condition give for a row, where it has a condition that has parts. */
+  /** Evaluates the parts of its condition for a row, if the condition has parts. */
   conditions?(config: C, runtime: Pick<StepRuntime, 'input' | 'firstStart'>, row: Row): readonly RowCondition[];
-  /** How it joins. */
+  /** Describes how it joins. */
   joins?(config: C): JoinedOn;
   open(config: C, runtime: StepRuntime): Step;
-  /** What the step's own gate finds, judged by its tally; `undefined` where none is set. */
+  /** Returns the result of the step's own gate, based on its tally; `undefined` if none is set. */
   gate?(config: C, tally: Tally): StepGate | undefined;
   /**
-   * What is remarkable in its tally and no failure.
+   * Returns a warning about its tally that is not a failure.
    *
-   * @param arrived Rows that came.
+   * @param arrived Number of rows that arrived.
    */
   remark?(config: C, tally: Tally, arrived: number): StepRemark | undefined;
 }
 
-/** A step as it is declared: its schema is built when somebody asks. */
+/** A step as declared. Its schema is built on first use. */
 interface Declaration<C> extends Omit<StepDefinition<string, C>, 'name' | 'config'> {
   config(z: Zod): z.ZodType<C>;
 }

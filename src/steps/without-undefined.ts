@@ -1,2 +1,2 @@
-/** Of what is given by field, no value is `undefined`: it would be as good as left out, and nobody would see. */
+/** Excludes `undefined` values from a record by field: they would silently act as if the field were left out. */
 export type WithoutUndefined<M> = string extends keyof M ? unknown : { readonly [K in keyof M]: Exclude<M[K], undefined> };

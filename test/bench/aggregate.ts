@@ -1,9 +1,9 @@
 /**
- * What `aggregate` takes of time and memory, and whether it computes what DuckDB does, over leads in every type:
+ * Measures the time and memory of `aggregate` over leads in every type, and compares its results with DuckDB:
  *
- *   npm run bench:aggregate        # 3,000,000 leads; LEADSTREAM_LEADS says another number
+ *   npm run bench:aggregate        # 3,000,000 leads; LEADSTREAM_LEADS sets another number
  *
- * The leads are served and read by the built command. Prints a table in Markdown; fails when a group differs.
+ * The leads are served and read by the built command. Prints a table in Markdown; fails if a group differs.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -62,7 +62,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Runs a pipeline by the command. @returns What it took, as cells of the table. */
+/** Runs a pipeline with the command. @returns Its measurements, as cells of the table. */
 async function run(url: string, steps: readonly object[], table: string): Promise<string> {
   const pipeline = join(folder, 'pipeline.yaml');
   const usage = join(folder, 'usage.json');

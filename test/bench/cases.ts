@@ -7,10 +7,10 @@ export interface Case {
   readonly id: string;
   readonly title: string;
   readonly group: 'floor' | 'ours' | 'instead';
-  /** What the process does; `cli` starts the command itself. */
+  /** The work of the process; `cli` starts the command itself. */
   readonly work: Job['work'] | 'cli';
   readonly variant?: PipelineVariant;
-  /** Its output in the folder of the run, as a glob; nothing for the floor. */
+  /** Its output in the folder of the run, as a glob; none for the floor. */
   readonly output?: string;
 }
 
@@ -63,7 +63,7 @@ export const cases: readonly Case[] = [
   instead('duckdb', 'curl + DuckDB: typed, distinct, two joins -> Parquet, zstd', 'duckdb', 'out.parquet'),
 ];
 
-/** Why a case cannot be measured with this build; `undefined` when it can. The product itself is asked. */
+/** Explains why a case cannot be measured with this build, by asking the product itself; `undefined` if it can. */
 export async function unavailable({ variant }: Case): Promise<string | undefined> {
   if (variant === undefined) return undefined;
   try {

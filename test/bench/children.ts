@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline/promises';
 import { build } from 'esbuild';
 import type { ServerOptions } from './server.js';
 
-/** Compiled entries for processes that run on plain Node: a loader of TypeScript would count as theirs. */
+/** Compiled entry points for processes that run on plain Node: a TypeScript loader would count as part of them. */
 export interface Workshop {
   readonly folder: string;
   readonly runner: string;
@@ -16,7 +16,7 @@ export interface Workshop {
   close(): Promise<void>;
 }
 
-/** Compiles the processes into a temporary folder that has the packages of this checkout. */
+/** Compiles the processes into a temporary folder with the packages of this checkout. */
 export async function openWorkshop(): Promise<Workshop> {
   const folder = await mkdtemp(join(tmpdir(), 'leadstream-bench-run-'));
   await symlink(resolve('node_modules'), join(folder, 'node_modules'));
@@ -40,7 +40,7 @@ export async function openWorkshop(): Promise<Workshop> {
   };
 }
 
-/** What a process that ended well has printed. @throws {Error} When it failed, with what it said. */
+/** Returns the output of a process that succeeds. @throws {Error} If it fails, with its error output. */
 export async function output(
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
@@ -54,15 +54,15 @@ export async function output(
   return said.out;
 }
 
-/** A page server that runs. */
+/** A running page server. */
 export interface PageServer {
   readonly url: string;
-  /** CPU time that it has used so far, in seconds. */
+  /** Returns the CPU time used so far, in seconds. */
   cpuSeconds(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Starts a page server in a process of its own; it ends with its standard input, so never later than this process. */
+/** Starts a page server in a separate process. It ends with its standard input, so never later than this process. */
 export async function startServer(workshop: Workshop, options: ServerOptions): Promise<PageServer> {
   const child = spawn(process.execPath, [workshop.server, JSON.stringify(options)], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface(child.stdout);

@@ -1,4 +1,4 @@
-/** Loaded before the command (`node --import`): leaves what the process used in the file LEADSTREAM_BENCH_USAGE when it ends. */
+/** Loaded before the command (`node --import`): when the process ends, writes its usage to the file LEADSTREAM_BENCH_USAGE. */
 import { writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { usage } from './meter.js';

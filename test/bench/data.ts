@@ -9,22 +9,22 @@ import { generate } from '../../src/service/index.js';
 /** Rendered rows of one collection: a file `{…},{…}` and the offset of every row in it, so that any page is one slice. */
 export interface Rendered {
   readonly body: string;
-  /** Float64 offsets, one more than there are rows; the last one is where another row would begin. */
+  /** Float64 offsets, one more than there are rows; the last one is where the next row would begin. */
   readonly offsets: string;
   readonly rows: number;
 }
 
-/** What a page server serves. */
+/** The data of a page server. */
 export interface Dataset {
   readonly leads: Rendered;
   readonly bridges: Rendered;
   readonly areacodes: Rendered;
 }
 
-/** Where rendered rows stay from run to run: 0.8 GB per million leads. */
+/** Folder where rendered rows are kept between runs: 0.8 GB per million leads. */
 const cache = join(tmpdir(), 'leadstream-bench');
 
-/** Renders the rows that the generator makes for a seed, or finds them rendered by an earlier run. */
+/** Renders the rows that the generator makes for a seed, or reuses those rendered by an earlier run. */
 export async function dataset(leads: number, bridges: number): Promise<Dataset> {
   await mkdir(cache, { recursive: true });
   const source = generate({ leads, bridges, seed: 1 });
@@ -36,7 +36,7 @@ export async function dataset(leads: number, bridges: number): Promise<Dataset> 
 }
 
 /**
- * The zipcodes of the package `zipcodes` as a CSV file with zip, city and state: what DuckDB needs for the same enrichment.
+ * Writes the zipcodes of the package `zipcodes` to a CSV file with zip, city and state, which DuckDB needs for the same enrichment.
  *
  * @returns Its path.
  */
@@ -68,14 +68,14 @@ async function rendered(name: string, table: Rows): Promise<Rendered> {
   return found;
 }
 
-/** A generator that makes other rows must not find the files of the earlier one. */
+/** Returns a fingerprint of the rows, so that a changed generator does not reuse old files. */
 function lookOf({ count, row }: Rows): string {
   const hash = createHash('sha256');
   for (const index of [0, count >> 1, count - 1]) hash.update(row(index));
   return hash.digest('hex').slice(0, 12);
 }
 
-/** The offsets come last: where they are, the body is complete. */
+/** Writes the offsets last: if they exist, the body is complete. */
 async function render(table: Rows, { body, offsets }: Rendered): Promise<void> {
   const at = new Float64Array(table.count + 1);
   const file = await open(`${body}.part`, 'w');

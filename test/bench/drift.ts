@@ -1,5 +1,5 @@
 /**
- * How many runs over a changing list lose rows without a word, and how many requests each kind of check costs:
+ * Counts the runs over a changing list that silently lose rows, and the requests that each kind of check costs:
  *
  *   npm run bench:drift            # 200 seeds, 40 pages of 500 rows, one change per 10 page reads
  *

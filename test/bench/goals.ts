@@ -1,6 +1,6 @@
 import type { CaseResult, SectionResult } from './statistics.js';
 
-/** A number to reach and what was measured. */
+/** A goal and the measured value. */
 export interface Goal {
   readonly what: string;
   readonly goal: string;
@@ -8,7 +8,7 @@ export interface Goal {
   readonly met: boolean;
 }
 
-/** Judges the numbers to reach by the medians, as far as they were measured. */
+/** Compares the medians with the goals, as far as they were measured. */
 export function judged(results: readonly SectionResult[]): readonly Goal[] {
   const plain = results.filter(({ limit, latencyMs, growth }) => limit === 500 && latencyMs === 0 && growth === 'rows');
   const find = (rows: number, id: string): CaseResult | undefined =>
@@ -16,7 +16,7 @@ export function judged(results: readonly SectionResult[]): readonly Goal[] {
   return [...plain.flatMap(ratios), ...results.flatMap(underLatency), ...memory(find)];
 }
 
-/** Speed against the floor, against what a user would write instead, and without the spool; each within a table. */
+/** Speed relative to the floor, to what a user would write instead, and to a run without the spool; each within one table. */
 function ratios({ rows, cases }: SectionResult): readonly Goal[] {
   const rate = (id: string) => cases.find((each) => each.id === id)?.rowsPerSecond.median ?? Number.NaN;
   const joins = 'two joins -> Parquet';
@@ -34,7 +34,7 @@ function ratios({ rows, cases }: SectionResult): readonly Goal[] {
   ].filter(({ measured }) => measured !== 'NaN');
 }
 
-/** Latency allows as many pages at a time as there are requests in flight. */
+/** With latency, the limit is as many pages at a time as there are requests in flight. */
 function underLatency({ latencyMs, limit, concurrency, cases, rows }: SectionResult): readonly Goal[] {
   if (latencyMs === 0) return [];
   const allowed = (limit * concurrency * 1000) / latencyMs;

@@ -1,6 +1,6 @@
 import type { CollectionName } from '../../src/index.js';
 
-/** What a measured process is told to do. Everything that takes time to prepare is prepared before. */
+/** The job of a measured process. Everything that takes time to prepare is prepared before. */
 export interface Job {
   readonly work: 'floor' | 'pipeline' | 'program' | 'parquetjs' | 'fast-csv' | 'duckdb';
   readonly baseUrl: string;
@@ -8,32 +8,32 @@ export interface Job {
   readonly concurrency: number;
   /** URL of the built library. */
   readonly library: string;
-  /** Folder of this run alone; outputs are in it. */
+  /** Folder of this run only, for its outputs. */
   readonly folder: string;
-  /** Rows of each collection; curl has to know how many pages there are. */
+  /** Number of rows in each collection; curl must know the number of pages. */
   readonly counts: Readonly<Partial<Record<CollectionName, number>>>;
   /** The statement that DuckDB runs on the downloaded pages. */
   readonly sql: string;
 }
 
-/** What a measured process says of itself. */
+/** The resource usage that a measured process reports. */
 export interface Usage {
   /** User and system time of the process with all its threads and finished children, in seconds. */
   readonly cpuSeconds: number;
-  /** Most resident memory of the process, in bytes. */
+  /** Peak resident memory of the process, in bytes. */
   readonly peakRss: number;
-  /** Worker threads that were started. */
+  /** Number of worker threads started. */
   readonly workers: number;
 }
 
-/** What a measured process did: the work without the start of the process. */
+/** The result of a measured process: its work, without the start of the process. */
 export interface Outcome extends Usage {
   readonly seconds: number;
   readonly rows: number;
 }
 
-/** Any key does. */
+/** Any key works. */
 export const key = 'bench-key-0123456789';
 
-/** Does the job. @returns Rows that went through. */
+/** Does the job. @returns The number of rows processed. */
 export type Work = (job: Job) => Promise<number>;

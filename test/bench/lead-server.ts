@@ -1,5 +1,5 @@
 /**
- * What examples/lead-server.ts holds in memory under slow clients and those that leave, in a process of its own; figures to look at, no test.
+ * Measures the memory of examples/lead-server.ts in a separate process, with slow clients and clients that disconnect. For information only, not a test.
  *
  *   npm run bench:lead-server -- [CLIENTS]
  */
@@ -17,7 +17,7 @@ const key = 'a-key-of-the-measurement';
 if (process.send) await serve();
 else await measure();
 
-/** The example, which says what it holds whenever it is asked. */
+/** Runs the example, which reports its memory on request. */
 async function serve(): Promise<void> {
   const { connect } = await import('leadstream');
   const { leadServer } = await import('../../examples/lead-server.js');
@@ -37,7 +37,7 @@ async function measure(): Promise<void> {
   const child = fork(here, [String(clients), service.url], { execArgv: ['--import', 'tsx', '--expose-gc'] });
   const [url] = (await once(child, 'message')) as [string];
   const report = async (when: string) => {
-    // What is under way comes to rest; nothing is judged by this time.
+    // Waits for work under way to settle; no result depends on this time.
     await setTimeout(3_000);
     child.send('measure');
     const [figures] = (await once(child, 'message')) as [readonly number[]];

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { arch, cpus, platform, totalmem } from 'node:os';
 
-/** What the numbers depend on. It names no host and no path. */
+/** What the numbers depend on, without any host name or path. */
 export interface Machine {
   readonly date: string;
   readonly cpu: string;

@@ -1,5 +1,5 @@
 /**
- * How fast and how large, beside the floor and beside what a user would write instead:
+ * Measures speed and memory, compared to the floor and to what a user would write instead:
  *
  *   npm run bench                       # everything; writes test/bench/RESULTS.md and RESULTS.json; 45 minutes
  *   npm run bench -- --quick            # whether everything works, on few rows
@@ -8,7 +8,7 @@
  *   npm run bench -- --only 'joins-' --rows 200000 --repeat 3 --profile
  *   npm run bench -- --only 'joins-' --rows 100000 --bridges 1000000
  *
- * What is less than everything is printed; `--out DIR` writes it there. `--profile` leaves CPU profiles in `out/profiles`.
+ * The results of a partial run are printed; `--out DIR` writes them there. `--profile` leaves CPU profiles in `out/profiles`.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -52,7 +52,7 @@ try {
 }
 tell(`${Math.round((performance.now() - started) / 1000)} s`);
 
-/** Runs the cases of a section in turn, as often as it says. The first output of each is checked, and joins have to agree. */
+/** Runs the cases of a section in turn, with its number of repetitions. The first output of each case is checked, and joins must agree. */
 async function measured(section: Section, shop: Workshop, zips: string): Promise<SectionResult> {
   tell(`\n${section.title}`);
   const data = await dataset(section.rows, section.bridges);
@@ -76,7 +76,7 @@ async function measured(section: Section, shop: Workshop, zips: string): Promise
   return summarized(section, runs);
 }
 
-/** @throws {Error} When two cases found different numbers of bridges or area codes. */
+/** @throws {Error} If two cases found different numbers of bridges or area codes. */
 function agree(joined: readonly (readonly [Case, Contents])[]): void {
   const [first] = joined;
   for (const [which, { bridges, areas }] of joined) {

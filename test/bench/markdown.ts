@@ -2,7 +2,7 @@ import type { Goal } from './goals.js';
 import type { Machine } from './machine.js';
 import type { CaseResult, SectionResult, Spread } from './statistics.js';
 
-/** All that a run found out. */
+/** All results of a run. */
 export interface Results {
   readonly machine: Machine;
   readonly goals: readonly Goal[];
@@ -11,7 +11,7 @@ export interface Results {
   readonly skipped: readonly { readonly title: string; readonly reason: string }[];
 }
 
-/** The results as a page of Markdown. */
+/** Returns the results as a page of Markdown. */
 export function markdown({ machine, goals, sections, skipped }: Results): string {
   const versions = Object.entries(machine.packages).map(([name, version]) => `${name} ${version}`);
   const grown = (['rows', 'bridges'] as const).flatMap((growth) => growthOf(growth, sections));
@@ -65,7 +65,7 @@ function sectionTable({ repeat, cases, latencyMs, limit, concurrency }: SectionR
   ];
 }
 
-/** The cases that every size was measured with, side by side. */
+/** Shows the cases measured at every size side by side. */
 function growthOf(growth: 'rows' | 'bridges', sections: readonly SectionResult[]): readonly string[] {
   const sizes = sections.filter((section) => section.growth === growth).sort((a, b) => a[growth] - b[growth]);
   const common = (sizes[0]?.cases ?? []).filter(({ id }) => sizes.every((section) => resultOf(section, id) !== undefined));

@@ -35,9 +35,9 @@ export interface Surroundings {
 }
 
 /**
- * Runs a case once, in a process and a folder of its own.
+ * Runs a case once, in a separate process and folder.
  *
- * @param check Whether the output is read by DuckDB and counted afterwards.
+ * @param check Whether to read and count the output with DuckDB afterwards.
  */
 export async function measure(
   which: Case,
@@ -85,7 +85,7 @@ async function runJob(which: Case, work: Job['work'], folder: string, around: Su
   return JSON.parse(printed);
 }
 
-/** The whole process counts, from its start to its end; rows by its report. */
+/** Measures the whole process, from start to end, and takes the number of rows from its report. */
 async function runCommand(which: Case, folder: string, around: Surroundings): Promise<Outcome> {
   await writePipeline(which, folder, around);
   const [usage, report] = [join(folder, 'usage.json'), join(folder, 'report.json')];

@@ -7,10 +7,10 @@ process.on('worker', () => {
 });
 
 /**
- * What this process has used so far.
+ * Returns the usage of this process so far.
  *
- * The peak is Linux' `VmHWM`, since `maxRSS` begins with what the parent had when it forked; elsewhere it is `maxRSS`. Children count by
- * `/proc/self/stat`, in ticks of 10 ms.
+ * The peak is Linux's `VmHWM`, because `maxRSS` starts with the memory of the parent at the fork; on other systems it is `maxRSS`. Children are
+ * counted from `/proc/self/stat`, in ticks of 10 ms.
  */
 export function usage(): Usage {
   const { user, system } = process.cpuUsage();

@@ -2,31 +2,30 @@ import { parseArgs } from 'node:util';
 
 /** What a run of the benchmark measures. */
 export interface BenchOptions {
-  /** Few rows, one repetition: whether everything works, in two minutes. */
+  /** Few rows, one repetition: checks in two minutes that everything works. */
   readonly quick: boolean;
-  /** Only the runs over growing inputs and with latency. */
+  /** Only the runs with growing inputs and with latency. */
   readonly growth: boolean;
-  /** Only how long the command and the library take to start. */
+  /** Only the start-up time of the command and the library. */
   readonly starts: boolean;
   /** Only cases whose name matches, and the floor. */
   readonly only: RegExp | undefined;
-  /** Rows of the main tables in place of 100,000; the tables of other sizes are left out. */
+  /** Number of rows in the main tables instead of 100,000; the tables of other sizes are left out. */
   readonly rows: number | undefined;
-  /** Bridges that they are joined with in place of 200. */
+  /** Number of bridges to join with instead of 200. */
   readonly bridges: number | undefined;
-  /** Repetitions of every case in place of the plan's. */
+  /** Repetitions of every case instead of the plan's. */
   readonly repeat: number | undefined;
   /** Leaves a CPU profile of every run in `out/profiles`. */
   readonly profile: boolean;
-  /** Folder for RESULTS.md and RESULTS.json. `undefined`: prints, and writes nothing. */
+  /** Folder for RESULTS.md and RESULTS.json. `undefined`: print the results, and write nothing. */
   readonly out: string | undefined;
 }
 
 /**
- * Reads the command line. Only a run of everything replaces `test/bench/RESULTS.md`; a part of it is printed, unless `--out` names
- * a folder.
+ * Parses the command line. Only a complete run replaces `test/bench/RESULTS.md`; a partial one is printed, unless `--out` names a folder.
  *
- * @throws {TypeError} For an option that there is not, or a number that is none.
+ * @throws {TypeError} For an unknown option or an invalid number.
  */
 export function readOptions(argv: readonly string[]): BenchOptions {
   const { values } = parseArgs({

@@ -1,11 +1,11 @@
-/** What differs between the pipelines that are measured. */
+/** The differences between the measured pipelines. */
 export interface PipelineVariant {
   readonly steps: readonly ('dedupe' | 'derive' | 'joins')[];
-  /** One sink, as a pipeline file has it. */
+  /** One sink, as written in a pipeline file. */
   readonly to: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Default: the product's. */
+  /** Default: that of the product. */
   readonly consistency?: 'off';
-  /** Whether pages are spooled. Default: the product's. */
+  /** Whether pages are spooled. Default: that of the product. */
   readonly spool?: 'off';
 }
 
@@ -34,7 +34,7 @@ export interface Reading {
   readonly concurrency: number;
 }
 
-/** The text of a pipeline file (JSON, which is YAML). Outputs are relative; the key is the variable `BENCH_KEY`. */
+/** Returns the text of a pipeline file (JSON, which is also YAML). Outputs are relative; the key is the variable `BENCH_KEY`. */
 export function pipelineText({ steps: names, to, consistency, spool }: PipelineVariant, { baseUrl, limit, concurrency }: Reading): string {
   return JSON.stringify({
     name: 'bench',

@@ -1,17 +1,17 @@
 import type { BenchOptions } from './options.js';
 import { cases, type Case } from './cases.js';
 
-/** Cases that are measured in turn, under the same circumstances: one table. */
+/** Cases measured in turn under the same conditions, as one table. */
 export interface Section {
   readonly title: string;
-  /** What grows from section to section; sections that say the same are also shown side by side. */
+  /** What grows from section to section; sections with the same value are also shown side by side. */
   readonly growth?: 'rows' | 'bridges';
   readonly rows: number;
   readonly bridges: number;
   readonly limit: number;
   readonly concurrency: number;
   readonly latencyMs: number;
-  /** Runs of every case. */
+  /** Number of runs of every case. */
   readonly repeat: number;
   readonly cases: readonly Case[];
 }
@@ -22,7 +22,7 @@ const growing = /^(floor|joins-parquet|joins-parquet-lean)$/;
 const usual = /^(floor|csv|parquet-arrow-zstd|joins-parquet|joins-csv|fast-csv|duckdb)$/;
 const large = /^(floor|joins-.*|fast-csv|duckdb)$/;
 
-/** What a run measures. Everything takes three quarters of an hour on two cores. */
+/** Returns the sections to measure. A complete run takes three quarters of an hour on two cores. */
 export function planOf({ quick, growth, only, rows, bridges, repeat }: BenchOptions): readonly Section[] {
   if (quick && growth) return [...[1_000, 10_000].map(grown), joined(5_000, 10_000), latency(5_000)];
   if (quick) return [...tables(5_000, everything, usual), joined(5_000, 10_000), latency(5_000)];
@@ -32,7 +32,7 @@ export function planOf({ quick, growth, only, rows, bridges, repeat }: BenchOpti
   const main = [...tables(100_000, everything, usual), ...tables(1_000_000, large, goals)];
   return [...main, grown(10_000), grown(3_000_000), ...joins, latency(1_000_000)];
 
-  /** One size, with the largest pages that the service gives and with those that its document recommends. */
+  /** Returns the tables for one size: with the largest pages that the service allows, and with those that its document recommends. */
   function tables(count: number, at500: RegExp, at30: RegExp): readonly Section[] {
     return [
       section(`${amount(count)} rows, limit 500`, at500, { rows: count, growth: 'rows' }),

@@ -1,5 +1,5 @@
 /**
- * A measured process: does one job and prints its outcome as JSON. Imports are made before the clock starts.
+ * A measured process: does one job and prints its outcome as JSON. Imports are done before the clock starts.
  *
  *   node runner.js '{"work": "floor", …}'
  */

@@ -1,15 +1,15 @@
 /**
- * The page server as a process of its own: pages are slices of rendered rows, so that answering costs next to nothing.
+ * The page server as a separate process: pages are slices of rendered rows, so answering costs next to nothing.
  *
  *   node server.js OPTIONS      # a ServerOptions as JSON; prints its port
  *
- * `/stats` answers with the CPU time that the process has used, in microseconds.
+ * `/stats` returns the CPU time used by the process, in microseconds.
  */
 import { openSync, readFileSync, readSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { Dataset, Rendered } from './data.js';
 
-/** What the process is told. */
+/** The options of the process. */
 export interface ServerOptions {
   readonly data: Dataset;
   /** Wait before every answer, in milliseconds. */

@@ -1,10 +1,10 @@
 import { collections, columnsOf, originalName, type Field } from './columns.js';
 
 /**
- * The statement that makes DuckDB do what the pipeline with dedupe, derive and both joins does: typed columns, one row per lead, city
- * and state by zipcode, the bridge, and the area code with the greatest share of the city.
+ * Returns the statement with which DuckDB does the same as the pipeline with dedupe, derive and both joins: typed columns, one row per lead, city and
+ * state by zipcode, the bridge, and the area code with the largest share of the city.
  *
- * @param folder Has the pages as `leads-1.json`, …; gets `out.parquet`.
+ * @param folder Contains the pages as `leads-1.json`, …; receives `out.parquet`.
  * @param zips CSV file with zip, city and state.
  */
 export function enrichment(folder: string, zips: string): string {

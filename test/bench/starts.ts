@@ -13,8 +13,8 @@ const command = resolve('dist/cli/main.cjs');
 const rows = 10_000;
 
 /**
- * Times whole processes, from their start to their end, as somebody at a prompt does, in turn. Each has been there before: what it compiled is kept, and
- * a run knows how many rows the lists had.
+ * Times whole processes in turn, from start to end, as a user at a prompt would. Each has run before, so compiled code is cached, and a run knows the
+ * row counts of the lists.
  */
 export async function timeStarts(workshop: Workshop, times: number): Promise<readonly Goal[]> {
   const folder = await mkdtemp(join(tmpdir(), 'leadstream-bench-start-'));
@@ -65,7 +65,7 @@ async function milliseconds(words: readonly string[], cwd: string): Promise<numb
   return performance.now() - start;
 }
 
-/** CPU time of a process that imports a module and ends, in milliseconds. */
+/** Returns the CPU time of a process that imports a module and ends, in milliseconds. */
 async function importCpu(module: string): Promise<number> {
   const source = `await import(${JSON.stringify(module)}); const { user, system } = process.cpuUsage(); console.log(user + system);`;
   return Number(await output(['--input-type=module', '--eval', source])) / 1000;

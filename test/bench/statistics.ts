@@ -26,7 +26,7 @@ export interface SectionResult extends Omit<Section, 'cases'> {
   readonly cases: readonly CaseResult[];
 }
 
-/** Medians, ranges and ratios of a section. @param runs Runs by the identifier of their case. */
+/** Computes the medians, ranges and ratios of a section. @param runs Runs by the identifier of their case. */
 export function summarized(section: Section, runs: ReadonlyMap<string, readonly Measurement[]>): SectionResult {
   const of = (id: string, value: (run: Measurement) => number) => spread((runs.get(id) ?? []).map(value));
   const floor = of('floor', (run) => run.rowsPerSecond).median;

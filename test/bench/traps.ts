@@ -1,11 +1,11 @@
 /**
- * How many runs over lists that lie lose rows without a word, how many honest lists are refused, and what it costs:
+ * Counts the runs over lying lists that silently lose rows, the honest lists that are refused, and the cost:
  *
  *   npm run bench:traps                       # 200 seeds of every trap, with repair and with prove
  *   LEADSTREAM_SEEDS=20 npm run bench:traps -- outage
  *
- * Most of a run is waiting, so several go on at a time; a folder in memory (`TMPDIR=/dev/shm`) spares the disk.
- * Prints a table in Markdown; exits with 1 when a run lost rows without a word, or did not end within a minute.
+ * Runs mostly wait, so several run at a time; a folder in memory (`TMPDIR=/dev/shm`) spares the disk. Prints a table in Markdown; exits with 1 if a
+ * run silently lost rows, or did not end within a minute.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 
-/** What DuckDB counts in an output. */
+/** DuckDB's counts of an output. */
 export interface Contents {
   readonly rows: number;
   /** Rows with a bridge and rows with an area code; absent without joins. */
@@ -11,10 +11,10 @@ export interface Contents {
 }
 
 /**
- * Reads an output with DuckDB and counts.
+ * Reads an output with DuckDB and counts its rows.
  *
  * @param pattern Absolute path of the output; the name may begin with `*`.
- * @throws {Error} When it has not exactly these many rows, all with different `lead_id`.
+ * @throws {Error} If it does not have exactly that many rows, all with different `lead_id`.
  */
 export async function verify(pattern: string, rows: number): Promise<Contents> {
   const table = batchOfTexts(pattern);
@@ -28,7 +28,7 @@ export async function verify(pattern: string, rows: number): Promise<Contents> {
   return { rows, ...(joined && { bridges: Number(counted['bridges']), areas: Number(counted['areas']) }) };
 }
 
-/** Size of an output, all its files together. */
+/** Returns the size of an output, over all its files. */
 export async function bytesOf(pattern: string): Promise<number> {
   const [folder, name] = [dirname(pattern), basename(pattern)];
   const names = name.startsWith('*') ? (await readdir(folder)).filter((file) => file.endsWith(name.slice(1))) : [name];

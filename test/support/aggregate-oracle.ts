@@ -1,6 +1,6 @@
-/** Leads that DuckDB makes, and what it computes of them: the oracle of `aggregate`. */
+/** Leads made by DuckDB and its results for them: the oracle for `aggregate`. */
 
-/** The results that are asked for, in every type: call and SQL by name. */
+/** The results to compute, in every type: call and SQL by name. */
 const results: Readonly<Record<string, readonly [call: string, sql: string]>> = {
   leads: ['count()', 'count(*)'],
   sold: ["count(lead_status == 'sold')", "count(*) filter (lead_status = 'sold')"],
@@ -23,16 +23,16 @@ const results: Readonly<Record<string, readonly [call: string, sql: string]>> = 
 /** Results that DuckDB rounds more than once. */
 const rounded: readonly string[] = ['mean', 'points', 'average'];
 
-/** The step, as a pipeline file has it. */
+/** Returns the step as written in a pipeline file. */
 export function aggregateStep(by: readonly string[], memory: string): object {
   return { aggregate: { by, memory, compute: Object.fromEntries(Object.entries(results).map(([name, [call]]) => [name, call])) } };
 }
 
 /**
- * The statement that writes leads as the service sends them, one JSON object per line: with ties, empty values and Unicode in every
- * type, in an order that says nothing.
+ * Returns the statement that writes leads as the service sends them, one JSON object per line: with ties, empty values and Unicode in every type, in
+ * a meaningless order.
  *
- * @param count Leads; about a third as many e-mail addresses.
+ * @param count Number of leads; there are about a third as many e-mail addresses.
  */
 export function leadsFor(count: number, file: string): string {
   const picked = (texts: readonly string[], at: string) => `[${texts.map((text) => `'${text}'`).join()}][1 + ${at} % ${texts.length}]`;
@@ -50,7 +50,7 @@ export function leadsFor(count: number, file: string): string {
   from (select i, (hash(i) % 4000000007)::bigint as h from range(${count}) leads(i))) to '${file}' (format json)`;
 }
 
-/** The groups and results as DuckDB has them, in a table `expected`, in the order of the groups. */
+/** Returns the statement that stores DuckDB's groups and results in a table `expected`, in the order of the groups. */
 export function expectedIn(file: string, by: readonly string[]): string {
   const typed = `select lead_id, campaign_id, campaign_name, email, lead_status, nullif(age, '')::bigint as age,
     strptime(nullif(yearmonthday, ''), '%Y%m%d')::date as yearmonthday, to_timestamp(nullif(timestamp, '')::bigint) as timestamp,
@@ -74,7 +74,7 @@ const columns = [
   'aff_sub',
 ];
 
-/** Counts the rows of a table of files that differ from `expected`, compared by their places: more than 1e-12 of it where it rounds. */
+/** Counts the rows of a table of files that differ from `expected`, compared by position; rounded results are equal within a relative 1e-12. */
 export function differencesIn(table: string, by: readonly string[]): string {
   const names = [...by, ...Object.keys(results)];
   const same = names.map((name) =>

@@ -4,8 +4,8 @@ import { type Page, pageOf } from '../../src/flow/index.js';
 import { isPlainText } from './vectors.js';
 
 /**
- * Rows as a batch, as a page of the service would come: columns that are texts throughout as bytes, others as values. A column with a
- * text that bytes cannot stand for, one with a lone surrogate or a NUL, is among the others.
+ * Turns rows into a batch like a page of the service: columns with only texts as bytes, others as values. A column counts as other if bytes cannot
+ * represent one of its texts, such as a lone surrogate or a NUL.
  *
  * @param names The columns; by default the fields of the first row.
  */
@@ -31,9 +31,9 @@ export function batchOfTexts(rows: readonly Row[], names: readonly string[] = Ob
 }
 
 /**
- * Makes batches of pages of rows, as steps would leave them: all columns have indices, and their dictionaries grow from page to page.
+ * Returns a function that makes batches from pages of rows as steps leave them: all columns have indices, and their dictionaries grow from page to page.
  *
- * @param shared Whether the columns of a page share their indices, where each row has one of its own.
+ * @param shared Whether the columns of a page share their indices, with a different one for each row.
  */
 export function dictionaryBatches(shared: boolean): (rows: readonly Row[], names?: readonly string[]) => RecordBatch {
   const dictionaries = new Map<string, Value[]>();
@@ -65,12 +65,12 @@ function codeOf(value: Value, dictionary: Value[]): number {
   return code < 0 ? dictionary.push(value) - 1 : code;
 }
 
-/** The first page of a list. */
+/** Returns the first page of a list. */
 export function firstPage(batch: RecordBatch): Page {
   return pageOf(1, batch, { release: () => {} });
 }
 
-/** A page of a batch that makes no rows. */
+/** Returns a page of a batch that fails when rows are made from it. */
 export function pageWithoutRows(number: number, batch: RecordBatch): Page {
   const made = {
     get: () => {
@@ -80,5 +80,5 @@ export function pageWithoutRows(number: number, batch: RecordBatch): Page {
   return pageOf(number, Object.defineProperty(batch, 'rows', made), { release: () => {} });
 }
 
-/** What a reader of too few or too many bytes would see. */
+/** Bytes that a reader would see if it read too few or too many. */
 const between = Buffer.from('","=');

@@ -1,4 +1,4 @@
-/** Bundles a program: `node bundle.mjs BUNDLER ENTRY OUTFILE`. In a process of its own, since bundlers do not bear the realms of tests. */
+/** Bundles a program: `node bundle.mjs BUNDLER ENTRY OUTFILE`. Runs in a separate process, because bundlers do not work in the realms of tests. */
 import { dirname } from 'node:path';
 import { nodeResolve } from '@rollup/plugin-node-resolve';
 import { build } from 'esbuild';

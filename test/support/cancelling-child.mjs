@@ -1,6 +1,6 @@
 /**
- * Cancels reads in every way there is and tells what is left in the process: `node cancelling-child.mjs THREADS ROUNDS`. It uses the built
- * module, since only that has threads, and has a service of its own, whose connections count as well.
+ * Cancels reads in every possible way and reports what is left in the process: `node cancelling-child.mjs THREADS ROUNDS`. It uses the built module,
+ * because only that has threads, and its own service, whose connections count as well.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { getEventListeners, once } from 'node:events';
@@ -16,7 +16,7 @@ subscribe('worker_threads', ({ worker }) => {
   worker.on('exit', () => (workers.ended += 1));
 });
 
-/** What a request waits for here: `hanging(path)` resolves when one has come to a page that is never answered. */
+/** Callbacks by path: `hung(path)` resolves when a request has arrived for a page that is never answered. */
 const hanging = new Map();
 const hung = (path) => new Promise((resolve) => hanging.set(path, resolve));
 let underWay = 0;
@@ -39,7 +39,7 @@ function open(path, options = {}) {
   return connect({ baseUrl: `${url}/${path}`, auth: { rest_api_key: 'key-of-the-test' }, limit: 10, concurrency: 2, threads, ...options });
 }
 
-/** Subscribes, and unsubscribes when what is awaited has come. */
+/** Subscribes, and unsubscribes when the awaited promise resolves. */
 async function leave(stream$, awaited) {
   const subscription = stream$.subscribe({ error: (error) => console.error(error) });
   await awaited;
@@ -102,7 +102,7 @@ const ways = {
   },
 };
 
-/** Bytes in use, of what cannot be collected. */
+/** Bytes in use after a garbage collection. */
 const heapUsed = () => {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;
@@ -113,14 +113,14 @@ for (const cancel of Object.values(ways)) await cancel();
 heap.first = heapUsed();
 for (const [what, cancel] of Object.entries(ways)) {
   for (let round = 0; round < rounds; round += 1) await cancel();
-  // What was cancelled is gone from the service, too, at the latest when its connection is.
+  // Cancelled requests also disappear from the service, at the latest when their connections close.
   while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   outcomes[what] = { rounds, connections: (await connections()) <= 2 * Object.keys(services).length };
 }
 await Promise.all(Object.values(services).map((service) => service.close()));
-// Pipes are where this goes.
+// The output goes to pipes.
 const resourcesLeft = () => process.getActiveResourcesInfo().filter((resource) => resource !== 'PipeWrap');
-// Each end of a connection learns of its end a little later; what stays is a leak, whenever it is looked at.
+// Each end of a connection closes a little later; whatever remains is a leak.
 const settled = async () => (await connections()) === 0 && resourcesLeft().length === 1;
 for (let tries = 0; tries < 1000 && !(await settled()); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
 const left = { sockets: await connections(), threads: workers.started - workers.ended };

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 
-/** The key of both certificates, made for tests and good for nothing else. */
+/** The key of both certificates, made for tests only. */
 export const certifiedKey = createPrivateKey({
   format: 'jwk',
   key: {
@@ -12,7 +12,7 @@ export const certifiedKey = createPrivateKey({
   },
 }).export({ format: 'pem', type: 'pkcs8' });
 
-/** A certificate that `localhost` signed for itself, from 2020 to 9999. */
+/** A self-signed certificate for `localhost`, from 2020 to 9999. */
 export const certificate = pem([
   'MIIBdDCCARqgAwIBAgIUNDJzSu3WGkXtzO3zKM8s8yxfy58wCgYIKoZIzj0EAwIw',
   'FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTIwMDEwMTAwMDAwMFoYDzk5OTkxMjMx',
@@ -24,7 +24,7 @@ export const certificate = pem([
   '86D/bL8CIQDBX0hJ0UJazUPbAoFiAOfCaBPCeGIrfauV+wFj2fhIxw==',
 ]);
 
-/** The same, of 1 January 2020. */
+/** A self-signed certificate for `localhost` that was valid on 1 January 2020 only. */
 export const expiredCertificate = pem([
   'MIIBczCCARigAwIBAgIUNwLw2RAUPevTJdue38SKqmYzL3EwCgYIKoZIzj0EAwIw',
   'FDESMBAGA1UEAwwJbG9jYWxob3N0MB4XDTIwMDEwMTAwMDAwMFoXDTIwMDEwMjAw',

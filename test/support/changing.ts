@@ -4,10 +4,10 @@ import type { DataSource } from '../../src/service/index.js';
 
 type Records = readonly Readonly<Record<string, unknown>>[];
 
-/** What a service serves, by collection; the lists may be replaced while it runs. */
+/** The lists of a service, by collection; they may be replaced while it runs. */
 export type Lists = Partial<Record<CollectionName, Records>>;
 
-/** Serves lists that change from night to night, under one and the same address. */
+/** Serves lists that change from night to night, at the same address. */
 export function changing(lists: Lists): DataSource {
   const table = (name: CollectionName): DataSource[CollectionName] => ({
     get count() {

@@ -2,5 +2,5 @@ import { existsSync } from 'node:fs';
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** A Chromium of the system; `undefined` where there is none. */
+/** A Chromium installed on the system; `undefined` if there is none. */
 export const chromiumPath = places.find((path) => existsSync(path));

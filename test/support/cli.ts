@@ -23,7 +23,7 @@ interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs a command line of `leadstream` to its end, in this process. */
+/** Runs a `leadstream` command line to completion, in this process. */
 export async function cli(
   parameters: readonly string[],
   {
@@ -39,7 +39,7 @@ export async function cli(
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 
-/** Starts the built command in a process of its own: for signals, pipes, exit codes and whatever else only a process has. */
+/** Starts the built command in a separate process: for signals, pipes, exit codes and anything else that only a process has. */
 export function startCli(parameters: readonly string[], { cwd, env = {} }: Surroundings): Started {
   if (!existsSync(main)) throw new Error('dist is missing: run `npm run build` first');
   return start(process.execPath, [main, ...parameters], { cwd, env });

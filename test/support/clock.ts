@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/cli/clock.js';
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that moves only when advanced. */
 export class ManualClock implements Clock {
   #now = 0;
   readonly #timers = new Set<{ readonly ms: number; next: number; readonly work: () => void }>();
@@ -15,7 +15,7 @@ export class ManualClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** Goes on, and calls what is due on the way, in order. */
+  /** Advances the time, and runs timers that become due, in order. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
-/** Where the examples of containers are. */
+/** Folder of the container examples. */
 export const containerFolder = join('examples', 'container');
 
 interface Service {
@@ -21,7 +21,7 @@ interface Compose {
   readonly volumes: Readonly<Record<string, unknown>>;
 }
 
-/** The compose file, with what its services have in common in each of them. */
+/** Reads the compose file, with the common parts merged into each service. */
 export async function compose(): Promise<Compose> {
   return parse(await readFile(join(containerFolder, 'compose.yaml'), 'utf8'), { merge: true }) as Compose;
 }

@@ -1,4 +1,4 @@
-// What public functions take, as their types declare it: prints JSON, to be run in a process of its own.
+// Prints the options that public functions take, by their declared types, as JSON. Runs in a separate process.
 import { API, SignatureKind, SymbolFlags, TypeFlags } from 'typescript/unstable/sync';
 
 const root = process.cwd();
@@ -13,10 +13,10 @@ const probes = checker.getPropertiesOfType(checker.getTypeOfSymbol(probed)).map(
 const callsOf = (type) => checker.getSignaturesOfType(type, SignatureKind.Call);
 const withoutUndefined = (type) => (type.flags & TypeFlags.Union ? (checker.getNonNullableType(type) ?? type) : type);
 
-/** The values that suit a type; of a type parameter, those that suit its constraint. */
+/** Returns the values that fit a type; for a type parameter, those that fit its constraint. */
 function acceptedBy(type) {
   const wanted = checker.getBaseConstraintOfType(type) ?? type;
-  // Of functions, callers without types know no parameters and no result.
+  // Callers without types do not know the parameters and result of a function.
   const kinds = wanted.flags & TypeFlags.Union ? wanted.getTypes() : [wanted];
   const takesFunction = kinds.some((kind) => callsOf(kind).length > 0);
   return probes.flatMap(([name, probe]) =>
@@ -24,10 +24,10 @@ function acceptedBy(type) {
   );
 }
 
-/** Objects that functions of ours made, and the counts and functions of a run: none that callers write down. */
+/** Objects made by our functions, and the counts and functions of a run: callers never write these themselves. */
 const made = ['Collection', 'Pipeline', 'DataSource', 'RunReport', 'StepContext', 'SinkContext', 'Partial', 'Tally'];
 
-/** Whether it is an object with options of ours, and not an object of a class, a list, a function or a choice of those. */
+/** Whether a type is an object with options of ours, rather than an object of a class, a list, a function or a union of those. */
 function isOptions(type) {
   if (!(type.flags & (TypeFlags.Object | TypeFlags.Intersection)) || checker.isArrayLikeType(type)) return false;
   const symbol = type.getSymbol();

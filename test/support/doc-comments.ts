@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Something that a module exports, where it is declared. */
+/** An export of a module, where it is declared. */
 export interface Exported {
   readonly name: string;
   readonly kind: string;
   readonly file: string;
-  /** Whether it is exported as a type alone, as classes are that nobody but us makes. */
+  /** Whether it is exported as a type only, such as a class that callers do not construct. */
   readonly typeOnly: boolean;
   /** The text of its doc comment; `undefined` without one. */
   readonly comment: string | undefined;
@@ -16,7 +16,7 @@ export interface Exported {
 
 const declaration = /^export (?:declare )?(?:abstract )?(?:async )?(function\*?|const|class|interface|type) (\w+)/gm;
 
-/** What a module exports, by names that it lists, and from modules of ours that it passes on, by a list or as a whole. */
+/** Returns the exports of a module: those it declares, and those it re-exports from our modules, by a list or as a whole. */
 export async function exportsOf(file: string): Promise<readonly Exported[]> {
   const text = await readFile(file, 'utf8');
   const own = [...text.matchAll(declaration)].map((match) => declared(file, text, match));
@@ -49,7 +49,7 @@ function declared(file: string, text: string, { index, 1: kind = '', 2: name = '
   return { name, kind, file, typeOnly, comment, examples: [comment ?? '', ...members].flatMap(examplesIn) };
 }
 
-/** The doc comment that ends where a declaration begins. */
+/** Returns the doc comment directly before a declaration. */
 function commentBefore(text: string, index: number): string | undefined {
   const before = text.slice(0, index).trimEnd();
   return before.endsWith('*/') ? before.slice(before.lastIndexOf('/**') + 3, -2) : undefined;
@@ -83,7 +83,7 @@ function namesIn(names: string): readonly { readonly local: string; readonly nam
     });
 }
 
-/** The blocks of TypeScript in a page of Markdown. */
+/** Returns the TypeScript blocks in a page of Markdown. */
 export async function blocksIn(page: string): Promise<readonly string[]> {
   return [...(await readFile(page, 'utf8')).matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
 }

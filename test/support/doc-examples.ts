@@ -1,4 +1,4 @@
-/** What examples in comments and pages take for granted, for the compiler; test/system/documentation.test.ts puts it before each. */
+/** Declarations assumed by the examples in comments and pages; test/system/documentation.test.ts puts them before each. */
 import type { ServerResponse } from 'node:http';
 import type { Observable } from 'rxjs';
 import {
@@ -21,7 +21,7 @@ export const orders = defineCollection('orders', {
   fields: { no: 'text', total: 'decimal' },
 });
 
-/** A connection with a collection of its own. */
+/** A connection with a custom collection. */
 type Shop = Service<typeof orders>;
 
 export declare const service: Shop;

@@ -9,9 +9,9 @@ afterAll(async () => {
 });
 
 /**
- * Asks DuckDB, a reader that nobody here wrote. Values come as JSON would show them; times are those of UTC.
+ * Queries DuckDB, an independent reader. Values are returned as in JSON; times are in UTC.
  *
- * A suite has one instance. It keeps nothing of the files that it read, because tests replace them.
+ * Each suite has one instance. It caches nothing of the files it read, because tests replace them.
  */
 export async function duckdb(sql: string): Promise<Record<string, unknown>[]> {
   instance ??= open();

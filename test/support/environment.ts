@@ -2,13 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { runInContext } from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
 
-/** What jest stores along the asynchronous calls of a test or hook: which one it is. */
+/** What jest stores along the asynchronous calls of a test or hook to identify it. */
 const current = new WeakMap<AsyncLocalStorage<unknown>, unknown>();
 const { run, getStore } = AsyncLocalStorage.prototype;
 
 /**
- * Tests of a suite come one after another, so that a variable says as much as the storage of jest, for which Node, until version 24, asks a
- * hook at the beginning and end of each promise; and it hands each promise to the storages of all suites that have ended, too.
+ * Tests of a suite run one after another, so a variable can replace jest's storage. With that storage, Node before version 24 calls a hook at the
+ * start and end of each promise, and passes each promise to the storages of all suites that have ended, too.
  */
 AsyncLocalStorage.prototype.run = function (this: AsyncLocalStorage<unknown>, store: unknown, ...rest: unknown[]): unknown {
   const [callback, ...given] = rest as [(...given: unknown[]) => unknown, ...unknown[]];
@@ -17,7 +17,7 @@ AsyncLocalStorage.prototype.run = function (this: AsyncLocalStorage<unknown>, st
   const restore = () => void current.set(this, before);
   current.set(this, store);
   const result = callback(...given);
-  // Promises of a suite are of its own realm.
+  // Promises of a suite belong to its own realm.
   if (isThenable(result)) void result.then(restore, restore);
   else restore();
   return result;
@@ -35,11 +35,11 @@ function isOfJest(store: unknown): boolean {
 }
 
 /**
- * Node for tests, where the names of the language are as fast as outside of them.
+ * The Node environment for tests, with globals of the language as fast as outside of jest.
  *
- * jest runs tests in a context of `node:vm`, whose global object asks an interceptor at each use of `Math` or `Uint8Array`: a loop over
- * bytes took fifty times as long, most suites twice. A constant of a script is found before the global object. What is put in the place
- * of such a global is not seen: a clock is passed in, and no test replaces `Date`.
+ * jest runs tests in a context of `node:vm`, whose global object calls an interceptor for each use of `Math` or `Uint8Array`: a loop over bytes took
+ * fifty times as long, most suites twice. A constant of a script is found before the global object. Replacing such a global therefore has no effect:
+ * a clock is passed in, and no test replaces `Date`.
  */
 // oxlint-disable-next-line import/no-default-export -- jest takes what a module exports as default
 export default class FastGlobals extends TestEnvironment {

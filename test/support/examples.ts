@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { start, type Started } from './cli.js';
 import { temporaryFolder } from './temporary.js';
 
-/** Starts an example, in a process of its own that a signal reaches: `npx tsx` would make another. */
+/** Starts an example in a process that signals reach directly: `npx tsx` would start another one. */
 export async function startExample(name: string, env: Readonly<Record<string, string>>): Promise<Started> {
   const parameters = ['--import', 'tsx', join('examples', name)];
   return start(process.execPath, parameters, { cwd: process.cwd(), env: { ...env, TMPDIR: await temporaryFolder() } });
 }
 
-/** The first line that a program prints, like the address it listens on. */
+/** Returns the first line that a program prints, such as the address it listens on. */
 export async function firstLine({ process: child }: Started): Promise<string> {
   let text = '';
   while (!text.includes('\n')) {

@@ -1,4 +1,4 @@
-/** A program that exports what it made of streams: its declarations must be writable, for programs that use it. */
+/** A program that exports results of streams: its declarations must be writable, for programs that use it. */
 import {
   aggregate,
   cast,

@@ -1,4 +1,4 @@
-/** A program that takes the pages of leads in some way: `tsx holding-child.ts WAY`, with the service in the environment. */
+/** A program that takes pages of leads in various ways: `tsx holding-child.ts WAY`, with the service in the environment. */
 import { fileURLToPath } from 'node:url';
 import { NEVER, catchError, count, from, lastValueFrom, mergeMap, of, pipe, startWith, take, type Observable } from 'rxjs';
 import {
@@ -34,7 +34,7 @@ const ended = (pages$: Observable<unknown>) =>
     (error: unknown) => told(error),
   );
 
-/** Streams that give rows, and no end. */
+/** Streams that emit rows but never end. */
 const endless = liftRows<Row, { readonly a: string }>(
   pipe(
     mergeMap(() => NEVER),
@@ -58,14 +58,14 @@ const sinkOf = (which: 'begin' | 'write' | 'commit' | 'none') =>
     open: () => ({ write: () => {}, commit: () => {}, abort: () => log(`${which} aborted`), ...(which !== 'none' && { [which]: nobody }) }),
   });
 
-/** A run of a pipeline file with such a sink, beside this program. */
+/** Runs a pipeline file with such a sink, next to this program. */
 async function run(which: 'begin' | 'write' | 'commit') {
   const baseDir = fileURLToPath(new URL(`./${which}`, import.meta.url));
   const text = `name: test\nservice: { limit: 50, end_wait: 1ms }\nfrom: users\nto:\n  - ${which}: {}\n`;
   return runPipeline(await parsePipeline(text, 'p.yaml', { env: process.env, baseDir, sinks: [sinkOf(which)] }));
 }
 
-/** What ends never, each told by a line of its own. */
+/** Reads that never end, each reported on its own line. */
 const endlessWays: Readonly<Record<string, () => Promise<unknown>>> = {
   loop: () => looped(never()),
   rows$: () => lastValueFrom(never().rows$),

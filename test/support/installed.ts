@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { start } from './cli.js';
 
 /**
- * Makes a folder a project that has this package as `npm pack` makes it; its dependencies are those of this checkout.
+ * Sets up a folder as a project with this package as packed by `npm pack`; its dependencies are those of this checkout.
  *
  * @returns The packed file.
  */

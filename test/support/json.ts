@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-/** Numbers as nobody rounds them, flags and null, as JSON. */
+/** Exact numbers, flags and null, as JSON. */
 export const literal = fc.oneof(
   fc.constantFrom(
     '12345678901234567890',
@@ -42,7 +42,7 @@ function blank(): fc.Arbitrary<string> {
   return fc.constantFrom('', ' ', '\n\t', '\r\n');
 }
 
-/** What a pointer leads to by the text of RFC 6901, over what `JSON.parse` made. */
+/** Resolves a pointer according to RFC 6901, on the result of `JSON.parse`. */
 export function plain(value: unknown, segments: readonly string[]): unknown {
   return segments.reduce<unknown>((at, segment) => {
     if (Array.isArray(at)) return /^(?:0|[1-9]\d*)$/.test(segment) ? at[Number(segment)] : undefined;
@@ -50,7 +50,7 @@ export function plain(value: unknown, segments: readonly string[]): unknown {
   }, value);
 }
 
-/** A document and a way into it, which may lead nowhere. */
+/** A document and a path into it, which may lead nowhere. */
 export const places = fc.json().chain((json) => {
   const value: unknown = JSON.parse(json);
   const into = (at: unknown): fc.Arbitrary<string[]> => {

@@ -4,11 +4,11 @@ import { startCli } from './cli.js';
 const preload = new URL('./killed-preload.mjs', import.meta.url);
 
 /**
- * Runs the built command in a process that ends as by `kill -9` right before one of the renames that publish something.
+ * Runs the built command in a process that ends as by `kill -9` right before one of the renames that publish its output.
  *
- * @param nth Which of them, from 1.
- * @returns `false` when there are fewer, so that the command came to its end.
- * @throws When it failed.
+ * @param nth Number of the rename, from 1.
+ * @returns `false` if there are fewer, so that the command completed.
+ * @throws If the command failed.
  */
 export async function killedBefore(
   nth: number,

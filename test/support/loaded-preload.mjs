@@ -1,6 +1,6 @@
 /**
- * Notes what a process loads: `node --import test/support/loaded-preload.mjs …` with the path of a file in `LOADED`, which gets a line for
- * each module, an address or a path, and for each part of a bundle that ran, like `src/core/index.ts`. Threads note nothing.
+ * Records what a process loads: `node --import test/support/loaded-preload.mjs …` with the path of a file in `LOADED`. It gets a line for each
+ * module, with its URL or path, and for each part of a bundle that ran, like `src/core/index.ts`. Threads record nothing.
  */
 import { appendFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
@@ -25,7 +25,7 @@ session.post('Profiler.startPreciseCoverage', { callCount: true });
 process.on('exit', () => {
   const lines = Object.keys(cache);
   session.post('Profiler.takePreciseCoverage', (_failure, { result }) => {
-    // The bundler makes a function of each module, by its path.
+    // The bundler turns each module into a function named after its path.
     for (const { functions } of result)
       for (const { functionName, ranges } of functions)
         if (/^(?:src|node_modules)\/.*\.\w+$/.test(functionName) && ranges[0].count > 0) lines.push(functionName);

@@ -12,17 +12,17 @@ import { SourceError } from '../../src/core/errors.js';
 /** A credential that looks different in a URL, a form and JSON. */
 export const oddKey = 'k+e y/%&é"';
 
-/** A local HTTP server and what it was asked. */
+/** A local HTTP server and the requests it received. */
 export interface OddServer {
   readonly url: string;
   readonly requests: readonly URL[];
-  /** Requests whose connection was closed by the client before the answer was complete. */
+  /** Number of requests whose connection the client closed before the answer was complete. */
   readonly aborted: () => number;
 }
 
 export type Handler = (response: ServerResponse, url: URL, attempt: number, request: IncomingMessage) => void;
 
-/** Runs a test against a server that answers as told; `attempt` counts all requests from 1. */
+/** Runs a test against a server with the given handler; `attempt` counts all requests from 1. */
 export async function withServer(handler: Handler, test: (server: OddServer) => Promise<void>): Promise<void> {
   const server = await startServer(handler);
   try {
@@ -32,7 +32,7 @@ export async function withServer(handler: Handler, test: (server: OddServer) => 
   }
 }
 
-/** Starts a server that answers as told, for several tests. It leaves idle connections open. */
+/** Starts a server with the given handler, for several tests. It leaves idle connections open. */
 export async function startServer(handler: Handler): Promise<OddServer & { connections(): number; close(): void }> {
   const requests: URL[] = [];
   let aborted = 0;
@@ -61,22 +61,22 @@ export async function startServer(handler: Handler): Promise<OddServer & { conne
   return { url: `http://127.0.0.1:${port}`, requests, aborted: () => aborted, connections: () => connections, close };
 }
 
-/** An answer with a status, a body and headers. */
+/** Answers with a status, a body and headers. */
 export function answer(status: number, body: string | Uint8Array = '', headers: Record<string, string> = {}): Handler {
   return (response) => response.writeHead(status, headers).end(body);
 }
 
-/** An answer of status 200 with this value as JSON. */
+/** Answers with status 200 and this value as JSON. */
 export function json(value: unknown): Handler {
   return answer(200, JSON.stringify(value), { 'content-type': 'application/json' });
 }
 
-/** Answers the first requests one after the other, and all later ones as the last. */
+/** Answers each request with the next handler, and all later ones with the last. */
 export function inTurn(...handlers: readonly Handler[]): Handler {
   return (response, url, attempt, request) => handlers[Math.min(attempt, handlers.length) - 1]?.(response, url, attempt, request);
 }
 
-/** Writes something again and again until the connection is closed. */
+/** Writes something repeatedly until the connection is closed. */
 function over(bytes: string, everyMs: number, head = ''): Handler {
   return (_response, _url, _attempt, { socket }) => {
     socket.on('error', () => {});
@@ -89,7 +89,7 @@ function over(bytes: string, everyMs: number, head = ''): Handler {
 const emptyGzip = gzipSync('').toString('latin1');
 const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
 
-/** Answers that go on and on, in every place in which one can, slowly enough for the limits of sizes. */
+/** Answers that never end, in every possible place, slow enough for the limits of sizes. */
 export const endless: readonly (readonly [string, Handler])[] = [
   ['nothing at all', () => {}],
   ['a head that drips', over('x', 5, `${head}x-drip: `)],
@@ -105,7 +105,7 @@ export const endless: readonly (readonly [string, Handler])[] = [
   ['gzip in which nothing is', over(`14\r\n${emptyGzip}\r\n`, 5, `${head}content-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n`)],
 ];
 
-/** Answers that change the protocol, which nobody asked for. */
+/** Answers that change the protocol without being asked to. */
 export const otherProtocols: readonly (readonly [string, Handler])[] = [
   ['a plain one', over('', 1_000, 'HTTP/1.1 101 Switching Protocols\r\n\r\n')],
   ['to a web socket', over('', 1_000, 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')],
@@ -137,21 +137,21 @@ export async function withClient(
   }
 }
 
-/** The error that reading the first page of leads ends with. */
+/** Returns the error with which reading the first page of leads fails. */
 export async function failureOf(client: ServiceClient): Promise<SourceError> {
   const outcome: unknown = await lastValueFrom(client.reader(collections.leads).list(1)).catch((error: unknown) => error);
   if (!(outcome instanceof SourceError)) throw new Error('the page was read, or failed with an error of somebody else');
   return outcome;
 }
 
-/** What one failed read of the first page of leads looked like. */
+/** The result of a failed read of the first page of leads. */
 export interface FailedRead {
   readonly error: SourceError;
   readonly requests: number;
   readonly notices: readonly RetryEvent[];
 }
 
-/** Reads leads from a server that answers as told and expects a failure that tells no credential. */
+/** Reads leads from a server with the given handler, and expects a failure that reveals no credential. */
 export async function failedRead(handler: Handler, options: Partial<ClientOptions> = {}): Promise<FailedRead> {
   let read: FailedRead | undefined;
   await withServer(handler, async ({ url, requests }) => {
@@ -166,7 +166,7 @@ export async function failedRead(handler: Handler, options: Partial<ClientOption
   return read;
 }
 
-/** Expects that no spelling of the odd key is anywhere in an error, or in an event. */
+/** Expects that no spelling of the odd key appears in an error or an event. */
 export function expectDiscreet(error: object): void {
   const spellings = [
     oddKey,

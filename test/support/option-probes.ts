@@ -1,4 +1,4 @@
-/** Values that callers without types hand over, by how messages of tests call them; the compiler is asked which options their types suit. */
+/** Values that callers without types may pass, by their names in test messages. The compiler determines which options accept their types. */
 export const probes = {
   null: null,
   NaN: NaN,

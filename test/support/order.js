@@ -1,8 +1,8 @@
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * Runs rooms in the order of their names: the long ones of the command and of pipelines first, and `unit`, which is short, last. A long
- * one that came last would end alone, while the other workers have nothing to do.
+ * Runs rooms in the order of their names: the long ones of the command and of pipelines first, and `unit`, which is short, last. A long one at the
+ * end would run alone, while the other workers are idle.
  */
 // oxlint-disable-next-line import/no-default-export -- jest takes what a module exports as default
 export default class ByRoom extends Sequencer {

@@ -4,10 +4,10 @@ import { runPipeline, parsePipeline, type RunOptions } from '../../src/pipeline/
 import { startServer, type Handler, type OddServer } from './odd-server.js';
 import { temporaryFolder } from './temporary.js';
 
-/** A record of a list that nobody of ours serves. */
+/** A record of a custom list. */
 export type Order = Readonly<Record<string, unknown>>;
 
-/** Orders 1 to `count`, with numbers, flags, nothing and records in them. */
+/** Makes orders 1 to `count`, including numbers, flags, nulls and records. */
 export const orders = (count: number): readonly Order[] =>
   Array.from({ length: count }, (_, index) => ({
     no: index + 1,
@@ -18,7 +18,7 @@ export const orders = (count: number): readonly Order[] =>
     tags: [`t${index % 3}`, 'all'],
   }));
 
-/** A page of a list, and how many there are. */
+/** A page of a list, and the total number of rows. */
 export interface Sent {
   readonly rows: readonly Order[];
   /** Position of the first row. */
@@ -32,14 +32,14 @@ afterEach(() => {
   for (const server of running.splice(0)) server.close();
 });
 
-/** Starts a server for one test that answers as told. */
+/** Starts a server with the given handler for one test. */
 export async function ownServer(handler: Handler): Promise<OddServer> {
   const server = await startServer(handler);
   running.push(server);
   return server;
 }
 
-/** The rows from a position on, as many as asked for by a parameter, at most `cap`. */
+/** Returns the rows from a position on, as many as a parameter requests, at most `cap`. */
 export function slice(rows: readonly Order[], url: URL, from: number, param = 'limit', cap = 100): Sent {
   const size = Math.min(Number(url.searchParams.get(param) ?? 10), cap);
   return { rows: rows.slice(from, from + size), from, total: rows.length };
@@ -52,7 +52,7 @@ export function send(response: ServerResponse, body: unknown, headers: Readonly<
 /** Whether rows follow a page. */
 export const isMore = ({ rows, from, total }: Sent): boolean => from + rows.length < total;
 
-/** Serves rows by cursor: `{ data: { items }, paging: { next } }`; a cursor says nothing but where it goes on. */
+/** Serves rows by cursor: `{ data: { items }, paging: { next } }`; a cursor contains only where to continue. */
 export const byCursor =
   (rows: readonly Order[]): Handler =>
   (response, url) => {
@@ -62,7 +62,7 @@ export const byCursor =
     send(response, { data: { items: sent.rows }, paging: isMore(sent) ? { next } : {} });
   };
 
-/** Serves rows by a header `Link`; the address of the next page is built as GitHub and Shopify do. */
+/** Serves rows by a `Link` header; the URL of the next page is built as by GitHub and Shopify. */
 export const byLink =
   (rows: readonly Order[], link: (next: URL) => string = (next) => next.href): Handler =>
   (response, url, _attempt, { headers }) => {
@@ -80,7 +80,7 @@ export const byOffset =
     send(response, { items: sent.rows, total: sent.total });
   };
 
-/** Serves rows by the number of a page, from `first` on. */
+/** Serves rows by page number, from `first` on. */
 export const byPage =
   (rows: readonly Order[], first: number): Handler =>
   (response, url) => {
@@ -90,7 +90,7 @@ export const byPage =
     return send(response, sent.rows);
   };
 
-/** Answers every so many requests badly: with a failure, or with a body that is cut off. */
+/** Makes every nth request fail, or cuts off its body. */
 export const flaky = (handler: Handler): Handler => {
   let requests = 0;
   return (response, ...asked) => {
@@ -101,7 +101,7 @@ export const flaky = (handler: Handler): Handler => {
   };
 };
 
-/** Answers some requests, counted from 1, with so few of the rows of the page, and right in all else. */
+/** Answers some requests, counted from 1, with only this many rows of the page, and otherwise correctly. */
 export const shortened = (handler: Handler, which: readonly number[], rows = 0): Handler => {
   let requests = 0;
   return (response, ...asked) => {
@@ -116,7 +116,7 @@ export const shortened = (handler: Handler, which: readonly number[], rows = 0):
   };
 };
 
-/** What of the orders is declared. */
+/** The declared fields of the orders. */
 export const orderFields = `
       no: text
       total: decimal
@@ -126,7 +126,7 @@ export const orderFields = `
       lat: { type: decimal, at: /address/geo/lat }
       tags: text`;
 
-/** A pipeline file about one collection of one's own. */
+/** Returns a pipeline file about a custom collection. */
 export function ownText(collection: string, rest = 'from: orders\nto: [{ ndjson: { path: orders.ndjson, types: typed } }]'): string {
   return `name: own
 service:
@@ -145,7 +145,7 @@ ${rest}
 
 export const ownKey = 'k+e y/%&é"7f3a9c';
 
-/** The environment of a run against a server. */
+/** Returns the environment of a run against a server. */
 export const ownEnv = ({ url }: Pick<OddServer, 'url'>, path = '/v2') => ({
   LEADSTREAM_BASE_URL: url + path,
   LEADSTREAM_REST_API_KEY: ownKey,

@@ -3,12 +3,12 @@ import { TestScheduler } from 'rxjs/testing';
 import { expect } from '@jest/globals';
 import type { Page } from '../../src/flow/index.js';
 
-/** A page that is bound to no window. */
+/** Makes a page without a window. */
 export function pageOf<T>(number: number, rows: readonly T[], release: () => void = () => {}): Page<T> {
   return { number, rows, lease: { release } };
 }
 
-/** What of a page a test compares: its number and rows. */
+/** Returns the parts of a page that a test compares: its number and rows. */
 export function shown<T>({ number, rows }: Page<T>): { number: number; rows: readonly T[] } {
   return { number, rows };
 }
@@ -18,30 +18,30 @@ export function marbles(test: Parameters<TestScheduler['run']>[0]): void {
   new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(test);
 }
 
-/** A list of `pages` pages with `size` rows each, whose rows are numbers from 0 on. */
+/** Makes a list of `pages` pages with `size` rows each, numbered from 0. */
 export function listOf(pages: number, size = 2): (page: number) => readonly number[] {
   return (page) => (page > pages ? [] : Array.from({ length: size }, (_, i) => (page - 1) * size + i));
 }
 
-/** A function to fetch with that counts, and answers when the test says so or by itself. */
+/** A fetch function that counts, and answers when the test says so or by itself. */
 export interface CountedFetch<T> {
   readonly fetch: (page: number) => Observable<readonly T[]>;
-  /** Pages in the order they were asked for; a page read twice is there twice. */
+  /** Pages in the order requested; a page read twice appears twice. */
   readonly asked: readonly number[];
   /** Requests in flight now. */
   readonly inFlight: () => number;
-  /** The most requests that were ever in flight. */
+  /** Maximum number of requests that were ever in flight. */
   readonly mostInFlight: () => number;
-  /** Pages whose request was given up before it answered. */
+  /** Pages whose request was cancelled before it answered. */
   readonly aborted: readonly number[];
-  /** Lets the request of a page answer. */
+  /** Answers the request of a page. */
   answer(page: number): void;
   fail(page: number, error: unknown): void;
 }
 
 /**
  * @param answer The rows of a page.
- * @param by `sync` answers within the subscription, `hand` when the test says so, a function after so many turns of the event loop.
+ * @param by `sync` answers within the subscription, `hand` when the test says so, a function after that many turns of the event loop.
  */
 export function countedFetch<T>(answer: (page: number) => readonly T[], by: 'sync' | 'hand' | ((page: number) => number)): CountedFetch<T> {
   const asked: number[] = [];
@@ -86,12 +86,12 @@ export function countedFetch<T>(answer: (page: number) => readonly T[], by: 'syn
   };
 }
 
-/** Waits for so many turns of the event loop; whatever is ready has happened by then. */
+/** Waits for a number of turns of the event loop, so that whatever is ready has happened. */
 export async function turns(count = 3): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise((done) => setImmediate(done));
 }
 
-/** Pages from an array, and the numbers of those that were released, in that order. */
+/** Makes pages from an array, and records the numbers of released pages, in order. */
 export function leasedPages<T>(rows: readonly (readonly T[])[]): {
   pages$: Observable<Page<T>>;
   pages: readonly Page<T>[];
@@ -102,7 +102,7 @@ export function leasedPages<T>(rows: readonly (readonly T[])[]): {
   return { pages$: from(pages), pages, released };
 }
 
-/** A fetch that answers at once. */
+/** A fetch function that answers synchronously. */
 export function immediate<T>(answer: (page: number) => readonly T[]): (page: number) => Observable<readonly T[]> {
   return (page) => of(answer(page));
 }

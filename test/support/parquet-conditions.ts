@@ -3,19 +3,19 @@ import type { EngineName } from '../../src/parquet/engines.js';
 import type { OutputColumn } from '../../src/core/output-column.js';
 import { duckdb } from './duckdb.js';
 
-/** Values of a column to ask for. */
+/** Values of a column to query. */
 export interface Sample extends Pick<OutputColumn, 'name' | 'type'> {
   readonly values: readonly Value[];
 }
 
-/** A question to readers, and for how many rows it holds. */
+/** A query for readers, and the number of rows that match. */
 export interface Condition extends Pick<OutputColumn, 'name' | 'type'> {
   readonly sign: '=' | '<' | '>=';
   readonly value: Value;
   readonly expected: number;
 }
 
-/** Conditions by `=`, `<` and `>=` on samples, with what has to be found in any file of these rows. */
+/** Makes conditions with `=`, `<` and `>=` from samples, with the number of matches in any file of these rows. */
 export function conditionsOn(rows: readonly Row[], samples: readonly Sample[]): readonly Condition[] {
   return samples.flatMap(({ name, type, values }) => {
     const keys = rows.map((row) => keyOf(row[name] ?? null, type));
@@ -31,7 +31,7 @@ export function conditionsOn(rows: readonly Row[], samples: readonly Sample[]): 
   });
 }
 
-/** Asks a file by conditions that a reader prunes by, and by ones that it cannot prune by. Gives those whose count is wrong. */
+/** Queries a file with conditions that a reader can prune by, and with the same ones so that it cannot. Returns those with a wrong count. */
 export async function disagreements(path: string, engine: EngineName, conditions: readonly Condition[]): Promise<unknown[]> {
   const asked = conditions.map(({ name, type, sign, value, expected }) => ({
     condition: `"${name}" ${sign} ${literal(value, type, engine)}`,
@@ -48,7 +48,7 @@ export async function disagreements(path: string, engine: EngineName, conditions
     .map(({ condition, ...counts }) => ({ condition: condition.slice(0, 200), ...counts }));
 }
 
-/** What makes two values of a column the same one. */
+/** Maps values of a column to a form in which equal ones are identical. */
 export function keyOf(value: Value, type: OutputColumn['type']): Value {
   if (!(value instanceof Date)) return value === 0 ? 0 : value;
   return type === 'date' ? Math.floor(value.getTime() / 86_400_000) : value.getTime();
@@ -58,7 +58,7 @@ function literal(value: Value, type: OutputColumn['type'], engine: EngineName): 
   if (value instanceof Date) {
     if (type === 'date') return `(DATE '1970-01-01' + (${String(keyOf(value, type))})::INT)::DATE`;
     const moment = `make_timestamp(${BigInt(value.getTime()) * 1000n})`;
-    // parquetjs-lite has no logical type that says UTC.
+    // parquetjs-lite has no logical type for UTC.
     return engine === 'parquetjs-lite' ? moment : `${moment}::TIMESTAMPTZ`;
   }
   if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`;
@@ -74,7 +74,7 @@ function order(one: Value, other: Value): number {
 
 const known = new Map<string, Buffer>();
 
-/** The bytes of a text, which is compared with many others. */
+/** Returns the bytes of a text, cached because it is compared often. */
 function bytesOf(text: string): Buffer {
   const bytes = known.get(text) ?? Buffer.from(text);
   known.set(text, bytes);

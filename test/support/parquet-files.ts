@@ -17,7 +17,7 @@ export const engineCodecs: readonly (readonly [EngineName, Compression])[] = eng
   engines[name].compressions.map((compression) => [name, compression] as const),
 );
 
-/** Every engine with the codec that it takes when nobody names one, for what does not depend on codecs. */
+/** Every engine with its default codec, for tests that do not depend on codecs. */
 export const enginesOnce: typeof engineCodecs = engineNames.map((name) => [name, engines[name].compressions[0]]);
 
 export function output(name: string, type: OutputColumn['type'], original = name): OutputColumn {
@@ -26,15 +26,15 @@ export function output(name: string, type: OutputColumn['type'], original = name
 
 export interface FileOptions extends Partial<Encoding> {
   readonly engine?: EngineName;
-  /** Rows of a group, or of one group after the other, over and over. */
+  /** Rows per row group; a list is repeated. */
   readonly groupRows?: number | readonly number[];
   /** Whether row groups are collected like those of a table with many partitions. */
   readonly many?: boolean;
-  /** Whether columns of texts come as bytes. */
+  /** Whether text columns come as bytes. */
   readonly texts?: boolean;
 }
 
-/** Writes rows of exact values to one verified Parquet file in a folder and gives its path. */
+/** Writes rows of exact values to one verified Parquet file in a folder, and returns its path. */
 export async function fileOf(
   folder: string,
   columns: readonly OutputColumn[],

@@ -8,18 +8,18 @@ import { once } from 'node:events';
 import { temporaryFolder } from './temporary.js';
 import { until } from './until.js';
 
-/** Where Debian has the programs of its newest server, or the path; `undefined` where there is no server. */
+/** The folder of the newest server's programs on Debian, or the one in the path; `undefined` without a server. */
 export const postgresPrograms = foldersOfPrograms().find((folder) => spawnSync(join(folder, 'postgres'), ['--version']).status === 0);
 
-/** A server that listens on a socket of its own folder alone. */
+/** A server that listens only on a socket in its own folder. */
 export interface Postgres {
-  /** For whoever connects to it. */
+  /** Environment for clients. */
   readonly env: Readonly<Record<string, string>>;
   query(sql: string): Promise<readonly unknown[]>;
   stop(): Promise<void>;
 }
 
-/** Starts a server with an empty database. It refuses to be root, so under root it runs as the user that Debian made for it. */
+/** Starts a server with an empty database. It refuses to run as root, so root starts it as the user that Debian created for it. */
 export async function startPostgres(): Promise<Postgres> {
   const programs = postgresPrograms ?? '';
   const [folder, user] = [await temporaryFolder(), ownUser()];
@@ -58,7 +58,7 @@ async function query(env: Postgres['env'], sql: string): Promise<readonly unknow
   }
 }
 
-/** At once, with all that is connected. */
+/** Stops the server immediately, along with all connections. */
 async function stop(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null) return;
   server.kill('SIGQUIT');

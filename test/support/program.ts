@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { test } from '@jest/globals';
 
-/** A test by a program that not every machine has; without it, the report shows a skipped test that names it. */
+/** Declares a test that needs a program which may not be installed. Without it, the report shows a skipped test that names it. */
 export function testBy(tool: string, title: string, body: () => Promise<void>): void {
   const { error } = spawnSync(tool, ['--help']);
   if (error === undefined) test(`${tool} ${title}`, body);

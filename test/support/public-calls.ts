@@ -12,30 +12,30 @@ import { testKey } from './services.js';
 
 const modules: Readonly<Record<string, unknown>> = { ...leadstream, ...pipelines, ...tables, ...service, ...testing };
 
-/** Where calls find what they work on. */
+/** What calls work on. */
 export interface Place {
   /** An empty folder. */
   readonly folder: string;
   /** Address of a service with a few users. */
   readonly url: string;
-  /** A pipeline file, its environment, and a table that was written before, with a run that is kept. */
+  /** A pipeline file, its environment, and an existing table with a kept run. */
   readonly file: string;
   readonly text: string;
   readonly env: Readonly<Record<string, string>>;
   readonly table: string;
 }
 
-/** How a public function is called, rightly. */
+/** A valid call of a public function. */
 export interface Call {
-  /** Arguments; options are literal objects, so that others can be put into them. */
+  /** Returns the arguments. Options are literal objects, so that others can be added. */
   given(place: Place): readonly unknown[] | Promise<readonly unknown[]>;
-  /** What comes of it, to be compared; where it only prepares something, what that does. */
+  /** Returns the result in a comparable form; if the call only prepares something, the result of that. */
   outcome(result: unknown, place: Place): unknown;
-  /** The object of a method. */
+  /** Returns the object of a method. */
   on?(place: Place): object;
 }
 
-/** Calls as a program without types does. */
+/** Calls a function as a program without types does. */
 export async function called(name: string, { on, outcome }: Call, given: readonly unknown[], place: Place): Promise<unknown> {
   const target = on?.(place);
   const of = target === undefined ? modules[name] : Reflect.get(target, name.split('.')[1] ?? '');
@@ -62,7 +62,7 @@ const aborted = () => ({ signal: AbortSignal.abort() });
 const inRows = (read: unknown) => lastValueFrom(from(read as RowStream<unknown>).pipe(toArray()));
 const none = () => undefined;
 const asItIs = (result: unknown) => result;
-/** What comes of an operator. */
+/** Returns the result of an operator. */
 const ofStep = (step: unknown) => inRows(stream().pipe(step as ReturnType<typeof leadstream.mapRows>));
 const step = (...given: readonly unknown[]): Call => ({ given: () => given, outcome: ofStep });
 const value = (...given: readonly unknown[]): Call => ({ given: () => given, outcome: asItIs });
@@ -150,7 +150,7 @@ export const calls: Readonly<Record<string, Call>> = {
   },
   connectionFromEnvironment: { given: ({ env }) => [env], outcome: asItIs },
   diagnoseService: {
-    // Nobody answers, so that it is over soon.
+    // Nothing listens there, so that it ends soon.
     given: (place) => [
       { ...connection(place), baseUrl: 'http://127.0.0.1:9' },
       { collections: ['users'], ratePerSecond: 1e6, ...aborted() },
@@ -182,7 +182,7 @@ export const calls: Readonly<Record<string, Call>> = {
   createStallDetector: { given: () => [4, 1000], outcome: () => 'made' },
 };
 
-/** Publishes the newest run of a table again, from which there is one to go back to. @returns The state folder. */
+/** Publishes the newest run of a table again, so that a rollback is possible. @returns The state folder. */
 async function forward({ table, folder }: { readonly table: string; readonly folder: string }): Promise<string> {
   const stateDir = join(folder, 'state');
   const [newest] = await tables.tableRuns(table);
@@ -190,7 +190,7 @@ async function forward({ table, folder }: { readonly table: string; readonly fol
   return stateDir;
 }
 
-/** What two calls gave, as texts that can be compared. */
+/** Converts the result of a call to a text that can be compared. */
 export function comparable(outcome: unknown): string {
   return JSON.stringify(outcome, (_key, inner: unknown) => (typeof inner === 'bigint' ? `${inner}n` : inner)) ?? 'undefined';
 }
@@ -199,7 +199,7 @@ function doubled(row: Readonly<Record<string, string>>): string {
   return `${row['uid']}${row['uid']}`;
 }
 
-/** A promise that begins when it is waited for: what another argument takes the place of was never opened. */
+/** Makes a promise that starts when it is awaited: an argument that is replaced is never opened. */
 function whenTaken<T>(begin: () => Promise<T>): PromiseLike<T> {
   return { then: (resolved, rejected) => begin().then(resolved, rejected) };
 }

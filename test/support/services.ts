@@ -5,17 +5,17 @@ import { afterEach } from '@jest/globals';
 import { generate, openDirectory, startService, type RunningService, type StartOptions, type DataSource } from '../../src/service/index.js';
 import { temporaryFolder } from './temporary.js';
 
-/** The key that test services accept, odd enough that every way of quoting it shows. */
+/** The key that test services accept, odd enough to reveal every way of quoting it. */
 export const testKey = 'k+e y/%&é"7f3a9c';
 
-/** Every answered request: `leads?page=1&limit=500`. */
+/** A service that logs every answered request: `leads?page=1&limit=500`. */
 export interface LoggedService extends RunningService {
   readonly requests: string[];
-  /** The requests that only checked. */
+  /** The requests that were only checks. */
   readonly probes: string[];
   /** Environment of a run against it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Waits until the answered requests are as wanted. */
+  /** Waits until the answered requests satisfy a condition. */
   until(wanted: (requests: readonly string[]) => boolean): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((service) => service.close()));
 });
 
-/** Starts the service for one test, by default on 1,200 generated leads. */
+/** Starts the service for one test, by default with 1,200 generated leads. */
 export async function service(
   source: DataSource = generate({ leads: 1_200, bridges: 20, seed: 7 }),
   options: Partial<StartOptions> = {},
@@ -50,7 +50,7 @@ export async function service(
   return { ...started, requests, probes, env, until };
 }
 
-/** What a service lists, asked for page by page by nothing of ours. */
+/** Reads all pages of a list without any of our own code. */
 export async function listed(from: RunningService, collection: string): Promise<readonly Readonly<Record<string, string>>[]> {
   const rows: Record<string, string>[] = [];
   for (let page = 1; ; page++) {
@@ -71,7 +71,7 @@ export async function serviceOf(records: Readonly<Record<string, readonly Readon
   return service(await openDirectory(folder));
 }
 
-/** A pipeline file against a service whose place and key are in the environment. */
+/** Returns a pipeline file for a service whose URL and key are in the environment. */
 export function pipelineText(body: string): string {
   const service = [
     'service:',

@@ -20,7 +20,7 @@ export const facts: RunFacts = {
   books: {},
 };
 
-/** A context for tests that keeps what was rejected. */
+/** Returns a context for tests that records rejects. */
 export function recording(
   baseDir: string,
   runId = 'run-1',
@@ -37,12 +37,12 @@ export function recording(
   };
 }
 
-/** Opens a sink as a run of another process does, which does not know where sinks are open in this one. */
+/** Opens a sink as another process would, unaware of sinks open in this one. */
 export function elsewhere<C>(sink: SinkDefinition<string, C>, options: unknown): (context: Partial<SinkContext>) => Promise<SinkWriter> {
   return (context) => sink.open(sink.config().parse(options), standaloneSink(sink.name, context));
 }
 
-/** What commits an output alone. */
+/** Returns the commit of a single output. */
 export async function commitOf(prepared: PreparedOutput): Promise<Commit> {
   const { path } = prepared;
   return { outputs: path === undefined ? [] : [path], actions: await prepared.actions(facts) };

@@ -1,4 +1,4 @@
-/** A run that spools pages without end, until it is killed. Arguments: folder, first page. Sends the number of each page spooled. */
+/** Spools pages endlessly, until it is killed. Arguments: folder, first page. Sends the number of each page spooled. */
 import { openSpool } from '../../src/source/spool/spool.js';
 import { bodyOf, sourceOf } from './spool.js';
 

@@ -1,4 +1,4 @@
-/** A run that spools pages, two at a time, until the system takes no more, and then a small one. Argument: folder. Prints what became of them. */
+/** Spools pages, two at a time, until the system accepts no more, and then a small one. Argument: folder. Prints the outcome. */
 import { openSpool } from '../../src/source/spool/spool.js';
 import { sourceOf, type Full } from './spool.js';
 

@@ -7,7 +7,7 @@ import type { SpooledSource } from '../../src/source/spool/source.js';
 
 export const secret = 'S3CRET-api-key';
 
-/** A source, with changes. */
+/** Returns a source, with changes. */
 export function sourceOf(changes: Partial<SpooledSource> = {}): SpooledSource {
   const own = {
     baseUrl: 'https://data.example/v1',
@@ -19,25 +19,25 @@ export function sourceOf(changes: Partial<SpooledSource> = {}): SpooledSource {
   return { ...own, ...changes };
 }
 
-/** The bytes of a page: some 100 KB that differ from page to page. */
+/** Returns the bytes of a page: about 100 KB that differ from page to page. */
 export function bodyOf(page: number): Uint8Array {
   return Buffer.from(JSON.stringify(Array.from({ length: 2_000 }, (_, row) => ({ lead_id: `${page}-${row}`, zipcode: '02134' }))));
 }
 
-/** Numbers of the pages that a log holds, in the order of spool. The file stays as it is. */
+/** Returns the numbers of the pages in a log, in the order in which they were spooled. The file is not changed. */
 export async function pagesIn(log: string): Promise<readonly number[]> {
   await using file = await open(log);
   return Array.from(recordsIn(file.fd, (await file.stat()).size), ({ page }) => page);
 }
 
-/** What a run tells that may write no more than some megabytes to a file. */
+/** The report of a run that may write only a few megabytes to a file. */
 export interface Full {
   /** Absolute path of the folder of the source. */
   readonly folder: string;
-  /** Pages spooled, in their order. */
+  /** Pages spooled, in order. */
   readonly spooled: readonly number[];
   readonly failed: readonly { readonly page: number; readonly message: string }[];
-  /** Bytes of all records spooled. */
+  /** Total bytes of the records spooled. */
   readonly bytes: number;
 }
 

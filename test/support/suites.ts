@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
-/** Which suites run together, by the name of the file in `test/rooms` that runs them. A suite is in one room. */
+/** The suites that run together, by the name of the file in `test/rooms` that runs them. Each suite is in one room. */
 export const rooms: Readonly<Record<string, RegExp>> = {
   'cli-a-l': /^system\/cli\/[a-l]/,
   'cli-m-z': /^system\/cli\/[m-z]/,
@@ -18,14 +18,14 @@ export const rooms: Readonly<Record<string, RegExp>> = {
 /**
  * Declares the tests of all suites of a room.
  *
- * jest gives each file that it runs a world of its own, in which all modules are read again and all code is cold, which took half of the
- * time. Hooks of a suite have to stand within a `describe`, or they are run for each test of the room.
+ * jest runs each file in a separate context, in which all modules are loaded again and all code is cold, which took half of the time. Hooks of a
+ * suite must be inside a `describe`, or they run for each test of the room.
  */
 export async function runRoom(name: string): Promise<void> {
   for (const suite of await suites()) if (rooms[name]?.test(suite)) await import(resolve('test', suite));
 }
 
-/** The suites of `unit` and `system`, as paths in `test`, sorted. */
+/** Returns the suites of `unit` and `system`, as paths in `test`, sorted. */
 export async function suites(): Promise<readonly string[]> {
   return (await readdir('test', { recursive: true })).filter((path) => /^(unit|system)\/.*\.test\.ts$/.test(path)).sort();
 }

@@ -9,19 +9,19 @@ afterEach(async () => {
   await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
 });
 
-/** What stands in a folder, without the state of runs. */
+/** Lists a folder, without the state of runs. */
 export async function visible(folder: string): Promise<readonly string[]> {
   return (await readdir(folder)).filter((name) => name !== '.leadstream').sort();
 }
 
-/** A new empty folder, removed after the test. */
+/** Creates an empty folder, which is removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'leadstream-'));
   folders.push(folder);
   return folder;
 }
 
-/** A new folder with these files, by their paths in it. */
+/** Creates a folder with these files, by their paths in it. */
 export async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await temporaryFolder();
   for (const [name, text] of Object.entries(files)) {
@@ -31,7 +31,7 @@ export async function folderWith(files: Readonly<Record<string, string>>): Promi
   return folder;
 }
 
-/** Everything below a folder, sorted, as relative paths; links are not followed. */
+/** Lists everything below a folder as sorted relative paths; links are not followed. */
 export async function filesBelow(folder: string): Promise<string[]> {
   const found = await readdir(folder, { recursive: true });
   return found.sort();

@@ -6,12 +6,12 @@ import { failure, type Responder } from '../../src/service/answer.js';
 import { generate, startService, type Quirks } from '../../src/service/index.js';
 import { seeded } from './seeded.js';
 
-/** Rows per page that runs ask for. */
+/** Rows per page requested by runs. */
 const limit = 20;
-/** How long an end is let rest, and how long an outage lasts, in milliseconds. */
+/** How long a run waits at an end, and how long an outage lasts, in milliseconds. */
 const [endWaitMs, outageMs] = [60, 25];
 
-/** A list of users that changes as its trap says. */
+/** A list of users that changes as its trap dictates. */
 class List {
   /** Keys that were in the list throughout. */
   readonly survivors: Set<string>;
@@ -44,16 +44,16 @@ function row(key: string, email = `${key}@example.org`): string {
 
 type Random = () => number;
 
-/** How one request for a page is answered. */
+/** Answers one request for a page. */
 type Answering = (page: number, size: number, request: number) => readonly string[] | 'refused';
 
-/** A way in which a list misleads whoever reads it, or one in which it is honest and odd. */
+/** A way in which a list misleads its readers, or one in which it is odd but honest. */
 export interface Trap {
   readonly name: string;
-  /** Whether it needs so many requests that only the benchmark has time for it. */
+  /** Whether it needs so many requests that only the benchmark runs it. */
   readonly long?: boolean;
   readonly honest: boolean;
-  /** Rows of the list. */
+  /** Number of rows in the list. */
   readonly rows: (random: Random) => number;
   readonly answers: (list: List, random: Random) => Answering;
   readonly quirks?: Quirks;
@@ -74,7 +74,7 @@ function honest(name: string, answers: Trap['answers'], rows: Trap['rows'] = som
 
 const plainly: Trap['answers'] = (list) => (page, size) => list.page(page, size);
 
-/** An order of its own for each request. */
+/** Orders the list differently for each request. */
 const ordered =
   (order: (keys: readonly string[], random: Random, request: number) => readonly string[]): Trap['answers'] =>
   (list, random) =>
@@ -93,7 +93,7 @@ const inGroups = (size: number) =>
     ).flat(),
   );
 
-/** Pages above one are answered as another is. */
+/** Answers pages after a certain one like another page. */
 const capped =
   (instead: (cap: number) => number): Trap['answers'] =>
   (list, random) => {
@@ -253,7 +253,7 @@ export const traps: readonly Trap[] = [
     const border = pageIn(list, random, 2) * limit;
     return (page, size) => {
       const keys = [...list.keys];
-      // A tie in the order, broken otherwise by every page: the last row of one page is the first of the next, too.
+      // A tie in the order that every other page breaks differently: the last row of one page is also the first of the next.
       if (page === border / limit + 1 && size === limit && border < keys.length) keys[border] = keys[border - 1] ?? '';
       return list.page(page, size, keys);
     };
@@ -351,11 +351,11 @@ export const traps: readonly Trap[] = [
   honest('no paging', (list) => () => list.keys.map((key) => JSON.stringify({ id: key })), some, { from: 'links' }),
 ];
 
-/** How a run over a trap ended. */
+/** The result of a run over a trap. */
 export interface Trapped {
-  /** Rows that were in the list throughout and did not come out. */
+  /** Number of rows that were in the list throughout and are missing from the output. */
   readonly lost: number;
-  /** Outcome of the consistency check, or the code of the error. */
+  /** Result of the consistency check, or the code of the error. */
   readonly outcome: string;
   readonly failed: boolean;
   readonly growing: boolean;
@@ -363,7 +363,7 @@ export interface Trapped {
   readonly passes: number;
 }
 
-/** Runs a pipeline over a trap, in a folder. A run that asks for ever is ended. */
+/** Runs a pipeline over a trap, in a folder. A run that never stops is ended. */
 export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed: number, folder: string): Promise<Trapped> {
   const random = seeded(seed * 7_919 + 17);
   const list = new List(trap.rows(random));

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, jest } from '@jest/globals';
 
-/** Keeps the warnings of the process away from stderr, for the tests of the `describe` around it, and gives those of the current test. */
+/**
+ * Captures the process warnings of the tests in the surrounding `describe`, so that they do not go to stderr. Returns a function that returns those
+ * of the current test.
+ */
 export function heldWarnings(): () => readonly string[] {
   let held: string[];
   beforeEach(() => {

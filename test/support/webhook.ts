@@ -15,7 +15,7 @@ afterEach(() => {
 /** The path of a webhook, which is its credential. */
 export const token = 'T-7f3a9c0d/B-51e2/hook-token-0123456789';
 
-/** A message that came. */
+/** A message received. */
 interface Told {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -25,7 +25,7 @@ interface Told {
   readonly body: string;
 }
 
-/** A webhook that answers each message with the next of some statuses, and keeps what came. */
+/** Starts a webhook that answers each message with the next of several statuses, and records the messages. */
 export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'large' | 'late')[] = [200], server: Server = createServer()) {
   const told: Told[] = [];
   server.on('request', (request, response) => {

@@ -1,4 +1,4 @@
-/** A program of somebody who installed the package. Its folder has nothing else of this repository. */
+/** A program by a user of the package. Its folder contains nothing else of this repository. */
 import { connect, csv, filter, join, parquet, select, writeTo, type Lead, type RowStream } from 'leadstream';
 import { verifyTable } from 'leadstream/parquet';
 import { parsePipeline, runPipeline } from 'leadstream/pipeline';
@@ -7,7 +7,7 @@ import { standalone } from 'leadstream/testing';
 
 const key = 'key-of-the-test';
 
-/** Serves leads, reads them joined, and writes them by code and by a pipeline file. */
+/** Serves leads, reads them joined, and writes them from code and with a pipeline file. */
 export async function main(): Promise<void> {
   const server = await startService({ source: generate({ leads: 70 }), accounts: [{ restApiKey: key }] });
   const service = connect({ baseUrl: server.url, auth: { rest_api_key: key }, endWaitMs: 1 });

@@ -1,4 +1,4 @@
-/** The part of parquetjs-lite 0.8.7 that is used here; the package has no types. */
+/** The part of parquetjs-lite 0.8.7 used here; the package has no types. */
 declare module 'parquetjs-lite' {
   import type { Writable } from 'node:stream';
 
@@ -14,7 +14,7 @@ declare module 'parquetjs-lite' {
   }
 
   export interface Writer {
-    /** Rows after which `appendRow` writes a row group. */
+    /** Number of rows after which `appendRow` writes a row group. */
     setRowGroupSize(rows: number): void;
     setMetadata(key: string, value: string): void;
     appendRow(row: Readonly<Record<string, unknown>>): Promise<void>;

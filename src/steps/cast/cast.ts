@@ -20,21 +20,21 @@ import type { WithoutUndefined } from '../without-undefined.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
-/** What a cast takes besides the types. */
+/** Options of `cast` besides the types. */
 export interface CastOptions {
-  /** What becomes of a row whose value does not cast. Default `reject`. */
+  /** What happens to a row with a value that does not cast. Default `reject`. */
   readonly onError?: OnError | undefined;
 }
 
 /** Declared type by field. */
 type Types<T> = Readonly<Partial<Record<keyof T & string, DeclaredType>>>;
 
-/** A row type some of whose fields were cast: a text becomes a value of the type, or `null`; what is none stays what it was. */
+/** A row type with some fields cast: text becomes a value of the declared type, or `null`; anything else keeps its type. */
 export type Casted<T, C> = { readonly [F in keyof T]: F extends keyof C ? CastedValue<T[F], C[F]> : T[F] };
 
 type CastedValue<V, D> = V extends string ? (D extends DeclaredType ? ValueOf[D] | null : V) : V;
 
-/** Refuses types of fields that a row does not have. */
+/** Rejects types for fields that a row does not have. */
 type OnlyOf<T, C> = { readonly [F in Exclude<keyof C, keyof T>]: never };
 
 const taken = schema((z) =>
@@ -45,12 +45,12 @@ const taken = schema((z) =>
 );
 
 /**
- * Turns text into typed values. An empty text is `null` for every type but `text`; a value that does not cast exactly is
- * never guessed. Values that are no text stay as they are.
+ * Turns text into typed values. An empty text becomes `null` for every type but `text`; a value that does not cast exactly is never guessed. Values
+ * that are not text stay as they are.
  *
  * @param types Declared type by field.
- * @throws {StepError} `E_STEP_VALUE` under `onError: 'fail'`, and without a context that takes rejects; `E_STEP_FIELD` when no
- * row of a non-empty page has a named field.
+ * @throws {StepError} `E_STEP_VALUE` under `onError: 'fail'`, and without a context that takes rejects; `E_STEP_FIELD` when no row of a non-empty
+ * page has a named field.
  *
  * @example
  * service.leads.pipe(cast({ age: 'integer', yearmonthday: 'date' }));
@@ -68,7 +68,7 @@ export function cast<T extends Row, const C extends Types<NoInfer<T>> = Types<T>
   );
 }
 
-/** @param types Default: every column gets its declared type. */
+/** @param types By default every column gets its declared type. */
 function castColumns(
   types: Readonly<Partial<Record<string, DeclaredType>>> | undefined,
   input: readonly Column[],
@@ -86,7 +86,7 @@ function castColumns(
   });
 }
 
-/** The same of fields that a page may lack. */
+/** Casts fields, any of which may be missing from a page. */
 function castRows<In extends Row, Out extends Row>(
   types: Readonly<Partial<Record<string, DeclaredType>>>,
   options: CastOptions,
@@ -109,7 +109,7 @@ function castRows<In extends Row, Out extends Row>(
   });
 }
 
-/** Casts the values of a column; one that does not cast is `null`, and unfit. Text stays as it came. */
+/** Casts the values of a column. A value that does not cast becomes `null` and is marked unfit. Text stays as it is. */
 function casting(type: DeclaredType): (vector: Vector) => Mapped {
   const parse = parserOf(type);
   const unfit = new Unfit(`is not ${expectations[type]}`);
@@ -122,7 +122,7 @@ function casting(type: DeclaredType): (vector: Vector) => Mapped {
   );
 }
 
-/** Texts of a column that are remembered with their values. */
+/** Number of distinct texts per column that are cached with their values. */
 const maxRemembered = 16_384;
 
 export const castStep = defineStep('cast', {

@@ -12,10 +12,10 @@ const distinctNames: Check = {
   },
 };
 
-/** The columns of a declaration, as they are. */
+/** Checks the columns of a declaration, with functions already resolved. */
 export const columnChecks: Checks = { needs: distinctNames, adds: declaredColumns, removes: distinctNames };
 
-/** What only the declaration of a step has. */
+/** Checks the declaration of a step. */
 export const stepChecks: Checks = {
   needs: orFunction(distinctNames),
   adds: orFunction(declaredColumns),
@@ -23,14 +23,14 @@ export const stepChecks: Checks = {
   rows: oneOf(['same', 'fewer', 'any']),
 };
 
-/** What cannot be at once. */
+/** Describes columns that are both added and removed. */
 export function contradiction({ adds, removes }: { readonly adds?: unknown; readonly removes?: unknown }): string | undefined {
   if (!isRecord(adds) || !Array.isArray(removes)) return undefined;
   const both = Object.keys(adds).find((name) => removes.includes(name));
   return both === undefined ? undefined : `'${both}' stands under adds and under removes; a step does one of them`;
 }
 
-/** What it gives is checked when there are options. */
+/** Accepts a function, too: what it returns is checked once the options are known. */
 function orFunction(value: Check): Check {
   return { wants: value.wants, faults: (given, place) => (typeof given === 'function' ? [] : value.faults(given, place)) };
 }

@@ -6,14 +6,14 @@ import { columnName, requireColumn } from '../fields.js';
 import { columnChecks, contradiction } from './check.js';
 import type { AddedColumns, AnyStep } from './declaration.js';
 
-/** The columns of a step, for the options that it has. */
+/** The columns of a step for given options. */
 export interface StepColumns {
   readonly needs: readonly string[] | undefined;
   readonly adds: AddedColumns;
   readonly removes: readonly string[];
 }
 
-/** @throws What a function of the declaration throws, and `TypeError` for what it gives that is no such list or map. */
+/** @throws Whatever a function of the declaration throws, and `TypeError` when it returns something other than the expected list or map. */
 export function columnsFor({ needs, adds, removes }: AnyStep, options: unknown): StepColumns {
   const columns = { needs: valueOf(needs, options), adds: valueOf(adds, options), removes: valueOf(removes, options) };
   const [problem = contradiction(columns)] = faultsIn(object(columnChecks), columns);
@@ -34,9 +34,9 @@ export function typeOf(added: AddedColumns[string]): DeclaredType {
 }
 
 /**
- * The columns that leave a step, with what is wrong with those that it wants.
+ * Returns the columns that leave a step, and reports problems with the ones that it needs.
  *
- * @param repeats Whether several rows can leave for one.
+ * @param repeats Whether one row can become several.
  */
 export function leavingColumns(
   { needs, adds, removes }: StepColumns,
@@ -47,7 +47,7 @@ export function leavingColumns(
   for (const name of [...(needs ?? []), ...removes]) requireColumn(name, input, context, []);
   for (const name of Object.keys(adds))
     if (!columnName().safeParse(name).success) context.problem([], `adds '${name}', and a name is made of a-z, 0-9 and _`);
-  // The function gets whole rows: what it reads beside `needs`, nobody can tell.
+  // The function gets whole rows, so what it reads besides `needs` is unknown.
   const computedFrom = strictest(input);
   const derived = Object.entries(adds).map(([name, added]): Derived => {
     const own = typeof added === 'string' ? undefined : added.sensitivity;

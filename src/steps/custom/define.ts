@@ -20,11 +20,11 @@ import type { AddedColumns, AnyStep, CustomStep, StepDeclaration } from './decla
 import { GivenRows } from './rows.js';
 
 /**
- * Defines a step of one's own, for programs and for pipeline files.
+ * Defines a custom step, for programs and for pipeline files.
  *
- * @param name Under which files have it; made of a-z, 0-9 and `_`.
- * @returns A function that makes the step of its options. `loadPipeline(file, { steps: [it] })` and `leadstream run --plugin` take it, too.
- * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no declaration.
+ * @param name Name of the step in files; made of a-z, 0-9 and `_`.
+ * @returns A function that makes the step from its options. Pass it to `loadPipeline(file, { steps: [it] })` or `leadstream run --plugin` as well.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for an invalid declaration.
  *
  * @example
  * const inEuro = defineStep('in_euro', {
@@ -46,7 +46,7 @@ export function defineStep<
 >(name: string, declaration: StepDeclaration<I, O, A, R>): CustomStep<I, A, R> {
   const problem = extensionProblem(name, declaration, stepChecks) ?? contradictionOf(name, declaration);
   if (problem !== undefined) throw new StepError('E_STEP_CONFIG', `defineStep: ${problem}`);
-  // What the types of options and columns are, only the declaration has to know.
+  // Only the declaration needs to know the types of its options and columns.
   const step = declaration as unknown as AnyStep;
   return extended('step', name, declaration, (options?: unknown): Step => stepInCode(name, step, options)) as unknown as CustomStep<
     I,
@@ -60,12 +60,12 @@ function contradictionOf(name: string, declaration: object): string | undefined 
   return problem === undefined ? undefined : `${name}: ${problem}`;
 }
 
-/** A step of one's own as pipeline files know it; `undefined` for what is none. */
+/** Returns a custom step as pipeline files use it; `undefined` for any other value. */
 export function customStepOf(value: unknown): StepDefinition | undefined {
   const extension = extensionOf(value);
   if (extension?.kind !== 'step') return undefined;
   const { name } = extension;
-  // `defineStep` checked it, of this copy of leadstream or of another one.
+  // Already checked by `defineStep`, of this or another copy of leadstream.
   const step = extension.declaration as AnyStep;
   const { summary = 'A step of a plug-in.', version = '', rows = 'same' } = step;
   return {
@@ -97,7 +97,7 @@ function stepInCode(name: string, step: AnyStep, options: unknown): Step {
   );
 }
 
-/** What a function of a declaration gives, or why it gives nothing; it sees options and no row. */
+/** Calls a function of a declaration, and returns its result or why there is none. The function sees options only, never a row. */
 function attempt<T>(work: () => T): { readonly value: T } | { readonly problem: string } {
   try {
     return { value: work() };
@@ -135,7 +135,7 @@ interface Stepping {
   readonly context: StepContext;
 }
 
-/** A page behind the step. Each row has a place in the tally. */
+/** Runs the step on a page. Every row is counted in the tally. */
 function stepped(page: Page, of: (row: Row) => unknown, { step, columns, context }: Stepping): Page {
   const { at, tally } = context;
   const batch = batchOf(page);

@@ -3,16 +3,16 @@ import { isPromise, kindOf, kinds, wrongValue, type Refused } from '../../flow/i
 import { fieldOf, difference, TakenRows, type RecordBatch } from '../../vector/index.js';
 import { typeOf, type StepColumns } from './columns.js';
 
-/** What a step may give for a row. */
+/** How many rows a step may return for one row. */
 export type RowsGiven = 'same' | 'fewer' | 'any';
 
-/** Holds what a step gives to what it declares, and makes columns of it: those that it left alone are not copied. */
+/** Checks what a step returns against its declaration, and turns it into columns. Columns that the step leaves alone are not copied. */
 export class GivenRows {
   readonly #taken: TakenRows;
-  /** Of each row that was taken the place of the one which it was given for. */
+  /** For each row taken, the index of the row it was made from. */
   readonly #places: number[] = [];
   readonly #stay: readonly string[];
-  /** The first field in which a row that was given differs from the one that came, of those that the step leaves alone. */
+  /** Finds the first field, among those the step leaves alone, in which a returned row differs from the original. */
   readonly #difference: ReturnType<typeof difference>;
   readonly #added: readonly (readonly [name: string, type: DeclaredType])[];
   readonly #known: ReadonlySet<string>;
@@ -33,7 +33,7 @@ export class GivenRows {
     this.#taken = new TakenRows(added.map(([name]) => name));
   }
 
-  /** Takes what was given for a row. @returns What is wrong with it. */
+  /** Takes what was returned for a row. @returns What is wrong with it, if anything. */
   take(row: Row, given: unknown): Refused | undefined {
     const some: readonly unknown[] = Array.isArray(given) ? given : given === null || given === undefined ? [] : [given];
     if (some.length !== 1) this.#oneForOne = false;
@@ -52,18 +52,18 @@ export class GivenRows {
     return undefined;
   }
 
-  /** Rows that were taken. */
+  /** Number of rows taken. */
   get length(): number {
     return this.#taken.length;
   }
 
-  /** The first of the added fields that was changed in a row after it was given, and the place of the row that it was given for. */
+  /** Finds the first added field that was changed after its row was returned, and the index of the row it was made from. */
   changed(): { readonly index: number; readonly field: string } | undefined {
     const changed = this.#taken.changed();
     return changed && { index: itemAt(this.#places, changed.index), field: changed.field };
   }
 
-  /** What was given, by columns. */
+  /** Returns the rows taken, as columns. */
   toBatch(): RecordBatch {
     const left = this.batch.select(this.#stay);
     const kept = this.#oneForOne ? left : left.take(this.#places);

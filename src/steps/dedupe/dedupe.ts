@@ -11,7 +11,7 @@ import { defineStep } from '../step.js';
 
 /** How keys are compared. */
 export interface DedupeOptions {
-  /** `casefold` trims and folds case before comparing, as in `join`. Default: texts must be the same. */
+  /** `casefold` trims and folds case before comparing, as in `join`. Default: texts must be identical. */
   readonly normalize?: 'casefold' | undefined;
 }
 
@@ -23,14 +23,13 @@ const taken = schema((z) =>
 );
 
 /**
- * Lets a row pass only if no earlier one had the same key. A row that lacks a part of its key cannot be compared and
- * passes.
+ * Passes a row only if no earlier row had the same key. A row with a missing key part cannot be compared, so it passes.
  *
- * Memory: at most 32 bytes per distinct key, whatever the keys' length.
+ * Memory: at most 32 bytes per distinct key, however long the keys are.
  *
  * @param key Columns that together identify a row, at least one.
- * @throws {StepError} `E_STEP_CONFIG` for a key without a column, which would make all rows the same; `E_STEP_FIELD` when no row of a non-empty page has
- * one of them.
+ * @throws {StepError} `E_STEP_CONFIG` for an empty key, which would make all rows equal; `E_STEP_FIELD` when no row of a non-empty page has one
+ * of its columns.
  *
  * @example
  * service.leads.pipe(dedupe(['lead_id']));
@@ -43,7 +42,7 @@ export function dedupe<T extends Row>(key: readonly (keyof T & string)[], option
   );
 }
 
-/** The same on columns that may be missing. @param tally Counts what does not pass. */
+/** Deduplicates by columns that may be missing. @param tally Counts the rows that do not pass. */
 export function deduping<T extends Row>(
   key: readonly string[],
   { normalize }: DedupeOptions,
@@ -68,7 +67,7 @@ export function deduping<T extends Row>(
     });
 }
 
-/** By the collection's key, a read that is checked for consistency has every row once already; a second set would find nothing. */
+/** A read that is checked for consistency already has every row once by the collection's key, so a second set would find nothing. */
 export const dedupeStep = defineStep('dedupe', {
   summary: 'Drops rows whose key was seen before; the first row read stays.',
   config: (z) =>
@@ -96,7 +95,7 @@ export const dedupeStep = defineStep('dedupe', {
   },
 });
 
-/** Rows that an earlier step made of one are no duplicates, nor are those whose key it replaced. */
+/** Explains that the collection's key is no longer unique here. Rows that an earlier step repeated or gave a new key are not duplicates. */
 function noKey(name: string): string {
   return `the collection's key does not identify a row here, since an earlier step changes ${name} or repeats rows; name fields under by`;
 }

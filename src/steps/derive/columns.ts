@@ -1,13 +1,13 @@
 import type { Column, DeclaredType } from '../../core/index.js';
 
-/** A column that `derive` adds, or gives a new value. */
+/** A column that `derive` adds or overwrites. */
 export interface Derived {
   readonly name: string;
   readonly type: DeclaredType;
   readonly sensitivity: Column['sensitivity'];
 }
 
-/** The columns that leave the step: a new value stands where the old one stood. */
+/** Returns the columns that leave the step. An overwritten column keeps its position. */
 export function derivedColumns(derived: readonly Derived[], input: readonly Column[]): readonly Column[] {
   const added = derived.map(({ name, type, sensitivity }): Column => {
     const original = input.find((column) => column.name === name)?.original ?? name;

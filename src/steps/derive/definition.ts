@@ -7,7 +7,7 @@ import { derivedColumns } from './columns.js';
 import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';
 
-/** Adds what expressions give, whose failing rows follow `onError`. */
+/** Adds the results of expressions. Rows for which one fails are treated according to `onError`. */
 function deriveExpressions(expressions: ReadonlyMap<string, Expression>, onError: OnError, context: StepContext): Step {
   const evaluate = evaluating(expressions, onError, context);
   return map((page) => {

@@ -6,8 +6,8 @@ import { FlatVector, ownValue } from '../../vector/index.js';
 import { derivedColumns } from './columns.js';
 
 /**
- * How a derived value is made: a function of the row, whose column is one of texts, or one that gives another type, which is declared, so that
- * whoever writes the column knows it before the first value. `undefined` counts as `null`.
+ * How a derived value is computed: a function of the row that returns text, or one with another declared type, so that whatever writes the column
+ * knows its type before the first value. `undefined` counts as `null`.
  */
 export type Derivation<T> = ((row: T) => Value | undefined) | TypedDerivation<T>;
 
@@ -15,7 +15,7 @@ type TypedDerivation<T> = {
   readonly [D in DeclaredType]: { readonly type: D; readonly of: (row: T) => ValueOf[D] | null | undefined };
 }[DeclaredType];
 
-/** A row type with derived fields, as their functions give them. */
+/** A row type with derived fields, typed by their functions. */
 export type WithDerived<T, D> = Omit<T, keyof D> & { readonly [K in keyof D]: ResultOf<D[K]> };
 
 type ResultOf<D> = D extends (...row: never[]) => infer V
@@ -30,7 +30,7 @@ const taken = schema((z) => z.strictObject({ derivations: z.record(z.string(), j
 
 const typed = schema((z) => z.strictObject({ type: z.enum(declaredTypes), of: callback() }));
 
-/** What is wrong with a derivation, in words. */
+/** Describes what is wrong with a derivation. */
 function derivationProblem(derivation: unknown): string | undefined {
   if (typeof derivation === 'function') return undefined;
   if (typeof derivation !== 'object' || derivation === null) return `must be a function, or one with its type as { type, of }`;
@@ -38,11 +38,11 @@ function derivationProblem(derivation: unknown): string | undefined {
 }
 
 /**
- * Adds fields computed from each row; a field that exists gets the new value. All see the row as it came in.
+ * Adds fields computed from each row, or overwrites existing ones. All functions see the row as it came in.
  *
- * @param derivations By new field a function, or its type and a function.
- * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files. `E_STEP_FUNCTION`, by the stream,
- * when a function throws, with what it threw as the `cause`, and when it gives a promise or changes a row of leadstream in place, as under `mapRows`.
+ * @param derivations A function by new field, or a type and a function.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for anything that is not a function: expressions are for pipeline files. `E_STEP_FUNCTION`, from the
+ * stream, when a function throws (with the thrown value as the `cause`), returns a promise or changes a row of leadstream in place, as in `mapRows`.
  *
  * @example
  * service.leads.pipe(

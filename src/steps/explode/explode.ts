@@ -9,15 +9,15 @@ import { requireColumn } from '../fields.js';
 import { requireFields } from '../require-fields.js';
 import { listOf } from './list-of.js';
 
-/** How a list is written, and what becomes of rows. */
+/** How a list is written, and what happens to rows. */
 export interface ExplodeOptions {
-  /** What stands between elements, which are trimmed; blank ones are left out. Default: the field holds a JSON array. */
+  /** Text between elements. Elements are trimmed, and blank ones are left out. By default the field holds a JSON array. */
   readonly separator?: string | undefined;
-  /** Whether a row whose list is empty stays, with `null` as the element, or is dropped, as by SQL's `unnest`. Default `keep`. */
+  /** Whether a row with an empty list stays, with `null` as the element, or is dropped, as by SQL's `unnest`. Default `keep`. */
   readonly empty?: 'keep' | 'drop' | undefined;
-  /** Name of a further field with the number of the element in its list, a bigint from 1; `null` where the list is empty. */
+  /** Name of an extra field for the number of the element in its list, a bigint from 1; `null` if the list is empty. */
   readonly position?: string | undefined;
-  /** What becomes of a row whose field holds no list. Default `reject`. */
+  /** What happens to a row whose field does not hold a list. Default `reject`. */
   readonly onError?: OnError | undefined;
 }
 
@@ -34,13 +34,12 @@ const taken = schema((z) =>
 );
 
 /**
- * Makes a row of every element of a list: the field holds the element, all other fields are repeated. The key of the rows is no longer
- * theirs alone.
+ * Turns every element of a list into a row: the field holds the element, and all other fields are repeated. The key no longer identifies a single row.
  *
- * Memory: all rows that the lists of one page make.
+ * Memory: all rows made from the lists of one page.
  *
- * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right; `E_STEP_FIELD` when no row of a non-empty page has the
- * field; `E_STEP_VALUE` for a text that is no list, under `onError: 'fail'` and without a context that takes rejects.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments; `E_STEP_FIELD` when no row of a non-empty page has the field;
+ * `E_STEP_VALUE` for a text that is not a list, under `onError: 'fail'` and without a context that takes rejects.
  *
  * @example
  * service.links.pipe(explode('folders', { separator: ',' }));
@@ -54,7 +53,7 @@ export function explode<T extends Row>(field: keyof NoInfer<T> & string, options
   );
 }
 
-/** The columns that leave the step. */
+/** Returns the columns that leave the step. */
 export function explodedColumns(
   { field, position }: { readonly field: string; readonly position?: string | undefined },
   input: readonly Column[],
@@ -73,7 +72,7 @@ function numbered(name: string): Column {
   return { name, original: name, type: 'integer', cast: true, sensitivity: 'plain' };
 }
 
-/** Explodes, whatever fields the rows have. */
+/** Explodes rows with any fields. */
 export function exploding<T extends Row>(
   field: string,
   { separator, empty = 'keep', position, onError = 'reject' }: ExplodeOptions,
@@ -114,7 +113,7 @@ export function exploding<T extends Row>(
   });
 }
 
-/** What leaves the step: the place of each row in its page, the element and its number. */
+/** What leaves the step: for each row its index in the page, the element and its number. */
 interface Given {
   readonly rows: number[];
   readonly elements: Value[];

@@ -3,10 +3,10 @@ import { textOf, type Value } from '../../core/index.js';
 import { Unfit } from '../../vector/index.js';
 
 /**
- * The elements of a list that is kept as text. No text, an empty one and white space are lists without elements.
+ * Returns the elements of a list that is stored as text. `null`, an empty text and white space are lists without elements.
  *
- * @param separator What stands between elements, which are trimmed; blank ones are none. Without it the text is a JSON array, whose strings
- * are given as they are, and other values but `null` as their JSON text, in which no number changes.
+ * @param separator Text between elements. Elements are trimmed, and blank ones left out. Without it the text is a JSON array: strings are returned as
+ * they are, other values except `null` as their JSON text, in which no number changes.
  */
 export function listOf(value: Value, separator?: string): readonly (string | null)[] | Unfit {
   const text = textOf(value, 'text')?.trim() ?? '';
@@ -21,7 +21,7 @@ export function listOf(value: Value, separator?: string): readonly (string | nul
 const noArray = new Unfit('is not a JSON array');
 
 function arrayOf(text: string): readonly (string | null)[] | Unfit {
-  // Half a surrogate pair has no bytes in UTF-8.
+  // Half a surrogate pair has no encoding in UTF-8.
   if (!text.startsWith('[') || !text.isWellFormed()) return noArray;
   const items = readJson(Buffer.from(text));
   return isList(items) ? items.map(elementOf) : noArray;

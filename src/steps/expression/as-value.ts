@@ -1,11 +1,7 @@
 import type { DeclaredType, Value, ValueOf } from '../../core/index.js';
 import { ExpressionFault } from './fault.js';
 
-/**
- * A result as a value of a column's type; under an open type any scalar is taken as its text.
- *
- * @throws {ExpressionFault} When it does not fit.
- */
+/** Converts a result to a value of a column's type. For `text`, which also stands for an open type, any scalar becomes its text. */
 export function asValue(value: unknown, type: DeclaredType): Value {
   if (value === null || value === undefined) return null;
   if (type === 'text') {
@@ -26,7 +22,7 @@ const fits: { readonly [T in Exclude<DeclaredType, 'text'>]: (value: unknown) =>
   date: isInstant,
 };
 
-/** Whether a value is an instant that exists: sums of instants can leave the range of dates. */
+/** Whether a value is a valid instant: sums of instants can leave the range of dates. */
 function isInstant(value: unknown): value is Date {
   return value instanceof Date && !Number.isNaN(value.getTime());
 }

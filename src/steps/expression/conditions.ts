@@ -5,16 +5,16 @@ import { runtimeOver } from './environments.js';
 import { expressionsOver, type Expression } from './expression.js';
 import { ExpressionFault } from './fault.js';
 
-/** A part of a condition, as the file has it. */
+/** A part of a condition, as written in the file. */
 interface Part {
   readonly text: string;
   readonly expression: Expression;
 }
 
 /**
- * What the parts that `&&` joins at the top of a condition give for a row, in their order.
+ * Evaluates for a row each of the parts that `&&` joins at the top level of a condition, in order.
  *
- * @returns Nothing for a condition that has no parts.
+ * @returns An empty list for a condition without parts.
  */
 export function conditionsOf(source: string, runtime: Pick<StepRuntime, 'input' | 'firstStart'>, row: Row): readonly RowCondition[] {
   const parts = partsIn(source, runtime);
@@ -31,7 +31,7 @@ function partsIn(source: string, { input, firstStart }: Pick<StepRuntime, 'input
     return splitIn(text, runtime.parse(text).ast) ?? [{ text, expression }];
   }
 
-  /** Where a comment stands in the way, the text stays whole. */
+  /** Splits a text at its `&&`, unless a comment is in the way. */
   function splitIn(text: string, { op, args }: ASTNode): readonly Part[] | undefined {
     if (op !== '&&') return undefined;
     const [left, right] = args;

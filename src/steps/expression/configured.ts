@@ -5,9 +5,9 @@ import type { PlanContext, StepRuntime } from '../step.js';
 import { expressionsOver, type Expression, type ExpressionProblem, type UnknownName } from './expression.js';
 
 /**
- * Checks one expression of a file and reports what is wrong with it, or doubtful.
+ * Checks one expression of a file and reports what is wrong with it or doubtful.
  *
- * @param made The fields that the same step makes.
+ * @param made The fields that the same step adds.
  */
 export function planExpression(
   source: string,
@@ -33,7 +33,7 @@ export function planExpression(
   return undefined;
 }
 
-/** What was found of expressions lately: a run follows its columns several times, mostly the same ones. */
+/** Results of recent checks: a run computes its columns several times, mostly the same ones. */
 const found = new Map<string, Expression | ExpressionProblem>();
 const mostFound = 100;
 
@@ -47,14 +47,14 @@ function checked(source: string, input: readonly Column[]): Expression | Express
   return result;
 }
 
-/** Why a field is missing, where that can be told. */
+/** Explains why a field is missing, if the reason is known. */
 function missingField({ kind, name }: UnknownName, plan: PlanContext, made: readonly string[]): string | undefined {
   if (kind !== 'field') return undefined;
   if (!made.includes(name)) return goneAt(name, plan);
   return `field '${name}' is made by this step; an expression sees the row before the step, so make '${name}' in a derive before this one`;
 }
 
-/** Compiles what planning has found right, and loads what it needs as soon as there is nothing to do: the first page is on its way. */
+/** Compiles an expression that passed planning. Loads what it needs as soon as the event loop is idle, while the first page is on its way. */
 export function openExpression(source: string, { input, at, firstStart }: Pick<StepRuntime, 'input' | 'at' | 'firstStart'>): Expression {
   const result = expressionsOver(input, () => firstStart).compile(source);
   if (!('evaluate' in result)) throw new StepError('E_STEP_CONFIG', `${at}: ${result.message}`);
@@ -66,6 +66,6 @@ function prepare(expression: Expression): void {
   try {
     expression.prepare();
   } catch {
-    // The first row that needs it says what is wrong.
+    // The first row that needs it reports the problem.
   }
 }

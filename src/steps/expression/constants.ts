@@ -9,7 +9,7 @@ import { isConstant, listOf, searches } from './texts.js';
 
 const comparisons: ReadonlySet<unknown> = new Set(['==', '!=', '<', '<=', '>', '>=', 'in']);
 
-/** What is said of comparisons that are the same for all rows: those with null, and those in which no field is, as a name in quotes. */
+/** Describes comparisons with the same result for every row: those with null, and those without a field, such as a field name in quotes. */
 export function constantDoubts(source: string, nodes: readonly ASTNode[], columns: readonly Column[]): readonly string[] {
   const ordered = nodes.filter(ordersByNull).map((node) => {
     const said = source.slice(node.start, node.end);
@@ -27,7 +27,7 @@ export function constantDoubts(source: string, nodes: readonly ASTNode[], column
   return [...ordered, ...compared];
 }
 
-/** The call of a function that reads a text with a text that it cannot read, which is an error of every row. */
+/** Finds a call of a function that parses a literal text it cannot read, which fails for every row. */
 export function unreadable(nodes: readonly ASTNode[]): { readonly message: string; readonly at: number } | undefined {
   for (const { op, args, start } of nodes) {
     if (op !== 'call') continue;
@@ -40,7 +40,7 @@ export function unreadable(nodes: readonly ASTNode[]): { readonly message: strin
   return undefined;
 }
 
-/** What our readers and CEL's conversions want that are alike. */
+/** The types read by our functions and by the CEL conversions that accept similar texts. */
 const wanted: Readonly<Record<string, DeclaredType>> = {
   num: 'decimal',
   flag: 'flag',
@@ -62,16 +62,16 @@ function reads(name: string, text: string): boolean {
 }
 
 /**
- * A part without a field that fails, as it then does in every row, like `1 / 0` or a time zone that is none.
+ * Finds a part without a field that fails, and so fails for every row, such as `1 / 0` or an invalid time zone.
  *
- * @param evaluate Evaluates a text of which everything is known. @throws What evaluation throws.
+ * @param evaluate Evaluates a constant expression. @throws Whatever evaluation throws.
  */
 export function failing(
   source: string,
   nodes: readonly ASTNode[],
   evaluate: (constant: string) => unknown,
 ): { readonly message: string; readonly at: number } | undefined {
-  // The innermost one is at the end.
+  // The innermost one comes last.
   for (const node of nodes.toReversed()) {
     const said = node === nodes[0] ? source : source.slice(node.start, node.end);
     const failure = zoneFault(node, evaluate) ?? zeroFault(node) ?? (isKnown(node) ? failureOf(said, evaluate) : undefined);
@@ -80,7 +80,7 @@ export function failing(
   return undefined;
 }
 
-/** Whether a part is worth evaluating: there is no name in it, and no clock, which stands still until a run. */
+/** Whether a part can be evaluated now: it contains no name, and no clock, which is unknown until a run. */
 function isKnown(node: ASTNode): boolean {
   if (node.op === 'value' || node.op === 'list' || node.op === 'map') return false;
   return [...nodesIn(node)].every(({ op, args }) => op !== 'id' && !(op === 'call' && clocks.has(args[0])));
@@ -93,7 +93,7 @@ function failureOf(constant: string, evaluate: (constant: string) => unknown): s
     evaluate(constant);
     return undefined;
   } catch (error) {
-    // A part that cannot be read by itself, like one that begins within a bracket, is judged with what is around it.
+    // A part that cannot be parsed on its own, such as one that begins inside a bracket, is checked with its surroundings.
     return error instanceof EvaluationError ? error.summary : undefined;
   }
 }
@@ -104,7 +104,7 @@ function zeroFault({ op, args }: ASTNode): string | undefined {
   return divisor.op === 'value' && divisor.args === 0n ? 'division by zero' : undefined;
 }
 
-/** What is wrong with the time zone that a method of instants is given. */
+/** Describes what is wrong with the time zone passed to a method of instants. */
 function zoneFault({ op, args }: ASTNode, evaluate: (constant: string) => unknown): string | undefined {
   if (op !== 'rcall' || !args[0].startsWith('get')) return undefined;
   const [method, , [zone]] = args;

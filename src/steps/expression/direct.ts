@@ -4,8 +4,8 @@ import { functions } from './functions.js';
 import { isNode } from './nodes.js';
 
 /**
- * The evaluation of an expression, short where it is nothing but a function of ours on one field, as in
- * `zip_city(zipcode)`: for a text the function is called without the interpreter. None that takes a text asks for the start of the run.
+ * Returns a faster evaluation for an expression that only calls one of our functions on one field, as in `zip_city(zipcode)`: for text, the function
+ * is called without the interpreter. No function that takes text uses the start of the run.
  *
  * @param evaluate Interprets the expression.
  */

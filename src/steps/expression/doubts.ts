@@ -8,7 +8,7 @@ import { resultDoubts } from './results.js';
 import { spaceDoubts } from './spaces.js';
 import { aliasesIn } from './texts.js';
 
-/** What an expression says that can be right and is hardly meant. */
+/** Warns about parts of an expression that are valid but probably not intended. */
 export function doubtsOf(source: string, nodes: readonly ASTNode[], columns: readonly Column[]): readonly Warning[] {
   const aliases = aliasesIn(nodes);
   return [

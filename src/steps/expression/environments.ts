@@ -14,18 +14,18 @@ const celTypes: Readonly<Record<DeclaredType, string>> = {
   date: 'google.protobuf.Timestamp',
 };
 
-/** Words that CEL keeps for itself, like its type names; a field with such a name can be renamed first. */
+/** Words reserved by CEL, including type names. A field with such a name can be renamed first. */
 const reserved = new Set(
   'as break const continue else false for function if import in let loop namespace null package return true var void while'.split(' '),
 );
 
-/** Comparisons that CEL refuses by the types of their sides and carries out when these are open. */
+/** Comparisons that CEL refuses by the types of their operands, but evaluates when the types are dynamic. */
 const comparisons = [
   ...[...new Set(Object.values(celTypes))].flatMap((type) => [`${type} == null`, `${type} in list<null>`]),
   ...['int == double', 'int == uint', 'double == uint', 'int in list<double>', 'double in list<int>'],
 ];
 
-/** What evaluates: any field may be `null` in any row, so all types are open. */
+/** Returns the environment for evaluation: any field may be `null` in any row, so all types are dynamic. */
 export function runtimeOver(columns: readonly Column[], start: Start): Environment {
   const env = new Environment({ unlistedVariablesAreDyn: false, limits });
   env.registerOperator('double % double: double', remainder);
@@ -40,7 +40,10 @@ export function runtimeOver(columns: readonly Column[], start: Start): Environme
   );
 }
 
-/** What knows the types of all that is not `null`. It serves to infer result types and to find what is right for no row. */
+/**
+ * Returns the environment for type checks, which has the types of everything that is not `null`. It infers result types and finds expressions that
+ * fail for every row.
+ */
 export function typingOver(columns: readonly Column[]): Environment {
   const env = new Environment({ unlistedVariablesAreDyn: false, homogeneousAggregateLiterals: false, limits });
   for (const comparison of comparisons) env.registerOperator(`${comparison}: bool`, () => false);
@@ -54,7 +57,7 @@ export function typingOver(columns: readonly Column[]): Environment {
   );
 }
 
-/** CEL has one of whole numbers only, but `num()` is a decimal. */
+/** CEL defines the remainder for whole numbers only, but `num()` returns a decimal. */
 function remainder(left: number, right: number): number {
   return left % right;
 }
@@ -77,7 +80,7 @@ function environment(
   return env;
 }
 
-/** Of an expression that is only checked. @throws {Error} Always: evaluating it is a defect. */
+/** The clock of an expression that is only checked. @throws {Error} Always: evaluating it is a bug. */
 export function unknownStart(): Date {
   throw new Error('an expression is evaluated outside a run');
 }

@@ -5,8 +5,8 @@ import { isNode, nodesIn } from './nodes.js';
 const number = String.raw`(?:\d+(?:\.\d*)?|\.\d+)`;
 
 /**
- * The texts that CEL's own conversions read (https://github.com/google/cel-spec/blob/master/doc/langdef.md). The library reads more:
- * to it an empty text is 0, as is `0b0`, and the 30th of February a day in March.
+ * The texts accepted by CEL's own conversions (https://github.com/google/cel-spec/blob/master/doc/langdef.md). The library accepts more: it reads an
+ * empty text and `0b0` as 0, and the 30th of February as a day in March.
  */
 const spelled: Readonly<Record<string, (text: string) => boolean>> = {
   int: (text) => /^[+-]?\d+$/.test(text),
@@ -23,7 +23,7 @@ const instantText = /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1
 
 const guard = 'exact_text';
 
-/** Adds what `makeExact` puts around the operands of conversions. */
+/** Registers the function that `makeExact` wraps around the operands of conversions. */
 export function registerGuard(env: Environment): void {
   env.registerFunction(`${guard}(string, dyn): dyn`, (conversion: string, operand: unknown) => {
     if (typeof operand === 'string' && !readsExactly(conversion, operand))
@@ -32,15 +32,15 @@ export function registerGuard(env: Environment): void {
   });
 }
 
-/** Whether a function is no conversion, or one that reads a text. */
+/** Whether a conversion accepts a text; true for any other function. */
 export function readsExactly(conversion: string, text: string): boolean {
   return !Object.hasOwn(spelled, conversion) || (spelled[conversion]?.(text) ?? true);
 }
 
 /**
- * Makes the conversions of an expression refuse what is not spelled as CEL says; its library lets no one replace them.
+ * Makes the conversions of an expression refuse texts that CEL does not accept. The library does not allow replacing them.
  *
- * @param env One with the guard.
+ * @param env An environment with the guard.
  * @param tree Changed in place, before it is evaluated.
  */
 export function makeExact(env: Environment, tree: unknown): void {

@@ -18,35 +18,35 @@ import { syntaxProblem } from './syntax.js';
 
 /** A checked expression over the fields of a row. */
 export interface Expression {
-  /** Type of its values. */
+  /** Type of its result. */
   readonly type: DeclaredType;
-  /** Every name in it. Its values depend on nothing but the fields of a row that are among them. */
+  /** Every name in it. Its result depends only on the fields of a row among them. */
   readonly names: readonly string[];
-  /** What it can hardly be meant to say, for whoever wrote it. */
+  /** Warnings about what its author probably did not intend. */
   readonly doubts: readonly Warning[];
-  /** @throws {ExpressionFault} When the row's values do not fit; the message holds no value. */
+  /** @throws {ExpressionFault} When the row's values do not fit; the message contains no value. */
   evaluate(row: Row): Value;
-  /** Loads what its functions need, so that the first row need not wait for it. */
+  /** Loads what its functions need, so that the first row does not wait for it. */
   prepare(): void;
 }
 
 /** What is wrong with the text of an expression. */
 export interface ExpressionProblem {
   readonly message: string;
-  /** The character that it is about, from 0. */
+  /** The offset of the character in question, from 0. */
   readonly at?: number;
-  /** The name that stands where a field does, when it is that of something else. */
+  /** The name used as a field, if it is the name of something else. */
   readonly field?: string;
-  /** Names that could have been meant, when a name is unknown. */
+  /** The unknown name, with the names that may have been meant. */
   readonly unknown?: UnknownName;
 }
 
-/** A name that an expression has and nothing else. */
+/** A name in an expression that is not defined. */
 export interface UnknownName {
   readonly kind: 'field' | 'function';
   readonly name: string;
   readonly known: readonly string[];
-  /** Those of the known ones that are listed where none comes near. */
+  /** The known names to list when none is similar. */
   readonly listed?: readonly string[];
 }
 
@@ -60,14 +60,14 @@ const typeByCel: Readonly<Record<string, DeclaredType>> = {
   'google.protobuf.Timestamp': 'timestamp',
 };
 
-/** Runtime failures whose wording names types only. */
+/** Codes of runtime failures whose messages contain only types. */
 const safeCodes = new Set(['no_such_overload', 'no_matching_overload', 'invalid_condition_type']);
 
 /**
- * Checks expressions (CEL, the Common Expression Language) over some columns: syntax, field and function names, and whether
- * they can be right for any row. A field may be `null` in any row, so its type is open.
+ * Checks expressions (CEL, the Common Expression Language) over given columns: syntax, field and function names, and whether they can succeed for any
+ * row. A field may be `null` in any row, so its type is open.
  *
- * @param start When the run was first started, for expressions that are evaluated. Default: they are only checked.
+ * @param start When the run was first started, for expressions that are evaluated. By default they are only checked.
  */
 export function expressionsOver(
   columns: readonly Column[],
@@ -135,7 +135,7 @@ class Compiler {
     };
   }
 
-  /** The type of an expression that could be meant. */
+  /** Returns the type of an expression that may have been meant. */
   #typeOf(expression: string): string | undefined {
     if (!this.#runtime.check(expression).valid || unreadable([...nodesIn(this.#runtime.parse(expression).ast)])) return undefined;
     const inferred = this.#typing.check(expression);
@@ -143,10 +143,10 @@ class Compiler {
   }
 }
 
-/** An expression that was parsed, to be evaluated on rows. */
+/** A parsed expression, ready to evaluate on rows. */
 type Program = ReturnType<ReturnType<typeof runtimeOver>['parse']>;
 
-/** What an expression may not have, because nobody could say how long it takes. */
+/** Refuses constructs whose run time has no bound. */
 function limitProblem(nodes: readonly ASTNode[], ast: ASTNode): ExpressionProblem | undefined {
   if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
     return { message: 'matches() is refused: a regular expression can run away; use contains, startsWith or endsWith' };
@@ -157,7 +157,7 @@ function messageOnly(message: string | undefined): ExpressionProblem | undefined
   return message === undefined ? undefined : { message };
 }
 
-/** The row with `null` for what it does not have of some columns. */
+/** Returns the row with `null` for the given columns it lacks. */
 function complete(row: Row, names: readonly string[]): Row {
   const missing = names.filter((name) => row[name] === undefined);
   return missing.length === 0 ? row : { ...row, ...Object.fromEntries(missing.map((name) => [name, null])) };
@@ -182,7 +182,7 @@ function problemOf(
   { callable, methods, parse }: { readonly callable: readonly string[]; readonly methods: readonly string[]; parse(): unknown },
 ): ExpressionProblem {
   const { columns } = proposals;
-  // The parser passes on that its stack is full, which its types do not say.
+  // The parser passes on a stack overflow, which its types do not include.
   const message = (error instanceof RangeError ? error.message : error?.summary) ?? 'cannot be read';
   const at = error?.range?.start ?? 0;
   const limit = limitIn(message);
@@ -220,7 +220,7 @@ function problemOf(
   }
 }
 
-/** Whether a method is called on the name that stands at a place. */
+/** Whether a method is called on the name at an offset. */
 function isCallOn({ op, args }: ASTNode, at: number): boolean {
   return op === 'rcall' && args[1].op === 'id' && args[1].start === at;
 }

@@ -1,2 +1,2 @@
-/** Why an expression has no value for a row. The message names kinds of values, never a value. */
+/** Explains why an expression has no value for a row. The message names kinds of values, never a value. */
 export class ExpressionFault extends Error {}

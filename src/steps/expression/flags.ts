@@ -3,8 +3,8 @@ import type { Column } from '../../core/index.js';
 import { isWord, listOf, searches, textsOf, type Aliases } from './texts.js';
 
 /**
- * What is said of flags whose text an expression compares with a word, or with the text of another flag: one flag comes as `yes`, `Yes`
- * and `1`, so that such a comparison finds some of the rows and passes over others without a word.
+ * Warns about flags whose text an expression compares with a word, or with the text of another flag. A flag comes as `yes`, `Yes` or `1`, so such a
+ * comparison silently misses some of the rows.
  */
 export function flagDoubts(nodes: readonly ASTNode[], columns: readonly Column[], aliases: Aliases): readonly string[] {
   const all = new Set(columns.filter(({ type, cast }) => type === 'flag' && !cast).map(({ name }) => name));

@@ -2,23 +2,23 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import type { Column } from '../../core/index.js';
 import { readers } from './readers.js';
 
-/** A call as written, of a function that there is not. */
+/** A call, as written, of a function that does not exist. */
 export interface ForeignCall {
-  /** Without what it is called on. */
+  /** Name without the receiver. */
   readonly name: string;
-  /** What it is called on, if anything, and what stands in its brackets. */
+  /** The receiver, if any, and the arguments. */
   readonly operands: readonly ASTNode[];
   readonly source: string;
 }
 
-/** What a proposal is held against before it is made. */
+/** What a proposal is checked against before it is made. */
 export interface Proposals {
   readonly columns: readonly Column[];
-  /** The CEL type of an expression; `undefined` when it is itself refused. */
+  /** Returns the CEL type of an expression; `undefined` if it is refused itself. */
   typeOf(expression: string): string | undefined;
 }
 
-/** What is said of a function of another language: what to write instead, with its operands as they stand, where that can be right. */
+/** Explains what to write instead of a function of another language, with its operands as written, if such a call can be valid. */
 export function foreignCall({ name, operands, source }: ForeignCall, over: Proposals): string | undefined {
   const word = name.toLowerCase().replaceAll('_', '');
   const remedy = Object.hasOwn(remedies, word) ? remedies[word] : undefined;
@@ -32,7 +32,7 @@ export function foreignCall({ name, operands, source }: ForeignCall, over: Propo
 /** A part of an expression as written. */
 interface Operand {
   readonly said: string;
-  /** As it can stand before a dot. */
+  /** The form to use before a dot. */
   readonly dotted: string;
 }
 
@@ -42,9 +42,9 @@ function asOperand({ op, start, end }: ASTNode, source: string): Operand {
 }
 
 interface Remedy {
-  /** What is said, with `%` for what to write. */
+  /** The message, with `%` for what to write. */
   readonly words: string;
-  /** What is said where nothing can be proposed. */
+  /** The message when nothing can be proposed. */
   readonly without: string;
   instead(operands: readonly Operand[], over: Proposals): string | undefined;
 }
@@ -68,7 +68,7 @@ const [year, month, day] = [
   },
 })) as [Remedy, Remedy, Remedy];
 
-/** What is only said. */
+/** Makes a remedy without a proposal. */
 const saying = (without: string): Remedy => ({ words: '', without, instead: () => undefined });
 
 const concat = saying('texts are joined by +');
@@ -85,12 +85,12 @@ const pieces = {
   without: 'use x.substring(from, to), which counts from 0',
 };
 
-/** Whole numbers as written, which is all that a piece can be proposed by. */
+/** Returns whole numbers as written, the only operands from which a slice can be proposed. */
 function wholes(operands: readonly Operand[]): readonly number[] | undefined {
   return operands.every(({ said }) => /^\d{1,6}$/.test(said)) ? operands.map(({ said }) => Number(said)) : undefined;
 }
 
-/** Other languages count from 1, and say how many characters. */
+/** Other languages count from 1 and take a number of characters. */
 const substring: Remedy = {
   ...pieces,
   instead: ([x, ...numbers]) => {
@@ -136,7 +136,7 @@ const round: Remedy = {
   },
 };
 
-/** By name in small letters, without underscores. */
+/** Remedies by name, in lower case without underscores. */
 const remedies: Readonly<Record<string, Remedy>> = {
   ...{ len: size, length: size, strlen: size, charlength: size },
   ...{ tolower: lower, tolowercase: lower, lcase: lower, toupper: upper, touppercase: upper, ucase: upper },
@@ -149,7 +149,7 @@ const remedies: Readonly<Record<string, Remedy>> = {
   ...{ daysago: ago, dateadd: ago, datesub: ago, subdate: ago },
 };
 
-/** The instant that is meant by an operand: what its column declares to be, or what it is. */
+/** Returns an operand as an instant: read as its column declares, or as it is. */
 function instantOf(operand: Operand, { columns, typeOf }: Proposals): string | undefined {
   const { said, dotted } = operand;
   const column = columns.find(({ name }) => name === said);

@@ -6,8 +6,8 @@ import { beside, readers } from './readers.js';
 import { searches, textsOf, type Aliases } from './texts.js';
 
 /**
- * What is said of texts that declare to be numbers, instants or days, and that an expression reads as another kind, or looks for in a form
- * in which none comes: `yearmonthday == '2023-01-01'` is true of no row, and `epoch(yearmonthday)` no instant.
+ * Warns about text columns declared as numbers, instants or days that an expression reads as another kind, or searches for in a form that never
+ * occurs: `yearmonthday == '2023-01-01'` is true for no row, and `epoch(yearmonthday)` is not an instant.
  */
 export function formDoubts(nodes: readonly ASTNode[], columns: readonly Column[], aliases: Aliases): readonly string[] {
   const measured = columns.filter(({ type, cast }) => !cast && type !== 'text' && type !== 'flag');
@@ -34,8 +34,7 @@ function wrongReader({ op, args }: ASTNode, fieldIn: FieldIn): string | undefine
 }
 
 /**
- * Readers that refuse a text of another kind than theirs; two are CEL's own: `timestamp`, which reads what RFC 3339 has, and `bool`, which
- * reads 1 and 0 among others.
+ * Functions that refuse a text of another kind. Two are CEL's own: `timestamp`, which reads RFC 3339, and `bool`, which reads 1 and 0 among others.
  */
 const strict: ReadonlySet<unknown> = new Set(['date', 'epoch', 'flag', 'timestamp', 'bool']);
 
@@ -64,7 +63,7 @@ function advised(operation: Parameters<typeof withInstants>[0]): Advice | undefi
   return { remedy: first ? `num(${name}) ${op} ${other}` : `${other} ${op} num(${name})` };
 }
 
-/** A search for what no text of the kind has in it. */
+/** Finds a search for something that no text of that kind contains. */
 function wrongPart({ op, args }: ASTNode, fieldIn: FieldIn): string | undefined {
   if (op !== 'rcall' || !searches.has(args[0])) return undefined;
   const [method, receiver, [sought]] = args;
@@ -88,7 +87,7 @@ function doubt({ name, type }: Column, wrong: string, advice: Advice | undefined
   return 'reason' in advice ? `${said}; ${advice.reason}` : `${said}${advice.note ?? ''}; use ${advice.remedy}, or cast before`;
 }
 
-/** Whether a text is written as those of a column are. */
+/** Whether a text has the form of a column's texts. */
 function comesAs({ type }: Column, text: string): boolean {
   if (type === 'timestamp' || type === 'date') return beside(type, text) === `${readers[type]}('${text}')`;
   return parserOf(type)(text) !== undefined;

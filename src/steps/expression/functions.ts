@@ -3,15 +3,15 @@ import { ExpressionFault } from './fault.js';
 import { areaCode, zipCity, zipPrefix, zipState } from './geography.js';
 import { preparePlaces } from './places.js';
 
-/** A value inside an expression: text of the service, or what a cast or another function made of it. */
+/** A value in an expression: text from the service, or the result of a cast or another function. */
 type Operand = unknown;
 
-/** The types of CEL that our functions take; `dyn` is any. */
+/** The CEL types that our functions take; `dyn` is any. */
 type Taken = 'dyn' | 'string' | 'int' | 'double' | 'bool' | 'google.protobuf.Timestamp';
 
-/** A function of ours. `returns` is its type in CEL when the result is not `null`. */
+/** One of our functions. `returns` is the CEL type of its result when that is not `null`. */
 export interface ExpressionFunction {
-  /** Types in CEL of what it takes when that is not `null`; none for a function that is called without a value. */
+  /** CEL types of the argument when it is not `null`; empty for a function without arguments. */
   readonly takes: readonly Taken[];
   readonly returns: 'string' | 'double' | 'bool' | 'google.protobuf.Timestamp';
   /** Whether the instant that it returns is a calendar day. */
@@ -20,18 +20,18 @@ export interface ExpressionFunction {
   readonly example: string;
   /** @param start When the run was first started. */
   readonly call: (operand: Operand, start: Start) => string | number | boolean | Date | null;
-  /** Loads what calls need, which they do themselves otherwise. */
+  /** Loads what calls need; otherwise the first call loads it. */
   readonly prepare?: () => void;
 }
 
-/** How a function of ours is called, for messages; `undefined` for any other name. */
+/** Describes how one of our functions is called, for messages; `undefined` for any other name. */
 export function callOf(name: string): string | undefined {
   if (!Object.hasOwn(functions, name)) return undefined;
   const takes = functions[name]?.takes ?? [];
   const [first] = takes;
   if (first === undefined) return `is called as ${name}()`;
   const made = takes.length === 1 && first === 'string' ? '; string(…) makes one of another value' : '';
-  // Made when somebody is told: it takes 10 ms.
+  // Created only when needed: it takes 10 ms.
   const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
   return `takes ${alternatives.format(takes.map((type) => taken[type].words))}: ${name}(${taken[first].example})${made}`;
 }
@@ -49,8 +49,8 @@ const taken: Readonly<Record<Taken, { readonly words: string; readonly example: 
 export type Start = () => Date;
 
 /**
- * The functions that expressions have beside CEL's own. All take at most one value; `null` gives `null` (`blank` gives true).
- * What cannot be read is an error of the row, except in look-ups, where "unknown" is an answer: `null`.
+ * The functions available in expressions besides CEL's own. All take at most one value; `null` returns `null` (`blank` returns true). A value that
+ * cannot be read is an error of the row, except in look-ups, where "unknown" is an answer: `null`.
  */
 export const functions: Readonly<Record<string, ExpressionFunction>> = {
   zip_city: ofText('City of a US or Canadian zipcode.', "zip_city('10001') == 'New York'", zipCity, preparePlaces),

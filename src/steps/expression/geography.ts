@@ -3,13 +3,13 @@ import { kindOf } from '../../flow/index.js';
 import { normalizedZip, placeOf } from './places.js';
 
 /**
- * City of a US or Canadian zipcode, as `zip_city` gives it in pipeline files.
+ * Returns the city of a US or Canadian zipcode, like `zip_city` in pipeline files.
  *
- * Memory: 5 MB for the table of the package `zipcodes`, which is read at the first call; a bundle needs that package beside it.
+ * Memory: 5 MB for the table of the package `zipcodes`, which is read at the first call; a bundle needs that package next to it.
  *
- * @param zip Like `10001`, `10001-1234`, `K1A` or `K1A 0B1`.
- * @returns `null` for `null`, and for a code that is not known or has another form.
- * @throws {LeadstreamError} `E_USAGE` for what is no text.
+ * @param zip For example `10001`, `10001-1234`, `K1A` or `K1A 0B1`.
+ * @returns `null` for `null`, and for an unknown code or another form.
+ * @throws {LeadstreamError} `E_USAGE` for anything that is not a string.
  *
  * @example
  * service.leads.pipe(derive({ zip_city: ({ zipcode }) => zipCity(zipcode), zip_state: ({ zipcode }) => zipState(zipcode) }));
@@ -21,11 +21,11 @@ export function zipCity(zip: string | null | undefined): string | null {
 }
 
 /**
- * Two-letter code of the state or province of a US or Canadian zipcode, as `zip_state` gives it in pipeline files.
+ * Returns the two-letter code of the state or province of a US or Canadian zipcode, like `zip_state` in pipeline files.
  *
- * @param zip As of `zipCity`.
- * @returns `null` for `null`, and for a code that is not known or has another form.
- * @throws {LeadstreamError} `E_USAGE` for what is no text.
+ * @param zip As in `zipCity`.
+ * @returns `null` for `null`, and for an unknown code or another form.
+ * @throws {LeadstreamError} `E_USAGE` for anything that is not a string.
  *
  * @example
  * zipState('K1A 0B1'); // 'ON'
@@ -36,11 +36,11 @@ export function zipState(zip: string | null | undefined): string | null {
 }
 
 /**
- * First three characters of a US or Canadian zipcode, the sorting area, as `zip_prefix` gives it in pipeline files.
+ * Returns the first three characters of a US or Canadian zipcode, the sorting area, like `zip_prefix` in pipeline files.
  *
- * @param zip As of `zipCity`.
+ * @param zip As in `zipCity`.
  * @returns `null` for `null`, and for a text of another form.
- * @throws {LeadstreamError} `E_USAGE` for what is no text.
+ * @throws {LeadstreamError} `E_USAGE` for anything that is not a string.
  *
  * @example
  * zipPrefix('10001-1234'); // '100'
@@ -51,10 +51,10 @@ export function zipPrefix(zip: string | null | undefined): string | null {
 }
 
 /**
- * First three of the ten digits of a phone number, after an optional country code 1, as `area_code` gives them in pipeline files.
+ * Returns the first three of the ten digits of a phone number, after an optional country code 1, like `area_code` in pipeline files.
  *
- * @returns `null` for `null`, and for a text that is no such number.
- * @throws {LeadstreamError} `E_USAGE` for what is no text.
+ * @returns `null` for `null`, and for a text that is not such a number.
+ * @throws {LeadstreamError} `E_USAGE` for anything that is not a string.
  *
  * @example
  * areaCode('1 (212) 555-0142'); // '212'

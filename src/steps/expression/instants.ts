@@ -8,19 +8,19 @@ export type Advice = { readonly remedy: string; readonly note?: string } | { rea
 export interface Operation {
   readonly op: string;
   readonly column: Column;
-  /** Whether the column stands left of the operator. */
+  /** Whether the column is to the left of the operator. */
   readonly first: boolean;
-  /** The text of a literal, or of those of a list. */
+  /** The text of the literal, or of each in a list. */
   readonly literals: readonly string[];
   readonly isList: boolean;
 }
 
-/** How a comparison or calculation of instants or days with numbers, or with texts, is written. */
+/** Explains how to write a comparison or calculation of instants or days with numbers or texts. */
 export function withInstants(operation: Operation): Advice {
   return /^[-+*/%]$/.test(operation.op) ? calculated(operation) : compared(operation);
 }
 
-/** Four digits that can be meant as a year. */
+/** Whether a text is four digits that may be a year. */
 export function isYear(text: string): boolean {
   return /^(?:1[89]|2[01])\d\d$/.test(text);
 }
@@ -57,7 +57,7 @@ function calculated(operation: Operation): Advice {
   const instant = isWhole ? beside(column.type, literal) : undefined;
   if (op === '-' && instant !== undefined && literal.length >= 8) return { remedy: joined(operation, read, [instant]) };
   const span = isWhole ? spanOf(column, Number(literal)) : undefined;
-  // To the types of the library, a time with an instant added to it is a time.
+  // The library types a duration plus an instant as a duration, so the instant comes first.
   if (span !== undefined && (op === '+' || (op === '-' && first))) return { remedy: `${read} ${op} ${span}` };
   if (column.type === 'timestamp' && !column.cast && !/^[-+]$/.test(op) && !isList)
     return { remedy: joined(operation, `num(${column.name})`, [/^\d+$/.test(literal) ? `${literal}.0` : literal]) };
@@ -66,7 +66,7 @@ function calculated(operation: Operation): Advice {
   };
 }
 
-/** The time that is meant by a number of seconds, or beside a day of days. */
+/** Returns the duration meant by a number: of seconds for an instant, of days for a day. */
 function spanOf({ type }: Column, count: number): string | undefined {
   if (type === 'timestamp') return count < 1e9 ? `duration('${count}s')` : undefined;
   return count <= 31 ? `duration('${count * 24}h')` : undefined;

@@ -1,10 +1,10 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { nodesIn } from './nodes.js';
 
-/** What an expression may have, so that it takes a time that depends on its length only. */
+/** Limits of an expression, so that its run time depends only on its length. */
 export const limits = { maxListElements: 100, maxMapEntries: 100, maxAstNodes: 5_000, maxDepth: 250 };
 
-/** What the parser calls a limit, and what is said of it. */
+/** Messages by the parser's name of a limit. */
 const exceeded: Readonly<Record<string, () => string>> = {
   maxListElements: () =>
     `a list holds at most ${limits.maxListElements} values; several side by side hold more: field in [...] || field in [...]`,
@@ -13,21 +13,21 @@ const exceeded: Readonly<Record<string, () => string>> = {
   maxDepth: () => `an expression is at most ${limits.maxDepth} levels deep`,
 };
 
-/** What the parser's refusal of an expression means, if it is about a limit. */
+/** Explains the parser's refusal of an expression, if it is about a limit. */
 export function limitIn(message: string): string | undefined {
-  // Operators before a value have no limit of the parser's but the stack.
+  // For operators before a value the parser has no limit but the stack.
   if (message === 'Maximum call stack size exceeded') return exceeded.maxDepth?.();
   return exceeded[/^Exceeded (\w+) /.exec(message)?.[1] ?? '']?.();
 }
 
-/** Of an expression that goes through lists: then its time is that of its length, squared. */
+/** Limit for an expression that iterates over lists: its run time grows with the square of its length. */
 const maxNodesWithComprehension = 1_000;
 
 const comprehensions = ['all', 'exists', 'exists_one', 'filter', 'map'];
 
 /**
- * Why the macros of an expression are refused, if they are: a comprehension within another goes through its list as often as the other
- * has elements, and what one makes of a list can be longer than it; so can what is bound be longer than what it was made of.
+ * Explains why the macros of an expression are refused, if they are. A nested comprehension runs through its list once per element of the outer one,
+ * and the list it makes can be longer than its input. A bound value can also be longer than what it was made from.
  */
 export function macroProblem(tree: unknown): string | undefined {
   const nodes = [...nodesIn(tree)];
@@ -39,7 +39,7 @@ export function macroProblem(tree: unknown): string | undefined {
   return undefined;
 }
 
-/** Whether a node of some kind has another one of that kind below it. */
+/** Whether a node of some kind contains another of that kind. */
 function hasWithin(tree: unknown, isKind: (node: ASTNode) => boolean): boolean {
   for (const node of nodesIn(tree)) {
     if (!isKind(node)) continue;

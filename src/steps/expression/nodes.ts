@@ -1,6 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 
-/** Every node of a syntax tree, however deep it is. */
+/** Yields every node of a syntax tree, without recursion, however deep it is. */
 export function* nodesIn(tree: unknown): Generator<ASTNode> {
   const open = [tree];
   while (open.length > 0) {

@@ -4,7 +4,7 @@ import { nodesIn } from './nodes.js';
 const instant = 'google.protobuf.Timestamp';
 const duration = 'google.protobuf.Duration';
 
-/** What has an order, and what arithmetic there is with it. */
+/** Types that have an order, with the arithmetic they support. */
 const operators: Readonly<Record<string, string>> = {
   int: '+-*/%',
   uint: '+-*/%',
@@ -15,7 +15,7 @@ const operators: Readonly<Record<string, string>> = {
   bool: '',
 };
 
-/** Makes comparisons by size and arithmetic give `null` where a side is `null`, and so the negations: no value is as large as no other. */
+/** Makes ordering comparisons, arithmetic and negation return `null` where an operand is `null`, which is neither more nor less than any value. */
 export function registerNulls(env: Environment): void {
   const nothing = () => null;
   for (const order of ['<', '<=', '>', '>=']) {
@@ -39,16 +39,14 @@ export function registerNulls(env: Environment): void {
 }
 
 /**
- * Lets what is true or false be `null`, too, and makes `&&` and `||` give `null` where the sides that are not decide nothing: `null && true`
- * is `null`, `null && false` is false. A side that fails counts as before: it matters unless the other decides.
- *
- * @param tree Changed in place, before it is evaluated.
+ * Allows conditions to be `null`, and makes `&&` and `||` return `null` where the other operand does not decide: `null && true` is `null`, `null &&
+ * false` is false. A failing operand still matters unless the other one decides.
  */
 export function makeThreeValued(tree: unknown): void {
   for (const node of nodesIn(tree)) {
     if (!open.has(node.op) || !isAdjustable(node)) continue;
     const { check } = node.meta;
-    // The library would take a comparison for a flag, and find `!null` true.
+    // The library would type a comparison as a flag, and evaluate `!null` as true.
     node.setMeta('check', (checker, checked, context) => {
       check(checker, checked, context);
       return checker.dynType;
@@ -59,7 +57,7 @@ export function makeThreeValued(tree: unknown): void {
 
 const open: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '&&', '||', '!_']);
 
-/** What the library's types do not tell of its nodes and of what checks and evaluates them. */
+/** What the library's types leave out about its nodes, checker and evaluator. */
 interface Adjustable {
   readonly meta: { readonly check: Check };
   setMeta(key: 'check', check: Check): unknown;
@@ -77,7 +75,7 @@ function isAdjustable(node: object): node is Adjustable {
   return 'setMeta' in node && typeof node.setMeta === 'function';
 }
 
-/** @param decisive What one side must be to decide alone. */
+/** @param decisive The value with which one operand decides the result. */
 function connective(decisive: boolean): Evaluate {
   return (evaluator, { args: [left, right] }, context) => {
     const first = evaluator.tryEval(left, context);

@@ -6,8 +6,8 @@ import { beside, readers } from './readers.js';
 import { isWord, textsOf, type Aliases } from './texts.js';
 
 /**
- * What is said of texts that declare to be numbers, instants or days, and that an expression compares by size with a text: letter by letter
- * `9` is greater than `18`, seconds since 1970 are less than any year, and an empty text is less than all.
+ * Warns about text columns declared as numbers, instants or days that an expression orders against a text. Character by character, `9` is greater
+ * than `18`, seconds since 1970 are less than any year, and an empty text is less than everything.
  */
 export function orderDoubts(nodes: readonly ASTNode[], columns: readonly Column[], aliases: Aliases): readonly string[] {
   const measured = columns.filter(({ type, cast }) => !cast && type !== 'text' && type !== 'flag');
@@ -34,13 +34,13 @@ export function orderDoubts(nodes: readonly ASTNode[], columns: readonly Column[
   return [...new Set(doubts)];
 }
 
-/** Two bare fields, both read as the one that declares what it is. */
+/** Proposes to read two bare fields as the type that one of them declares. */
 function withPlain(op: string, left: unknown, right: unknown, { type }: Column): Advice | undefined {
   if (!isNode(left) || !isNode(right) || left.op !== 'id' || right.op !== 'id') return undefined;
   return { remedy: `${readers[type]}(${left.args}) ${op} ${readers[type]}(${right.args})` };
 }
 
-/** What to write for a comparison of the bare field with a text, where that can be told. */
+/** Proposes how to compare the bare field with a text, if possible. */
 function adviceOn(op: string, left: unknown, right: unknown, column: Column): Advice | undefined {
   if (!isNode(left) || !isNode(right)) return undefined;
   const first = left.op === 'id' && left.args === column.name;

@@ -4,13 +4,12 @@ import type { Expression } from './expression.js';
 import { ExpressionFault } from './fault.js';
 
 /**
- * Evaluates expressions at all rows of a batch. Where one names a single column, a value that comes again is not evaluated again, and
- * is looked up once for all expressions on that column; what they give shares its indices then. For others, rows are made of the
- * fields that they name.
+ * Evaluates expressions on all rows of a batch. For an expression over a single column, a repeated value is not evaluated again, and is looked up
+ * once for all expressions on that column; their results then share its indices. For other expressions, rows are made with the fields they name.
  *
- * Memory: as `dictionaryEncoder`, for each column that an expression is on.
+ * Memory: as `dictionaryEncoder`, for each column with an expression.
  *
- * @returns What each expression gives, by its name, in the order given.
+ * @returns The results by name of the expression, in the order given.
  */
 export function outcomesOf(expressions: ReadonlyMap<string, Expression>): (batch: RecordBatch) => ReadonlyMap<string, Mapped> {
   const evaluators = Array.from(expressions, ([name, expression]) => [name, evaluator(expression)] as const);
@@ -22,7 +21,7 @@ export function outcomesOf(expressions: ReadonlyMap<string, Expression>): (batch
   };
 }
 
-/** @returns What evaluates an expression; `columnOf` gives the columns of the batch, as dictionaries where that pays. */
+/** @returns The function that evaluates an expression. `columnOf` returns the columns of the batch, as dictionaries where that pays off. */
 function evaluator(expression: Expression): (batch: RecordBatch, columnOf: (name: string) => Vector) => Mapped {
   const mappingOf = remembering((column) => mapping((value) => attempt(expression, { [column]: value })));
 

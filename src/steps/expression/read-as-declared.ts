@@ -9,11 +9,10 @@ import { aliasesIn } from './texts.js';
 const instant = 'google.protobuf.Timestamp';
 
 /**
- * An expression in which fields that are text and declare to be instants or days are read as such, where they stand by themselves beside an
- * instant or as what a function takes: `timestamp >= days_before(7)` becomes `epoch(timestamp) >= days_before(7)`. As text they would be
- * right there for no row.
+ * Rewrites an expression so that text fields declared as instants or days are read as such, where they are compared with an instant or passed to a
+ * function that takes one: `timestamp >= days_before(7)` becomes `epoch(timestamp) >= days_before(7)`. As text they would fail there for every row.
  *
- * @param tree What was read of the expression.
+ * @param tree The syntax tree of the expression.
  */
 export function readAsDeclared(source: string, tree: ASTNode, { columns, typeOf }: Proposals): string {
   const nodes = [...nodesIn(tree)];
@@ -39,7 +38,7 @@ function isTextOfInstant({ type, cast }: Column): boolean {
 
 const operators: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '==', '!=', '-']);
 
-/** The parts of a node that have to be instants. */
+/** Returns the operands of a node that must be instants. */
 function besideInstants({ op, args }: ASTNode, isInstant: (node: ASTNode) => boolean): readonly ASTNode[] {
   if (op === 'call') return functions[args[0]]?.takes.every((type) => type === instant) ? args[1].filter(isNode) : [];
   if (!operators.has(op)) return [];

@@ -7,7 +7,7 @@ import { isNode } from './nodes.js';
 import { beside, readers } from './readers.js';
 import { listOf } from './texts.js';
 
-/** Failures of typing that are failures of every row: no value of such types, nor `null`, makes them right. */
+/** Type errors that affect every row: no value of such types, not even `null`, avoids them. */
 const certain = new Set([
   'no_such_overload',
   'no_matching_overload',
@@ -17,12 +17,11 @@ const certain = new Set([
   'invalid_comprehension_range',
 ]);
 
-/** What depends on the values all the same: `[1] == [1.0]` and `1.0 in {1: 'a'}` are true, and `[1] + ['a']` is a list. */
+/** Exceptions that still depend on the values: `[1] == [1.0]` and `1.0 in {1: 'a'}` are true, and `[1] + ['a']` is a list. */
 const depends = /\bnull\b| (?:[!=]=|\+) (?:list|map)| in map/;
 
 /**
- * Why an expression is right for no row, told from the refusal of its types; `undefined` when it can be right, like one whose
- * alternatives have different types.
+ * Explains, from its type error, why an expression fails for every row; `undefined` if it can succeed, like one whose alternatives have different types.
  */
 export function refusalOf(inferred: TypeCheckResult, proposals: Proposals, source: string): string | undefined {
   const { error } = inferred;
@@ -54,12 +53,12 @@ export function refusalOf(inferred: TypeCheckResult, proposals: Proposals, sourc
   return `${are}${whole?.note ?? ''}; use ${whole?.remedy ?? remedies.join(' and ')}${whole?.words ?? ''}${cast}`;
 }
 
-/** Whether the types of an expression make it wrong for every row. */
+/** Whether the types of an expression make it fail for every row. */
 export function isRefused({ error }: TypeCheckResult): boolean {
   return error !== undefined && certain.has(error.code) && !depends.test(error.summary);
 }
 
-/** What is meant by an operand that is read otherwise: a day without quotes is a subtraction, a name in quotes a text. */
+/** Explains an operand that is read differently than meant: a day without quotes is a subtraction, a name in quotes is a text. */
 export function misreadIn(node: ASTNode, proposals: Proposals, source: string): string | undefined {
   const operands: readonly unknown[] = [node.args].flat();
   const { columns } = proposals;
@@ -95,7 +94,7 @@ function withDay(
   return whole === undefined || typeOf(whole) === undefined ? `a day is written ${date}` : `use ${whole}`;
 }
 
-/** What is said of a method of instants on the text of one, and of a part of a text. */
+/** Explains a method of instants called on text, and a member of a text. */
 function calledOn({ op, args }: ASTNode, proposals: Proposals, source: string): string | undefined {
   if (op === '.') return foreignCall({ name: args[1], operands: [args[0]], source }, proposals);
   if (op !== 'rcall' || !args[0].startsWith('get')) return undefined;
@@ -105,7 +104,7 @@ function calledOn({ op, args }: ASTNode, proposals: Proposals, source: string): 
   return `${column.name} is text here; use ${readers[column.type]}(${column.name}).${method}(), or cast before`;
 }
 
-/** The search for a text in the text of a column, which is written `in` elsewhere. */
+/** Proposes `contains` for a search in the text of a column, which other languages write as `in`. */
 function searchOf({ op, args }: ASTNode, columns: readonly Column[], source: string): Remedy | undefined {
   if (op !== 'in') return undefined;
   const [sought, text] = args;
@@ -114,18 +113,18 @@ function searchOf({ op, args }: ASTNode, columns: readonly Column[], source: str
   return { remedy: `${text.args}.contains(${saidBy(sought, source)})`, evenCast: false };
 }
 
-/** What to write. */
+/** What to write instead. */
 interface Remedy {
   readonly remedy: string;
-  /** Whether a cast would do as well. */
+  /** Whether a cast would work as well. */
   readonly evenCast: boolean;
-  /** What is said behind the remedy. */
+  /** Text after the remedy. */
   readonly words?: string | undefined;
-  /** What is to know of what was written. */
+  /** What to know about the original. */
   readonly note?: string | undefined;
 }
 
-/** The whole of a comparison or calculation with a text column as it works, where the reader alone would not do. */
+/** Proposes a whole comparison or calculation with a text column, if reading the column alone is not enough. */
 function comparisonOf(node: ASTNode, column: Column, source: string): Remedy | { readonly reason: string } | undefined {
   const [left, right, ...more]: readonly unknown[] = [node.args].flat();
   if (!isNode(left) || !isNode(right) || more.length > 0) return undefined;
@@ -154,7 +153,7 @@ function comparisonOf(node: ASTNode, column: Column, source: string): Remedy | {
   return undefined;
 }
 
-/** Both sides of an operator with the readers of the columns that are text; `undefined` where a side is more than a name or a call. */
+/** Returns both sides of an operator with the text columns read by type; `undefined` if a side is more than a name, a literal or a call. */
 function readIn(node: ASTNode, texts: readonly Column[], source: string): string | undefined {
   const [left, right]: readonly unknown[] = [node.args].flat();
   if (!isNode(left) || !isNode(right) || !isOperator(node.op)) return undefined;
@@ -171,7 +170,7 @@ function isOperator(op: string): boolean {
   return /^(?:[-+*/%<>]|[=!<>]=|in)$/.test(op);
 }
 
-/** The numbers that a part is, or that are in its list; `undefined` when there is anything else. */
+/** Returns the number, or the numbers of the list, that a part consists of; `undefined` for anything else. */
 function numbersIn(node: ASTNode): readonly (number | bigint)[] | undefined {
   if (node.op === '-_') return isNode(node.args) ? numbersIn(node.args) : undefined;
   if (node.op === 'value') return typeof node.args === 'number' || typeof node.args === 'bigint' ? [node.args] : undefined;
@@ -180,7 +179,7 @@ function numbersIn(node: ASTNode): readonly (number | bigint)[] | undefined {
   return values.every((value) => value !== undefined) ? values.flat() : undefined;
 }
 
-/** Whether a comparison with 1 or 0 asks for a yes or for a no. */
+/** Whether a comparison with 1 or 0 asks for yes or for no. */
 function truthOf(op: string, ofRight: boolean, values: readonly (number | bigint)[]): boolean | undefined {
   const [value] = values.map(Number);
   if (values.length !== 1 || value === undefined) return undefined;
@@ -197,7 +196,7 @@ function saidBy({ start, end }: ASTNode, source: string): string {
   return source.slice(start, end);
 }
 
-/** What helps, where the types tell. */
+/** Returns a hint based on the types, if any. */
 function noteOn(summary: string, node: ASTNode | undefined, columns: readonly Column[]): string {
   const [, left = '', right = ''] = /^no such overload: (\S+) \S+ (\S+)$/.exec(summary) ?? [];
   const sides = [left, right];
@@ -226,7 +225,7 @@ function wantsFlag(node: unknown, code: string): boolean {
   return code === 'invalid_condition_type' || code === 'invalid_logical_operand' || (isNode(node) && node.op === '!_');
 }
 
-/** The columns of text right at an operator, or where a condition is wanted. Of a call it is not told which operand is wrong. */
+/** Returns the text columns directly at an operator, or used as a condition. For a call, the failing operand is unknown. */
 function textsAt(node: ASTNode | undefined, code: string, columns: readonly Column[]): readonly Column[] {
   if (!node || !(code === 'no_such_overload' || wantsFlag(node, code))) return [];
   const operands: readonly unknown[] = node.op === 'id' ? [node] : listOf([node.args].flat());

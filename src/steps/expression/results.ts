@@ -1,12 +1,12 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { isNode } from './nodes.js';
 
-/** The texts that a function of ours gives. */
+/** The texts that one of our functions returns. */
 interface Result {
   readonly gives: string;
-  /** Whether it can give a text. */
+  /** Whether the function can return a text. */
   isOf(text: string): boolean;
-  /** What is meant by one that it never gives, as far as that can be told. */
+  /** What was probably meant by a text that it never returns, if known. */
   meant(text: string): string | undefined;
 }
 
@@ -36,7 +36,7 @@ const results: Readonly<Record<string, Result>> = {
   trim: folding('no white space at the ends', (text) => text.trim()),
 };
 
-/** What is said where the text that a function gives is compared with one that it never gives: `month(timestamp) == '202611'`. */
+/** Warns when the text that a function returns is compared with one that it never returns: `month(timestamp) == '202611'`. */
 export function resultDoubts(nodes: readonly ASTNode[]): readonly string[] {
   return nodes.flatMap(({ op, args }): readonly string[] => {
     if (op !== '==' && op !== '!=' && op !== 'in') return [];

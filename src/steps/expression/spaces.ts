@@ -3,7 +3,7 @@ import { printable, type Column } from '../../core/index.js';
 import { isNode, nodesIn } from './nodes.js';
 import { listOf, textsOf, type Aliases } from './texts.js';
 
-/** What is said of texts with white space around them that a field is compared with: `lead_status == 'sold '` is hardly meant. */
+/** Warns when a field is compared with a text that has white space around it, such as `lead_status == 'sold '`. */
 export function spaceDoubts(nodes: readonly ASTNode[], columns: readonly Column[], aliases: Aliases): readonly string[] {
   const texts = new Set(columns.filter(({ type }) => type === 'text').map(({ name }) => name));
   return [...new Set(nodes.flatMap((node) => doubtIn(node, texts, aliases) ?? []))];
@@ -14,7 +14,7 @@ const comparisons: ReadonlySet<unknown> = new Set(['==', '!=', 'in']);
 function doubtIn({ op, args }: ASTNode, texts: ReadonlySet<string>, aliases: Aliases): string | undefined {
   if (!comparisons.has(op)) return undefined;
   const sides = listOf(args);
-  // What is said of the results of functions says more.
+  // The warnings about results of functions are more specific.
   if ([...nodesIn(args)].some((node) => node.op === 'call' && node.args[0] === 'trim')) return undefined;
   const [field] = sides.flatMap((side) => textsOf(side, texts, aliases));
   const padded = sides.flatMap(literalsIn).find((text) => text.trim() !== '' && text.trim() !== text);

@@ -1,11 +1,11 @@
 import type { Column } from '../../core/index.js';
 
 /**
- * What is wrong with an expression that cannot be read, in the words of whoever wrote it: SQL, a spreadsheet or another language.
+ * Explains a syntax error in terms of the author's language: SQL, a spreadsheet or another one.
  *
  * @param source The expression.
- * @param at Where reading ended: the character that could not follow.
- * @param message The parser's.
+ * @param at Where parsing stopped: the offset of the unexpected character.
+ * @param message The parser's message.
  */
 export function syntaxProblem(
   source: string,
@@ -48,7 +48,7 @@ export function syntaxProblem(
   return { message, at };
 }
 
-/** What is told by more than the place where reading ended. */
+/** Finds mistakes that need more than the offset where parsing stopped. */
 function misspelled(
   source: string,
   bare: string,
@@ -71,7 +71,7 @@ function misspelled(
   return undefined;
 }
 
-/** Words of other languages, and how they are said in CEL. */
+/** Words of other languages, and how to write them in CEL. */
 const words: Readonly<Record<string, string>> = {
   and: "'and' is written && here",
   or: "'or' is written || here",
@@ -95,7 +95,7 @@ function wordAt(word: string): string | undefined {
   return Object.hasOwn(words, word.toLowerCase()) ? words[word.toLowerCase()] : undefined;
 }
 
-/** Signs of other languages, longer ones first. */
+/** Operators of other languages, longer ones first. */
 const signs: readonly { readonly sign: string; readonly message: string }[] = [
   { sign: '===', message: "'===' is written == here" },
   { sign: '!==', message: "'!==' is written != here" },
@@ -111,7 +111,7 @@ const signs: readonly { readonly sign: string; readonly message: string }[] = [
 
 const closing: Readonly<Record<string, string>> = { RPAREN: ')', RBRACKET: ']', RBRACE: '}', COLON: ': of a condition ? value : other' };
 
-/** The source with blanks in place of its texts, so that all else keeps its place. */
+/** Replaces the texts in the source with blanks, so that all other offsets stay the same. */
 function withoutTexts(source: string): string {
   return source.replaceAll(/"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?/g, (text) => ' '.repeat(text.length));
 }

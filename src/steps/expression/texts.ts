@@ -1,7 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { isNode, nodesIn } from './nodes.js';
 
-/** What the names that an expression gives itself stand for: an element of what they are mapped to, or that itself. */
+/** What the names bound in an expression stand for: an element of a list, or the bound value itself. */
 export type Aliases = ReadonlyMap<string, unknown>;
 
 export function aliasesIn(nodes: readonly ASTNode[]): Aliases {
@@ -20,10 +20,12 @@ export function aliasesIn(nodes: readonly ASTNode[]): Aliases {
 const comprehensions: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 const ofText: ReadonlySet<unknown> = new Set(['lower', 'upper', 'trim']);
 
-/** Methods that look for one text in another. */
+/** Methods that search for one text in another. */
 export const searches: ReadonlySet<unknown> = new Set(['startsWith', 'endsWith', 'contains']);
 
-/** Those of some fields whose text, changed at most in its letters, is the value of a part of an expression, or of one in a list. */
+/**
+ * Returns the given fields whose text, at most trimmed or with its case changed, is the value of a part of an expression or of an element of a list.
+ */
 export function textsOf(node: unknown, fields: ReadonlySet<string>, aliases: Aliases): readonly string[] {
   if (!isNode(node)) return [];
   const { op, args } = node;
@@ -40,7 +42,7 @@ export function textsOf(node: unknown, fields: ReadonlySet<string>, aliases: Ali
   return op === '+' || op === 'list' ? from(parts) : [];
 }
 
-/** Whether a part is a text with a word in it, or a list that has one. */
+/** Whether a part is a non-blank text, or a list that contains one. */
 export function isWord(node: unknown, aliases: Aliases): boolean {
   if (!isNode(node)) return false;
   if (node.op === 'id') {
@@ -51,7 +53,7 @@ export function isWord(node: unknown, aliases: Aliases): boolean {
   return node.op === 'value' && typeof node.args === 'string' && node.args.trim() !== '';
 }
 
-/** Whether a part names nothing of the row, and calls nothing. */
+/** Whether a part uses no field and no call. */
 export function isConstant(node: unknown): boolean {
   return isNode(node) && [...nodesIn(node)].every(({ op }) => op === 'value' || op === 'list' || op === '-_');
 }
@@ -60,7 +62,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Without the name itself, which what it stands for cannot mean. */
+/** Resolves a name. Its own definition cannot refer to it, so it is removed from the others. */
 function resolved(name: string, aliases: Aliases): { readonly node: unknown; readonly others: Aliases } | undefined {
   if (!aliases.has(name)) return undefined;
   return { node: aliases.get(name), others: new Map([...aliases].filter(([other]) => other !== name)) };

@@ -1,34 +1,34 @@
 import { readFileSync } from 'node:fs';
 import { LeadstreamError, nodeRequire } from '../../core/index.js';
 
-/** What the package says of a code. */
+/** What the package contains for a code. */
 export interface ZipEntry {
   readonly city: string;
   readonly state: string;
 }
 
-/** A form of codes. */
+/** A format of codes. */
 interface Form {
   /** How many numbers codes can have. */
   readonly numbers: number;
-  /** The number of the code that stands in a text from a place on. */
+  /** Returns the number of the code at an offset in a text. */
   numberAt(text: string, at: number): number;
 }
 
 /**
- * The entries of a file of the package `zipcodes`, in its text as it is: `{"zip":"10001",…,"city":"New York","state":"NY",…}`, one
- * behind the other. All that is built is where they begin: that takes 5 ms, a table of their texts ten times that, and the package's own
- * module 200 ms and 90 MB. The version is pinned, and a test compares every code.
+ * The entries of a file of the package `zipcodes`, in its original text: `{"zip":"10001",…,"city":"New York","state":"NY",…}`, one after the other.
+ * Only their offsets are indexed. That takes 5 ms; a table of the texts would take ten times as long, and the package's own module 200 ms and 90 MB.
+ * The version is pinned, and a test compares every code.
  *
- * Memory: the file (5 MB), and four bytes for each number of a code.
+ * Memory: the file (5 MB), and four bytes for each possible code.
  */
 export class ZipEntries {
   readonly #text: string;
   readonly #form: Form;
-  /** Where the entry of a code begins, from 1, by the number of the code; 0 where there is none. */
+  /** Offset of the entry of each code, from 1, by the number of the code; 0 if there is none. */
   readonly #starts: Uint32Array;
 
-  /** @throws {LeadstreamError} `E_RUN_FAILED` when the text has no entries. */
+  /** @throws {LeadstreamError} `E_RUN_FAILED` when the text contains no entries. */
   constructor(text: string, form: Form) {
     this.#text = text;
     this.#form = form;
@@ -38,7 +38,7 @@ export class ZipEntries {
     for (; at >= 0; at = text.indexOf(opening, at + shortest)) this.#starts[form.numberAt(text, at + opening.length)] = at + 1;
   }
 
-  /** @param code One of the form of these entries. */
+  /** @param code A code in the format of these entries. */
   get(code: string): ZipEntry | undefined {
     const start = this.#starts[this.#form.numberAt(code, 0)];
     if (!start) return undefined;
@@ -46,7 +46,7 @@ export class ZipEntries {
     return { city, state: this.#valueBehind('"state":"', start) };
   }
 
-  /** The text of a field of the entry that begins at a place; every entry has all of them. */
+  /** Returns the value of a field of the entry at an offset; every entry has all fields. */
   #valueBehind(name: string, start: number): string {
     const from = this.#text.indexOf(name, start) + name.length;
     return this.#text.slice(from, this.#text.indexOf('"', from));
@@ -54,7 +54,7 @@ export class ZipEntries {
 }
 
 const opening = '{"zip":"';
-/** No entry has fewer characters. */
+/** Minimum length of an entry in characters. */
 const shortest = 80;
 
 const [zero, letterA] = [0x30, 0x41];
@@ -78,19 +78,19 @@ const canadianForm: Form = {
 let us: ZipEntries | undefined;
 let canadian: ZipEntries | undefined;
 
-/** Those of US zipcodes, read at the first call. */
+/** Returns the entries of US zipcodes, read at the first call. */
 export function usEntries(): ZipEntries {
   us ??= new ZipEntries(textOf('zipcodes/lib/codes.js', 'latin1'), usForm);
   return us;
 }
 
-/** Those of Canadian sorting areas, read at the first call. */
+/** Returns the entries of Canadian sorting areas, read at the first call. */
 export function canadianEntries(): ZipEntries {
   canadian ??= new ZipEntries(textOf('zipcodes/lib/codesCanada.js', 'utf8'), canadianForm);
   return canadian;
 }
 
-/** @param encoding That of the US is ASCII alone, and takes a third of the time as such. */
+/** @param encoding The US file is pure ASCII, and reading it as Latin-1 takes a third of the time. */
 function textOf(file: string, encoding: 'latin1' | 'utf8'): string {
   return readFileSync(nodeRequire().resolve(file), encoding);
 }

@@ -7,11 +7,11 @@ import { nothingKept } from '../nothing-kept.js';
 import { evaluating, keptRows } from '../on-error.js';
 import { defineStep } from '../step.js';
 
-/** What a filter asks of rows. */
+/** The configuration of a filter. */
 export interface FilterConfig {
   readonly where: string;
   readonly otherwise: 'drop' | 'reject' | 'fail';
-  /** Where the condition stands in the configuration. */
+  /** Path of the condition in the configuration. */
   readonly path: ConfigPath;
 }
 

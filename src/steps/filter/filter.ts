@@ -10,8 +10,8 @@ const taken = schema((z) => z.strictObject({ condition: callback() }));
 /**
  * Keeps the rows that satisfy a condition.
  *
- * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no function: expressions are for pipeline files. `E_STEP_FUNCTION`, by the stream,
- * when the condition throws, with what it threw as the `cause`, and when it gives neither true nor false or changes a row of leadstream in place.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for anything that is not a function: expressions are for pipeline files. `E_STEP_FUNCTION`, from the
+ * stream, when the condition throws (with the thrown value as the `cause`), returns neither true nor false or changes a row of leadstream in place.
  *
  * @example
  * service.leads.pipe(filter((lead) => lead.lead_status === 'new'));

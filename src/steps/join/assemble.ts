@@ -6,7 +6,7 @@ import { unmatched, type BuildOptions, type BuildSide, type Matches } from './bu
 import type { JoinContext } from './judged.js';
 import { defaultPick, type Pick } from './pick.js';
 
-/** How two sides meet, whatever fields they have. */
+/** How two sides are joined, whatever fields they have. */
 export interface Meeting {
   /** Right field by left field. */
   readonly on: Readonly<Partial<Record<string, string>>>;
@@ -18,21 +18,21 @@ export interface Meeting {
   readonly key?: readonly string[] | undefined;
 }
 
-/** Puts rows together. */
+/** Joins rows. */
 export interface Assembly {
-  /** What a build side has to keep. */
+  /** What a build side must keep. */
   readonly build: BuildOptions;
-  /** What adds the fields of a build side to the rows of pages. */
+  /** Returns a function that adds the fields of a build side to the rows of pages. */
   assembling<Left, Out>(side: BuildSide): (page: Page<Left & Row>) => Page<Out>;
 }
 
-/** Says that a join would add a field that is there. */
+/** Reports that a join would add a field that already exists. */
 export function takenName(name: string): string {
   return `there is a field '${name}' already; choose another name under as, or leave it out of select`;
 }
 
 /**
- * @param taken Called with a name that rows have and that one of the added fields gets; when it returns, that one takes its place.
+ * @param taken Called with the name of an existing field that an added field would overwrite; if it returns, the added field replaces the existing one.
  * @throws {StepError} `E_STEP_CONFIG` for empty `on` or `select`.
  */
 export function assembly(meeting: Meeting, context: JoinContext, taken: (name: string) => void): Assembly {
@@ -68,17 +68,17 @@ export function assembly(meeting: Meeting, context: JoinContext, taken: (name: s
   };
 }
 
-/** The rows of a page by what they are put together with. */
+/** The rows of a page, paired with their matches. */
 interface Pairs {
   readonly rows: readonly number[];
   /** The row of the build side, or `unmatched`. */
   readonly matches: readonly number[];
 }
 
-/** How rows are put together. */
+/** How rows are paired. */
 interface Pairing {
   readonly type: 'left' | 'inner';
-  /** Called with several matches of a row. @throws {StepError} `E_STEP_MATCHES` where there may be one only. */
+  /** Called when a row has several matches. @throws {StepError} `E_STEP_MATCHES` where only one is allowed. */
   several(matches: readonly number[], row: number): void;
 }
 
@@ -104,7 +104,7 @@ function pairsOf(length: number, matchesOf: (row: number) => Matches, { type, se
   return { rows, matches };
 }
 
-/** The rows of a batch as often as they are put together with one. */
+/** Returns the rows of a batch, each repeated once per pair. */
 function leftOf(batch: RecordBatch, { rows }: Pairs): RecordBatch {
   const isWhole = rows.length === batch.length && rows.every((row, at) => row === at);
   return isWhole ? batch : batch.take(rows);

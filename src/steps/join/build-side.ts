@@ -3,15 +3,15 @@ import { KeyMap } from '../../flow/index.js';
 import { DictionaryVector, KeptColumn, keysOf, maxDictionary, type Normalize, type RecordBatch, type Vector } from '../../vector/index.js';
 import { comparedBy, preferenceOf, type Pick, type Preference } from './pick.js';
 
-/** Rows of the other side that match, as places in the columns of fields that may be added; one stands without a list. */
+/** Matching rows of the other side, as indexes into the columns of fields that may be added. A single match needs no list. */
 export type Matches = number | readonly number[];
 
-/** Where no row matches. */
+/** Index for rows without a match. */
 export const unmatched = -1;
 
-/** What is kept of the other side, and by what. */
+/** What to keep of the other side, and its key. */
 export interface BuildOptions {
-  /** Fields that the keys are made of. */
+  /** Fields that form the key. */
   readonly on: readonly string[];
   /** Fields that may be added. */
   readonly select: readonly string[];
@@ -23,33 +23,33 @@ export interface BuildOptions {
 
 /** The fields of the other side that rows may get. */
 export interface BuildSide {
-  /** The rows that have a key, in the order in which they were read. */
+  /** Returns the rows with a key, in the order in which they were read. */
   matchesOf(key: string): Matches;
   /**
-   * The columns that are added to rows that match these, in the order of `select`. Where the other side is small, the same dictionaries
-   * for all pages.
+   * Returns the columns to add to rows with these matches, in the order of `select`. If the other side is small, all pages share the same
+   * dictionaries.
    */
   columnsOf(matches: readonly number[]): readonly Vector[];
 }
 
-/** Replaced rows that are not worth the time to remove them. */
+/** Number of replaced rows below which removing them is not worth the time. */
 const negligible = 65_536;
 
-/** Rows that are moved at a time. */
+/** Number of rows moved at a time. */
 const atATime = 4096;
 
 /**
- * Takes the rows of the other side.
+ * Collects the rows of the other side.
  *
- * Memory: the columns that are kept (see `KeptColumn`), of one row per key under `first`, `max` and `min`; up to 32 bytes per key (see
- * `KeyMap`); and four to eight bytes per row under `all` and `error`.
+ * Memory: the kept columns (see `KeptColumn`), of one row per key under `first`, `max` and `min`; up to 32 bytes per key (see `KeyMap`); and four to
+ * eight bytes per row under `all` and `error`.
  */
 export class GrowingBuildSide {
   readonly #places = new KeyMap();
   readonly #rings: Rings | undefined;
   readonly #prefers: Preference;
   #columns: ReadonlyMap<string, KeptColumn>;
-  /** Rows in the columns. */
+  /** Number of rows in the columns. */
   #rows = 0;
 
   constructor(private readonly options: BuildOptions) {
@@ -59,7 +59,7 @@ export class GrowingBuildSide {
     this.#columns = columnsFor([...select, ...(typeof pick === 'string' ? [] : [...comparedBy(pick), ...key])]);
   }
 
-  /** Adds rows; those whose key is empty match nothing. */
+  /** Adds rows; those with an empty key match nothing. */
   add(batch: RecordBatch): void {
     const { on, normalize } = this.options;
     const keyAt = keysOf(batch, on, normalize);
@@ -74,7 +74,7 @@ export class GrowingBuildSide {
     if (!this.#rings && this.#rows - this.#places.size > Math.max(negligible, this.#places.size)) this.#removeReplaced();
   }
 
-  /** Ends the side, once: no row is added behind, and what only served to add rows is given up. */
+  /** Completes the side, once. No rows can be added afterwards, and what was only needed to add them is released. */
   finish(): BuildSide {
     const columns = this.options.select.map((name) => columnIn(this.#columns, name));
     for (const column of columns) column.close();
@@ -90,7 +90,7 @@ export class GrowingBuildSide {
     };
   }
 
-  /** @returns Whether the row is kept, at this place. */
+  /** @returns Whether the row is kept, at this index. */
   #place(key: string, place: number, at: Candidate): boolean {
     const known = this.#places.open(key);
     if (known !== unmatched && !this.#rings && !this.#takesPlaceOf(known, at)) return false;
@@ -123,18 +123,18 @@ export class GrowingBuildSide {
   }
 }
 
-/** A row of the page that is added, and the rows of it that are kept so far. */
+/** A row of the page being added, and the rows of that page kept so far. */
 interface Candidate {
   readonly batch: RecordBatch;
   readonly row: number;
   readonly kept: readonly number[];
 }
 
-/** The rows that share a key, as a ring: by the place of each that of the next one, by that of the last that of the first. */
+/** The rows that share a key, as a ring: each index points to the next row, and the last one to the first. */
 class Rings {
   #next = new Int32Array(1024);
 
-  /** @param last The last of the rows with its key so far, or `unmatched`. */
+  /** @param last The last row with the same key so far, or `unmatched`. */
   add(place: number, last: number): void {
     if (place >= this.#next.length) {
       const longer = new Int32Array(2 * this.#next.length);
@@ -170,10 +170,10 @@ function columnIn(columns: ReadonlyMap<string, KeptColumn>, name: string): KeptC
   return column;
 }
 
-/** Columns with one dictionary of the rows that matched, so that what is found for such a row once is true for every page. */
+/** Shares one dictionary of matched rows per column, so that work done for such a row counts for every page. */
 function bySharedIndices(columns: readonly KeptColumn[], rows: number): BuildSide['columnsOf'] {
   const dictionaries = columns.map((): Value[] => [null]);
-  /** By place; 0 for a row that has not matched yet. */
+  /** By index of the row; 0 for a row that has not matched yet. */
   const known = new Uint16Array(rows);
   let last = 0;
   const added = (place: number): number => {

@@ -4,26 +4,26 @@ import { refuseRepeats, requireColumn, unknownName } from '../fields.js';
 import { takenName } from './assemble.js';
 import { comparedBy, type Pick } from './pick.js';
 
-/** How two sides meet, as far as their columns are concerned. */
+/** How the columns of two sides are joined. */
 export interface Meet {
   readonly on: Readonly<Partial<Record<string, string>>>;
   readonly as: string;
-  /** Default: all that the right side has. */
+  /** Default: all fields of the right side. */
   readonly select: readonly string[] | undefined;
   readonly pick?: Pick | undefined;
 }
 
-/** What is known of the right side of a join. */
+/** What is known about the right side of a join. */
 export interface RightSide {
-  /** What messages call it. */
+  /** Name of the side in messages. */
   readonly name: string;
   readonly columns: readonly Column[];
-  /** Columns that together identify a row, where that is known. */
+  /** Columns that together identify a row, if known. */
   readonly key?: readonly string[];
   readonly withheld: readonly string[];
 }
 
-/** The columns that leave a join. */
+/** Returns the columns that leave a join. */
 export function joinedColumns(
   { on, as, select, pick }: Meet,
   input: readonly Column[],
@@ -52,7 +52,7 @@ function checkPair(pair: readonly [string, string], input: readonly Column[], ri
   context.problem(['on', left], neverMatches(column, met), true);
 }
 
-/** Reports a pair whose fields stand the other way round. @returns Whether it is one. */
+/** Reports a pair whose fields are swapped. @returns Whether it is one. */
 function refuseSwapped(
   [left, field]: readonly [string, string],
   input: readonly Column[],
@@ -65,7 +65,7 @@ function refuseSwapped(
   return true;
 }
 
-/** Finds a field of the other side, or reports its name with what there is: the nearest one, and what identifies a row. */
+/** Finds a field of the other side, or reports its name along with the most similar name and the key. */
 function requireRight(name: string, right: RightSide, context: ColumnsContext, path: ConfigPath): Column | undefined {
   const column = right.columns.find((candidate) => candidate.name === name);
   if (column) return column;
@@ -77,7 +77,7 @@ function requireRight(name: string, right: RightSide, context: ColumnsContext, p
   return undefined;
 }
 
-/** As what a column is compared: what nothing has cast yet is text. */
+/** Returns the type by which a column is compared: text until it is cast. */
 function kindOf({ cast, type }: Column): string {
   return cast ? type : 'text';
 }

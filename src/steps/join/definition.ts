@@ -98,7 +98,7 @@ export const joinStep = defineStep('join', {
     const [[left, id] = []] = Object.entries(config.on);
     if (config.lookup === 'by_id' && left !== undefined && id !== undefined)
       return lookingUp(runtime.lookup(collection, reveal), { ...meeting, left, id }, runtime);
-    // A field of that name which the plan does not know is one that the service has and nobody declared: it stays out.
+    // A field of that name missing from the plan is one that the service returns undeclared: it is left out.
     return joining(runtime.read(collection, reveal), meeting, runtime, () => {});
   },
   gate: ({ min_match }, tally) => (min_match === undefined ? undefined : { gate: 'min_match', violation: matchGate(min_match, tally) }),
@@ -109,7 +109,7 @@ function found({ with: name }: JoinConfig, collections: Registry): Collection | 
   return Object.hasOwn(collections, name) ? collections[name] : undefined;
 }
 
-/** The collection that is joined. @throws {Error} When there is none of that name, which is a defect: names are checked before. */
+/** Returns the collection to join. @throws {Error} If it does not exist, which is a bug: names are checked before. */
 function otherOf(join: JoinConfig, collections: Registry): Collection {
   const other = found(join, collections);
   if (!other) throw new Error(`no collection ${join.with}`);
@@ -117,9 +117,9 @@ function otherOf(join: JoinConfig, collections: Registry): Collection {
 }
 
 /**
- * Refuses `lookup: by_id` where there is no path of a single record, or where it would compare something else than the id.
+ * Refuses `lookup: by_id` if single records have no path, or if it would compare something other than the id.
  *
- * @param hasAll Whether the other collection has the fields that are compared; one that it has not was told.
+ * @param hasAll Whether the other collection has all compared fields; missing ones have already been reported.
  */
 function refuseLookup({ on, with: name, normalize }: JoinConfig, { id, served }: Collection, hasAll: boolean, plan: PlanContext): void {
   const fields = Object.values(on);
@@ -138,7 +138,7 @@ function refuseLookup({ on, with: name, normalize }: JoinConfig, { id, served }:
     );
 }
 
-/** Tells a join that takes no more than one match, where nothing says that there are no more. */
+/** Warns about a join that allows only one match when nothing guarantees that there is only one. */
 function warnOfSeveral({ on, pick, with: name }: JoinConfig, { key }: Collection, plan: PlanContext): void {
   const pairs = Object.values(on);
   if (pick !== undefined || pairs.length === 0 || key.every((column) => pairs.includes(column))) return;
@@ -156,7 +156,7 @@ function pickedField(pick: { max: string } | { min: string }): string {
   return 'max' in pick ? pick.max : pick.min;
 }
 
-/** Adds how the picked field compares: by its declared type. */
+/** Adds the type by which the picked field is compared: its declared one. */
 function typedPick(pick: JoinConfig['pick'], right: readonly Column[]): Pick | undefined {
   if (typeof pick !== 'object') return pick;
   const column = right.find(({ name }) => name === pickedField(pick));

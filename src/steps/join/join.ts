@@ -22,26 +22,26 @@ import { judged, type JoinContext } from './judged.js';
 import { share } from './matched.js';
 import { comparedBy, type Pick } from './pick.js';
 
-/** How two sides of a join meet. */
+/** How two sides of a join are matched. */
 export interface JoinOptions<Left extends Row, Right extends Row, As extends string, Field extends keyof Right & string> {
-  /** Right field by left field, at least one pair; all must agree. */
+  /** Right field by left field, at least one pair; all pairs must match. */
   readonly on: Readonly<Partial<Record<keyof Left & string, keyof Right & string>>>;
-  /** What the new fields begin with: `<as>_<field>`. */
+  /** Prefix of the new fields: `<as>_<field>`. */
   readonly as: As;
-  /** Right fields that are added. */
+  /** Right fields to add. */
   readonly select: readonly Field[];
-  /** `casefold` trims and folds case on both sides before comparing. Default: texts must be the same. */
+  /** `casefold` trims and folds case on both sides before comparing. Default: texts must be identical. */
   readonly normalize?: 'casefold' | undefined;
   /** Default `error`. */
   readonly pick?: Pick<keyof Right & string> | undefined;
-  /** `left` keeps rows without a match, their new fields `null`; `inner` drops them. Default `left`. */
+  /** `left` keeps rows without a match, with `null` in their new fields; `inner` drops them. Default `left`. */
   readonly type?: 'left' | 'inner' | undefined;
-  /** Right columns that break ties of `pick`, compared as text. Default: the first read stays. */
+  /** Right columns that break ties of `pick`, compared as text. Default: the row read first stays. */
   readonly key?: readonly (keyof Right & string)[] | undefined;
   /**
-   * Minimum share of rows with a match, like `'95%'`; with fewer, the stream ends with `GateError` `E_GATE_MATCH` behind its last row, and
-   * `writeTo` publishes nothing. When a later step ends the stream, like `limit`, the rows count that came until then. Default: none, and a
-   * warning where no row at all has a match.
+   * Minimum share of rows with a match, like `'95%'`. With fewer, the stream fails after its last row with `GateError` `E_GATE_MATCH`, and `writeTo`
+   * publishes nothing. If a later step such as `limit` ends the stream, the rows up to then count. Default: no minimum, and a warning if no row at
+   * all has a match.
    */
   readonly minMatch?: `${number}%` | undefined;
 }
@@ -52,13 +52,14 @@ export type Joined<Left, Right, As extends string, Field extends keyof Right & s
 };
 
 /**
- * What cannot be said by `JoinOptions` alone: no value of `on` is `undefined`, and where the fields of a row are known, none is added that it has.
+ * Constraints that `JoinOptions` alone cannot express: no value of `on` is `undefined`, and no added field already exists in a row with known fields.
  *
- * @typeParam On What `on` is. @typeParam Name The names under `select`, be they fields or not: of those that are none the compiler has that to say.
+ * @typeParam On The type of `on`. @typeParam Name The names under `select`, whether they are fields or not, so that the compiler can report those
+ * that are not.
  */
 export type Meeting<Left, Right, On, As extends string, Name extends string> = Named<On> & Addition<Left, Right, As, Name>;
 
-// The compiler infers `On` and `Name` from what these give, also where they give `unknown` in the end.
+// The compiler infers `On` and `Name` from these types, even where they resolve to `unknown`.
 type Named<On> = string extends keyof On
   ? unknown
   : undefined extends On[keyof On]
@@ -96,23 +97,22 @@ const taken = schema((z) => {
 });
 
 /**
- * Adds fields of matching rows of another stream, of rows or of pages, which is read to its end while the first pages of this one are on their way and
- * wait. Keys that are empty or missing never match.
+ * Adds fields of matching rows of another stream, of rows or of pages. That stream is read to the end while the first pages of this one are on their
+ * way and wait. Empty or missing keys never match.
  *
- * Memory: of every row of the other side (of one row per key under `first`, `max` and `min`) the selected and compared fields as bytes, or
- * as two bytes where a field has few values, and at most 40 bytes for its key.
+ * Memory: for every row of the other side (one per key under `first`, `max` and `min`) the selected and compared fields as bytes, or as two bytes
+ * where a field has few values, and at most 40 bytes for its key.
  *
- * When no row at all has a match, a warning says so (`W_STEP_NO_MATCH`): to those who watch the connection (its `logger`, too) or what `writeTo`
- * writes, and where nobody does, as one of the process. `RowStream.steps` has the numbers.
+ * If no row at all has a match, a warning (`W_STEP_NO_MATCH`) goes to the watchers of the connection (including its `logger`) or of `writeTo`, or to
+ * the process if there are none. `RowStream.steps` has the numbers.
  *
- * Behind `pages$` it stands alone: each subscription is judged by its own rows when the pages have come to their end, the warning is one of the
- * process, and a collection on the other side is read with `consistency: 'check'` unless `connect` or `with` say otherwise.
+ * In a pipe after `pages$` it works on its own: each subscription is judged by its own rows once the pages are complete, the warning goes to the
+ * process, and a collection on the other side is read with `consistency: 'check'` unless `connect` or `with` says otherwise.
  *
- * @throws {GateError} `E_GATE_MATCH`, by the stream, when fewer rows than `minMatch` asks for have a match.
- * @throws {StepError} `E_STEP_MATCHES` when several rows match under `pick: 'error'`; `E_STEP_CONFIG` for empty `on` or `select`, and
- * when a row has a field of the name of one that is added; `E_STEP_FIELD` when no row of a non-empty page has a field that is compared, or
- * one that is selected.
- * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, when the other side never ends, once the process has nothing else left to do.
+ * @throws {GateError} `E_GATE_MATCH`, from the stream, when fewer rows than `minMatch` have a match.
+ * @throws {StepError} `E_STEP_MATCHES` when several rows match under `pick: 'error'`; `E_STEP_CONFIG` for empty `on` or `select`, and when a row
+ * already has a field with the name of an added one; `E_STEP_FIELD` when no row of a non-empty page has a compared or selected field.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, from the stream, when the other side never ends, once the process has nothing else left to do.
  *
  * @example
  * service.leads.pipe(join(service.bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
@@ -158,9 +158,9 @@ export function join<
 }
 
 /**
- * Joins, whatever fields the rows have.
+ * Joins rows with any fields.
  *
- * @param taken Called with a name that rows have and that one of the added fields gets; when it returns, that one takes its place.
+ * @param taken Called with the name of an existing field that an added field would overwrite; if it returns, the added field replaces the existing one.
  */
 export function joining<Left extends Row, Right extends Row, As extends string, Field extends keyof Right & string>(
   other$: Observable<Page<Right>>,

@@ -3,14 +3,14 @@ import { GateError } from '../../core/index.js';
 import { addingTo, emptyTally, type Reading, type Step, type StepContext, type Tally } from '../../flow/index.js';
 import { matchGate, noMatch } from './matched.js';
 
-/** What a join needs of a context. */
+/** The parts of a context that a join needs. */
 export type JoinContext = Pick<StepContext, 'at' | 'tally' | 'working'>;
 
 /**
- * A join whose rows are counted for each subscription, and judged at the end of the read unless it failed or was begun again.
+ * Counts the rows of a join for each subscription, and judges them at the end of the read, unless it failed or was restarted.
  *
- * @param whole Gets what is counted, with each page.
- * @param minMatch Minimum share of rows with a match; `undefined` for none, and a warning when no row has one.
+ * @param whole Receives the counts, with each page.
+ * @param minMatch Minimum share of rows with a match; `undefined` for no minimum, and a warning when no row has a match.
  */
 export function judged<In, Out>(
   join: (context: JoinContext) => Step<In, Out>,
@@ -31,7 +31,7 @@ export function judged<In, Out>(
       };
       last = tally;
       reading.atEnd(() => {
-        // One that was left, and begun again as by `retry`, came to nothing.
+        // A subscription that was left and restarted, as by `retry`, does not count.
         if (outcome === 'complete' || (outcome === 'open' && last === tally)) judge(at, tally, minMatch, reading);
       });
       return pages$.pipe(
@@ -41,7 +41,7 @@ export function judged<In, Out>(
     });
 }
 
-/** @throws {GateError} `E_GATE_MATCH` when fewer rows have a match than have to. */
+/** @throws {GateError} `E_GATE_MATCH` when too few rows have a match. */
 function judge(at: string, found: Readonly<Tally>, minMatch: string | undefined, reading: Reading): void {
   if (minMatch === undefined) {
     const remark = noMatch(found, 'the other side', 'minMatch');

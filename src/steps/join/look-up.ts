@@ -8,31 +8,31 @@ import { GrowingBuildSide } from './build-side.js';
 import { comparedBy } from './pick.js';
 import { Records } from './records.js';
 
-/** Pages whose records are asked for at once, so that requests do not wait for the last ones of a page. */
+/** Number of pages whose records are requested at once, so that requests do not wait for the last ones of a page. */
 const pagesAtOnce = 2;
 
-/** How rows meet single records. */
+/** How rows are matched with single records. */
 export interface LookUpOptions extends Meeting {
-  /** The field of the rows that has the identifier of a record. */
+  /** The field of the rows that contains the identifier of a record. */
   readonly left: string;
-  /** The field of the records that has it. */
+  /** The field of the records that contains it. */
   readonly id: string;
 }
 
 /**
- * Joins by asking for single records, page by page, in the order of the pages. Identifiers that no path can have (made of dots, or no valid
+ * Joins by requesting single records, page by page, in the order of the pages. Identifiers that no path can contain (made of dots, or invalid
  * Unicode) match nothing and are not sent.
  *
  * Memory: as `Records`, and the records of two pages.
  */
 export function lookingUp(lookup: Lookup, options: LookUpOptions, context: StepContext): Step {
   const { left, id, select, pick, key = [] } = options;
-  // A field of the name of one that is added is one that the service has and nobody declared: it stays out.
+  // An existing field with the name of an added one is undeclared by the service: it is left out.
   const { assembling, build } = assembly(options, context, () => {});
   const { tally, stopped$ = NEVER } = context;
   const kept = [...new Set([id, ...select, ...comparedBy(pick), ...key])];
 
-  /** A page of which a later step needs no row any more: its records are not asked for. */
+  /** Empties a page of which later steps need no more rows, so that its records are not requested. */
   function leftOut(page: Page): Page {
     const batch = batchOf(page);
     tally.beyondLimit += batch.length;
@@ -66,7 +66,7 @@ export function lookingUp(lookup: Lookup, options: LookUpOptions, context: StepC
     });
 }
 
-/** The identifiers that the rows of a page have, and how many rows have each. */
+/** Returns the identifiers in the rows of a page, with the number of rows for each. */
 function wantedIn(page: Page, field: string): ReadonlyMap<string, number> {
   const batch = batchOf(page);
   const keyAt = keysOf(batch, [field]);

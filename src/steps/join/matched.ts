@@ -3,13 +3,13 @@ import type { Tally } from '../../flow/index.js';
 import { rowsOf } from '../fields.js';
 import type { StepRemark } from '../step.js';
 
-/** How many rows found a match. */
+/** Numbers of rows with and without a match. */
 type Matches = Readonly<Pick<Tally, 'matched' | 'missed'>>;
 
 /** A share of rows, as text. */
 export const share = schema((z) => z.string().regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a share is written like 95%'));
 
-/** What a tally has against a minimum share of matches. @param wanted As `share`. */
+/** Checks a tally against a minimum share of matches. @param wanted As `share`. */
 export function matchGate(wanted: string, { matched, missed }: Matches): (Violation & { readonly code: 'E_GATE_MATCH' }) | undefined {
   const rows = matched + missed;
   const found = rows === 0 ? 100 : (100 * matched) / rows;
@@ -18,7 +18,7 @@ export function matchGate(wanted: string, { matched, missed }: Matches): (Violat
   return { code: 'E_GATE_MATCH', message };
 }
 
-/** What is said of a join in which no row found a match. @param gate The option that refuses it. */
+/** Warns about a join in which no row found a match. @param gate The option that refuses it. */
 export function noMatch({ matched, missed }: Matches, other: string, gate: string): StepRemark | undefined {
   return matched === 0 && missed > 0
     ? { code: 'W_STEP_NO_MATCH', message: `none of ${rowsOf(missed)} found a match in ${other}; ${gate} refuses that` }

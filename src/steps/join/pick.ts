@@ -2,9 +2,9 @@ import { parserOf, type DeclaredType, type Value } from '../../core/index.js';
 import { keyOf } from '../../vector/index.js';
 
 /**
- * Which of several matching rows a join takes: the `first` read, `all` of them, the one with the greatest (`max`) or least
- * (`min`) value, or none of them: `error`. `type` says how texts compare, by default as decimals; a value that does
- * not cast loses against one that does. Ties go to the row whose key comes first.
+ * Which of several matching rows a join takes: the `first` one read, `all` of them, the one with the greatest (`max`) or least (`min`) value, or
+ * none: `error`. `type` is the type that texts are compared as, by default decimal; a value that does not cast loses against one that does. Ties go
+ * to the row whose key comes first.
  */
 export type Pick<Field extends string = string> =
   | 'first'
@@ -13,13 +13,13 @@ export type Pick<Field extends string = string> =
   | { readonly max: Field; readonly type?: DeclaredType }
   | { readonly min: Field; readonly type?: DeclaredType };
 
-/** What is taken of several matches unless told otherwise: none, which is an error of the run. */
+/** The default for several matches: take none, and fail the run. */
 export const defaultPick = 'error';
 
-/** The value that a row has in a field. */
+/** Returns the value of a field of a row. */
 type ValueOf = (field: string) => Value;
 
-/** Decides whether a row should take the place of the one that was kept so far. */
+/** Decides whether a row replaces the one kept so far. */
 export type Preference = (candidate: ValueOf, kept: ValueOf) => boolean;
 
 /** @param key Fields that break ties. */
@@ -45,7 +45,7 @@ export function preferenceOf(pick: Pick, key: readonly string[]): Preference {
   };
 }
 
-/** The fields that decide between several matches. */
+/** Returns the fields that decide between several matches. */
 export function comparedBy(pick: Pick | undefined): readonly string[] {
   if (pick === undefined || typeof pick === 'string') return [];
   return ['max' in pick ? pick.max : pick.min];

@@ -5,21 +5,21 @@ import { keyOf } from '../../vector/index.js';
 import { casefold } from '../casefold.js';
 import type { Lookup } from '../step.js';
 
-/** Identifiers whose records are remembered. */
+/** Number of identifiers whose records are cached. */
 const most = 10_000;
 
 /**
- * The records of a collection by their identifiers. One that was asked for is not asked for again, be the answer under way or remembered.
+ * The records of a collection by identifier. A record is not requested again while its request is under way or its answer cached.
  *
- * Memory: the fields that are kept of the records of the 10,000 identifiers that were wanted last.
+ * Memory: the kept fields of the records of the 10,000 identifiers used last.
  */
 export class Records {
   readonly #recent = new LookupCache((id: string) => this.#ask(id), most);
 
   /**
    * @param at Name of the step in messages.
-   * @param id Field that holds the identifier.
-   * @param kept Fields that are kept.
+   * @param id Field that contains the identifier.
+   * @param kept Fields to keep.
    */
   constructor(
     private readonly at: string,
@@ -29,10 +29,10 @@ export class Records {
   ) {}
 
   /**
-   * The records with an identifier.
+   * Returns the records with an identifier.
    *
-   * @param rows How many rows want them.
-   * @throws {SourceError} By the stream: what `Lookup.find` throws, and `E_SOURCE_ANSWER` for records that nobody asked for.
+   * @param rows Number of rows that need them.
+   * @throws {SourceError} From the stream: whatever `Lookup.find` throws, and `E_SOURCE_ANSWER` for records that were not requested.
    */
   of(id: string, rows: number): Observable<readonly Row[]> {
     return defer(() => {
@@ -53,7 +53,7 @@ export class Records {
     );
   }
 
-  /** A service may take cases for the same that a join tells apart; one that gives other records has not understood the path. */
+  /** A service may ignore the case of ids, which a join does not. One that returns other records has not understood the path. */
   #withId(id: string, records: readonly Row[]): readonly Row[] {
     const idOf = (record: Row) => keyOf([record[this.id] ?? null]);
     if (records.some((record) => casefold(idOf(record) ?? '') !== casefold(id))) {

@@ -10,11 +10,11 @@ const most = schema((z) => z.int().min(1));
 const taken = schema((z) => z.strictObject({ rows: most() }));
 
 /**
- * Lets the first rows pass and no others. With the last of them the stream completes and the source is left, which aborts its requests in
- * flight; a context with `stop` is asked to end the source instead, and the pages that are under way come as empty ones.
+ * Passes the first rows and no others. After the last of them the stream completes and unsubscribes from the source, which aborts its requests in
+ * flight. A context with `stop` is asked to end the source instead, and pages under way arrive empty.
  *
  * @param rows At least 1.
- * @throws {StepError} `E_STEP_CONFIG`, at once, for what is no such number.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for an invalid number.
  *
  * @example
  * service.leads.pipe(limit(100));
@@ -38,7 +38,7 @@ function limiting<T extends Row>(rows: number, { tally, stop }: StepContext): St
         }),
       );
       if (!stop) return limited$.pipe(takeWhile(() => left > 0, true));
-      // The page goes on first: what it stops can complete the stream at once.
+      // The page goes first: stopping the source can complete the stream at once.
       return new Observable<Page<T>>((subscriber) =>
         limited$.subscribe({
           next: (page) => {
@@ -56,7 +56,7 @@ function firstOf<T extends Row>(page: Page<T>, rows: number): Page<T> {
   return withBatch(page, batchOf(page).keep(Array.from({ length: rows }, (_, row) => row)));
 }
 
-/** After a blocking step all rows have been read, and it gives the first of those that come out: of `sort`, the top ones. */
+/** After a blocking step all rows have been read, and the first of its output pass: after `sort`, the top ones. */
 export const limitStep = defineStep('limit', {
   summary:
     'Lets the first rows pass and stops reading. After a step that needs all rows first, like sort, everything is read, and the first rows that come out pass.',

@@ -5,12 +5,12 @@ import { defineStep, type PlanContext } from '../step.js';
 import { usually } from '../../options/index.js';
 import { defaultMask, isKey, masked, masking, maskKinds, needsKey, requireKey, type Mask } from './mask.js';
 
-/** What a file may say of a field: with a preset also that it is left as it is. */
+/** What a file may request for a field: a mask or, with a preset, to keep it as it is. */
 export type Wanted = Mask | 'keep';
 
 export interface MaskConfig {
   readonly preset: 'personal' | undefined;
-  /** Kind of mask of the fields of the preset. */
+  /** Kind of mask for the fields of the preset. */
   readonly as: Mask;
   /** By field. */
   readonly masks: Readonly<Record<string, Wanted>>;
@@ -56,7 +56,7 @@ export const maskStep = defineStep('mask', {
   open: (masks, runtime) => {
     requireKey([...(masks.preset ? [masks.as] : []), ...Object.values(masks.masks).filter((kind) => kind !== 'keep')], runtime);
     const sensitivities = new Map(runtime.input.map(({ name, sensitivity }) => [name, sensitivity]));
-    // A column that the plan does not know is a field that the service has and nobody declared: it may tell of anybody.
+    // A column missing from the plan is one that the service returns undeclared: it may be personal.
     return masking((name) => kindOf(masks, name, sensitivities.get(name) ?? 'personal'), runtime);
   },
 });
@@ -69,7 +69,7 @@ function kindOf({ preset, as, masks }: MaskConfig, name: string, sensitivity: Co
 
 function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[], plan: PlanContext): void {
   const keyMissing = 'hmacKey' in plan && !isKey(plan.hmacKey);
-  // One that is there and no key is wrong everywhere.
+  // A key that is set but invalid is wrong in every environment.
   const refuse = (path: ConfigPath) => (plan.hmacKey ? plan.problem(path, needsKey) : plan.unset(path, 'LEADSTREAM_HMAC_KEY', needsKey));
   for (const [name, kind] of Object.entries(masks)) {
     requireColumn(name, input, plan, [name], true);

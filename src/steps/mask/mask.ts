@@ -11,19 +11,18 @@ import { requireFields } from '../require-fields.js';
 
 export const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
 
-/** The kind of mask of a preset, unless told otherwise. */
+/** The default kind of mask of a preset. */
 export const defaultMask = 'drop';
 
 /**
- * How a field is hidden: `drop` removes the column, `null` empties it, `hmac` replaces a value by its keyed digest
- * (HMAC-SHA-256, hexadecimal; equal values stay equal), `last4` keeps the last four characters behind as many stars as
- * there were characters, `redact` leaves a fixed word.
+ * How a field is hidden: `drop` removes the column, `null` empties it, `hmac` replaces a value by its keyed digest (HMAC-SHA-256, hexadecimal; equal
+ * values stay equal), `last4` replaces all but the last four characters by stars (all of them in a text of up to four), `redact` leaves a fixed word.
  */
 export type Mask = (typeof maskKinds)[number];
 
 /**
- * What is left of a row type: a field that may be dropped is gone, one that may be hidden has the values of its mask. Of rows whose fields are
- * not known, nothing more is known.
+ * A row type after masking: a field that may be dropped is gone, one that may be hidden has the values of its mask. If the fields of the rows are
+ * unknown, so is the result.
  */
 export type Masked<T, M> = string extends keyof T
   ? Row
@@ -38,9 +37,9 @@ type MaskedValue<V, K> = K extends undefined ? V : K extends 'null' ? null : str
 /** Kind of mask by field. */
 type Masks<T> = Readonly<Partial<Record<keyof T & string, Mask>>>;
 
-/** What masking takes besides the fields. */
+/** Options of `mask` besides the fields. */
 export interface MaskOptions {
-  /** Secret key of `hmac`, at least 16 characters; `undefined`, as of a variable that is not set, is none. */
+  /** Secret key for `hmac`, at least 16 characters; `undefined`, such as an unset variable, means no key. */
   readonly hmacKey?: string | undefined;
 }
 
@@ -55,8 +54,8 @@ const taken = schema((z) =>
  * Hides the values of some fields. Empty and missing values stay as they are, so that completeness can still be judged.
  *
  * @param masks Kind of mask by field.
- * @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key, and arguments that cannot be right; `E_STEP_FIELD` when no row of a non-empty page has a named field, which
- * would leave what was meant in clear.
+ * @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key, and for invalid arguments; `E_STEP_FIELD` when no row of a non-empty page has a named
+ * field, since the field that was meant would stay in clear text.
  *
  * @example
  * service.leads.pipe(mask({ sin_number: 'drop', cell_phone: 'last4' }));
@@ -77,11 +76,11 @@ export function mask<T extends Row, const M extends Masks<NoInfer<T>> = Masks<T>
     for (const name of kinds.keys()) requireColumn(name, input, context, [name], true);
     return input.flatMap((column) => masked(column, kinds.get(column.name)));
   };
-  // The masks say what is left, which the type system cannot follow through the columns.
+  // The masks determine what is left, which the type system cannot follow through the columns.
   return withFacts(maskedRows as Step<T, unknown> as Step<T, Masked<T, M>>, { at: 'mask', columns });
 }
 
-/** The column as it leaves the step; none when it is dropped. */
+/** Returns the column as it leaves the step; nothing if it is dropped. */
 export function masked(column: Column, kind: Mask | undefined): readonly Column[] {
   if (kind === 'drop') return [];
   if (kind === undefined) return [column];
@@ -96,10 +95,10 @@ const named = schema((z) =>
 );
 
 /**
- * The masks of all fields of a collection that are declared personal, for `mask`. Others may stand beside them.
+ * Returns masks for all fields of a collection that are declared personal, for `mask`. They can be combined with others.
  *
  * @param as Default `drop`.
- * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments.
  *
  * @example
  * service.leads.pipe(mask({ ...personalMasks(collections.leads), email: 'hmac' }, { hmacKey }));
@@ -119,9 +118,9 @@ type PersonalOf<C extends Collection> = {
 }[keyof C['fields'] & string];
 
 /**
- * Masks, whatever fields the rows have.
+ * Masks rows with any fields.
  *
- * @param kindOf The kind of mask of a column; it depends on nothing but the name.
+ * @param kindOf Returns the kind of mask of a column, which must depend only on its name.
  */
 export function masking(kindOf: (name: string) => Mask | undefined, options: MaskOptions): Step {
   const hidings = new Map<string, (vector: Vector) => Mapped>();
@@ -149,19 +148,19 @@ export function requireKey(kinds: readonly (Mask | undefined)[], { hmacKey }: Ma
     throw new StepError('E_STEP_CONFIG', 'mask: hmac needs the option hmacKey, with at least 16 characters');
 }
 
-/** What a pipeline file is told. */
+/** The message for pipeline files. */
 export const needsKey = 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters';
 
 export function isKey(key: string | undefined): key is string {
   return key !== undefined && key.length >= 16;
 }
 
-/** @param key Held to `requireKey` before. */
+/** @param key Already checked by `requireKey`. */
 function keyedDigest(key = ''): (text: string) => string {
   return (text) => createHmac('sha256', key).update(text).digest('hex');
 }
 
-/** What a value that is there is replaced by: a function of its text, or always the same. */
+/** What replaces a non-empty value: a function of its text, or a constant. */
 type Cover = ((text: string) => string) | string | null;
 
 const coverOf: { readonly [K in Exclude<Mask, 'drop'>]: (options: MaskOptions) => Cover } = {
@@ -171,7 +170,7 @@ const coverOf: { readonly [K in Exclude<Mask, 'drop'>]: (options: MaskOptions) =
   redact: () => '[redacted]',
 };
 
-/** Hides the values of a column. Of texts that are all replaced by the same, none is looked at. */
+/** Hides the values of a column. With a constant replacement, texts are not even read. */
 function hiding(cover: Cover): (vector: Vector) => Mapped {
   if (typeof cover === 'function') return mapping((value) => hidden(value, cover));
   return mapping((value) => hidden(value, () => cover), { quick: (texts, row) => (texts.isEmpty(row) ? '' : cover) });
@@ -182,7 +181,7 @@ function hidden(value: Value, cover: (text: string) => Value): Value {
   return text === null || text === '' ? value : cover(text);
 }
 
-/** Counts code points: half a pair of surrogates would be no text. */
+/** Counts code points, because half a surrogate pair would not be valid text. */
 function last4(text: string): string {
   const characters = [...text];
   const hiddenCount = characters.length > 4 ? characters.length - 4 : characters.length;

@@ -8,7 +8,7 @@ import type { WithoutUndefined } from '../without-undefined.js';
 import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 
-/** A row type with some of its fields under other names. */
+/** A row type with some fields renamed. */
 export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
   readonly [K in keyof T as K extends keyof M ? (M[K] extends string ? M[K] : K) : K]: T[K];
 };
@@ -16,11 +16,11 @@ export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
 const taken = schema((z) => z.strictObject({ names: z.record(z.string(), z.string().min(1)) }));
 
 /**
- * Gives fields other names; order and values stay.
+ * Renames fields; their order and values stay the same.
  *
  * @param names New name by old name. Names may be swapped.
- * @throws {StepError} `E_STEP_CONFIG` when two fields of a page's rows would have one name; `E_STEP_FIELD` when no row of a non-empty
- * page has a field of an old name.
+ * @throws {StepError} `E_STEP_CONFIG` when two fields of a page's rows would get the same name; `E_STEP_FIELD` when no row of a non-empty page has
+ * one of the old names.
  *
  * @example
  * service.users.pipe(rename({ uid: 'user_id' }));
@@ -53,7 +53,7 @@ function renamedColumns(names: Names, input: readonly Column[], context: Columns
   return columns;
 }
 
-/** @param taken Called with a name that a field gets and another one has; when it returns, that other field goes. */
+/** @param taken Called with a new name that another field already has; if it returns, that other field is dropped. */
 function renaming<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(
   names: M,
   taken: (name: string) => void,
@@ -84,6 +84,6 @@ export const renameStep = defineStep('rename', {
   config: (z) => z.record(z.string(), columnName()).describe('New name by old name.'),
   examples: [{ lead_id: 'id' }],
   columns: (names, input, plan) => renamedColumns(names, input, plan),
-  // A field that the plan does not know is one that the service has and nobody declared: it gives way.
+  // A field missing from the plan is one that the service returns undeclared: it gives way.
   open: (names) => renaming<Row, Readonly<Record<string, string>>>(names, () => {}),
 });

@@ -11,11 +11,11 @@ import { defineStep } from '../step.js';
 
 /** Which rows are in a sample. */
 export interface SampleOptions<F extends string = string> {
-  /** Share of the keys that are kept, above 0, at most 100. */
+  /** Percentage of keys to keep, above 0, at most 100. */
   readonly percent: number;
   /** Fields that identify a row, at least one: rows with the same values are kept or left out together. */
   readonly by: readonly F[];
-  /** Another seed gives another sample: a whole number from 0 to 4294967295. Default 0. */
+  /** Another seed selects another sample: a whole number from 0 to 4294967295. Default 0. */
   readonly seed?: number | undefined;
 }
 
@@ -27,11 +27,10 @@ const taken = schema((z) =>
 );
 
 /**
- * Keeps a share of the rows, chosen by a hash of their keys: the same rows in every run, whatever the order and the size of pages. A
- * smaller sample of the same seed is a part of a larger one. Rows that lack a part of their key are chosen by all their fields.
+ * Keeps a share of the rows, chosen by a hash of their keys: the same rows in every run, regardless of the order and the size of pages. A smaller
+ * sample is part of a larger one with the same seed. Rows with a missing key part are chosen by all their fields.
  *
- * @throws {StepError} `E_STEP_CONFIG`, at once, for options that cannot be right; `E_STEP_FIELD` when no row of a non-empty page has a
- * field of the key.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options; `E_STEP_FIELD` when no row of a non-empty page has a field of the key.
  *
  * @example
  * service.leads.pipe(sample({ percent: 1, by: ['lead_id'] }));
@@ -59,7 +58,7 @@ function sampling<T extends Row>({ percent: share, by, seed: start = defaultSeed
   });
 }
 
-/** One text for all that a row has, in whatever order its columns are. */
+/** Returns one text for all values of a row, regardless of the order of its columns. */
 function wholeRow({ columns }: RecordBatch, row: number): string {
   const values = [...columns].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, vector]) => [name, keyOf([vector.value(row)])]);
   return JSON.stringify(values.filter(([, value]) => value !== undefined));

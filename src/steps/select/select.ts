@@ -13,7 +13,7 @@ const taken = schema((z) => z.strictObject({ fields: z.array(z.string().min(1)).
  * Keeps the named fields of every row, in the order given.
  *
  * @param fields Field names, at least one; a field missing from a row becomes `null`.
- * @throws {StepError} `E_STEP_CONFIG` without a field; `E_STEP_FIELD` when no row of a non-empty page has a named one.
+ * @throws {StepError} `E_STEP_CONFIG` for an empty list; `E_STEP_FIELD` when no row of a non-empty page has one of the fields.
  *
  * @example
  * service.users.pipe(select(['uid', 'email']));

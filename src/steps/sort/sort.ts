@@ -9,13 +9,13 @@ import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 import { Sorter } from './sorter.js';
 
-/** What a sort takes besides its keys. */
+/** Options of `sort` besides its keys. */
 export interface SortOptions {
-  /** What rows may take in memory, in bytes, before they are kept in a file. Default 256,000,000. */
+  /** Memory for rows, in bytes, before they are spilled to a file. Default 256,000,000. */
   readonly memory?: number | undefined;
-  /** Folder for that file, which is private and has no name. Default: one in the system's folder for such files. */
+  /** Folder for that file, which is private and has no name. Default: one in the system's folder for temporary files. */
   readonly folder?: string | undefined;
-  /** What becomes of a row whose key is not of its type. Default `reject`; with `null` it comes last. */
+  /** What happens to a row whose key is not of its type. Default `reject`; with `null` it comes last. */
   readonly onError?: OnError | undefined;
 }
 
@@ -33,14 +33,13 @@ const taken = schema((z) =>
 );
 
 /**
- * Sorts all rows: it reads the stream to its end before the first page comes out. Rows with equal keys stay in the order in which they
- * came; `null`, and for every type but `text` the empty text, comes last. Texts are compared by their code points.
+ * Sorts all rows, reading the whole stream before the first page comes out. Rows with equal keys keep their order. `null`, and for every type but
+ * `text` the empty text, comes last. Texts are compared by code point.
  *
- * Memory: what `memory` says; beyond it, sorted runs are kept in a file and merged.
+ * Memory: as set by `memory`; beyond that, sorted runs are kept in a file and merged.
  *
- * @throws {StepError} `E_STEP_VALUE` for a key that is not of its type, under `onError: 'fail'` and without a context that takes
- * rejects; `E_STEP_SCRATCH` when what does not fit into memory cannot be kept; `E_STEP_FIELD` when no row of a
- * non-empty page has a field of the keys.
+ * @throws {StepError} `E_STEP_VALUE` for a key that is not of its type, under `onError: 'fail'` and without a context that takes rejects;
+ * `E_STEP_SCRATCH` when rows that do not fit into memory cannot be stored; `E_STEP_FIELD` when no row of a non-empty page has a field of the keys.
  *
  * @example
  * service.leads.pipe(sort([{ field: 'timestamp', type: 'timestamp', descending: true }, { field: 'lead_id' }]));
@@ -64,7 +63,7 @@ function sorting<T extends Row>(
   return blocking<T, T>(context, () => new Sorter(new Order(keys), { memory, folder, onError }, context));
 }
 
-/** `field`, `field asc` or `field desc`. */
+/** Parses `field`, `field asc` or `field desc`. */
 function wantedOf(text: string): { readonly field: string; readonly descending: boolean } | undefined {
   const [, field, way = 'asc'] = /^\s*(\S+)(?:\s+(asc|desc))?\s*$/i.exec(text) ?? [];
   return field === undefined ? undefined : { field, descending: way.toLowerCase() === 'desc' };

@@ -6,11 +6,11 @@ import { keptRows } from '../on-error.js';
 import { scratchFailure } from '../scratch-failure.js';
 
 export interface SorterOptions {
-  /** What rows may take in memory, in bytes. */
+  /** Memory for rows, in bytes. */
   readonly memory: number;
-  /** Private folder for what does not fit. */
+  /** Private folder for rows that do not fit. */
   readonly folder: string;
-  /** What becomes of a row whose key is not of its type. */
+  /** What happens to a row whose key is not of its type. */
   readonly onError: OnError;
 }
 
@@ -27,7 +27,7 @@ export class Sorter implements Collector {
     this.#rows = new RowSorter(order, { memory, folder, failed: scratchFailure(context.at) });
   }
 
-  /** Takes rows but for those with a key that is not of its type, unless they come last. */
+  /** Adds rows. Those with a key that is not of its type are left out, unless they come last under `null`. */
   async add(batch: RecordBatch, page: number): Promise<void> {
     const { at } = this.context;
     const keys = this.order.keysOf(batch);

@@ -7,7 +7,7 @@ import { key, type Job, type Work } from '../job.js';
 
 const run = promisify(execFile);
 
-/** One curl for all pages of the three collections, then one statement of DuckDB over the files. */
+/** One curl for all pages of the three collections, then one DuckDB statement over the files. */
 export function prepare(): Promise<Work> {
   return Promise.resolve(async (job) => {
     const list = join(job.folder, 'curl.config');

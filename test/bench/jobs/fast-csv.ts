@@ -6,7 +6,7 @@ import { format } from 'fast-csv';
 import type { Work } from '../job.js';
 import { leadPages } from './fetch.js';
 
-/** A loop over pages that hands every row to fast-csv and waits when it is full. */
+/** A loop over pages that passes every row to fast-csv and waits when it is full. */
 export function prepare(): Promise<Work> {
   return Promise.resolve(async (job) => {
     const csv = format({ headers: true });

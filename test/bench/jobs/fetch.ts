@@ -3,8 +3,8 @@ import got from 'got';
 import { key, type Job } from '../job.js';
 
 /**
- * The leads page by page, in order, with `concurrency` requests ahead: got and `JSON.parse`, nothing else. What everything here is
- * compared with, and what the hand-written loops read through.
+ * Yields the leads page by page, in order, with `concurrency` requests ahead, using only got and `JSON.parse`. This is the floor for all comparisons,
+ * and the hand-written loops read through it.
  */
 export async function* leadPages({ baseUrl, limit, concurrency }: Job): AsyncGenerator<readonly Record<string, string>[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: concurrency });

@@ -1,7 +1,7 @@
 import type { Work } from '../job.js';
 import { leadPages } from './fetch.js';
 
-/** Reads all pages and throws them away. */
+/** Reads all pages and discards them. */
 export function prepare(): Promise<Work> {
   return Promise.resolve(async (job) => {
     let rows = 0;

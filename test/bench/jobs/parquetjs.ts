@@ -5,7 +5,7 @@ import { collections, columnsOf } from '../columns.js';
 import type { Work } from '../job.js';
 import { leadPages } from './fetch.js';
 
-/** A loop over pages that appends every row as text to a file of parquetjs-lite. */
+/** A loop over pages that appends every row as text to a parquetjs-lite file. */
 export function prepare(): Promise<Work> {
   return Promise.resolve(async (job) => {
     const fields = columnsOf(collections.leads).map(({ original }) => [

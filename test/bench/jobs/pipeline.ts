@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type * as Leadstream from '../../../src/index.js';
 import { key, type Work } from '../job.js';
 
-/** Runs `pipeline.yaml` of the folder, as the command does. */
+/** Runs `pipeline.yaml` in the folder, as the command does. */
 export async function prepare({ library }: { readonly library: string }): Promise<Work> {
   const { loadPipeline, runPipeline }: typeof Leadstream = await import(library);
   return async ({ folder }) => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type * as Leadstream from '../../../src/index.js';
 import { key, type Work } from '../job.js';
 
-/** The streams in a program: leads as typed Parquet, without writing and without a check for rows that moved. */
+/** The streams in a program: leads as typed Parquet, without the spool and without a check for rows that moved. */
 export async function prepare({ library }: { readonly library: string }): Promise<Work> {
   const { connect, writeTo, parquet }: typeof Leadstream = await import(library);
   return async ({ baseUrl, limit, concurrency, folder }) => {

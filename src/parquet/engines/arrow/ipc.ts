@@ -15,7 +15,7 @@ export class ArrowStream {
     this.#schema = message(headers.schema, table(short(0), tables(columns.map(fieldOf))), 0);
   }
 
-  /** The stream of one row group. The next one uses the same buffer, unless this one is with a thread. */
+  /** Returns the stream of one row group. The next one reuses the buffer, unless a thread has it. */
   write(columns: readonly ColumnBytes[], rows: number): Uint8Array<ArrayBuffer> {
     const parts = columns.flatMap(({ validity, offsets, data }) => (offsets.length > 0 ? [validity, offsets, data] : [validity, data]));
     const places: number[] = [];
@@ -28,7 +28,7 @@ export class ArrowStream {
     const batch = message(headers.recordBatch, table(long(rows), structs(2, nodes), structs(2, places)), length);
     const body = this.#schema.length + batch.length;
     const total = body + length + end.length;
-    // A buffer that is with a thread has no bytes.
+    // A buffer transferred to a thread has length 0.
     if (this.#buffer.byteLength < total) this.#buffer = new ArrayBuffer(Math.ceil(total * 1.1));
     const stream = new Uint8Array(this.#buffer, 0, total);
     stream.set(this.#schema);
@@ -58,7 +58,7 @@ function message(type: number, header: Field, bodyLength: number): Uint8Array {
   return bytes;
 }
 
-/** Each type's number in the union `Type`, and its table. */
+/** The number of each type in the union `Type`, and its table. */
 const types: Readonly<Record<DeclaredType, readonly [number: number, table: Field]>> = {
   text: [5, table()],
   flag: [6, table()],

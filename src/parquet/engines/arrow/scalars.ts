@@ -4,7 +4,7 @@ import { Validity, type ColumnBuilder, type ColumnBytes, type Vector, daysOf } f
 /** How the values of a type are laid out. */
 export interface Layout {
   readonly bits: 1 | 32 | 64;
-  /** Puts a value of the type at a row. */
+  /** Writes a value of the type at a row. */
   readonly put: (view: DataView, row: number, value: Value) => void;
 }
 
@@ -38,7 +38,7 @@ export const layouts: Readonly<Record<Exclude<DeclaredType, 'text'>, Layout>> = 
   },
 };
 
-/** The last millisecond whose microseconds a number holds exactly. */
+/** The last millisecond whose microseconds a number represents exactly. */
 const exactMs = Math.floor(Number.MAX_SAFE_INTEGER / 1000);
 
 function putMicros(view: DataView, at: number, ms: number): void {
@@ -49,7 +49,7 @@ function putMicros(view: DataView, at: number, ms: number): void {
   view.setInt32(at + 4, high, true);
 }
 
-/** A column of values that all take the same room. */
+/** A column of fixed-size values. */
 export class Scalars implements ColumnBuilder {
   readonly #validity = new Validity();
   #view = new DataView(new ArrayBuffer(0));
