@@ -6,7 +6,7 @@ import { Draw } from './random.js';
 import { firstNames, lastNames } from './words.js';
 import { purposes, type World } from './world.js';
 
-/** Bridges, each owned by a user and in one campaign. Values that look like credentials begin with `fake-`. */
+/** Creates bridges, each owned by a user and in one campaign. Values that look like credentials begin with `fake-`. */
 export function bridgesTable({ seed, counts, ids, bridge }: World): ServedTable {
   const write = rowWriter(collections.bridges);
   const draw = new Draw(seed, purposes.bridges);

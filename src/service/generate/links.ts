@@ -8,7 +8,7 @@ import { purposes, type World } from './world.js';
 
 const legacy = 'LEGACY - NO LONGER USED';
 
-/** Links, each to a bridge and owned by the bridge's user. */
+/** Creates links, each to a bridge and owned by the bridge's user. */
 export function linksTable({ seed, counts, ids, bridge }: World): ServedTable {
   const write = rowWriter(collections.links);
   const draw = new Draw(seed, purposes.links);

@@ -6,7 +6,7 @@ import { Draw } from './random.js';
 import { firstNames, lastNames } from './words.js';
 import { purposes, type World } from './world.js';
 
-/** Users: owners of bridges and links, and the affiliates that leads come from. */
+/** Creates users: the owners of bridges and links, and the affiliates that leads come from. */
 export function usersTable({ seed, counts, ids }: World): ServedTable {
   const write = rowWriter(collections.users);
   const draw = new Draw(seed, purposes.users);
@@ -21,7 +21,7 @@ export function usersTable({ seed, counts, ids }: World): ServedTable {
   };
 }
 
-/** The affiliate number of a user. */
+/** Returns the affiliate number of a user. */
 export function affidOf(uid: string): string {
   return String(9000 + Number(uid));
 }
