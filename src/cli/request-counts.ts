@@ -31,7 +31,7 @@ export class RequestCounts {
     },
   };
 
-  /** Attempts for a purpose that were answered, failed or were given up. */
+  /** Finished attempts for a purpose: answered, failed or given up. */
   of(purpose: Purpose): number {
     return this.#requests.get(purpose) ?? 0;
   }
