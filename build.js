@@ -6,8 +6,8 @@ import { build } from 'esbuild';
 import { build as bundle } from 'rolldown';
 
 /**
- * Makes the code of `dist`; tsc makes the declarations. What hundreds of files of ours take to load, some large ones take a fifth of, and what is
- * imported when it is used stays apart. All code is in `dist` itself, beside the files of the threads, for which it looks there.
+ * Builds the code in `dist`; tsc builds the declarations. A few large files load in a fifth of the time of our hundreds of files, and code that is imported
+ * when it is used stays separate. All code is in `dist` itself, next to the files of the threads, where it looks for them.
  */
 const common = {
   bundle: true,
@@ -18,13 +18,13 @@ const common = {
   metafile: true,
 };
 
-/** In the command, zod is a part of the bundle that runs when it is asked for. */
+/** In the command, zod is part of the bundle, and runs when it is first needed. */
 const zodWithin = edit(/src\/core\/schema\.ts$/, 'ts', (source) => replaced(source, "nodeRequire()('zod')", "require('zod')"));
 
-/** Without the messages of zod in other languages. */
+/** Leaves out zod's messages in other languages. */
 const zodInEnglish = edit(/zod\/v4\/locales\/index\.js$/, 'js', () => "export { default as en } from './en.js';");
 
-/** yargs measures the words of a help that somebody asks for, by a list of all emojis that takes 20 ms to make. */
+/** Loads the library with which yargs measures words only for a help text: its list of all emojis takes 20 ms to build. */
 const widthsWhenUsed = {
   name: 'widths when used',
   setup: ({ onResolve, onLoad }) => {
@@ -37,7 +37,7 @@ const widthsWhenUsed = {
   },
 };
 
-/** The pictures of a report, and the package that draws them, are a quarter of the command: they are in a bundle of their own. */
+/** The charts of a report, and the package that draws them, are a quarter of the command, so they get a separate bundle. */
 const chartsApart = {
   name: 'charts apart',
   setup: ({ onResolve }) =>
@@ -46,7 +46,7 @@ const chartsApart = {
     ),
 };
 
-/** What a bundle of CommonJS has in the place of `import.meta.url`. */
+/** Replaces `import.meta.url` in a CommonJS bundle. */
 const urlWithin = {
   define: { 'import.meta.url': '$url' },
   banner: { js: "const $url = require('node:url').pathToFileURL(__filename).href;" },
@@ -57,7 +57,7 @@ const withVersion = (source) =>
   source.replace('(nodeRequire()(manifest) as { readonly version: string }).version', JSON.stringify(version));
 const versionWithin = edit(/src\/core\/version\.ts$/, 'ts', withVersion);
 
-/** In the module, whoever bundles it gets zod as a module, by the condition in `imports` of package.json, and Node loads it when it is used. */
+/** In the module, zod comes from the condition in `imports` of package.json: as a module for a bundler, and in Node loaded when it is used. */
 const zodByImport = (source) =>
   replaced(
     replaced(source, "import { nodeRequire } from './node-require.js';", "import { load } from '#zod';"),
@@ -65,12 +65,12 @@ const zodByImport = (source) =>
     'load() as Zod',
   );
 
-/** What a constant of ours is made by has no other effect: whoever bundles the module may leave out those that nothing uses. */
+/** Marks the initializers of our constants as free of side effects, so that a program that bundles the module can leave out unused ones. */
 const pureConstants = (source) => source.replaceAll(/^((?:export )?const \w+(?:: [^=\n]+)? = )(?=\w+\()/gm, '$1/* @__PURE__ */ ');
 
 /**
- * The module: whoever imports it has the packages, and shares RxJS with it. What it loads at once is one file, since Node takes half a millisecond for
- * each, and what it loads when it is used is apart: Rolldown parts code so, and esbuild makes twenty files of what is one here.
+ * The module: a program that imports it has the packages, and shares RxJS with it. What it loads at once is one file, since Node takes half a millisecond for
+ * each; what it loads when it is used is separate. Rolldown splits code that way, while esbuild makes twenty files of what is one here.
  */
 const library = {
   platform: 'node',
@@ -96,8 +96,8 @@ const library = {
 };
 
 /**
- * The command and the threads, which share nothing with anybody: each is a script with the packages that most of its processes load, since of a script
- * what was compiled can be kept. What a process does not need of it does not run there.
+ * The command and the threads, which share nothing with other code. Each is a script that includes the packages that most of its processes load, since compiled
+ * code can be kept for a script. Parts that a process does not need do not run.
  */
 const command = {
   ...common,
@@ -109,18 +109,18 @@ const command = {
     encoding: 'src/parquet/engines/arrow/encoding-worker.ts',
   },
   format: 'cjs',
-  // A script that is loaded so has none.
+  // A script that is loaded this way has no dynamic import.
   supported: { 'dynamic-import': false },
   outdir: 'dist',
   outExtension: { '.js': '.cjs' },
-  // WebAssembly beside the code, data, and what few runs need.
+  // WebAssembly, which is kept next to the code, data, and what few runs need.
   external: ['@bokuweb/zstd-wasm', '@hono/node-server', 'hono', 'parquet-wasm', 'parquetjs-lite', 'zipcodes'],
-  // Their exports for `require` and for Node are CommonJS, of which nothing can be left out.
+  // Their exports for `require` and for Node are CommonJS, from which nothing can be left out.
   alias: { rxjs: resolve('node_modules/rxjs/dist/esm/index.js'), zod: resolve('node_modules/zod/index.js') },
   plugins: [zodWithin, zodInEnglish, widthsWhenUsed, chartsApart, versionWithin],
 };
 
-/** What starts such a script: it loads it by what was compiled of it in an earlier process, if its digest is the same. */
+/** Builds the launcher of such a script, which loads it with the code compiled in an earlier process if its digest is the same. */
 async function startOf(script, start) {
   const digest = createHash('sha256').update(await readFile(`dist/${script}.cjs`));
   const bundleDigest = JSON.stringify(digest.digest('hex').slice(0, 32));
@@ -132,7 +132,7 @@ function threadOf(script) {
   return startOf(script, { stdin: { contents, resolveDir: process.cwd() }, outfile: `dist/${script}-worker.cjs` });
 }
 
-/** zod by itself, for whoever needs it first: one file instead of a hundred, without its messages in other languages. */
+/** zod in a separate file, loaded when it is first needed: one file instead of a hundred, without its messages in other languages. */
 const zod = {
   ...common,
   stdin: { contents: "export { z } from 'zod';", resolveDir: process.cwd() },
@@ -141,7 +141,7 @@ const zod = {
   plugins: [zodInEnglish],
 };
 
-/** The same as a module, for those who bundle it: with what is used of it alone, which is half. */
+/** zod as a module, for programs that bundle it, with only what is used of it, which is half. */
 const zodModule = {
   ...zod,
   stdin: { contents: zodByName(await usedOfZod()), resolveDir: process.cwd() },
@@ -150,7 +150,7 @@ const zodModule = {
   outfile: 'dist/zod-module.js',
 };
 
-/** The functions of zod that our sources call, as `z.string()` or `zod().toJSONSchema(…)`. */
+/** Returns the functions of zod that our sources call, as `z.string()` or `zod().toJSONSchema(…)`. */
 async function usedOfZod() {
   const files = (await readdir('src', { recursive: true })).filter((file) => file.endsWith('.ts'));
   const texts = await Promise.all(files.map((file) => readFile(join('src', file), 'utf8')));
@@ -165,12 +165,12 @@ function zodByName(names) {
   return `import { ${imported.join(', ')} } from 'zod'; export const load = () => ({ ${given.join(', ')} });`;
 }
 
-/** A plugin of Rolldown that changes the texts of files. */
+/** Returns a Rolldown plugin that changes the text of files. */
 function changed(filter, change) {
   return { name: String(filter), transform: { filter: { id: filter }, handler: (source) => change(source) } };
 }
 
-/** A plugin of esbuild that changes the text of a file. */
+/** Returns an esbuild plugin that changes the text of a file. */
 function edit(filter, loader, change) {
   return {
     name: String(filter),
@@ -178,13 +178,13 @@ function edit(filter, loader, change) {
   };
 }
 
-/** The text with one part in the place of another, which has to be there. */
+/** Replaces a part of a text, which must contain it. */
 function replaced(source, part, by) {
   if (!source.includes(part)) throw new Error(`a source is not as the build expects: it has no ${part}`);
   return source.replace(part, by);
 }
 
-/** The packages whose code is in what was built, each with its licence and its notice. */
+/** Lists the packages whose code is in the build, each with its licence and its notice. */
 async function licences(metafiles) {
   const files = metafiles.flatMap(({ outputs }) => Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs)));
   const folders = new Set(files.flatMap((file) => /^node_modules\/(?:.*node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));

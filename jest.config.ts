@@ -3,12 +3,11 @@ import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
 
 /**
- * The rungs of the ladder: `unit` is pure and in process, `system` uses the service, files and the command, `soak` is what needs many
- * kills, seeds or rows. `npm test` climbs the first two by `rooms`, each of which runs many of their suites in one process, in half of
- * the time; a suite by itself is `npm run jest -- its/path`.
+ * The levels of tests: `unit` is pure and in process, `system` uses the service, files and the command, `soak` needs many kills, seeds or rows. `npm test` runs
+ * the first two as `rooms`, each of which runs many of their suites in one process, in half of the time. A single suite runs with `npm run jest -- its/path`.
  *
- * Tests run as native ES modules, because got is one; `npm run jest` sets the Node option that this needs, and two by which the workers'
- * garbage collectors leave the cores to the tests.
+ * Tests run as native ES modules, because got is one. `npm run jest` sets the Node option that this needs, and two that make the workers' garbage collectors
+ * leave the cores to the tests.
  */
 const rung = (name: string) => ({
   displayName: name,
@@ -16,9 +15,9 @@ const rung = (name: string) => ({
   roots: [`<rootDir>/test/${name}`],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
-  // What examples import by the name of the package is its source, as for the compiler.
+  // Examples import the package by its name, which here is its source, as for the compiler.
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', '^leadstream$': '<rootDir>/src/leadstream.ts' },
-  // Most of what is imported without an extension, as far as jest sees it, is of TypeScript.
+  // Most imports without an extension, as far as jest sees them, are TypeScript.
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
   transform: {
     '\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } }],
@@ -28,9 +27,9 @@ const rung = (name: string) => ({
 const config: Config = {
   projects: ['unit', 'system', 'soak', 'rooms'].map(rung),
   testSequencer: '<rootDir>/test/support/order.js',
-  // A project's own time limit is ignored. A test that hangs is ended; none is measured by this.
+  // A project's own time limit is ignored. This limit ends a test that hangs; no test measures anything by it.
   testTimeout: 120_000,
-  // Many tests wait for another process, a timer or a thread; one worker more than there are cores keeps these busy.
+  // Many tests wait for another process, a timer or a thread; one more worker than there are cores keeps the cores busy.
   maxWorkers: availableParallelism() + 1,
 };
 

@@ -1,6 +1,6 @@
 /**
- * The import table of the design: what each folder of `src` may import of ours, always through the other's `index.ts`.
- * test/soak/architecture.test.ts proves that these rules bite.
+ * The import table of the design: what each folder of `src` may import from the others, always through their `index.ts`. test/soak/architecture.test.ts proves
+ * that these rules work.
  */
 export const importTable = {
   core: [],
@@ -23,7 +23,7 @@ export const importTable = {
   doctor: ['core', 'options', 'events', 'json', 'collections', 'http', 'source'],
   service: ['core', 'options', 'json', 'collections'],
   'pipeline-tests': ['core', 'options', 'json', 'collections', 'parquet', 'pipeline', 'service'],
-  // And the public API, which its commands load when they run.
+  // Plus the public API, which its commands load when they run.
   cli: ['core', 'collections', 'store', 'source', 'service'],
 };
 
@@ -59,7 +59,7 @@ export const queueingOperators = [
   'zipWith',
 ];
 
-/** What needs the types of a file: promises that nobody waits for, cases that nobody handles, objects that become `[object Object]`. */
+/** Rules that need the types of a file: promises that nothing awaits, cases that nothing handles, objects that become `[object Object]`. */
 const lostWork = {
   'typescript/no-floating-promises': 'error',
   'typescript/no-misused-promises': 'error',
@@ -71,7 +71,7 @@ const lostWork = {
   'typescript/no-deprecated': 'error',
 };
 
-/** An `any` of a library goes no further than the line where it comes in. */
+/** Keeps an `any` from a library on the line where it enters. */
 const leakingAny = {
   'typescript/no-unsafe-argument': 'error',
   'typescript/no-unsafe-assignment': 'error',
@@ -80,7 +80,7 @@ const leakingAny = {
   'typescript/no-unsafe-return': 'error',
 };
 
-/** What the linter's group `correctness` leaves out, and what of it says nothing here. */
+/** Rules that the linter's group `correctness` lacks, and rules in it that find nothing useful here. */
 const plainCode = {
   'no-control-regex': 'off',
   'typescript/no-misused-spread': 'off',

@@ -5,16 +5,14 @@ import type { CommandContext } from './context.js';
 /** Asks a person at a terminal. */
 export interface Ask {
   /**
-   * @param usual What an empty answer stands for.
-   * @throws {LeadstreamError} `E_RUN_ABORTED` when nobody answers any more.
+   * @param usual The answer that an empty line stands for.
+   * @throws {LeadstreamError} `E_RUN_ABORTED` when the input ends without an answer.
    */
   question(text: string, usual: string): Promise<string>;
   close(): void;
 }
 
-/**
- * @throws {LeadstreamError} `E_USAGE` where nobody can be asked.
- */
+/** @throws {LeadstreamError} `E_USAGE` if there is no terminal to ask at. */
 export function asking({ stdin, stderr, signal }: CommandContext): Ask {
   const input = stdin?.();
   if (!input?.isTTY) throw new LeadstreamError('E_USAGE', 'there is no terminal to ask at; say --yes and what is wanted as options');
@@ -29,7 +27,7 @@ export function asking({ stdin, stderr, signal }: CommandContext): Ask {
         const answer = await Promise.race([lines.question(`${text}${usual === '' ? '' : ` [${usual}]`}: `, { signal }), ended]);
         return answer.trim() || usual;
       } catch (failure) {
-        // What is said of it stands on a line of its own.
+        // The error message gets its own line.
         stderr.write('\n');
         throw failure;
       }

@@ -1,8 +1,8 @@
-/** What time it is, and a call again and again: real time, unless a test has its own. */
+/** Tells the time and repeats calls: real time, unless a test supplies its own. */
 export interface Clock {
-  /** Milliseconds from any fixed point. */
+  /** Milliseconds since any fixed point. */
   now(): number;
-  /** Calls `work` every `ms` milliseconds, and does not keep the process alive for it. @returns Ends it. */
+  /** Calls `work` every `ms` milliseconds without keeping the process alive. @returns Stops the calls. */
   every(ms: number, work: () => void): () => void;
 }
 

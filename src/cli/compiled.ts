@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
 
-/** Lets `load` keep what it compiles in a folder, in this thread and in those that it starts. */
+/** Makes `load` keep what it compiles in a folder, in this thread and in the threads that it starts. */
 export function keepCompiled(folder: string): void {
   setEnvironmentData(keptIn, folder);
 }
@@ -14,12 +14,11 @@ export function keepCompiled(folder: string): void {
 const keptIn = 'leadstream.compiled';
 
 /**
- * Loads a bundle of CommonJS by what V8 compiled of it in an earlier process. Of the start of a command, compiling is the largest part, and what the
- * compile cache of Node (from 22.1 on) keeps is what was compiled while a file was loaded: a third of it. Where nothing can be read or kept, it is loaded
- * all the same.
+ * Loads a CommonJS bundle with the code that V8 compiled in an earlier process. Compiling is the largest part of starting a command, and Node's own compile
+ * cache (from 22.1) keeps only what was compiled while a file was loaded: a third of it. The bundle loads even if nothing can be read or kept.
  *
- * @param digest Of the bundle: what was compiled of others counts for nothing, and V8 compares no more than their length.
- * @returns What it exports. `import` is nothing in it: it has the packages, and `require`.
+ * @param digest Digest of the bundle: code compiled from another one is ignored, and V8 itself compares only the length.
+ * @returns The exports of the bundle. It cannot use `import`: it contains its packages and has `require`.
  */
 export function load<T>(file: URL, digest: string): T {
   const path = fileURLToPath(file);
@@ -27,7 +26,7 @@ export function load<T>(file: URL, digest: string): T {
   if (typeof folder !== 'string') return createRequire(path)(path) as T;
   const kept = join(folder, `${basename(path)}-${process.version}-${digest}`);
   const cachedData = intactIn(kept);
-  // The bundler writes ASCII alone, where every byte is a character.
+  // The bundler writes only ASCII, so every byte is a character.
   const source = readFileSync(path, 'latin1');
   const script = new Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
     filename: path,
@@ -40,13 +39,13 @@ export function load<T>(file: URL, digest: string): T {
   return module.exports as T;
 }
 
-/** Keeps what was compiled by then: of a command that went well, and of a thread, which is not told that it ends, after its first work. */
+/** Keeps what has been compiled: for a command, when it exits successfully; for a thread, which is not notified of its end, after its first work. */
 function whenWarm(keep: () => void): void {
   if (isMainThread) process.once('exit', (code) => code === 0 && keep());
   else setTimeout(keep, 300).unref();
 }
 
-/** The data of a file, which stand behind their digest: V8 would take damaged ones as they are. */
+/** Returns the data of a file if it matches the digest in front of it: V8 would accept damaged data. */
 function intactIn(file: string): Buffer | undefined {
   try {
     const bytes = readFileSync(file);
@@ -69,7 +68,7 @@ function replace(file: string, data: Buffer): void {
   }
 }
 
-/** Removes what versions before this one have left, and processes that were killed. */
+/** Removes what earlier versions and killed processes left behind. */
 function removeOld(folder: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);

@@ -5,26 +5,23 @@ import type { Secrets } from './secrets.js';
 /** How messages are written: lines for people, or one JSON object per line. */
 export type LogFormat = 'text' | 'json';
 
-/** How much is said, from least to most. */
+/** Levels of detail, from least to most. */
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 
 export type LogLevel = (typeof logLevels)[number];
 
-/**
- * Everything that is said besides data goes through here, to stderr, and loses its credentials on the way, and whatever steers a
- * terminal.
- */
+/** Prints everything but data, to stderr. Removes credentials and control characters of terminals. */
 export interface Console extends Secrets {
   readonly format: LogFormat;
   /** Most detailed level that is printed. */
   readonly level: LogLevel;
-  /** Says something, in one line or several. */
+  /** Prints a message of one line or several. */
   log(level: LogLevel, message: string | readonly string[]): void;
   /**
-   * Reports an event of the log, whose level is its own.
+   * Reports an event of the log. The event determines the level.
    *
-   * @param facts For machines.
-   * @param words For people, who are told nothing without.
+   * @param facts Fields for machines.
+   * @param words Text for people, who see nothing without it.
    */
   event(name: LogEvent, facts: object, words?: string | readonly string[]): void;
 }
@@ -61,7 +58,7 @@ function painted(line: string, level: LogLevel, paint: Painter): string {
   return level === 'info' ? line : paintedHead(line, level === 'error' ? 'bad' : 'beware', paint);
 }
 
-/** Several messages stand in one text, and by themselves as well. */
+/** Joins several messages into one text, and lists them separately as well. */
 function inOneLine(lines: readonly string[]): object {
   const [first, ...others] = lines;
   if (first === undefined) return {};

@@ -21,33 +21,33 @@ export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; r
 /** What a command works with. */
 export interface CommandContext {
   readonly console: Console;
-  /** The environment, with what the file of `--env` adds. */
+  /** The environment, including the variables that the `--env` file adds. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The file of `--env`. */
+  /** Path of the `--env` file. */
   readonly envFile: string | undefined;
   /** Folder that relative paths resolve against. */
   readonly cwd: string;
-  /** Where answers come from, when a person is asked. Default: nobody is. */
+  /** Source of the answers when a person is asked. Default: no one is asked. */
   readonly stdin?: (() => NodeJS.ReadableStream & { readonly isTTY?: boolean }) | undefined;
   /** Where data goes. */
   readonly stdout: OutputStream;
   /** Where everything else goes. */
   readonly stderr: OutputStream;
-  /** Imports a module by its address. */
+  /** Imports a module by its URL. */
   readonly importModule: (url: string) => Promise<unknown>;
-  /** Aborted when the work is to stop. */
+  /** Aborted when the work must stop. */
   readonly signal: AbortSignal;
-  /** What moves the status of a run. Default: real time. */
+  /** Clock that drives the status of a run. Default: real time. */
   readonly clock?: Clock | undefined;
 }
 
-/** Does the work of a command and gives its exit code. */
+/** Does the work of a command and returns its exit code. */
 export type Work = (context: CommandContext) => Promise<number>;
 
 /**
  * Declares the options that every command takes.
  *
- * @param global Whether commands inside inherit them; a command that declares them itself would have their choices twice.
+ * @param global Whether nested commands inherit them; a command that also declares them itself would list their choices twice.
  */
 export function commonOptions<T>(yargs: Argv<T>, global = true) {
   return (
@@ -65,7 +65,7 @@ export function commonOptions<T>(yargs: Argv<T>, global = true) {
         global,
         describe: 'Format of messages on stderr',
       })
-      // Not --env-file: that one is Node's own, wherever it stands on the command line.
+      // Not --env-file: Node takes that one for itself, wherever it is on the command line.
       .option('env', { type: 'string', global, describe: 'File of NAME=value lines that add to the environment' })
   );
 }
@@ -73,16 +73,15 @@ export function commonOptions<T>(yargs: Argv<T>, global = true) {
 /** Runs a command with its console and environment. */
 export type Runner = (arguments_: CommonArguments, work: Work) => Promise<void>;
 
-/** The secrets of an environment. */
+/** Returns the secrets in an environment. */
 export function secretsIn(env: CommandContext['env']): readonly string[] {
   return secretVariables.flatMap((name) => env[name] ?? []);
 }
 
 /**
- * The environment of a command, with what the file of `--env` sets and the environment lacks or leaves empty; its
- * secrets are hidden from here on.
+ * Returns the environment of a command. Variables in the `--env` file add to it where it lacks them or leaves them empty. Hides its secrets from here on.
  *
- * @throws {LeadstreamError} `E_USAGE` when the file of `--env` cannot be read, or everyone can write it.
+ * @throws {LeadstreamError} `E_USAGE` when the `--env` file cannot be read, or everyone can write to it.
  */
 export function environmentOf(
   file: string | undefined,
@@ -105,17 +104,17 @@ function readEnvFile(file: string, cwd: string): Readonly<Record<string, string 
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new LeadstreamError('E_USAGE', `--env ${file}: cannot be read${code}`);
   }
-  // Whoever writes there could have the key sent to another address. What the bits say of a pipe is nothing, and on Windows of any file.
+  // Anyone who can write to the file could send the key to another address. Mode bits mean nothing for a pipe, nor for any file on Windows.
   const tells = found.isFile() && process.platform !== 'win32';
   if (tells && (found.mode & 0o002) !== 0)
     throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write it; make it private (chmod 600)`);
   return parseEnv(entriesOf(text, file).join('\n'));
 }
 
-/** A variable, whose value may have several lines in quotes, or a line without one. */
+/** Matches a variable, whose quoted value may span several lines, or a line without a variable. */
 const envEntry = /[ \t]*(?:(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*((?:"[^"]*"|'[^']*'|`[^`]*`)?[^\n]*)|(?:#[^\n]*)?)(?:\n|$)/y;
 
-/** The variables of a file, one after the other: Node 20 loses one behind a blank line and an indented comment. */
+/** Splits a file into its variables: Node 20 loses one that follows a blank line and an indented comment. */
 function entriesOf(text: string, file: string): readonly string[] {
   const whole = text.replaceAll('\r\n', '\n');
   const entries: string[] = [];

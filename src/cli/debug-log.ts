@@ -3,9 +3,9 @@ import type { EventError, Watcher } from '../index.js';
 import type { Console } from './console.js';
 
 /**
- * Tells everything that happens, for `--log-level debug`: each request, page, step, write and commit in a line of its own.
+ * Logs everything that happens, for `--log-level debug`: each request, page, step, write and commit on its own line.
  *
- * @returns A watcher, and `undefined` where none of it would be seen: watching has its price.
+ * @returns A watcher, or `undefined` if none of it would be shown: watching has its price.
  */
 export function debugLog({ level, event: say }: Console): Watcher | undefined {
   return level === 'debug' ? { ...moments(say), ...operations(say) } : undefined;
@@ -35,7 +35,7 @@ function operations(say: Console['event']): Watcher {
   const started = new WeakMap<object, number>();
   const start = (event: object) => void started.set(event, performance.now());
 
-  /** Tells how long an operation took, and in words how it ended. */
+  /** Logs how long an operation took and how it ended. */
   function end(name: LogEvent, event: object & Ending, what: string, done: string): void {
     const ms = Math.round(performance.now() - (started.get(event) ?? performance.now()));
     const how = event.error ? `failed: ${event.error.code} ${event.error.message}` : event.aborted ? 'given up' : done;

@@ -1,10 +1,10 @@
 import type { Difference, RowDifference } from '../index.js';
 import { printable } from '../core/index.js';
 
-/** Rows that are shown of those that differ. */
+/** Most differing rows that are shown. */
 const most = 10;
 
-/** What differs between a run and its test, for people, in lines. */
+/** Describes a difference between a run and its test for people, in lines. */
 export function linesOf({ at, expected, received, rows }: Difference): readonly string[] {
   if (at === 'setup') return [`the test cannot run: ${printable(String(received))}`];
   if (rows !== undefined) {
@@ -24,7 +24,7 @@ function rowLines(difference: RowDifference): readonly string[] {
   );
 }
 
-/** The first line that differs, and what stands there. */
+/** Describes the first line that differs. */
 function textLines(expected: string, received: string): readonly string[] {
   const [wanted, came] = [expected.split('\n'), received.split('\n')];
   const line = wanted.findIndex((text, index) => text !== came[index]);
@@ -32,7 +32,7 @@ function textLines(expected: string, received: string): readonly string[] {
   return [`  line ${at + 1}: expected ${value(wanted[at])}, received ${value(came[at])}`];
 }
 
-/** A row without its null columns: most are, where a test gives a few fields. */
+/** Drops the null columns of a row: most are null where a test gives only a few fields. */
 function filled(row: Readonly<Record<string, string | null>>): Readonly<Record<string, string | null>> {
   return Object.fromEntries(Object.entries(row).filter(([, each]) => each !== null));
 }

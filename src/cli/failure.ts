@@ -1,22 +1,22 @@
 import { amountOf, catalogue, failureOf, limitReached, printable } from '../core/index.js';
 import type { Console } from './console.js';
 
-/** What a thrown value tells about itself. */
+/** What is reported of a thrown value. */
 interface Description {
   readonly code: string;
   readonly message: string;
-  /** The message by lines. */
+  /** The message, line by line. */
   readonly lines: readonly string[];
   readonly help: string;
   readonly exit: number;
-  /** Where refused outputs are that were kept for inspection. */
+  /** Paths of refused outputs that were kept for inspection. */
   readonly kept: readonly string[];
 }
 
 /**
- * Says why a command failed, in one line (one per problem of a pipeline file, or per gate), and gives the exit code.
+ * Reports why a command failed, in one line (or one per problem of a pipeline file, or per gate), and returns the exit code.
  *
- * @param pipeline The one of several that failed.
+ * @param pipeline Name of the one that failed, if there are several.
  */
 export function reportFailure(console: Console, thrown: unknown, pipeline?: string): number {
   const {
@@ -34,16 +34,16 @@ export function reportFailure(console: Console, thrown: unknown, pipeline?: stri
   return exit;
 }
 
-/** Problems of a pipeline file have their places in front, where editors look for them; a last line says what they come to. */
+/** Puts the place of each problem in a pipeline file first, where editors look for it. A last line sums them up. */
 function toldOf(thrown: unknown, { code, lines, help, kept }: Pick<Description, 'code' | 'lines' | 'help' | 'kept'>): readonly string[] {
   if (!isSpecFailure(thrown)) return sentences(code, lines, help, kept);
   return [...lines, problemsLine([code], lines.length, 1)];
 }
 
 /**
- * What problems of pipeline files come to, in one line.
+ * Sums up the problems of pipeline files in one line.
  *
- * @param codes Those of the problems.
+ * @param codes Codes of the problems.
  */
 export function problemsLine(codes: readonly string[], problems: number, files: number): string {
   const [code = 'E_SPEC_INVALID', ...others] = new Set(codes);
@@ -52,7 +52,7 @@ export function problemsLine(codes: readonly string[], problems: number, files: 
   return `leadstream: ${[code, ...others].join(', ')}: ${amountOf(problems, 'problem')} in ${amountOf(files, 'file')}.${help}`;
 }
 
-/** What a failure tells to people and machines. */
+/** Describes a failure for people and machines. */
 export function descriptionOf(failure: unknown): Description {
   const thrown = limitReached(failure) ?? failure;
   if (thrown instanceof Error && 'code' in thrown && 'exit' in thrown && 'help' in thrown && typeof thrown.exit === 'number') {
@@ -75,7 +75,7 @@ function keptBy(thrown: Error): readonly string[] {
   return 'kept' in thrown && Array.isArray(thrown.kept) ? thrown.kept.map(String) : [];
 }
 
-/** One line, or when there are several messages, one for each of them. */
+/** Returns one line or, for several messages, one line for each. */
 function sentences(code: string, lines: readonly string[], help: string, kept: readonly string[]): readonly string[] {
   const [only = '', ...others] = lines;
   const where = kept.length === 0 ? '' : ` Kept for inspection: ${kept.join(', ')}.`;

@@ -3,10 +3,10 @@ import { isAbsolute, resolve } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
 
 /**
- * The files that words of a command line name. A shell has expanded patterns, unless they were quoted or there was no shell: then `*`, `?`,
- * `**`, `{a,b}` and `[ab]` mean here what they mean there. Names that begin with a dot match only what begins with one.
+ * Returns the files that the words of a command line name. A shell has expanded patterns, unless they were quoted or there was no shell. In that case `*`, `?`,
+ * `**`, `{a,b}` and `[ab]` mean the same here as in a shell. Names that begin with a dot match only patterns that begin with one.
  *
- * @returns Each file once, in the order of the words, and those of a pattern by their names.
+ * @returns Each file once, in the order of the words; the files of a pattern are sorted by name.
  * @throws {LeadstreamError} `E_USAGE` for a pattern that no file matches.
  */
 export async function filesNamed(words: readonly string[], cwd: string): Promise<readonly string[]> {
@@ -28,8 +28,8 @@ function unique(files: readonly string[], cwd: string): readonly string[] {
 }
 
 /**
- * Refuses words that are no files: of several, one can be anything that was typed by mistake, a key too, and is not repeated. One that has the
- * name of a pipeline file is left for whoever opens it, who tells that it is missing as of any file that is wrong.
+ * Refuses words that are not files. Among several, a word may be anything typed by mistake, even a key, so it is not repeated. A word with the name of a
+ * pipeline file is left to the code that opens it, which reports a missing file like any other bad file.
  *
  * @throws {LeadstreamError} `E_USAGE`.
  */
@@ -38,7 +38,7 @@ export function refuseMissing(words: readonly string[], cwd: string): void {
   if (words.length > 1 && missing >= 0) throw new LeadstreamError('E_USAGE', `of ${words.length} files number ${missing + 1} is not there`);
 }
 
-/** Whether a word can stand for several files, or for one of another name. */
+/** Whether a word can stand for several files, or for one with another name. */
 function isPattern(word: string): boolean {
   return /[*?[\]{}]/.test(word);
 }

@@ -6,16 +6,16 @@ import { keepCompiled, load } from './compiled.js';
 import { setV8Flags } from './v8-flags.js';
 import type * as Command from './process.js';
 
-/** Of the bundle of the command; the build says it. */
+/** Digest of the command's bundle, set by the build. */
 declare const bundleDigest: string;
 
-// A chain that stalls or an event loop that runs dry must not look like success: 0 is earned.
+// A stalled chain or an empty event loop must not look like success: 0 must be earned.
 process.exitCode = 1;
 
-// Before anything is compiled: what was compiled under other flags counts for nothing.
+// Before anything is compiled: code compiled under other flags is ignored.
 setV8Flags();
 
-// Where NODE_COMPILE_CACHE says, or in the user's own folder, since what is there is run. Every verb has its own, of the functions that it needs.
+// In NODE_COMPILE_CACHE, or in the user's own folder, since what is there gets executed. Each command has its own folder, for the functions that it needs.
 const caches = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
 const folder = process.env['NODE_COMPILE_CACHE'] || (existsSync(caches) && join(caches, 'leadstream'));
 if (folder && !process.env['NODE_DISABLE_COMPILE_CACHE'])

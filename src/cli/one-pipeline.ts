@@ -2,9 +2,9 @@ import { LeadstreamError, unknownName } from '../core/index.js';
 import type { Pipeline } from '../index.js';
 
 /**
- * The pipelines of a file that a command line means: all, or those that are named.
+ * Returns the pipelines of a file that a command line selects: all, or the named ones.
  *
- * @param only Names under `--only`; none for all.
+ * @param only Names given with `--only`; empty for all.
  * @throws {LeadstreamError} `E_USAGE` for a name that no pipeline has.
  */
 export function named<P extends Pick<Pipeline, 'name'>>(pipelines: readonly P[], only: readonly string[]): readonly P[] {
@@ -15,9 +15,9 @@ export function named<P extends Pick<Pipeline, 'name'>>(pipelines: readonly P[],
 }
 
 /**
- * The one pipeline that a command works on.
+ * Returns the one pipeline that a command works on.
  *
- * @throws {LeadstreamError} `E_USAGE` when the file holds several and none is named.
+ * @throws {LeadstreamError} `E_USAGE` when the file contains several and none is named.
  */
 export function onePipeline<P extends Pick<Pipeline, 'name'>>(pipelines: readonly P[], file: string, only: string | undefined): P {
   const [first, ...others] = named(pipelines, only === undefined ? [] : [only]);

@@ -3,7 +3,7 @@ import { LeadstreamError } from '../core/index.js';
 /**
  * Reads the values of `--set`.
  *
- * @throws {LeadstreamError} `E_USAGE` for one that is no PATH=VALUE, or stands twice.
+ * @throws {LeadstreamError} `E_USAGE` for a value that is not PATH=VALUE, or a path that is given twice.
  */
 export function overridesOf(pairs: readonly string[]): Readonly<Record<string, string>> {
   const values = new Map<string, string>();

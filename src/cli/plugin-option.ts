@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs';
 
-/** The flag of commands that read pipeline files. */
+/** Declares `--plugin`, the option of all commands that read pipeline files. */
 export function pluginOption<T>(yargs: Argv<T>) {
   return yargs.option('plugin', {
     type: 'string',

@@ -5,10 +5,10 @@ import type { Extensions } from '../index.js';
 import type { CommandContext } from './context.js';
 
 /**
- * Loads the modules of `--plugin`. Each exports nothing but what `defineStep` and `defineSink` made.
+ * Loads the modules given with `--plugin`. Each may export only what `defineStep` and `defineSink` return.
  *
- * @param files Relative to the folder of the command.
- * @throws {LeadstreamError} `E_USAGE` for a module that cannot be loaded, and for an export that is something else.
+ * @param files Paths relative to the working folder of the command.
+ * @throws {LeadstreamError} `E_USAGE` for a module that cannot be loaded or that exports anything else.
  */
 export async function loadPlugins(files: readonly string[], { cwd, importModule }: CommandContext): Promise<Extensions> {
   if (files.length === 0) return {};

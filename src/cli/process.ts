@@ -9,15 +9,15 @@ import { flushed, outliveReaders } from './streams.js';
 import { logFormatIn } from './usage.js';
 
 const { env, stdout, stderr } = process;
-/** From 22.10 on. */
+/** Available from Node 22.10. */
 const { flushCompileCache }: typeof module & { readonly flushCompileCache?: () => void } = module;
 const argv = process.argv.slice(2);
 const secrets = createSecrets(secretsIn(env));
 
 /**
- * Runs the command line of this process and sets its exit code. What it needs to report a crash is loaded by now, the rest is not.
+ * Runs the command line of this process and sets its exit code. What reporting a crash needs is already loaded; the rest is not.
  *
- * @param importModule What this script, which was compiled earlier, does not have.
+ * @param importModule `import`, which this script lacks because it was compiled earlier.
  */
 export async function runProcess(importModule: (url: string) => Promise<unknown>): Promise<void> {
   outliveReaders();
@@ -25,19 +25,19 @@ export async function runProcess(importModule: (url: string) => Promise<unknown>
   const cwd = workingFolder();
   const { runCli } = await import('./run-cli.js');
   const exit = await runCli(argv, { env, cwd, stdin: () => process.stdin, stdout, stderr, signal: signals.signal, secrets, importModule });
-  // Work that was done before a signal came stays done; work that failed failed by the signal.
+  // Work that was done before a signal arrived stays done; work that failed gets the exit code of the signal.
   process.exitCode = exit === 0 ? exit : (signals.exitCode ?? exit);
   signals.done(process.exitCode);
-  // Everything is cleaned up: a reader of stdout that takes its time must not hold a process that was told to end.
+  // Everything is cleaned up: a slow reader of stdout must not hold up a process that was asked to end.
   if (signals.exitCode !== undefined) process.exit();
-  // What a plug-in left open, like a pool of connections, must not hold it either; what was printed has to arrive first. Node gives the signals back
-  // to the system while it ends by itself, and one that comes then would make a failure of a run that published.
+  // Nothing that a plug-in left open, like a connection pool, may hold it up either. Printed output must arrive first. Node hands the signals back to the
+  // system while it exits by itself, and a signal at that moment would make a published run look failed.
   await Promise.all([flushed(stdout), flushed(stderr)]);
   flushCompileCache?.();
   process.exit();
 }
 
-/** @throws {LeadstreamError} `E_RUN_FOLDER` when it was removed, as of a shell that still stands in it. */
+/** @throws {LeadstreamError} `E_RUN_FOLDER` when the folder was removed, for example while a shell is still in it. */
 function workingFolder(): string {
   try {
     return process.cwd();
@@ -46,7 +46,7 @@ function workingFolder(): string {
   }
 }
 
-/** Ends the process after an error that nobody caught. */
+/** Ends the process after an uncaught error. */
 export function crash(error: Error): never {
   process.exit(reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error));
 }

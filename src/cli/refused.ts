@@ -1,9 +1,9 @@
 import type { CommandContext } from './context.js';
 
 /**
- * Tells the webhooks of a pipeline file that it could not be loaded; nobody, of another failure.
+ * Notifies the webhooks of a pipeline file that it could not be loaded. Does nothing for any other failure.
  *
- * @param only Names of the pipelines that were to run; none for all.
+ * @param only Names of the pipelines to run; empty for all.
  */
 export async function tellRefused(failure: unknown, only: readonly string[], { console, signal }: CommandContext): Promise<void> {
   const { notifyRefused } = await import('../index.js');

@@ -7,20 +7,20 @@ import { debugLog } from './debug-log.js';
 import { descriptionOf } from './failure.js';
 import { RequestCounts } from './request-counts.js';
 
-/** What the flags of a command line say of a run. */
+/** Options of a run that come from the command line. */
 export type RunFlags = Pick<
   RunOptions,
   'stateDir' | 'restart' | 'keepFailed' | 'allowShrink' | 'allowPartial' | 'limiters' | 'profile' | 'ended'
 >;
 
-/** Who else watches a run. */
+/** Further watchers of a run. */
 export interface RunWatching {
-  /** Counts its requests, for all of them. Default: for the line of the status alone. */
+  /** Counts its requests, for all watchers. Default: for the status line only. */
   readonly counts?: RequestCounts;
   readonly watching?: readonly Watcher[];
 }
 
-/** Runs a pipeline and tells on stderr what happens: what it is doing, retries, warnings, and in the end the summary. */
+/** Runs a pipeline and reports on stderr what happens: what it is doing, retries, warnings, and the summary at the end. */
 export async function runAndReport(
   pipeline: Pipeline,
   context: CommandContext,
@@ -45,7 +45,7 @@ export async function runAndReport(
     },
   };
   try {
-    // What is said stands above the line of the status, which comes back with the next frame.
+    // Messages appear above the status line, which comes back with the next frame.
     const measuring = [...status.watchers, ...watching];
     const told = [begun(clearing), ...watchers(clearing, { retries: !status.isLive })];
     const watch = [...told, ...(measuring.length > 0 ? [counts.watcher, ...measuring] : [])];
@@ -68,9 +68,9 @@ export async function runAndReport(
 }
 
 /**
- * Who tells on stderr what happens: retries and warnings, and under `--log-level debug` everything.
+ * Returns watchers that report on stderr: retries and warnings, and with `--log-level debug` everything.
  *
- * @param retries Whether each retry is told. Default true.
+ * @param retries Whether to report each retry. Default: true.
  */
 export function watchers(console: Console, { retries = true }: { readonly retries?: boolean } = {}): readonly Watcher[] {
   const notices: Watcher = {
@@ -89,18 +89,18 @@ function begun(console: Console): Watcher {
   return { run: { start: ({ pipeline, run }) => console.event('run.started', { pipeline, run }) } };
 }
 
-/** Ends with what the summary says, without the profile, which is for the report alone; of what the report has of steps and outputs, machines are told in lines of their own. */
+/** Reports the end of a run with its summary, without the profile, which is for the report only. For machines, each step and output gets its own line. */
 function finished(console: Console, report: RunReport, summary: readonly string[]): void {
   const { pipeline, runId: run } = report;
   for (const step of report.steps) console.event('step.finished', { pipeline, run, ...step });
   for (const { at, path, total, bytes } of report.sinks)
     if (path !== undefined) console.event('output.published', { pipeline, run, at, path, rows: total, bytes });
-  // What the summary would repeat of the warnings was said a moment before.
+  // The summary leaves out the warnings, which were reported a moment ago.
   const { profile: _values, ...facts } = report;
   console.event('run.finished', { pipeline, run, report: facts }, console.format === 'json' ? summary.slice(0, 1) : summary);
 }
 
-/** What of a run that failed is not lost. */
+/** Reports the pages of a failed run that are kept. */
 function keptLine(pages: number, { restart }: RunFlags): readonly string[] {
   if (pages === 0) return [];
   const next = restart ? 'run it again without --restart to go on' : 'run the same command to go on';

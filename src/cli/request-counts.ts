@@ -1,9 +1,9 @@
 import type { OperationEvent, Watcher } from '../index.js';
 
-/** Attempts that failed in one way and were repeated. */
+/** Attempts that failed in the same way and were repeated. */
 export interface RetryCount {
   readonly code: string;
-  /** HTTP status, where there was an answer. */
+  /** HTTP status, if there was an answer. */
   readonly status?: number;
   readonly count: number;
 }
@@ -11,7 +11,7 @@ export interface RetryCount {
 /** What a request is for. */
 export type Purpose = OperationEvent<'request'>['purpose'];
 
-/** Counts the requests of a run, once for all who tell of them: the line of its status, its report and its metrics. */
+/** Counts the requests of a run once for everything that reports them: the status line, the report and the metrics. */
 export class RequestCounts {
   readonly #requests = new Map<Purpose, number>();
   readonly #retries = new Map<string, RetryCount>();
@@ -31,12 +31,12 @@ export class RequestCounts {
     },
   };
 
-  /** Attempts of a purpose that were answered, failed or given up. */
+  /** Finished attempts for a purpose: answered, failed or given up. */
   of(purpose: Purpose): number {
     return this.#requests.get(purpose) ?? 0;
   }
 
-  /** All of them, by purpose. */
+  /** All attempts, by purpose. */
   get requests(): ReadonlyMap<Purpose, number> {
     return this.#requests;
   }
@@ -50,7 +50,7 @@ export class RequestCounts {
     return this.#bytes;
   }
 
-  /** By what made them necessary. */
+  /** Retries, by what made them necessary. */
   get retries(): readonly RetryCount[] {
     return [...this.#retries.values()];
   }

@@ -1,6 +1,10 @@
 import { textOf, type Column, type Row } from '../core/index.js';
 
-/** Prints rows as a table on stdout. A reader that has had enough is no failure. @param width Widest table, in characters. Default: that of the terminal. */
+/**
+ * Prints rows as a table on stdout. A reader that has had enough is not an error.
+ *
+ * @param width Largest width of the table, in characters. Default: the width of the terminal.
+ */
 export async function printRows(
   stdout: NodeJS.WritableStream,
   columns: readonly Column[],
@@ -18,10 +22,10 @@ export async function printRows(
   }
 }
 
-/** What is shown of a value that is personal or a credential. */
+/** Shown in place of a personal value or a credential. */
 const hidden = '***';
 
-/** Rows and columns without personal values and credentials: something is shown where something is. */
+/** Masks personal values and credentials in rows and columns. Empty values are shown as empty. */
 export function masked(
   columns: readonly Column[],
   rows: readonly Row[],
@@ -37,10 +41,10 @@ export function masked(
   };
 }
 
-/** Widest column that is counted on. */
+/** Most characters that are reserved for a column. */
 const usual = 24;
 
-/** As many of the columns, in this order, as fit beside each other. At least one. */
+/** Returns as many of the columns, in this order, as fit next to each other, and at least one. */
 export function fitting(columns: readonly Column[], rows: readonly Row[], room: number): readonly Column[] {
   let free = room;
   const count = columns.findIndex(({ name, type }) => {

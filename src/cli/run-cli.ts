@@ -23,11 +23,11 @@ import { createSecrets, type Secrets } from './secrets.js';
 import { print } from './streams.js';
 import { asParsed, bareWords, logFormatIn, usageProblem, valueProblem, type Grammar } from './usage.js';
 
-/** What a command line finds around it. */
+/** The surroundings of a command line. */
 export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdin' | 'stdout' | 'stderr' | 'signal' | 'clock'> {
-  /** Values that messages must not show; those that commands learn of are added. */
+  /** Values that messages must not show. Commands add those that they learn of. */
   readonly secrets?: Secrets;
-  /** Default: `import` as it is here. In a script it is nothing. */
+  /** Default: `import` in this module. It does not work in a script. */
   readonly importModule?: CommandContext['importModule'];
 }
 
@@ -50,9 +50,9 @@ const commands = [
 ];
 
 /**
- * Runs a command line. It never throws and never ends the process: what goes wrong is told on stderr.
+ * Runs a command line. It never throws and never ends the process: failures are reported on stderr.
  *
- * @param argv The words behind the program's name.
+ * @param argv The words after the program's name.
  * @returns The exit code; 130 when `signal` stopped the work, whichever signal it was.
  *
  * @example
@@ -60,7 +60,7 @@ const commands = [
  */
 export async function runCli(argv: readonly string[], surroundings: Surroundings): Promise<number> {
   const { env, stdout, stderr, secrets = createSecrets(secretsIn(env)), importModule = (url) => import(url) } = surroundings;
-  // 0 is earned by a command's work, or by help.
+  // 0 must be earned, by a command's work or by help.
   let exit = 1;
 
   const runner: Runner = async ({ logFormat, logLevel, quiet, env: envFile }, work) => {
@@ -73,7 +73,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   };
 
   try {
-    // Whoever says nothing at all is told what there is; it did no work, so it is no success.
+    // Without any words, it prints the help. It did no work, so this is not a success.
     const nothing = argv.length === 0;
     const { help, shown, versionAsked } = await parse(nothing ? ['--help'] : asParsed(argv), runner, Math.min(100, stdout.columns ?? 100));
     await print(nothing ? stderr : stdout, shown);
@@ -85,12 +85,12 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   }
 }
 
-/** Parses a command line and does its work. `shown` is the text of help or version. */
+/** Parses a command line and does its work. `shown` is the text of the help or the version. */
 async function parse(argv: readonly string[], runner: Runner, width: number) {
   let shown = '';
   const parser = commands.reduce<Argv>((parent, add) => add(parent, runner), commonOptions(yargs(), false));
   const names = commandsOf(parser);
-  // It would format the help of a command that runs, for somebody who might ask: that takes longer than all the parsing.
+  // yargs would format the help of a running command in case it is requested, which takes longer than all the parsing.
   parser.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {};
   const refuse = (problem: string) => {
     throw new LeadstreamError('E_USAGE', problem);
@@ -118,21 +118,21 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
       if (output !== '') shown = `${output}\n`;
     });
   const help = parsed['help'] === true;
-  // The parser shows the help of everything for a word that it does not know.
+  // For an unknown command, yargs shows the general help.
   const grammar = grammarOf(parser, names);
   const [command] = bareWords(argv, grammar);
   if (help && command !== undefined && !Object.hasOwn(grammar.commands, command)) refuse(usageProblem('Unknown command', argv, grammar));
   return { help, shown, versionAsked: parsed['version'] === true };
 }
 
-/** What each command takes. The parser forgets it when it goes into one. */
+/** Returns the usage of each command. The parser forgets it once it enters one. */
 function commandsOf(parser: Argv): Grammar['commands'] {
   const handlers = Object.entries(parser.getInternalMethods().getCommandInstance().getCommandHandlers());
-  // The parser's own command is none of these.
+  // The parser's own command is not among these.
   return { ...Object.fromEntries(handlers.map(([name, { original }]) => [name, original])), completion: 'completion' };
 }
 
-/** The grammar with the options of the command that the parser is in, or outside of one, those of all. */
+/** Returns the grammar with the options of the command that the parser is in. Outside a command, these are the common options. */
 function grammarOf(parser: Argv, commands: Grammar['commands']): Grammar {
   const { key, alias, array, number, boolean } = parser.getOptions();
   return {
@@ -144,7 +144,7 @@ function grammarOf(parser: Argv, commands: Grammar['commands']): Grammar {
   };
 }
 
-/** What the parser has beyond its types. */
+/** Members of the parser that its types lack. */
 declare module 'yargs' {
   interface Argv<T> {
     getOptions(): {

@@ -7,17 +7,17 @@ import type { CommandContext } from './context.js';
 /** A pipeline file, or why it could not be loaded. */
 export type LoadedFile =
   | { readonly file: string; readonly pipelines: readonly Pipeline[] }
-  /** `names`: those of its pipelines that are to run, as far as they can be made out. */
+  /** `names`: the pipelines in it that are to run, as far as they can be made out. */
   | { readonly file: string; readonly failure: unknown; readonly names: readonly string[] };
 
-/** A file that a command line names, if it does, and as what. */
+/** A file that a command line may name, and what it is. */
 export interface NamedFile {
   readonly what: string;
   readonly file: string | undefined;
 }
 
 /**
- * Loads all files, so that whatever is wrong with one is told before the first request; the others are loaded all the same.
+ * Loads all files, so that every problem is reported before the first request. A bad file does not keep the others from loading.
  *
  * @param isWanted Whether a pipeline of that name is to run.
  */
@@ -41,9 +41,9 @@ export async function loadFiles(
 }
 
 /**
- * Refuses files whose pipelines have the same names, by which the state folder tells them apart, or write to the same places, stdout among them.
+ * Refuses files whose pipelines have the same name, by which the state folder tells them apart, or write to the same place, stdout included.
  *
- * @param wanted Those that are to run; the others write nothing.
+ * @param wanted The pipelines to run; the others write nothing.
  * @throws {LeadstreamError} `E_USAGE`.
  */
 export function refuseClashes(loaded: readonly LoadedFile[], wanted: readonly Pipeline[]): void {
@@ -80,7 +80,7 @@ function prints({ sinks }: Pipeline['plan']): boolean {
 /**
  * Refuses to write two things to one file.
  *
- * @param files Files that are written.
+ * @param files Files to be written.
  * @throws {LeadstreamError} `E_USAGE`.
  */
 export function refuseSameFile(files: readonly NamedFile[], { cwd }: CommandContext): void {
@@ -94,7 +94,7 @@ export function refuseSameFile(files: readonly NamedFile[], { cwd }: CommandCont
   }
 }
 
-/** The path without links, as far as it is there. */
+/** Resolves the links in a path, as far as it exists. */
 function realPath(path: string): string {
   for (const [known, rest] of [
     [path, ''],
@@ -103,14 +103,14 @@ function realPath(path: string): string {
     try {
       return join(realpathSync(known), rest);
     } catch {
-      // It is not there yet.
+      // It does not exist yet.
     }
   }
   return path;
 }
 
 /**
- * Refuses to write over what a run reads, or its report.
+ * Refuses a pipeline that would write over what a run reads, or over its report.
  *
  * @throws {LeadstreamError} `E_USAGE`.
  */

@@ -1,10 +1,10 @@
 import { createRedactor } from '../core/index.js';
 
-/** The values that must never be seen, which grow as a command learns of them. */
+/** The values that must never be shown. A command adds those that it learns of. */
 export interface Secrets {
-  /** Names values that must never be seen from now on. */
+  /** Adds values that must never be shown from now on. */
   hide(values: readonly string[]): void;
-  /** Takes them out of a text. */
+  /** Removes them from a text. */
   redact(text: string): string;
 }
 

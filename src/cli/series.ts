@@ -15,21 +15,21 @@ export interface SeriesEnd {
   readonly exit: number;
 }
 
-/** What a series needs beside its pipelines. */
+/** What a series needs in addition to its pipelines. */
 export interface SeriesSurroundings {
-  /** Those that the pipelines are from; one that could not be loaded is a failure that comes first. */
+  /** The files that the pipelines come from. A file that could not be loaded is a failure and comes first. */
   readonly files: readonly LoadedFile[];
-  /** Names of the pipelines that are to run; none for all. */
+  /** Names of the pipelines to run; empty for all. */
   readonly only: readonly string[];
   readonly metrics: Metrics;
-  /** Takes what is known of the series before a webhook is told. */
+  /** Receives what is known of the series before a webhook is notified. */
   early(end: SeriesEnd): Promise<void>;
 }
 
 /**
- * Runs the pipelines of a file one after another and tells each failure when it happens. A failure leaves the others alone, unless
- * they would meet the same: after a signal, refused credentials or wrong usage the rest is not run. The last line tells all endings, with code,
- * message and help of the failure that gave the exit code.
+ * Runs pipelines one after another and reports each failure when it happens. A failure does not stop the others unless they would meet it too: after a signal,
+ * refused credentials or wrong usage, the rest is not run. The last line lists how each ended, with the code, message and help of the failure that determined
+ * the exit code.
  */
 export async function runSeries(
   pipelines: readonly Pipeline[],
@@ -38,7 +38,7 @@ export async function runSeries(
   { files, ...around }: SeriesSurroundings,
 ): Promise<SeriesEnd> {
   const { RateLimiters } = await import('../index.js');
-  // What one file asks of a service counts for the next.
+  // Requests for one file count towards the rate limits of the next.
   const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() }, around);
   for (const file of files) if ('failure' in file) await series.skip(file);
   for (const pipeline of pipelines) await series.run(pipeline);
@@ -46,10 +46,10 @@ export async function runSeries(
 }
 
 class Series {
-  /** Of files that could not be loaded. */
+  /** Files that could not be loaded. */
   readonly #broken: (PipelineDocument & { readonly file: string })[] = [];
   readonly #endings: PipelineDocument[] = [];
-  /** The failure that gave the exit code. */
+  /** The failure that determined the exit code. */
   #told: ReturnType<typeof descriptionOf> | undefined;
   #exit = 0;
   #stopped = false;
@@ -61,7 +61,7 @@ class Series {
     private readonly around: Omit<SeriesSurroundings, 'files'>,
   ) {}
 
-  /** Tells why a file is left out. */
+  /** Reports why a file is left out. */
   async skip({ file, failure, names }: Extract<LoadedFile, { readonly failure: unknown }>): Promise<void> {
     this.#tell(failure, undefined, false);
     const others = names.filter((name) => this.pipelines.every((pipeline) => pipeline.name !== name));
@@ -85,7 +85,7 @@ class Series {
     this.#tell(failure.thrown, this.pipelines.length > 1 ? pipeline.name : undefined, this.#stopped);
   }
 
-  /** What is known, also with the ending of one more, if the command came no further: as long as any is left, that is no success. */
+  /** The end of the series if the command got no further, with the ending of one more pipeline if given. While any pipeline is left, it is not a success. */
   #endWith(document?: PipelineDocument): SeriesEnd {
     const ended = [...this.#endings, ...(document ? [document] : [])];
     const left = this.pipelines.slice(ended.length).map(notRun);
@@ -103,17 +103,17 @@ class Series {
     this.#told = descriptionOf(failure);
   }
 
-  /** Whether a failure gives the exit code: what stops all the others weighs more than what stopped one, and the first more than later ones. */
+  /** Whether a failure determines the exit code: one that stops all others outweighs one that stopped a single pipeline, and an earlier one a later one. */
   #weighsMore(stops: boolean): boolean {
     return this.#exit === 0 || stops;
   }
 
-  /** Whether every further pipeline would meet a failure. */
+  /** Whether every further pipeline would meet this failure. */
   #stops({ code }: { readonly code: string }): boolean {
     return this.context.signal.aborted || stopping.includes(code);
   }
 
-  /** Tells how all ended. */
+  /** Reports how all pipelines ended. */
   end(): SeriesEnd {
     const { console } = this.context;
     const names = (status: PipelineDocument['status']) =>

@@ -1,12 +1,12 @@
 import { SystemSignal, type ExitCode } from '../core/index.js';
 
-/** The signals that ask a command to end: SIGINT, SIGTERM, and SIGHUP of a terminal that closes. */
+/** The signals that ask a command to end: SIGINT, SIGTERM, and SIGHUP when a terminal closes. */
 export interface Signals {
-  /** Aborted by the first signal, which is its reason. */
+  /** Aborted by the first signal, which is the reason of the abort. */
   readonly signal: AbortSignal;
-  /** Exit code of the signal that came: 130, 143 or 129. */
+  /** Exit code of the signal received: 130, 143 or 129. */
   readonly exitCode: number | undefined;
-  /** The work is done: a signal that comes while the process ends changes nothing of how it ends. */
+  /** Marks the work as done: a signal that arrives while the process exits no longer changes how it ends. */
   done(code: number): void;
 }
 
@@ -16,10 +16,10 @@ type Ending = keyof typeof exits;
 
 const names: readonly Ending[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Who closes a terminal or stops a service may send a signal twice, as by a shell and by the system. */
+/** Closing a terminal or stopping a service may send a signal twice, once by a shell and once by the system. */
 const onceMs = 500;
 
-/** Lets the first signal stop the work and the second, unless it comes with the first, end the process at once. */
+/** Stops the work on the first signal. The second ends the process at once, unless it arrives together with the first. */
 export function onSignals(): Signals {
   const abort = new AbortController();
   let exitCode: ExitCode | undefined;
@@ -52,7 +52,7 @@ export function onSignals(): Signals {
   };
 }
 
-/** Whether what was printed has left this process. */
+/** Whether everything printed has left this process. */
 function isWritten(): boolean {
   return process.stdout.writableLength === 0 && process.stderr.writableLength === 0;
 }

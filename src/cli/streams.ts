@@ -1,15 +1,15 @@
 import { SinkError, reasonOf } from '../core/index.js';
 
 /**
- * Keeps a reader of stdout or stderr that goes away, or a disk behind them that is full, from ending the process. Whoever writes
- * data learns it from the write itself; of messages that nobody takes there is nobody to tell.
+ * Keeps the process alive when a reader of stdout or stderr goes away, or the disk they write to is full. Code that writes data gets the error from the write
+ * itself; a lost message has no one to report to.
  */
 export function outliveReaders(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 }
 
 /**
- * Writes text on stdout. A reader that has had enough, as `head` has, is no failure.
+ * Writes text to stdout. A reader that has had enough, like `head`, is not an error.
  *
  * @throws {SinkError} `E_SINK_WRITE`.
  */
@@ -20,7 +20,7 @@ export async function print(stdout: NodeJS.WritableStream, text: string): Promis
   throw new SinkError('E_SINK_WRITE', `stdout: ${reasonOf(failure)}`);
 }
 
-/** Resolves when what was written to a stream has left this process, or never will because nobody reads it any more. */
+/** Resolves when everything written to a stream has left this process, or never will because its reader is gone. */
 export async function flushed(stream: NodeJS.WritableStream): Promise<void> {
   await new Promise<void>((done) => void stream.write('', () => done()));
 }

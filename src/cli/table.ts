@@ -1,6 +1,6 @@
 import { printable } from '../core/index.js';
 
-/** Rows of text below their titles, each column as wide as its widest cell. */
+/** Formats rows of text below their titles, each column as wide as its widest cell. */
 export function tableOf(titles: readonly string[], texts: readonly (readonly string[])[]): string {
   const rows = texts.map((row) => row.map(printable));
   const widths = titles.map((title, index) => Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)));

@@ -1,25 +1,25 @@
 import { nearest } from '../core/index.js';
 import type { LogFormat } from './console.js';
 
-/** What a command line can be made of. */
+/** The words that a command line can consist of. */
 export interface Grammar {
-  /** What each command takes, like `run [file]`, by its name. */
+  /** The usage of each command, like `run [file]`, by its name. */
   readonly commands: Readonly<Record<string, string>>;
   /** Names of options. */
   readonly options: readonly string[];
-  /** Options that are flags: the word behind one is none of its own. */
+  /** Options that are flags: the word after one is not its value. */
   readonly flags: readonly string[];
-  /** Options that may stand several times. */
+  /** Options that may be given several times. */
   readonly repeated: readonly string[];
   /** Options that take a number. */
   readonly numbers: readonly string[];
 }
 
 /**
- * What is wrong with a command line, in our words. The parser repeats what was typed, and what was typed by mistake can be a key: here
- * only names of commands and options are said.
+ * Describes what is wrong with a command line, in our own words. The parser repeats what was typed, and that may be a key typed by mistake. The result names
+ * only commands and options.
  *
- * @param message The parser's, in English.
+ * @param message The parser's message, in English.
  * @param words The command line.
  */
 export function usageProblem(message: string, words: readonly string[], grammar: Grammar): string {
@@ -38,7 +38,7 @@ export function usageProblem(message: string, words: readonly string[], grammar:
   return namesStream(lacking, words) ? noStream(lacking) : `--${lacking} needs a value`;
 }
 
-/** What the parser lets pass: words that are no numbers, options that stand twice or without a value, and words behind a `--`. */
+/** Describes what the parser lets pass: words that are not numbers, options given twice or without a value, and words after a `--`. */
 export function valueProblem(
   values: Readonly<Record<string, unknown>>,
   words: readonly string[],
@@ -60,7 +60,7 @@ export function valueProblem(
   return undefined;
 }
 
-/** Whether an option has the value by which other programs name stdin and stdout. */
+/** Whether an option has the value that means stdin or stdout in other programs. */
 function namesStream(name: string, words: readonly string[]): boolean {
   return words.some((word, index) => word === `--${name}=-` || (word === `--${name}` && words[index + 1] === '-'));
 }
@@ -69,14 +69,14 @@ function noStream(name: string): string {
   return `--${name} takes no '-', which stands for nothing here`;
 }
 
-/** The form of messages that a command line asks for, whatever else is wrong with it. */
+/** Returns the log format that a command line requests, whatever else is wrong with it. */
 export function logFormatIn(words: readonly string[]): LogFormat {
   return /^--log-format[=\n]json$/m.test(words.join('\n')) ? 'json' : 'text';
 }
 
 /**
- * A command line as the parser takes it: `help run` is `run --help`, another name of a command is that command, and a `--` before words that
- * look like none of its options is nothing.
+ * Rewrites a command line for the parser: `help run` becomes `run --help`, another name of a command becomes that command, and a `--` is dropped unless a later
+ * word looks like an option.
  */
 export function asParsed(words: readonly string[]): readonly string[] {
   const [first, ...others] = words;
@@ -89,7 +89,7 @@ export function asParsed(words: readonly string[]): readonly string[] {
 /** Commands by their other names. */
 const otherNames: Readonly<Record<string, string>> = { lint: 'validate' };
 
-/** The words that are neither options nor their values. */
+/** Returns the words that are neither options nor their values. */
 export function bareWords(words: readonly string[], { options, flags }: Pick<Grammar, 'options' | 'flags'>): readonly string[] {
   return words.filter((word, index) => {
     const [, before] = /^--([a-z][a-z-]*)$/.exec(words[index - 1] ?? '') ?? [];
@@ -97,7 +97,7 @@ export function bareWords(words: readonly string[], { options, flags }: Pick<Gra
   });
 }
 
-/** The names of options, long ones and single letters, without the values of others. */
+/** Returns the names of options, long ones and single letters, without their values. */
 function optionsIn(words: readonly string[]): readonly string[] {
   return words.flatMap((word) => /^--([a-z][a-z._-]*)(?=$|=)/i.exec(word)?.[1] ?? /^-([a-z])$/i.exec(word)?.[1] ?? []);
 }

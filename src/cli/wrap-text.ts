@@ -1,9 +1,9 @@
-/** A text that stays on one line. */
+/** Keeps a text on one line. */
 export function whole(text: string): string {
   return text.replaceAll(' ', '\u00a0');
 }
 
-/** A text in lines of so many characters, broken at blanks. */
+/** Breaks a text at spaces into lines of at most `room` characters. */
 export function wrapped(text: string, room: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

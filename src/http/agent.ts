@@ -4,7 +4,7 @@ import { addressProblem, check, object, type Check, type Fault } from '../option
 
 type Protocol = 'http' | 'https';
 
-/** Where connections of a program's own come from, by the protocol of the service. */
+/** Agents supplied by a program, by the protocol of the service. */
 export interface OwnAgents {
   readonly http?: HttpAgent | undefined;
   readonly https?: HttpsAgent | undefined;
@@ -13,7 +13,7 @@ export interface OwnAgents {
 const one = check('an agent of node:http or node:https', isAgent);
 const byProtocol = object({ http: one, https: one });
 
-/** Agents of a program, by the protocols that they are for. */
+/** Checks the agents of a program, by the protocols that they are for. */
 export const agentsCheck: Check = {
   wants: byProtocol.wants,
   faults: (value, place) => {
@@ -24,7 +24,7 @@ export const agentsCheck: Check = {
   },
 };
 
-/** The same options, whose address has to go with their agents, and some of which do not go with any. */
+/** Extends a check of options: their address must match their agents, and some options do not go with any agent. */
 export function withAgent(options: Check): Check {
   return {
     ...options,
@@ -36,7 +36,7 @@ export function withAgent(options: Check): Check {
   };
 }
 
-/** Without an agent for the protocol of the address, requests would go another way than the program wants, and past the proxy, too. */
+/** Without an agent for the protocol of the address, requests would take another way than the program wants, and bypass the proxy, too. */
 function unused({ agent, baseUrl }: Readonly<Record<string, unknown>>): readonly Fault[] {
   if (!isRecord(agent) || isAgent(agent) || addressProblem(baseUrl) !== undefined) return [];
   const protocol = new URL(String(baseUrl)).protocol.slice(0, -1);
@@ -60,7 +60,7 @@ function misplaced(agents: Readonly<Record<string, unknown>>, place: string, pro
   return [{ place: `${place}.${protocol}`, message: `this agent is one of ${own}; give { ${own}: agent }`, value: agent }];
 }
 
-/** What an agent of Node says that it is for; one for either, as those of proxies are, finds that out with each request. */
+/** Returns the protocol that an agent of Node declares. An agent for both, like those of proxies, determines it for each request. */
 function protocolOf(agent: object): Protocol | undefined {
   const said: unknown = Object.getOwnPropertyDescriptor(agent, 'protocol')?.value;
   return said === 'http:' ? 'http' : said === 'https:' ? 'https' : undefined;

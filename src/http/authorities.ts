@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 
-/** What is wrong with what ought to be certificates in PEM, in words. */
+/** Describes what is wrong with a value that should be certificates in PEM. */
 export function authoritiesProblem(ca: unknown): string | undefined {
   const asked = 'must be certificates in PEM, as a text or a list of texts';
   for (const text of [ca].flat()) {

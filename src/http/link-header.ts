@@ -1,6 +1,6 @@
 /**
- * The target of the first link with the relation `next` in a header `Link` (RFC 8288), as it is written: it may be relative. Links with an
- * `anchor` are about something else than the answer.
+ * Returns the target of the first link with the relation `next` in a `Link` header (RFC 8288), as it is written: it may be relative. Links with an `anchor` are
+ * not about the answer and are skipped.
  *
  * @example
  * nextLinkIn('<https://a.example/x?page=2>; rel="next", <https://a.example/x?page=9>; rel="last"'); // 'https://a.example/x?page=2'
@@ -10,7 +10,7 @@ export function nextLinkIn(header: string): string | undefined {
     const relations = new Map<string, string>();
     for (const [, name = '', quoted, plain = ''] of parameters.matchAll(parameter)) {
       const value = quoted?.replaceAll(/\\(.)/g, '$1') ?? plain;
-      // Of a parameter that comes twice the first one counts.
+      // If a parameter appears twice, the first one counts.
       if (!relations.has(name.toLowerCase())) relations.set(name.toLowerCase(), value);
     }
     if (relations.has('anchor')) continue;
@@ -19,6 +19,6 @@ export function nextLinkIn(header: string): string | undefined {
   return undefined;
 }
 
-/** A target, and the parameters up to the next comma that is in no quotes. */
+/** Matches a target, and the parameters up to the next comma outside quotes. */
 const link = /<([^>]*)>((?:[^,"]|"(?:[^"\\]|\\.)*")*)/g;
 const parameter = /;\s*([^\s=;,"]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/g;

@@ -1,22 +1,22 @@
 import { MaxRedirectsError, ReadError, RequestError } from 'got';
 import { SourceError } from '../core/index.js';
 
-/** Where a request went; hosts have their ports. */
+/** The way of a request; hosts have their ports. */
 export interface Way {
-  /** Of the service, where the failure names none itself. */
+  /** Host of the service, for failures that do not name one. */
   readonly host: string;
   readonly proxy: string | undefined;
 }
 
-/** Codes of certificates that are not accepted, and of servers that do not speak TLS; another attempt heals neither. */
+/** Error codes for certificates that are not accepted, and for servers that do not speak TLS. Another attempt cures neither. */
 const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH$|INVALID_CA$|INVALID_PURPOSE$)/;
 const tlsCodes = /^(?:ERR_TLS_|ERR_SSL_|EPROTO$)/;
 
 /**
- * What a request came to that got no answer: the code of the system and the host, and nothing of what was thrown, which holds the address
- * with its credentials.
+ * Returns the failure of a request that got no answer. It contains the error code of the system and the host, and nothing else of the error, which contains the
+ * address with its credentials.
  *
- * @param label What messages call the request.
+ * @param label Name of the request in messages.
  */
 export function networkFailure(label: string, { host, proxy }: Way, thrown: unknown): SourceError {
   const systemCode = codeOf(thrown);
@@ -35,7 +35,7 @@ export function networkFailure(label: string, { host, proxy }: Way, thrown: unkn
   return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: ${what} ${where}`, { systemCode });
 }
 
-/** A name that was mistyped fails like one that cannot be asked for. */
+/** A mistyped name fails like one that cannot be looked up. */
 function unknownHost(proxy: string | undefined): string {
   return `no connection, since no host has this name; check ${proxy === undefined ? 'the base URL' : 'the address of the proxy'} and the network`;
 }
@@ -44,7 +44,7 @@ function codeOf(thrown: unknown): string {
   return thrown instanceof RequestError ? thrown.code : 'UNKNOWN';
 }
 
-/** What the system says it could not reach: of a name, the address that it stands for, which may be a proxy's. */
+/** Returns what the system could not reach: for a name, the address that it stands for, which may be a proxy's. */
 function addressIn(thrown: unknown): string | undefined {
   const cause: unknown = thrown instanceof Error ? thrown.cause : undefined;
   if (typeof cause !== 'object' || cause === null) return undefined;

@@ -1,15 +1,15 @@
 import { defer, switchMap } from 'rxjs';
 import type { Answer, Transport, TransportOptions } from './transport.js';
 
-/** A transport that is there with its first request, or before that when somebody has to wait for something else anyway. */
+/** A transport that opens with its first request, or earlier if the program has to wait for something else anyway. */
 export interface OpenedTransport<A extends Answer = Answer> extends Transport<A> {
-  /** Begins to load what the first request needs. That it fails is told by that request. */
+  /** Starts to load what the first request needs. That request reports a failure to load. */
   prepare(): void;
 }
 
-/** Begins to load what transports need, before there are options for one. */
+/** Starts to load what transports need, before there are options for one. */
 export function loadTransport(): void {
-  // That it fails is told by the first request.
+  // The first request reports the failure.
   loading().catch(() => undefined);
 }
 
@@ -17,7 +17,7 @@ function loading() {
   return import('./transport.js');
 }
 
-/** A transport of this thread. The HTTP library is loaded with the first request: where another thread fetches, this one is spared it. */
+/** Creates a transport for this thread. The HTTP library is loaded with the first request, so this thread never loads it if another one fetches. */
 export function openTransport(options: TransportOptions): OpenedTransport {
   let opened: Promise<Transport> | undefined;
   const open = async (): Promise<Transport> => {

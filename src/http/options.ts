@@ -21,7 +21,7 @@ import { authoritiesProblem } from './authorities.js';
 import { credentialsProblem } from './credentials-problem.js';
 import { proxyProblem } from './proxy.js';
 
-/** The options of a client, as they may be given in code. */
+/** Checks the options of a client that are given in code. */
 export const clientChecks: Checks = {
   baseUrl: judged(addressProblem),
   auth: judged(credentialsProblem),
@@ -43,7 +43,7 @@ export const clientChecks: Checks = {
 };
 
 /**
- * Checks options that were given in code; no message shows an address or a credential.
+ * Checks options that are given in code. No message shows an address or a credential.
  *
  * @param are What they are, and what they look like, for messages.
  * @throws {SourceError} `E_SOURCE_CONFIG` with every problem.
@@ -57,7 +57,7 @@ export function checkOptions(options: unknown, wanted: Check, are = 'the options
   throw wrongOption(problems.map(redact).join('; '));
 }
 
-/** An option that cannot be right. */
+/** Returns the error for an option that cannot be right. */
 export function wrongOption(message: string): SourceError {
   return new SourceError('E_SOURCE_CONFIG', 'permanent', message);
 }

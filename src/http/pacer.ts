@@ -3,13 +3,13 @@ import { maxTimerMs } from '../options/index.js';
 
 /** Spreads the requests of a run over time. */
 export interface Pacer {
-  /** Lets the source be subscribed when its turn has come. Who leaves before, gives the turn to those behind. */
+  /** Delays subscription to the source until its turn. Unsubscribing before that passes the turn on. */
   paced<T>(request$: Observable<T>): Observable<T>;
-  /** Holds every request that has not started for so many milliseconds from now: the service asked for it. */
+  /** Holds every request that has not started for `delayMs` milliseconds from now, because the service asked for it. */
   pause(delayMs: number): void;
 }
 
-/** What a timer may come late on a machine that has other things to do. */
+/** How late a timer may fire on a busy machine, in milliseconds. */
 const lateMs = 20;
 
 interface Waiting {
@@ -18,7 +18,7 @@ interface Waiting {
   readonly start: () => void;
 }
 
-/** The line of requests to a service, for all who ask it. Times in milliseconds of its clock. */
+/** Queues the requests to a service for all its clients. Times are in milliseconds of its clock. */
 export class RateLimiter {
   /** In the order of their turns. */
   readonly #waiting = new Set<Waiting>();
@@ -29,7 +29,7 @@ export class RateLimiter {
   /** @param scheduler Clock and timer. Default: a clock that never goes back. */
   constructor(private readonly scheduler?: SchedulerLike) {}
 
-  /** Emits once, when the turn has come. */
+  /** Emits once, when its turn has come. */
   turn$(intervalMs: number): Observable<void> {
     return new Observable((subscriber) => {
       const waiting = { intervalMs, start: () => (subscriber.next(), subscriber.complete()) };
@@ -46,7 +46,7 @@ export class RateLimiter {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#now() + delayMs);
   }
 
-  /** Starts those whose turn has come, and waits for the next one. */
+  /** Starts the requests whose turn has come, and waits for the next one. */
   #advance(): void {
     for (const waiting of this.#waiting) {
       const now = this.#now();
@@ -59,7 +59,7 @@ export class RateLimiter {
         return;
       }
       this.#waiting.delete(waiting);
-      // A timer that came late does not slow those behind, unless it came so late that they would follow close upon each other.
+      // A late timer does not slow the requests after it, unless it was so late that they would follow too closely.
       this.#nextStart = Math.max(start, now - Math.max(waiting.intervalMs / 2, lateMs)) + waiting.intervalMs;
       waiting.start();
     }
@@ -76,7 +76,7 @@ export class RateLimiter {
 }
 
 /**
- * The rate limiters of services, by their addresses, for runs that have them in common.
+ * The rate limiters of services, by their addresses, for runs that share them.
  *
  * @example
  * const limiters = new RateLimiters(); // what asks the same service waits for the same turns
@@ -85,7 +85,7 @@ export class RateLimiter {
 export class RateLimiters {
   readonly #services = new Map<string, RateLimiter>();
 
-  /** @param baseUrl What stands below it is the same service. */
+  /** @param baseUrl Address of the service. Addresses with the same origin share a limiter. */
   of(baseUrl: string): RateLimiter {
     const { origin } = new URL(baseUrl);
     const limiter = this.#services.get(origin) ?? new RateLimiter();
@@ -96,7 +96,7 @@ export class RateLimiters {
 
 /**
  * @param perSecond Requests that may start per second; `Infinity` does not limit.
- * @param limiter The line in which they stand. Default: one of their own.
+ * @param limiter The queue that the requests join. Default: a separate one.
  */
 export function createPacer(perSecond: number, limiter = new RateLimiter()): Pacer {
   const intervalMs = 1000 / perSecond;

@@ -5,10 +5,10 @@ import { amountOf, SourceError } from '../core/index.js';
 import { networkFailure } from './network-failure.js';
 import type { Post } from './post-json.js';
 
-/** Largest answer that is read to its end, in bytes: nothing of it is wanted. */
+/** Largest answer that is read to the end, in bytes. Its content is not used. */
 const maxAnswer = 64 * 1024;
 
-/** One attempt. @throws {SourceError} Whose message has the host, and nothing else of the address. */
+/** Makes one attempt. @throws {SourceError} Its message contains the host, and nothing else of the address. */
 export async function post({ url, json, label, timeoutMs, signal, proxy }: Post): Promise<void> {
   const agents = await agentsFor(proxy);
   const abort = new AbortController();

@@ -3,14 +3,14 @@ import type { Agent as HttpsAgent } from 'node:https';
 import { HttpProxyAgent } from 'http-proxy-agent';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 
-/** How long a proxy has to open a way to the service, in milliseconds. */
+/** Time limit for a proxy to open a connection to the service, in milliseconds. */
 const connectMs = 10_000;
 
-/** Agents whose requests take a proxy: to a service with TLS by a tunnel (`CONNECT`), else as the proxy's own. */
+/** Agents whose requests use a proxy: a tunnel (`CONNECT`) to a service with TLS, otherwise a request to the proxy itself. */
 export interface ProxyAgents {
   readonly http: Agent;
   readonly https: HttpsAgent;
-  /** Gives up the ways that are not open yet. */
+  /** Gives up the connections that are not open yet. */
   abandon(): void;
 }
 
@@ -19,18 +19,18 @@ export function proxyAgents(proxy: string, connections: { readonly keepAlive: bo
   const agents = { http: new HttpProxyAgent(proxy, connections), https: new HttpsProxyAgent(proxy, connections) };
   bound(agents.http, opening);
   bound(agents.https, opening);
-  // An agent for either, which the types of Node take for one of HTTP alone.
+  // This agent takes both protocols, but in the types of Node it is for HTTP only.
   const https = agents.https as unknown as HttpsAgent;
   return { http: agents.http, https, abandon: () => opening.forEach((controller) => controller.abort()) };
 }
 
-/** What of the agents is needed here; the options are those of the connection to the proxy. */
+/** The members of the agents that are needed here; the options are those of the connection to the proxy. */
 interface Connecting {
   connectOpts: object;
   connect(...request: never[]): Promise<unknown>;
 }
 
-/** A request that is left before its way is open does not close that by itself: it gets a time, and is closed with the agent. */
+/** Limits the time for opening a connection. If its request is abandoned meanwhile, only this limit or `abandon` closes it. */
 function bound(agent: Connecting, opening: Set<AbortController>): void {
   const connect = agent.connect.bind(agent);
   const options = agent.connectOpts;

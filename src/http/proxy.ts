@@ -1,6 +1,6 @@
 import { SourceError } from '../core/index.js';
 
-/** What is wrong with the proxy that a program names, in words that tell none of its address: it may hold a password. */
+/** Describes what is wrong with a program's proxy without showing any of its address, which may contain a password. */
 export function proxyProblem(proxy: unknown): string | undefined {
   const fault = proxy === false ? undefined : faultOf(proxy);
   return fault && `${fault}, or false for none`;
@@ -24,20 +24,20 @@ function decodes(text: string): boolean {
   }
 }
 
-/** What an environment says of the way to a service. */
+/** The proxy that an environment names for a service. */
 export interface ProxyIn {
   /** Address of the proxy; `undefined` for none. */
   readonly proxy: string | undefined;
-  /** What is wrong with it, in words that name its variable and tell none of its value. */
+  /** What is wrong with it, with the name of its variable and none of its value. */
   readonly problem: string | undefined;
 }
 
 /**
- * The proxy of an environment: `HTTPS_PROXY` or `HTTP_PROXY`, by the protocol of the service, unless `NO_PROXY` has its host. Names in small
- * letters are known as well, and come first.
+ * Returns the proxy of an environment: `HTTPS_PROXY` or `HTTP_PROXY`, by the protocol of the service, unless `NO_PROXY` contains its host. Names in lower case
+ * work as well, and take precedence.
  */
 export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | undefined>>): ProxyIn {
-  // What is wrong with that address is said elsewhere.
+  // A wrong base URL is reported elsewhere.
   if (!URL.canParse(baseUrl)) return { proxy: undefined, problem: undefined };
   const { protocol, hostname, port } = new URL(baseUrl);
   const usualPort = protocol === 'https:' ? '443' : '80';
@@ -51,10 +51,10 @@ export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | u
 }
 
 /**
- * The proxy that requests to a service take.
+ * Returns the proxy for requests to a service.
  *
- * @param proxy What was asked for; `undefined` leaves it to the environment of the process.
- * @throws {SourceError} `E_SOURCE_CONFIG` where the environment names one that cannot be.
+ * @param proxy The requested proxy; `undefined` leaves it to the environment of the process.
+ * @throws {SourceError} `E_SOURCE_CONFIG` when the environment names an invalid one.
  */
 export function proxyFor(baseUrl: string, proxy: string | false | undefined): string | undefined {
   if (proxy !== undefined) return proxy === false ? undefined : proxy;
@@ -63,14 +63,14 @@ export function proxyFor(baseUrl: string, proxy: string | false | undefined): st
   return found.proxy;
 }
 
-/** What of the address of a proxy no text may show. */
+/** Returns the parts of a proxy's address that no text may show. */
 export function proxySecrets(proxy: string | false | undefined): readonly string[] {
   if (!proxy || faultOf(proxy) !== undefined) return [];
   const { password } = new URL(proxy);
   return password === '' ? [] : [password, decodeURIComponent(password)];
 }
 
-/** Whether a list like `localhost,.example.com,10.0.0.1:8080,*` has a host: by its name, by the end of it, or with its port. */
+/** Whether a list like `localhost,.example.com,10.0.0.1:8080,*` contains a host: by its name, by the end of it, or with its port. */
 function isExempt(hostname: string, port: string, list: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   return list
@@ -78,7 +78,7 @@ function isExempt(hostname: string, port: string, list: string): boolean {
     .split(/[\s,]+/)
     .some((entry) => {
       if (entry === '*') return true;
-      // An address of IPv6 has colons of its own; with a port it stands in brackets.
+      // An IPv6 address contains colons; with a port, it is in brackets.
       const [, bracketed, plain, wanted] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];
       const end = (bracketed ?? plain ?? '').replace(/^\*?\./, '');
       return end !== '' && (wanted === undefined || wanted === port) && (host === end || host.endsWith(`.${end}`));

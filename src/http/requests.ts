@@ -14,23 +14,23 @@ export interface RequestOptions {
   readonly retry: RetryPolicy;
   /** Source of the jitter. */
   readonly random: () => number;
-  /** Clock and timer of pace and retries. Default: the real ones. */
+  /** Clock and timer for pace and retries. Default: the real ones. */
   readonly scheduler?: SchedulerLike | undefined;
-  /** What it has in common with other clients of the service. Default: nothing. */
+  /** Shared with other clients of the service. Default: not shared. */
   readonly limiter?: RateLimiter | undefined;
-  /** Where attempts are told. It also knows the credentials: a service may answer with what it was asked, even as the name of a key. */
+  /** Where attempts are reported. It also has the credentials to redact: a service may echo the request in its answer, even as the name of a key. */
   readonly events: Events;
 }
 
-/** What events say of a request. */
+/** What events contain about a request. */
 export type RequestDescription = Omit<RequestBegun, 'attempt'>;
 
-/** The requests to one service: they share pace, throttle and retries. */
+/** The requests to one service, which share pace, throttle and retries. */
 export interface Requests<A extends Answer> {
   /**
-   * One read with its retries; an attempt is request and decoding, so that an answer that cannot be decoded is asked for again.
+   * Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again.
    *
-   * @param facts Asked for only when somebody watches.
+   * @param facts Called only when something watches.
    * @throws {SourceError} When every attempt failed.
    */
   read<T>(target: Target, decode: (label: string, answer: A) => T, facts: () => RequestDescription): Observable<T>;
@@ -41,7 +41,7 @@ export function createRequests<A extends Answer>(transport: Transport<A>, option
   const pacer = createPacer(options.ratePerSecond, options.limiter ?? new RateLimiter(options.scheduler));
   const throttle = createThrottle(options.concurrency);
 
-  /** What a fetching thread does is told here as well: its answers come by way of this one. */
+  /** Makes one attempt. What a fetching thread does is reported here as well, since its answers come through this thread. */
   function attempt<T>(target: Target, decode: (label: string, answer: A) => T, begun: () => RequestBegun): Observable<T> {
     return defer(() => {
       let done: Partial<RequestDone> = {};
@@ -80,12 +80,12 @@ export function createRequests<A extends Answer>(transport: Transport<A>, option
   };
 }
 
-/** The same failure without credentials in its message. */
+/** Returns the same failure without credentials in its message. */
 export function discreet(error: unknown, redact: Redactor): unknown {
   return error instanceof SourceError ? error.saying(redact(error.message)) : error;
 }
 
-/** A service that is pushed too hard says so by 429, or names a time to come back. */
+/** Whether a service asks for less: it answers with 429, or names a time to come back. */
 function asksForLess(error: unknown): boolean {
   return error instanceof SourceError && (error.status === 429 || error.retryAfterMs !== undefined);
 }

@@ -1,8 +1,8 @@
-/** Every form of an HTTP date begins with one; `Date.parse` alone takes `-5` and `1.5` for dates. */
+/** Every form of an HTTP date begins with one; `Date.parse` alone accepts `-5` and `1.5` as dates. */
 const dayName = /^\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
 
 /**
- * Milliseconds of a `Retry-After` header: seconds or an HTTP date (RFC 9110, section 10.2.3).
+ * Returns the milliseconds in a `Retry-After` header: seconds or an HTTP date (RFC 9110, section 10.2.3).
  *
  * @returns `undefined` when the header is missing or unreadable; never less than 0.
  */

@@ -9,7 +9,7 @@ export interface RetryPolicy {
   readonly capMs: number;
 }
 
-/** What is told of an attempt that failed and will be repeated. */
+/** What is reported of a failed attempt that will be repeated. */
 export interface RetryNotice {
   readonly error: SourceError;
   /** Number of the attempt that failed, from 1. */
@@ -17,14 +17,14 @@ export interface RetryNotice {
   readonly delayMs: number;
 }
 
-/** Attempts at an answer that came but is no list of records: the service rarely thinks better of it. */
+/** Attempts at an answer that arrived but is not a list of records: the service rarely changes its mind. */
 const suspectAttempts = 3;
-/** A service that asks to wait longer than this is read later, by another run. */
+/** A service that asks to wait longer than this is left to another run. */
 const maxWaitMs = 5 * 60_000;
 
 /**
- * Repeats a failed attempt with exponential backoff and full jitter: `random * min(cap, base * 2^(n-1))`, with
- * `Retry-After` as a floor. Permanent failures, and a wish to wait more than five minutes, end it at once.
+ * Repeats a failed attempt with exponential backoff and full jitter: `random * min(cap, base * 2^(n-1))`, with `Retry-After` as a floor. Permanent failures,
+ * and a requested wait of more than five minutes, end it at once.
  *
  * @throws {SourceError} The failure of the last attempt.
  */

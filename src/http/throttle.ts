@@ -1,19 +1,19 @@
 import { Observable } from 'rxjs';
 
-/** How many requests run at once: as many as allowed, and fewer while the service pushes back. */
+/** Limits how many requests run at once: as many as allowed, and fewer while the service pushes back. */
 export interface Throttle {
-  /** Lets the source be subscribed when a place is free; its end gives the place back. */
+  /** Delays subscription to the source until a place is free. Its end frees the place. */
   throttled<T>(request$: Observable<T>): Observable<T>;
-  /** The service asked for less: half of the places, at least one. */
+  /** Halves the places, down to at least one, because the service asked for less. */
   pushback(): void;
-  /** The service answered: after enough answers in a row one more place. */
+  /** Counts an answer of the service. After enough answers in a row, adds one more place. */
   ease(): void;
 }
 
 /** Answers in a row that earn a place back. */
 const answersPerPlace = 20;
 
-/** @param most Requests at once when the service does not complain, at least 1. */
+/** @param most Requests at once while the service does not push back, at least 1. */
 export function createThrottle(most: number): Throttle {
   let places = most;
   let running = 0;

@@ -16,14 +16,14 @@ export interface TransportOptions {
   readonly baseUrl: string;
   /** Query parameters of every request: the credentials. */
   readonly query: Readonly<Record<string, string>>;
-  /** Headers of every request besides the usual ones: the credentials, where they are no parameters. */
+  /** Additional headers of every request: the credentials, if they are not parameters. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
-  /** Address of the proxy that requests take. Default: none. */
+  /** Address of the proxy for requests. Default: none. */
   readonly proxy?: string | undefined;
-  /** Certificates of authorities that are trusted besides the usual ones, in PEM. Default: none. */
+  /** Certificates of authorities that are trusted in addition to the usual ones, in PEM. Default: none. */
   readonly ca?: readonly string[] | undefined;
   /** Agents of the caller, who closes them. Default: none. */
   readonly agent?: OwnAgents | undefined;
@@ -32,36 +32,36 @@ export interface TransportOptions {
 /** A path below the base URL with its own query parameters. */
 export interface Target {
   readonly path: string;
-  /** What messages call it: no credentials, but host, path and page. */
+  /** Its name in messages: host, path and page, but no credentials. */
   readonly label: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** The same where names may come twice. */
+  /** Replaces `query` where names may appear twice. */
   readonly parameters?: readonly [name: string, value: string][] | undefined;
-  /** Said in the header `x-leadstream-purpose`, unless it is `page`. */
+  /** Sent in the header `x-leadstream-purpose`, unless it is `page`. */
   readonly purpose?: 'page' | 'probe' | undefined;
-  /** Whether an answer of any status is wanted as it is. Default false: a status that has no rows is a failure. */
+  /** Whether an answer of any status is wanted as it is. Default false: a status without rows is a failure. */
   readonly anyStatus?: boolean | undefined;
 }
 
-/** An answer of status 200, or one of those that mean "none": 204, and 404, which also means "not here". */
+/** An answer with status 200, or with one that means "none": 204, and 404, which also means "not here". */
 export interface Answer {
   readonly status: number;
   readonly body: Uint8Array;
-  /** The header `Link`. */
+  /** The `Link` header. */
   readonly link?: string | undefined;
-  /** Milliseconds that the service asks to wait, where any status was wanted. */
+  /** Milliseconds that the service asks to wait, if any status was wanted. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** @typeParam A What it says of an answer besides. */
+/** @typeParam A Type of its answers. */
 export interface Transport<A extends Answer = Answer> {
-  /** One request. Unsubscribing aborts it. */
+  /** Makes one request. Unsubscribing aborts it. */
   get(target: Target): Observable<A>;
-  /** Closes the connections. Resolves when they are gone; to be called when nothing is subscribed any more. */
+  /** Closes the connections and resolves when they are gone. Call it only when nothing is subscribed any more. */
   close(): Promise<void>;
 }
 
-/** A transport that asks the service. */
+/** Creates a transport that sends requests to the service. */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
   const connections = { keepAlive: true, maxSockets: options.concurrency };
   if (options.proxy === undefined) {
@@ -73,8 +73,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
 }
 
 /**
- * The only user of got: GET, no redirects, no other protocol, no retry of its own, a cap on the body, and one timer around
- * everything that an attempt waits for.
+ * The only user of got: GET, no redirects, no other protocol, no retries by got, a cap on the body, and one timer around everything that an attempt waits for.
  *
  * Errors of got carry the URL with its credentials, so none of them leaves this file, not even as a `cause`.
  */
@@ -96,7 +95,7 @@ class HttpTransport implements Transport {
     return new Observable((subscriber) => {
       const abort = new AbortController();
       let settled = false;
-      // The timers of got watch a request; of a connection that became another one they know nothing.
+      // The timers of got watch a request. They do not cover a connection that switched to another protocol.
       const timer = setTimeout(() => subscriber.error(tooLate(target, 'request')), this.#attemptMs);
       const fail = (failure: SourceError) => subscriber.error(failure);
       this.#request(target, abort.signal, fail).then(
@@ -114,7 +113,7 @@ class HttpTransport implements Transport {
       );
       return () => {
         clearTimeout(timer);
-        // Aborting makes an error with its stack, some 30 µs; one that is over needs none.
+        // Aborting creates an error with its stack, some 30 µs; a finished request needs none.
         if (!settled) abort.abort();
       };
     });
@@ -132,7 +131,7 @@ class HttpTransport implements Transport {
     await Promise.all(sockets.map((socket) => gone(socket)));
   }
 
-  /** @param fail Called with what goes wrong before the answer is there, and would not end the request by itself. */
+  /** @param fail Called with anything that goes wrong before the answer arrives and would not end the request by itself. */
   #request(target: Target, signal: AbortSignal, fail: (failure: SourceError) => void) {
     const request = this.#client.get(`${this.#base}${target.path}`, {
       searchParams: target.parameters ? this.#parametersOf(target.parameters) : { ...target.query, ...this.options.query },
@@ -141,7 +140,7 @@ class HttpTransport implements Transport {
       headers: target.purpose === 'probe' ? { 'x-leadstream-purpose': 'probe' } : {},
     });
     void request.on('request', (sent) => {
-      // Whatever comes on that connection from now on is no answer, also where the server names no protocol.
+      // Anything that arrives on that connection from now on is not an answer, even if the server names no protocol.
       const leave = ({ statusCode = switching }: IncomingMessage, socket: Duplex) => {
         if (statusCode !== switching) return;
         socket.destroy();
@@ -192,7 +191,7 @@ async function gone(socket: Socket): Promise<void> {
 interface Agents {
   readonly http: HttpAgent;
   readonly https: HttpsAgent;
-  /** Gives up connections that are not there yet. */
+  /** Gives up connections that are not open yet. */
   abandon?(): void;
 }
 
@@ -202,7 +201,7 @@ function clientOf({ http, https }: Agents, { timeoutMs, headers, ca }: Transport
     retry: { limit: 0 },
     followRedirect: false,
     throwHttpErrors: false,
-    // What a cache holds of a list is no evidence for it.
+    // A cached answer is no evidence about a list.
     headers: { ...headers, accept: 'application/json', 'cache-control': 'no-cache', 'user-agent': 'leadstream' },
     agent: { http, https },
     ...(ca && { https: { certificateAuthority: [...usualAuthorities(), ...ca] } }),
@@ -210,7 +209,7 @@ function clientOf({ http, https }: Agents, { timeoutMs, headers, ca }: Transport
   } satisfies OptionsInit);
 }
 
-/** The status of a connection that becomes one of another protocol. */
+/** Status of a connection that switches to another protocol. */
 const switching = 101;
 
 function proxyRefusal(target: Target, proxy = '', status: number): SourceError {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
 
-/** Those that Node trusts, which authorities that are given would replace: they have to be named with them. */
+/** Returns the authorities that Node trusts. Authorities that are given would replace them, so they must be listed together. */
 export function usualAuthorities(): readonly string[] {
-  // From Node 22.15 on; its types are those of an older one.
+  // Available from Node 22.15; the installed types are older.
   const { getCACertificates, rootCertificates }: Trusted = tls;
   if (getCACertificates) return getCACertificates('default');
   const extra = process.env.NODE_EXTRA_CA_CERTS;

@@ -11,15 +11,14 @@ const accountSchema = schema((z) => {
 const accountList = schema((z) => z.array(accountSchema()).min(1));
 
 /**
- * Who may read the service. Every account sees every row.
+ * An account that may read the service. Every account sees every row.
  *
- * `uid` and `key` are what a caller sends as `authorized_uid` and `authorized_rest_api_key`. `restApiKey` is what it
- * sends as `rest_api_key` alone; an account without one accepts the MD5 of `key` in lower-case hex there (how the
- * service builds its md5-encoded key is not documented).
+ * A caller sends `uid` and `key` as `authorized_uid` and `authorized_rest_api_key`, or `restApiKey` alone as `rest_api_key`. An account without `restApiKey`
+ * accepts the MD5 of `key` in lower-case hex there (how the service builds its md5-encoded key is not documented).
  */
 export type Account = Readonly<z.infer<ReturnType<typeof accountSchema>>>;
 
-/** Credentials of one request, as its query has them. */
+/** Credentials in the query of one request. */
 export interface Credentials {
   readonly authorized_uid?: string;
   readonly authorized_rest_api_key?: string;
@@ -27,10 +26,10 @@ export interface Credentials {
 }
 
 /**
- * Checks credentials in constant time. A request that sends either half of the pair is judged by the pair; only
- * without it does `rest_api_key` count.
+ * Returns a function that checks credentials in constant time. A request that sends either half of the pair is judged by the pair; `rest_api_key` counts only
+ * without it.
  *
- * @throws {LeadstreamError} `E_USAGE` when there is no account, so that nobody could read.
+ * @throws {LeadstreamError} `E_USAGE` when there is no account, so that no one could read.
  *
  * @example
  * const authorises = authoriser([{ uid: '7', key: 'k' }]);
@@ -49,7 +48,7 @@ export function authoriser(accounts: readonly Account[]): (credentials: Credenti
 /**
  * Reads accounts from a JSON file: a list of `{ "uid", "key", "restApiKey"? }` or `{ "restApiKey" }`.
  *
- * @throws {LeadstreamError} `E_DATA` when the file cannot be read or is no such list; the message has no value of it.
+ * @throws {LeadstreamError} `E_DATA` when the file cannot be read or is not such a list; the message contains none of its values.
  *
  * @example
  * await startService({ source: generate(), accounts: await readAccounts('accounts.json') });
@@ -66,8 +65,8 @@ export async function readAccounts(file: string): Promise<readonly Account[]> {
 }
 
 /**
- * The account that the environment describes: `LEADSTREAM_AUTHORIZED_UID` with `LEADSTREAM_AUTHORIZED_REST_API_KEY`,
- * `LEADSTREAM_REST_API_KEY`, or all three. An empty variable counts as not set.
+ * Returns the account that the environment describes: `LEADSTREAM_AUTHORIZED_UID` with `LEADSTREAM_AUTHORIZED_REST_API_KEY`, `LEADSTREAM_REST_API_KEY`, or all
+ * three. An empty variable counts as not set.
  *
  * @returns One account; none when no variable is set.
  * @throws {LeadstreamError} `E_USAGE` when only one half of the pair is set.
@@ -86,7 +85,7 @@ export function accountsFromEnv(env: Readonly<Record<string, string | undefined>
   return restApiKey ? [{ restApiKey }] : [];
 }
 
-/** Digests have one length whatever was sent, so comparing them tells nothing about the length of a key either. */
+/** Digests have a fixed length, so comparing them does not reveal the length of a key either. */
 function digest(...parts: readonly string[]): Buffer {
   return createHash('sha256').update(JSON.stringify(parts)).digest();
 }

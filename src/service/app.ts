@@ -10,22 +10,22 @@ import { ownPage, type OwnTable } from './own-tables.js';
 import type { Paging } from './paging.js';
 import type { RequestEntry } from './request-log.js';
 
-/** What the application is made of. */
+/** What the application consists of. */
 export interface AppOptions {
   readonly accounts: readonly Account[];
   readonly answer: Answerer;
-  /** Collections that somebody declared. */
+  /** Collections that a user declared. */
   readonly own: readonly OwnTable[];
-  /** What `page` and `limit` are when a request does not say. */
+  /** Values of `page` and `limit` when a request does not set them. */
   readonly paging: Pick<Paging, 'firstPage' | 'defaultLimit'>;
-  /** Called once per GET or HEAD on a collection's path, also when it is refused, before the answer is sent. */
+  /** Called once per GET or HEAD on a collection's path, even if it is refused, before the answer is sent. */
   readonly onRequest: (entry: RequestEntry) => void;
 }
 
 /**
- * The routes of the service as a Hono application for `@hono/node-server`.
+ * Creates the routes of the service as a Hono application for `@hono/node-server`.
  *
- * Order of refusal below `/api`: 401, 405, 404, 400. A `page` or `limit` is read only where a list is paged.
+ * Refusals below `/api` come in this order: 401, 405, 404, 400. `page` and `limit` are read only if a list is paged.
  *
  * @throws {LeadstreamError} `E_USAGE` when there is no account.
  */
@@ -69,7 +69,7 @@ export function createApp({ accounts, answer, own, paging, onRequest }: AppOptio
   return app;
 }
 
-/** Handlers reach the socket's answer through these. */
+/** Gives handlers access to the response of the socket. */
 interface Served {
   Bindings: Pick<HttpBindings, 'outgoing'>;
 }
@@ -98,7 +98,7 @@ function toResponse({ status, headers, body }: RawAnswer): Response {
   return new Response(body, { status, headers });
 }
 
-/** Sends a list past the web `Response`, whose stream costs more than a page does. */
+/** Sends a list without the web `Response`, whose stream costs more than a page does. */
 function sendNow(outgoing: ServerResponse, body: Uint8Array): void {
   outgoing.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
   outgoing.end(body);

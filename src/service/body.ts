@@ -1,9 +1,9 @@
-/** An encoder of rows as the bytes of one JSON array. */
+/** Encodes rows as the bytes of one JSON array. */
 export type RowsEncoder = (rows: Iterable<string>) => Uint8Array<ArrayBuffer>;
 
 /**
- * Makes an encoder that writes each row as soon as it is computed, so that a page never exists as text (a third faster
- * than joining). It keeps one buffer of the size of the largest body so far.
+ * Creates an encoder that writes each row as soon as it is computed, so that a page never exists as text (a third faster than joining). It keeps one buffer of
+ * the size of the largest body so far.
  *
  * @example
  * rowsEncoder()(['{"uid":"7"}', '{"uid":"8"}']); // the bytes of [{"uid":"7"},{"uid":"8"}]

@@ -3,21 +3,21 @@ import { readDrift } from './drift/index.js';
 import { faultResponders, type FaultSpec } from './faults/index.js';
 import { quirkEffects } from './quirks/index.js';
 
-/** How a service differs from an honest and quiet one, as the command line and files say it. */
+/** How a service differs from an honest and quiet one, as written on the command line and in files. */
 export interface ServiceTerms {
   readonly faults?: readonly FaultSpec[] | undefined;
   readonly quirks?: readonly string[] | undefined;
   readonly drift?: string | undefined;
 }
 
-/** What is wrong with one of them, or with all quirks together. */
+/** A problem of one of the terms, or of all quirks together. */
 export interface TermProblem {
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
 /**
- * What is wrong with such terms, by the parser of the service; nothing is started.
+ * Returns the problems that the parser of the service finds in such terms. Nothing is started.
  *
  * @example
  * termProblems({ quirks: ['capp=2'] }); // [{ path: ['quirks', 0], message: "quirk: there is no 'capp', did you mean 'cap'?" }]

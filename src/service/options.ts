@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { LeadstreamError, nearest, schema, zod } from '../core/index.js';
 
-/** A whole number from `min` to `max`; also as text, as the command line gives it. */
+/** Accepts a whole number from `min` to `max`, also as text from the command line. */
 export function whole(min: number, max = Infinity) {
   const is = (value: unknown) => /^\d+$/.test(String(value)) && Number(value) >= min && Number(value) <= max;
   return zod()
@@ -9,19 +9,19 @@ export function whole(min: number, max = Infinity) {
     .transform(Number);
 }
 
-/** A share from 0 to 1; also as text. */
+/** Accepts a share from 0 to 1, also as text. */
 export const share = schema((z) =>
   z
     .custom<number>((value) => /^\d*\.?\d+(e-\d+)?$/.test(String(value)) && Number(value) <= 1, 'needs a share from 0 to 1')
     .transform(Number),
 );
 
-/** One of these words. */
+/** Accepts one of these words. */
 export function oneOf<T extends string>(words: readonly T[]) {
   return zod().enum<T[]>([...words], `needs one of ${words.join(', ')}`);
 }
 
-/** One or more of these words; as text with a + between them. */
+/** Accepts one or more of these words, as a list or as text with a + between them. */
 export function someOf<T extends string>(words: readonly T[]) {
   const list = zod().array(oneOf(words)).min(1);
   const split = (value: unknown): unknown => (typeof value === 'string' ? value.split('+') : value);
@@ -33,8 +33,8 @@ export function someOf<T extends string>(words: readonly T[]) {
 /**
  * Reads `NAME=VALUE` terms; a term without a value is `true`.
  *
- * @param what How a message begins, for example `quirk`.
- * @throws {LeadstreamError} `E_USAGE` for a name that comes twice: one of the values would be lost.
+ * @param what How messages begin, for example `quirk`.
+ * @throws {LeadstreamError} `E_USAGE` for a name that is given twice: one of the values would be lost.
  *
  * @example
  * readTerms('quirk', ['cap=100', 'bare-record']); // { cap: '100', 'bare-record': true }
@@ -49,17 +49,17 @@ export function readTerms(what: string, terms: readonly string[]): Readonly<Reco
   return Object.fromEntries(read);
 }
 
-/** That there is none of a name, with the nearest one, or all. */
+/** Describes an unknown name, with the nearest known one or with all of them. */
 export function noSuch(name: string, known: readonly string[], others = ''): string {
   const near = nearest(name, known);
   return `there is no '${name}', ${near === undefined ? `only ${others}${known.join(', ')}` : `did you mean '${near}'?`}`;
 }
 
 /**
- * Checks options that stand in code or on the command line.
+ * Checks options from code or from the command line.
  *
  * @param what How the message begins, for example `quirk`.
- * @throws {LeadstreamError} `E_USAGE` that names the option, what it needs, or which ones there are.
+ * @throws {LeadstreamError} `E_USAGE` with the option and what it needs, or with the options that exist.
  */
 export function readOptions<S extends z.ZodObject>(what: string, taken: S, given: unknown): z.output<S> {
   const parsed = taken.safeParse(given);

@@ -4,7 +4,7 @@ import { LeadstreamError } from '../core/index.js';
 import { tableFiles } from './directory/index.js';
 import { rowsOf, type ServedTable } from './source.js';
 
-/** The rows of a collection that somebody declared. */
+/** The rows of a collection that a user declared. */
 export interface OwnTable {
   readonly collection: Collection;
   readonly table: ServedTable;
@@ -14,7 +14,7 @@ export interface OwnTable {
  * Opens the files of a folder that are named after declared collections: `orders.csv`, `orders.ndjson` or `orders.jsonl`. Records of NDJSON are
  * served as they are, nested ones included. A collection without a file is empty.
  *
- * @throws {LeadstreamError} `E_USAGE` for a collection that is paged by anything but page numbers, `E_DATA` as `openDirectory`.
+ * @throws {LeadstreamError} `E_USAGE` for a collection that is paged by anything but page numbers, `E_DATA` as for `openDirectory`.
  *
  * @example
  * await startService({ source: generate(), accounts, own: await openOwnTables('data', [orders]) });
@@ -32,10 +32,10 @@ export async function openOwnTables(directory: string, collections: readonly Col
   return opened;
 }
 
-/** The most rows that a page holds. */
+/** Most rows of a page. */
 const cap = 500;
 
-/** The body of a page, as its parameters ask for it; `undefined` where they ask for none that can be. */
+/** Returns the body of the requested page; `undefined` if the parameters are not valid. */
 export function ownPage({ collection, table }: OwnTable, asked: Readonly<Record<string, string>>): string | undefined {
   const { served } = collection;
   if (served?.paging.scheme !== 'page') return undefined;
@@ -47,7 +47,7 @@ export function ownPage({ collection, table }: OwnTable, asked: Readonly<Record<
   return wrapped(served, `[${[...rowsOf(table, (page - first) * rows, rows)].join(',')}]`);
 }
 
-/** A list where the declaration says that it is. */
+/** Nests a list where the declaration says that it is. */
 function wrapped({ rows }: Served, list: string): string {
   return rows.reduceRight((inner, name) => `{${JSON.stringify(name)}:${inner}}`, list);
 }

@@ -2,25 +2,25 @@ import { collections } from '../collections/index.js';
 import { failure, type Answer, type Answerer, type RequestFacts, type View } from './answer.js';
 import { rowsOf, type ServedTable } from './source.js';
 
-/** How lists are paged: the points of it that the service's document leaves open. */
+/** How lists are paged: the details that the service's documentation leaves open. */
 export interface Paging {
   /** Number of the first page. */
   readonly firstPage: number;
-  /** Rows per page when the request names no `limit`. */
+  /** Rows per page when the request has no `limit`. */
   readonly defaultLimit: number;
-  /** The most rows that a page holds; a larger `limit` counts as this one. */
+  /** Most rows of a page; a larger `limit` counts as this one. */
   readonly cap: number;
   /** Whether a `limit` over the cap is refused with 400 instead. */
   readonly refuseOverCap: boolean;
-  /** Whether pages past the end are the last page again. */
+  /** Whether pages past the end repeat the last page. */
   readonly repeatLast: boolean;
   /** Whether every page is the first one. */
   readonly ignorePage: boolean;
-  /** Whether the collections without paging are paged too. */
+  /** Whether collections without paging are paged, too. */
   readonly pageAll: boolean;
 }
 
-/** How the service pages when nothing else is asked of it. */
+/** The default paging of the service. */
 export const plainPaging: Paging = {
   firstPage: 1,
   defaultLimit: 30,
@@ -31,7 +31,7 @@ export const plainPaging: Paging = {
   pageAll: false,
 };
 
-/** The honest answer: the page, the whole list of a collection without paging, or the rows of an identifier. */
+/** Answers honestly: with the page, the whole list of a collection without paging, or the rows of an identifier. */
 export function answerFrom(view: View, paging: Paging): Answerer {
   return (facts) => {
     const table = view(facts);
@@ -41,7 +41,7 @@ export function answerFrom(view: View, paging: Paging): Answerer {
   };
 }
 
-/** The rows of a page, or the refusal of a page that cannot be. */
+/** Returns the rows of a page, or a refusal if there can be no such page. */
 function pageOf(table: ServedTable, { page, limit }: RequestFacts, paging: Paging): Answer {
   const { firstPage, cap } = paging;
   if (!(page >= firstPage)) return failure(400, `page must be a whole number from ${firstPage} on`);

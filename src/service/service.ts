@@ -8,19 +8,19 @@ import type { DataSource } from './source.js';
 /** What the service serves, and how it differs from an honest and quiet one. */
 export interface ServiceOptions {
   readonly source: DataSource;
-  /** Other readings of the service's document; also as the command line has them: `['cap=100', 'bare-record']`. */
+  /** Other readings of the service's documentation; also in the form of the command line: `['cap=100', 'bare-record']`. */
   readonly quirks?: Quirks | readonly string[];
-  /** What goes wrong, the first one outermost. */
+  /** Faults, the first one outermost. */
   readonly faults?: readonly FaultSpec[];
   /** How the lists change while they are read; also as `every=10,changes=delete`. */
   readonly drift?: DriftOptions | string | undefined;
-  /** Decides what quirks, faults and drift leave to chance; 1 by default. */
+  /** Determines the random choices of quirks, faults and drift; 1 by default. */
   readonly seed?: number;
-  /** Stand around all of these, the first one outermost; none by default. */
+  /** Wrapped around all of these, the first one outermost; none by default. */
   readonly responders?: readonly Responder[];
 }
 
-/** A service without its HTTP. */
+/** A service without HTTP. */
 export interface Service {
   readonly answer: Answerer;
   readonly paging: Paging;
@@ -28,9 +28,9 @@ export interface Service {
 }
 
 /**
- * Builds the answers of the service from the inside out: data that drifts, its order, its pages, quirks, faults.
+ * Builds the answers of the service from the inside out: drifting data, its order, its pages, quirks, faults.
  *
- * @throws {LeadstreamError} `E_USAGE` when a quirk, fault or drift is none.
+ * @throws {LeadstreamError} `E_USAGE` for an invalid quirk, fault or drift.
  */
 export function createService({ source, quirks = {}, faults = [], drift: options, seed = 1, responders = [] }: ServiceOptions): Service {
   const { view, drift } = options === undefined ? still(source) : drifting(source, options, seed);

@@ -9,18 +9,18 @@ import type { OwnTable } from './own-tables.js';
 import { requestLog, type RequestEntry } from './request-log.js';
 import type { ServiceOptions } from './service.js';
 
-/** What the service serves, to whom, how badly, and where it listens. */
+/** What the service serves, to whom, how it misbehaves, and where it listens. */
 export interface StartOptions extends ServiceOptions {
   readonly accounts: readonly Account[];
-  /** Collections that somebody declared, as `openOwnTables` opens them; quirks, faults and drift leave them alone. Default: none. */
+  /** Collections that a user declared, opened with `openOwnTables`. Quirks, faults and drift do not apply to them. Default: none. */
   readonly own?: readonly OwnTable[];
   /** Port to listen on; 0, the default, takes a free one. */
   readonly port?: number;
-  /** Address to listen on; the default, 127.0.0.1, is reached from this machine only. */
+  /** Address to listen on; the default, 127.0.0.1, can be reached from this machine only. */
   readonly host?: string;
-  /** Called once per GET or HEAD on a collection's path, also when it is refused, before the answer is sent. */
+  /** Called once per GET or HEAD on a collection's path, even if it is refused, before the answer is sent. */
   readonly onRequest?: (entry: RequestEntry) => void;
-  /** File that gets a line of NDJSON per request, for those who watch from another process. */
+  /** File that gets a line of NDJSON per request, for observers in another process. */
   readonly requestLog?: string | undefined;
 }
 
@@ -51,22 +51,22 @@ const taken = object(
   ['source', 'accounts'],
 );
 
-/** A service that listens. */
+/** A service that is listening. */
 export interface RunningService {
   /** Base URL without a trailing slash, for example `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly port: number;
   /** What has changed in the lists; nothing without `drift`. */
   readonly drift: Drift;
-  /** Stops listening and ends every connection at once, also one that is being answered. */
+  /** Stops listening and ends every connection at once, even one that is being answered. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the data service on HTTP and resolves when it listens.
+ * Starts the data service over HTTP and resolves when it listens.
  *
- * @throws {LeadstreamError} `E_USAGE` for options that cannot be right: when there is no account, the address cannot be listened on, the request
- * log cannot be written, or a quirk, fault or drift is none.
+ * @throws {LeadstreamError} `E_USAGE` for invalid options: no account, an address that cannot be listened on, a request log that cannot be written, or an
+ * invalid quirk, fault or drift.
  *
  * @example
  * const service = await startService({ source: generate({ leads: 1000 }), accounts: [{ uid: '7', key: 'k' }] });
@@ -76,7 +76,7 @@ export interface RunningService {
 export async function startService(given: StartOptions): Promise<RunningService> {
   checkUsage('startService', taken, given);
   const { port = 0, host = '127.0.0.1', ...options } = given;
-  // Who only reads does not load what a service is made of.
+  // Programs that only read do not load what a service consists of.
   const [{ createServer }, { getRequestListener }, { createApp }, { createService }] = await Promise.all([
     import('node:http'),
     import('@hono/node-server'),
@@ -92,7 +92,7 @@ export async function startService(given: StartOptions): Promise<RunningService>
   const app = createApp({ accounts: options.accounts, answer, own: options.own ?? [], paging, onRequest });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer((request, response) => {
-    // What cannot be answered ends its own connection, not the service.
+    // A request that cannot be answered ends its own connection, not the service.
     listener(request, response).catch(() => response.destroy());
   });
   try {

@@ -8,10 +8,10 @@ interface DemoArguments extends CommonArguments {
   readonly leads: number;
 }
 
-/** Columns of the preview: none that is personal. */
+/** Columns of the preview. None is personal. */
 const previewed = ['lead_id', 'lead_status', 'timestamp', 'bridge_title', 'bridge_niche', 'area_area_code', 'area_city_population'];
 
-/** Where the demo works, below the working directory, so that it touches nobody's outputs. */
+/** Folder of the demo in the working directory, so that it touches no one's outputs. */
 const folder = 'leadstream-demo';
 
 /** Adds `leadstream demo`. */

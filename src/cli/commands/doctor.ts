@@ -55,7 +55,7 @@ async function doctor(arguments_: DoctorArguments, context: CommandContext): Pro
   throw new LeadstreamError('E_SERVICE_UNKNOWN', missingIn(diagnosis));
 }
 
-/** What is measured: the connection, how a file writes it, and the collections that are of interest. */
+/** What is measured: the connection, its service block in a file, and the collections of interest. */
 interface Subject {
   readonly connection: ConnectOptions<Collection>;
   readonly service: Readonly<Record<string, unknown>>;
@@ -89,7 +89,7 @@ async function fileSubject(
   const { connection, service, plan, secrets } = onePipeline(loaded, file, only);
   console.hide(secrets);
   const own = plan.reads.flatMap((name) => plan.collections[name] ?? []).filter(({ served }) => served !== undefined);
-  // What is read first of all comes first, and then in the order of the service's document.
+  // The collection that is read first comes first, then the others in the order of the service's documentation.
   const collections = [plan.collection.name, ...collectionNames.filter((name) => plan.reads.includes(name)), ...plan.reads];
   const hasAddress = service['base_url'] !== undefined;
   return {
@@ -99,7 +99,7 @@ async function fileSubject(
   };
 }
 
-/** How a file writes the service of the environment. */
+/** Returns the service block of a file for the service in the environment. */
 function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unknown>> {
   const keys = Object.keys(auth).map((key) => [key, `\${LEADSTREAM_${key.toUpperCase()}}`]);
   return { base_url: '${LEADSTREAM_BASE_URL}', auth: Object.fromEntries(keys) };
@@ -114,7 +114,7 @@ function textOf({ service, requests, maxRequests, ratePerSecond, measured, findi
   return `${head}${told.join('')}\n${end}`;
 }
 
-/** Neighbours of which the same is to be said stand together. */
+/** Groups neighbours that have the same message. */
 function grouped(findings: readonly DiagnosisFinding[]): readonly (readonly [DiagnosisFinding, ...DiagnosisFinding[]])[] {
   const groups: [DiagnosisFinding, ...DiagnosisFinding[]][] = [];
   for (const finding of findings) {
@@ -128,7 +128,7 @@ function grouped(findings: readonly DiagnosisFinding[]): readonly (readonly [Dia
 
 const tones: Readonly<Record<DiagnosisFinding['outcome'], Tone>> = { ok: 'good', note: 'beware', unknown: 'beware', problem: 'bad' };
 
-/** @param shown The requests that stand above; each is shown once. */
+/** @param shown Requests that are already shown above; each is shown once. */
 function linesOf(group: readonly [DiagnosisFinding, ...DiagnosisFinding[]], shown: Set<Exchange>, paint: Painter): readonly string[] {
   const [{ outcome, message, evidence }] = group;
   const fresh = evidence.filter((exchange) => !shown.has(exchange));
@@ -147,7 +147,7 @@ function nameOf({ check, collection }: DiagnosisFinding): string {
   return `${check.replaceAll('_', ' ')}${collection === undefined ? '' : ` of ${collection}`}`;
 }
 
-/** What keeps the block from being made; not what was left open because of it. */
+/** Returns what keeps the block from being made, without what was left open because of it. */
 function missingIn({ findings }: Diagnosis): readonly string[] {
   const open = findings.filter(({ outcome }) => outcome === 'problem' || outcome === 'unknown');
   const asked = open.filter(({ evidence }) => evidence.length > 0);

@@ -122,7 +122,7 @@ function stepLines(passage: RowPassage, paint: Painter): readonly string[] {
   ];
 }
 
-/** How many rows leave a step, where that is another number than one of one. */
+/** Describes how many rows leave a step, unless it is one of one. */
 function leaving({ arrived, rows }: RowPassage): string {
   if (rows === 0 || (rows === 1 && arrived === 1)) return '';
   const came = arrived > 1 && arrived !== rows ? ` of ${amount(arrived)}` : '';
@@ -170,7 +170,7 @@ function table(fields: readonly RowField[]): readonly string[] {
   return fields.map(({ name, value }) => `  ${printable(name).padEnd(width)}  ${shown(value)}`.trimEnd());
 }
 
-/** A value on one line: null is told from an empty text. */
+/** Formats a value on one line. Null and an empty text look different. */
 function shown(value: string | null): string {
   if (value === null) return 'null';
   if (value === '') return "''";

@@ -49,7 +49,7 @@ async function explain({ file, format, only, set, plugin }: ExplainArguments, co
   return 0;
 }
 
-/** A branch of a tree: its line, and what is said of it below. */
+/** A branch of a tree: its line and the notes below it. */
 interface Branch {
   readonly title: string;
   readonly notes: readonly string[];
@@ -76,7 +76,7 @@ function treeOf(explanation: Explanation, width: number): string {
   return `${[pipeline, ...lines].join('\n')}\n`;
 }
 
-/** A setting as the file has it. */
+/** Formats a setting as a file writes it. */
 function settingOf([name, value]: readonly [string, string | number | boolean]): string {
   const isTime = typeof value === 'number' && /timeout|deadline|spool/.test(name);
   return whole(`${name}: ${isTime ? `${value / 1000}s` : value}`);
@@ -114,7 +114,7 @@ function sinkBranch({ at, prints, path, adds, memory, folders, columns }: Explai
   };
 }
 
-/** Columns with their types, and what is personal or a credential of them. */
+/** Lists columns with their types, and marks those that are personal or credentials. */
 function listOf(columns: readonly ExplainedColumn[]): string {
   return columns
     .map(({ name, type, sensitivity }) => whole(`${name} ${type}${sensitivity === 'plain' ? '' : ` (${sensitivity})`}`))

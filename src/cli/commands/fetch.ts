@@ -78,7 +78,7 @@ async function fetchList(arguments_: FetchArguments, connection: ConnectOptions,
   return 0;
 }
 
-/** @throws {LeadstreamError} `E_USAGE` for a column that the collection does not have, or that is withheld. */
+/** @throws {LeadstreamError} `E_USAGE` for a column that the collection does not have or that is withheld. */
 function wantedColumns({ collection, reveal, columns: words }: FetchArguments): { readonly columns?: readonly string[] } {
   const columns = listed(words);
   const known = deliveredColumns(collections[collection], reveal).map(({ name }) => name);
@@ -98,7 +98,7 @@ async function fetchOne(
   const { watchers } = await import('../reporting.js');
   const service = connect({ ...connection, watch: watchers(console) });
   try {
-    // What is revealed is checked there.
+    // `with` checks what is revealed.
     const records: CollectionStream<Row, Row> = service.collection(collection);
     const rows = await records.with({ reveal }).find(id, { signal });
     const out = await stdoutSink({ format, ...wantedColumns(arguments_) }, { stdout });

@@ -51,7 +51,7 @@ async function init(arguments_: InitArguments, context: CommandContext): Promise
   return 0;
 }
 
-/** What is wanted by options, and by answers where there are none. */
+/** Takes what is wanted from the options, and asks for what they lack. */
 async function wantedBy(given: InitArguments, context: CommandContext): Promise<Wanted> {
   const asked = given.yes ? undefined : (await import('../ask.js')).asking(context);
   try {
@@ -70,7 +70,7 @@ async function wantedBy(given: InitArguments, context: CommandContext): Promise<
   }
 }
 
-/** An answer, or the usual one where nobody is asked. */
+/** Returns an answer, or the usual one if no one is asked. */
 async function answered(ask: Ask | undefined, question: string, usual: string): Promise<string> {
   return (await ask?.question(question, usual)) ?? usual;
 }
@@ -82,7 +82,7 @@ function oneOf<T extends string>(kind: string, word: string, known: readonly T[]
   return found;
 }
 
-/** Writes a file that is not there. @returns Whether it was not. */
+/** Writes a file unless it exists. @returns Whether it was written. */
 async function created(file: string, text: string, cwd: string): Promise<boolean> {
   try {
     await writeFile(resolve(cwd, file), text, { flag: 'wx' });
@@ -93,7 +93,7 @@ async function created(file: string, text: string, cwd: string): Promise<boolean
   }
 }
 
-/** Adds the lines that a .gitignore lacks. @returns What they are. */
+/** Adds the lines that a .gitignore lacks. @returns The lines added. */
 async function ignore(cwd: string): Promise<readonly string[]> {
   const path = join(cwd, '.gitignore');
   const text = existsSync(path) ? await readFile(path, 'utf8') : '';

@@ -83,7 +83,7 @@ function refuseStep(step: number | undefined, { plan: { steps } }: Pipeline): vo
   throw new LeadstreamError('E_USAGE', steps.length === 0 ? '--step: the pipeline has no steps' : `--step: there are ${names}`);
 }
 
-/** A column may be missing at some places, but not at all of them. */
+/** Refuses a column that no stage has. It may be missing at some of them. */
 function refuseUnknown(wanted: readonly string[], stages: readonly PreviewStage[]): void {
   const known = [...new Set(stages.flatMap(({ columns }) => columns.map(({ name }) => name)))];
   const unknown = wanted.find((name) => !known.includes(name));
@@ -108,7 +108,7 @@ async function printStage(
   const added = earlier ? stage.columns.filter(({ name }) => !names(earlier.columns).includes(name)) : [];
   const gone = earlier ? names(earlier.columns).filter((name) => !names(stage.columns).includes(name)) : [];
   const width = Math.max(20, stdout.columns ?? 100);
-  // What a step makes of the columns is known by its rows.
+  // Only rows show what a step does to the columns.
   const told = isCut && stage.passed === 0 ? `${stage.at}: nothing came of it before the failure` : titleOf(stage, names(added), gone);
   const title = wrapped(told, width - 2).join('\n  ');
   const note = noteOf(stage, step !== undefined);
@@ -139,7 +139,7 @@ function titleOf({ at, rows, passed, columns }: PreviewStage, added: readonly st
   return `${at}: ${count}${changes === '' ? '' : `, ${changes}`}`;
 }
 
-/** @param alone Whether no place before it is shown, which would have told of the sample. */
+/** @param alone Whether no earlier stage is shown, which would have mentioned the sample. */
 function noteOf({ at, sampledBy }: PreviewStage, alone: boolean): string {
   return sampledBy !== undefined && (alone || sampledBy === at) ? `(a sample: ${sampledBy} has not seen the whole collection)\n` : '';
 }

@@ -96,7 +96,7 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
     return exit;
   } catch (failure) {
     const { code, exit } = descriptionOf(failure);
-    // What is typed by mistake makes no file, and leaves none of a night that went wrong as it was.
+    // A usage error creates no metrics file, but an existing one must show that the night went wrong.
     if (code !== 'E_USAGE' || metrics.known) await metrics.write(exit);
     await tellRefused(failure, arguments_.only, context);
     throw failure;
@@ -111,7 +111,7 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const { runSeries } = await import('../series.js');
   const { filesNamed, refuseMissing } = await import('../files.js');
   const { prepareFetching } = await import('../../source/index.js');
-  // Its thread starts while the files are checked.
+  // The fetching thread starts while the files are checked.
   prepareFetching();
   const { files, set, plugin, report: reportFiles, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
   const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
@@ -145,15 +145,15 @@ function writtenBy({ report, metrics }: Pick<RunArguments, 'report' | 'metrics'>
   return [...report.map((file) => ({ what: '--report', file })), { what: '--metrics', file: metrics }];
 }
 
-/** The pipelines that are to run. @throws {LeadstreamError} `E_USAGE` for names that none has. */
+/** Returns the pipelines to run. @throws {LeadstreamError} `E_USAGE` for names that no pipeline has. */
 async function wanted(loaded: readonly LoadedFile[], only: readonly string[], isBroken: boolean): Promise<readonly Pipeline[]> {
   const { named } = await import('../one-pipeline.js');
   const all = loaded.flatMap((file) => ('pipelines' in file ? file.pipelines : []));
-  // One that is named may be in a file that could not be read, and that is what is told.
+  // A named pipeline may be in a file that could not be read. That failure is reported instead.
   return isBroken ? all.filter(({ name }) => among(only)(name)) : named(all, only);
 }
 
-/** Whether `--only`, if there is one, names a pipeline. */
+/** Whether a pipeline is selected: `--only` names it or is not given. */
 function among(only: readonly string[]): (pipeline: string) => boolean {
   return (pipeline) => only.length === 0 || only.includes(pipeline);
 }

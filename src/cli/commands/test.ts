@@ -35,7 +35,7 @@ export function addTest(yargs: Argv, runner: Runner): Argv {
   );
 }
 
-/** What the tests of a file came to, or why it could not be read. */
+/** The results of the tests in a file, or why it could not be read. */
 type Tested = { readonly file: string } & ({ readonly results: TestResults } | { readonly failure: unknown });
 
 async function test({ files: words, only, format, plugin }: TestArguments, context: CommandContext): Promise<number> {
@@ -56,10 +56,10 @@ async function test({ files: words, only, format, plugin }: TestArguments, conte
       if (format === 'text' && results.untested.length > 0) console.log('warn', `${file}: no tests of ${results.untested.join(', ')}`);
     } catch (failure) {
       if (signal.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the tests were stopped', { cause: failure });
-      // What cannot be told of one file can be told of none.
+      // If the results of one file cannot be printed, neither can those of the others.
       if (failure instanceof SinkError) throw failure;
       const failed = reportFailure(console, failure);
-      // What is wrong with a file weighs more than what a test found.
+      // A problem in a file outweighs a failed test.
       exit = exit === 0 || exit === testFailed ? failed : exit;
       tested.push({ file, failure });
     }
@@ -91,7 +91,7 @@ function documentOf(tested: readonly Tested[], exit: number): object {
   return { ok: exit === 0, files };
 }
 
-/** @throws {LeadstreamError} `E_USAGE` for a name that neither a pipeline with tests nor a test has, in files that could be read. */
+/** @throws {LeadstreamError} `E_USAGE` for a name that neither a test nor a pipeline with tests has, if all files could be read. */
 function refuseUnknown(tested: readonly Tested[], only: readonly string[]): void {
   const results = tested.flatMap((each) => ('results' in each ? each.results : []));
   const known = results.flatMap(({ tests, skipped }) => [...tests, ...skipped].flatMap(({ pipeline, name }) => [pipeline, name]));

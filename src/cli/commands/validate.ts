@@ -53,7 +53,7 @@ async function validate(
   const options = { ...own, env, cwd, set: overridesOf(set), stateDir: '.leadstream', strict, envCheck };
   const results: { file: string; result: LintResult }[] = [];
   for (const file of await filesNamed(words, cwd)) {
-    // What `run` of the same words would refuse.
+    // Finds what `run` with the same words would refuse.
     const others = results.map(({ file: name, result: { pipelines } }) => ({ file: name, pipelines }));
     const result = await lintPipelines(file, { ...options, others });
     results.push({ file, result });
@@ -66,7 +66,7 @@ async function validate(
   return ok ? 0 : refusedExit;
 }
 
-/** Says what all that is wrong comes to. */
+/** Sums up all problems. */
 function sumUp(results: readonly { readonly result: LintResult }[], { console }: CommandContext): void {
   const wrong = results.filter(({ result }) => !result.ok);
   const codes = wrong.flatMap(({ result }) => result.findings.filter(({ severity }) => severity === 'error').map(({ code }) => code));
@@ -74,7 +74,7 @@ function sumUp(results: readonly { readonly result: LintResult }[], { console }:
   console.event('command.failed', { code: codes[0], exit: refusedExit }, words);
 }
 
-/** Says what was found in a file: problems where editors look for them, and of a sound file its chains. */
+/** Reports what was found in a file: problems where editors look for them, and the chains of a valid file. */
 function tell(file: string, { ok, findings, pipelines, unset }: LintResult, { console }: CommandContext): void {
   for (const { severity, ...finding } of findings) {
     if (severity === 'warning') warnOf(file, finding, console);

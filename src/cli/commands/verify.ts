@@ -38,7 +38,7 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
           );
         if (evidence === 'none' && manifest === undefined) {
           const unchecked = `${dir}: no log of runs in ${stateDir} has run ${run}, so that only files and manifest were compared with each other`;
-          // A folder that is named is one that the runs are said to have.
+          // A folder given with the option is expected to have the runs.
           if (arguments_.stateDir !== undefined) throw new LeadstreamError('E_STATE_LOG', unchecked);
           console.event(
             'warning',
@@ -55,7 +55,7 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
   );
 }
 
-/** What is known of the manifest itself. */
+/** How the manifest itself was checked. */
 const evidences = {
   hmac: 'the manifest is the one of the log of runs (HMAC)',
   sha256: 'the manifest is the one of the log of runs (SHA-256)',

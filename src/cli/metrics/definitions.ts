@@ -1,4 +1,4 @@
-/** What a file of metrics holds, by names of the Prometheus conventions. All are gauges: a run sets them, and nothing counts on. */
+/** The metrics in a file, named by the Prometheus conventions. All are gauges: a run sets them, and none accumulates. */
 export const definitions = {
   leadstream_exit_code: { help: 'Exit code of the last command that wrote this file.', labels: [] },
   leadstream_run_last_timestamp_seconds: { help: 'When the last run ended, since 1970.', labels: ['pipeline'] },

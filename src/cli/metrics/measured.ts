@@ -6,8 +6,8 @@ import { runAndReport, type RunFlags, type RunWatching } from '../reporting.js';
 import type { Metrics } from './metrics.js';
 
 /**
- * Runs a pipeline, tells what happens, and measures it. Where it has a webhook to tell, the metrics are in place before that: whoever stops a
- * run may wait for neither.
+ * Runs a pipeline, reports what happens, and measures it. If a webhook is to be notified, the metrics are written first: whatever stops a run may wait for
+ * neither.
  */
 export async function runMeasured(
   pipeline: Pipeline,
@@ -33,7 +33,7 @@ export async function runMeasured(
   return end.report;
 }
 
-/** Whether somebody is told of such an end. */
+/** Whether a webhook is notified of this end. */
 function tells({ hooks }: Pipeline, end: RunEnd): boolean {
   return ('report' in end ? hooks.success : hooks.failure) !== undefined;
 }

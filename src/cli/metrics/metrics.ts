@@ -11,21 +11,21 @@ import { samplesIn, textOf } from './text.js';
 
 /** The metrics of a command, for `--metrics`. */
 export interface Metrics {
-  /** Measures a run of a pipeline from now on. @returns Who has to watch it for that. */
+  /** Measures a run of a pipeline from now on. @returns The watchers that the run needs for that. */
   watchers(pipeline: string, counts: RequestCounts): readonly Watcher[];
-  /** Whether the file was there, with metrics. */
+  /** Whether the file already existed, with metrics in it. */
   readonly known: boolean;
-  /** Takes the end of that run, and puts its metrics in place: what ends the command later does not take them away. */
+  /** Records the end of that run and writes its metrics, so that they survive whatever ends the command later. */
   ended(pipeline: string, end: RunEnd): Promise<void>;
-  /** Takes that a pipeline was not run, since the command was to end with that exit code, and puts that in place. What its last run did stays. */
+  /** Records that a pipeline was not run because the command was to end with that exit code, and writes that. The metrics of its last run stay. */
   notRun(pipeline: string, exit: number): Promise<void>;
-  /** Takes what the command is to run: what it does not come to has its exit code in the end. */
+  /** Announces the pipelines to run. Those that the command never reaches get its exit code in the end. */
   expect(pipelines: readonly string[]): void;
-  /** Puts them in place. That it cannot is a warning. */
+  /** Writes the metrics. If they cannot be written, it warns. */
   write(exit: number): Promise<void>;
 }
 
-/** For a command that writes none. */
+/** The metrics of a command that writes none. */
 const none: Metrics = {
   known: false,
   watchers: () => [],
@@ -36,12 +36,12 @@ const none: Metrics = {
 };
 
 /**
- * The metrics of a file that the textfile collector of the node exporter reads. What it holds of other pipelines stays, and so does the time of
- * the last success when a run fails.
+ * Opens a metrics file for the textfile collector of the node exporter. Metrics of other pipelines in it stay, and so does the time of the last success when a
+ * run fails.
  *
- * @param file Without, there are none.
- * @throws {LeadstreamError} `E_USAGE` for what is no such file, or is one of other metrics.
- * @throws {SinkError} `E_SINK_PATH` where it cannot be written.
+ * @param file Without one, there are no metrics.
+ * @throws {LeadstreamError} `E_USAGE` for anything that is not such a file, or has other metrics in it.
+ * @throws {SinkError} `E_SINK_PATH` if it cannot be written.
  */
 export async function openMetrics(file: string | undefined, context: CommandContext): Promise<Metrics> {
   if (file === undefined) return none;
@@ -99,7 +99,7 @@ class MetricsFile implements Metrics {
     this.#notRun.set(pipeline, { name: 'leadstream_run_exit_code', labels: { pipeline }, value: exit });
   }
 
-  /** @param command Exit code of the command; until it has one, that of the last one stays. */
+  /** @param command Exit code of the command. Until it has one, the last one stays. */
   async #write(command: Sample | undefined): Promise<void> {
     try {
       const before = await earlier(this.path, this.file);
@@ -115,7 +115,9 @@ class MetricsFile implements Metrics {
     }
   }
 
-  /** What runs of other pipelines left, the last success of one that failed, and all but the exit code of one that was not run. */
+  /**
+   * Whether an earlier sample stays: those of other pipelines, the last success of a pipeline that failed, and all but the exit code of one that was not run.
+   */
   #isKept({ name, labels: { pipeline } }: Sample, own: readonly Sample[]): boolean {
     if (pipeline === undefined) return false;
     if (this.#notRun.has(pipeline)) return name !== 'leadstream_run_exit_code';
@@ -125,7 +127,7 @@ class MetricsFile implements Metrics {
   }
 }
 
-/** What the file holds. @throws {LeadstreamError} `E_USAGE` for one of other metrics, or of none. */
+/** Reads the metrics in the file. @throws {LeadstreamError} `E_USAGE` if it contains other metrics, or anything else. */
 async function earlier(path: string, file: string): Promise<readonly Sample[]> {
   const text = await readFile(path, 'utf8')
     .catch(unlessMissing(''))

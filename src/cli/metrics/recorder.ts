@@ -5,9 +5,9 @@ import type { MetricName, Sample } from './definitions.js';
 /** How a run ended, for its metrics. */
 export interface RunEnd {
   readonly exit: number;
-  /** Whether everything is published. */
+  /** Whether everything was published. */
   readonly published: boolean;
-  /** What it did, as far as it came. */
+  /** What it did, as far as it got. */
   readonly report: RunReport | undefined;
 }
 
@@ -28,7 +28,7 @@ export class RunRecorder {
     private readonly counts: RequestCounts,
   ) {}
 
-  /** @param now Milliseconds since 1970, for a run that says nothing of its end. */
+  /** @param now Milliseconds since 1970, for a run without a known end. */
   samples({ exit, published, report }: RunEnd, now: number): readonly Sample[] {
     const { pipeline, counts } = this;
     const endedAt = (report ? Date.parse(report.finishedAt) : now) / 1000;
@@ -42,7 +42,7 @@ export class RunRecorder {
       ...of('leadstream_run_pages', report?.pages),
       ...of('leadstream_run_read_rows', report?.read),
       ...(report?.sinks ?? []).flatMap(({ at, bytes, books: { written, ...others } }) => [
-        // What was not published is nowhere written.
+        // Rows that were not published are written nowhere.
         ...Object.entries<number>(published ? { ...others, written } : others).flatMap(([count, rows]) =>
           of('leadstream_run_rows', rows, { output: at, count: snakeCase(count) }),
         ),
@@ -55,7 +55,7 @@ export class RunRecorder {
   }
 }
 
-/** By HTTP status, or by code where there was none. */
+/** Counts retries by HTTP status, or by code if there was no status. */
 function byReason(retries: RequestCounts['retries']): ReadonlyMap<string, number> {
   const reasons = new Map<string, number>();
   for (const { code, status, count } of retries) {

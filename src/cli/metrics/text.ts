@@ -1,8 +1,8 @@
 import { definitions, isMetric, type Sample } from './definitions.js';
 
-/** The text of samples, in the format that Prometheus reads, by its library for Node, which is loaded now. */
+/** Formats samples for Prometheus, with its library for Node, which is loaded only now. */
 export async function textOf(samples: readonly Sample[]): Promise<string> {
-  // Where it is bundled, only the default has its names.
+  // In a bundle, only the default export has its names.
   const { default: prom } = await import('prom-client');
   const { Gauge, Registry } = prom;
   const registry = new Registry();
@@ -16,9 +16,9 @@ export async function textOf(samples: readonly Sample[]): Promise<string> {
 }
 
 /**
- * The samples of such a text. Metrics of other versions are left out.
+ * Parses the samples in such a text. Leaves out metrics of other versions.
  *
- * @returns `undefined` where there are metrics that are none of ours, or no metrics at all.
+ * @returns `undefined` if there are metrics other than ours, or anything that is not a metric.
  */
 export function samplesIn(text: string): readonly Sample[] | undefined {
   const samples: Sample[] = [];

@@ -2,13 +2,13 @@ import { version } from '../../core/index.js';
 import type { FailedRunReport, Pipeline, RunReport } from '../../index.js';
 import type { Observed } from './observed.js';
 
-/** What a report says of one pipeline. */
+/** What a report contains about one pipeline. */
 export interface PipelineDocument extends Partial<Omit<FailedRunReport, 'runId' | 'pipeline'>>, Partial<Omit<Observed, 'runId'>> {
   readonly status: 'published' | 'failed' | 'closed' | 'not_run';
   readonly pipeline: string | undefined;
   /** Pipeline file that could not be loaded. */
   readonly file?: string;
-  /** Exit code that it alone would have given. */
+  /** Exit code that this pipeline alone would have given. */
   readonly exit?: number;
   readonly error?: { readonly code: string; readonly message: string; readonly help: string };
   /** Outputs that a gate refused and `--keep-failed` kept. */
@@ -20,14 +20,14 @@ export interface PipelineDocument extends Partial<Omit<FailedRunReport, 'runId' 
   readonly joins?: readonly { readonly at: string; readonly matched: number; readonly missed: number; readonly rate: number }[];
 }
 
-/** What is read from, without credentials. */
+/** The service that was read, without credentials. */
 export interface ServiceDocument {
   readonly baseUrl: string;
   readonly limit?: number;
   readonly concurrency?: number;
 }
 
-/** What a report says of several pipelines. */
+/** What a report contains about several pipelines. */
 export interface SeriesDocument {
   readonly status: 'published' | 'failed';
   readonly version: string;
@@ -37,7 +37,7 @@ export interface SeriesDocument {
 
 export type ReportDocument = PipelineDocument | SeriesDocument;
 
-/** The pipelines of a report. */
+/** Returns the pipelines of a report. */
 export function pipelinesOf(document: ReportDocument): readonly PipelineDocument[] {
   return 'pipelines' in document ? document.pipelines : [document];
 }
@@ -48,7 +48,7 @@ export interface RunEnd extends Pick<PipelineDocument, 'status' | 'exit' | 'erro
   readonly observed: Observed | undefined;
 }
 
-/** Puts together what is known of a run. What is missing is not known, as of a run that never began. */
+/** Combines what is known of a run. Unknown facts are left out, as for a run that never began. */
 export function documentOf(pipeline: Pipeline | undefined, { report, observed, ...end }: RunEnd): PipelineDocument {
   const { status, ...how } = end;
   return {

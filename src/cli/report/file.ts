@@ -6,22 +6,25 @@ import { fixedPath, removeTemporariesOf, replaceFile } from '../../store/index.j
 import type { CommandContext } from '../context.js';
 import type { ReportDocument } from './document.js';
 
-/** The files of `--report`, of which there may be none. */
+/** The files of `--report`, possibly none. */
 export interface ReportFiles {
-  /** Whether there are any, for which runs are observed. */
+  /** Whether there are any. Only then are runs observed. */
   readonly isWanted: boolean;
-  /** Puts the report in place, in each in the format of its name. That it cannot is a warning: what was published stays published, and the first failure comes first. */
+  /**
+   * Writes the report to each file, in the format that its name selects. If it cannot be written, it warns: what was published stays published, and an earlier
+   * failure takes precedence.
+   */
   write(report: ReportDocument): Promise<void>;
 }
 
-/** What a report begins with, in each of its formats. */
+/** How a report begins, in each of its formats. */
 const beginning = /^(?:\{\s*"status":|<!-- leadstream report -->|<!doctype html>\n<!-- leadstream report -->)/;
 
 /**
- * Makes the report's files, empty: one that cannot be written is told before the first request, and the report of an earlier run
- * cannot be taken for that of a run that was killed.
+ * Creates the report's files, empty. A file that cannot be written is reported before the first request, and after a killed run no earlier report can be taken
+ * for its own.
  *
- * @throws {LeadstreamError} `E_USAGE` for what is no file of this machine, and for a file that is no report.
+ * @throws {LeadstreamError} `E_USAGE` for anything but a file on this machine, and for a file that is not a report.
  * @throws {SinkError} `E_SINK_PATH`.
  */
 export async function openReports(files: readonly string[], context: CommandContext): Promise<ReportFiles> {
@@ -52,7 +55,7 @@ async function writeTo({ file, path }: Place, report: ReportDocument, { console 
   }
 }
 
-/** The formats of a report, by the end of its name; JSON where that says nothing. */
+/** Formats of a report, by the ending of its name; JSON for any other ending. */
 type Format = 'json' | 'markdown' | 'html';
 
 function formatOf(file: string): Format {
@@ -60,7 +63,7 @@ function formatOf(file: string): Format {
   return /\.html?$/i.test(file) ? 'html' : 'json';
 }
 
-/** A copy without credentials, before anything is escaped: an escaped one would not be found. */
+/** Returns a copy without credentials, made before anything is escaped: an escaped one would not be found. */
 function redacted(report: ReportDocument, redact: (text: string) => string): ReportDocument {
   return JSON.parse(jsonOf(report, { redact })) as ReportDocument;
 }
@@ -73,18 +76,18 @@ async function textOf(report: ReportDocument, format: Format): Promise<string> {
 
 const { O_CREAT, O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY } = constants;
 
-/** Where a report can be written. */
+/** A place where a report can be written. */
 interface Place {
-  /** As the command line names it. */
+  /** As named on the command line. */
   readonly file: string;
   readonly path: string;
-  /** Makes the file empty. */
+  /** Empties the file. */
   empty(): Promise<void>;
-  /** Leaves everything as it was found. */
+  /** Leaves everything as it was. */
   leave(): Promise<void>;
 }
 
-/** Finds the place of an earlier report, or makes one, and takes that of nothing else. */
+/** Finds the place of an earlier report, or creates one. Refuses any other file. */
 async function placeOf(file: string, { cwd }: CommandContext): Promise<Place> {
   const path = fixedPath(file, '--report', cwd);
   await removeTemporariesOf(path);
@@ -98,7 +101,7 @@ async function placeOf(file: string, { cwd }: CommandContext): Promise<Place> {
   };
 }
 
-/** @throws {SinkError} `E_SINK_PATH` for what the system refuses. */
+/** @throws {SinkError} `E_SINK_PATH` for anything that the system refuses. */
 async function attempt(file: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -108,7 +111,7 @@ async function attempt(file: string, work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Opens a file as it will be written, and looks what it begins with. */
+/** Opens a file as it will be written, and checks how it begins. */
 async function refuseForeign(path: string): Promise<void> {
   const file = await open(path, O_RDWR | O_CREAT, 0o666);
   try {
@@ -120,7 +123,7 @@ async function refuseForeign(path: string): Promise<void> {
   }
 }
 
-/** Puts a whole report in place: who reads it, and a run that is killed, finds all of it or none. */
+/** Replaces a whole report: a reader finds all of it or none, even if the run is killed. */
 async function replace(path: string, text: string): Promise<void> {
   const found = await lstat(path).catch((): Stats | undefined => undefined);
   const isAlone = found === undefined || (found.isFile() && found.nlink === 1);
@@ -134,7 +137,7 @@ async function replace(path: string, text: string): Promise<void> {
   await replaceFile(path, text, found && { mode: found.mode & 0o777, exactly: true });
 }
 
-/** Writes what has other names, or is no file, as it stands, at once or not at all: a pipe that nobody reads would let the run wait for ever. */
+/** Writes in place to anything that has other names or is not a file, at once or not at all: a pipe that no one reads would make the run wait forever. */
 async function put(path: string, text: string): Promise<void> {
   const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK, 0o666);
   try {

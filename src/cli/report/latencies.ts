@@ -1,7 +1,7 @@
-/** How finely latencies are told apart: one is at most 5 % beside what is reported. */
+/** Resolution of latencies: each is within 5 % of what is reported. */
 const growth = Math.log(1.05);
 
-/** How long requests took. Memory: a count for each 5 % between the shortest and the longest. */
+/** Collects how long requests took. Memory: one count for each 5 % between the shortest and the longest. */
 export class Latencies {
   readonly #counts = new Map<number, number>();
   #requests = 0;
@@ -14,7 +14,7 @@ export class Latencies {
     this.#max = Math.max(this.#max, ms);
   }
 
-  /** In milliseconds; `undefined` without a request. */
+  /** Returns latencies in milliseconds; `undefined` without a request. */
   summary(): LatencySummary | undefined {
     if (this.#requests === 0) return undefined;
     return { median: this.#quantile(0.5), p95: this.#quantile(0.95), max: rounded(this.#max) };

@@ -2,10 +2,10 @@ import { printable } from '../../core/index.js';
 import { pipelinesOf, type ReportDocument } from './document.js';
 import { headlineOf, sectionsOf, type Section } from './sections.js';
 
-/** What a report as Markdown begins with. */
+/** How a Markdown report begins. */
 export const markdownMark = '<!-- leadstream report -->';
 
-/** A report as Markdown. No text of it can end a cell, begin a line or be taken for markup. */
+/** Formats a report as Markdown. No text in it can end a cell, begin a line or be taken for markup. */
 export function markdownOf(document: ReportDocument): string {
   const parts = pipelinesOf(document).flatMap((one) => [
     `# ${escaped(one.pipeline ?? one.file ?? 'Pipeline file')}`,

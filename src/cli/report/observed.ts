@@ -5,13 +5,13 @@ import { Latencies, type LatencySummary } from './latencies.js';
 import { SlowestRequests, type SlowRequest } from './slowest.js';
 import { TimelineBuilder, type Timeline } from './timeline.js';
 
-/** What a report says of a run that its books do not tell, however it ended. */
+/** What a report contains about a run in addition to its row counts, however it ended. */
 export interface Observed {
   readonly runId: string | undefined;
-  /** From the start of the run to its end, without what is told of it afterwards. */
+  /** From the start of the run to its end, without notifications after it. */
   readonly durationMs: number;
   readonly requests: RequestsReport;
-  /** What took how long, in the order in which it began; some of it goes on at the same time. */
+  /** How long each stage took, in the order in which they began; stages may overlap. */
   readonly stages: readonly Stage[];
   readonly timeline: Timeline;
 }
@@ -19,13 +19,13 @@ export interface Observed {
 export interface RequestsReport {
   /** All attempts. */
   readonly total: number;
-  /** Those of them that only checked. */
+  /** The attempts that only checked. */
   readonly probes: number;
   /** Bytes of all answers, after decompression. */
   readonly bytes: number;
   readonly retries: readonly RetryCount[];
   readonly latency?: LatencySummary;
-  /** Attempts that took the longest, the longest first; at most five. */
+  /** The attempts that took the longest, longest first; at most five. */
   readonly slowest: readonly SlowRequest[];
 }
 
@@ -36,7 +36,7 @@ export interface Stage {
   readonly ms: number;
 }
 
-/** Observes a run by its events. Memory is bounded, however long it takes. */
+/** Observes a run through its events. Memory is bounded, however long the run takes. */
 export class Observer {
   readonly #started: number;
   #runId: string | undefined;
@@ -86,14 +86,14 @@ export class Observer {
     this.#timeline.add(this.#now(), { requests: 1, latencyMs: ms, longestMs: ms });
   }
 
-  /** What an operation takes as a stage of the run. */
+  /** Watches an operation as a stage of the run. */
   #stage<E extends object>(nameOf: (event: E) => string) {
     const stages = new WeakMap<object, { startMs: number; ms: number }>();
     return {
       start: (event: E) => {
         const stage = { stage: nameOf(event), startMs: this.#now(), ms: 0 };
         stages.set(event, stage);
-        // A join on lists of its own reads as often as it likes; so many stages nobody reads.
+        // A join on its own lists may read any number of times; no one reads that many stages.
         if (this.#stages.length < 100) this.#stages.push(stage);
       },
       asyncEnd: (event: E) => {

@@ -13,20 +13,20 @@ import { Observer } from './observed.js';
 /** How the run of one pipeline ended. */
 export interface ReportedRun {
   readonly document: PipelineDocument;
-  /** What it failed with, if it did; none of a run that only prints and whose reader has had enough. */
+  /** What it failed with, if it did. A run that only prints does not fail when its reader has had enough. */
   readonly failure?: { readonly thrown: unknown };
 }
 
-/** What a command line says of a run, and of its report. */
+/** Options of a run and its report that come from the command line. */
 export interface ReportedFlags extends RunFlags {
-  /** Whether there is a report to write, for which a run is observed. */
+  /** Whether a report is written. Only then is the run observed. */
   readonly reported: boolean;
 }
 
 /**
- * Runs a pipeline, tells on stderr what happens, and gives what a report says of it, however it ends.
+ * Runs a pipeline, reports on stderr what happens, and returns what a report contains about it, however it ends.
  *
- * @param early Takes the report before a webhook is told, which may take longer than whoever stopped the run waits.
+ * @param early Receives the document before a webhook is notified, which may take longer than whatever stopped the run will wait.
  */
 export async function reportedRun(
   pipeline: Pipeline,
@@ -55,12 +55,12 @@ export async function reportedRun(
   }
 }
 
-/** What a report says of a pipeline that was not run, because its file or its options are wrong. */
+/** Returns what a report contains about a pipeline that was not run because its file or its options are wrong. */
 export async function refusedRun(thrown: unknown, context: CommandContext): Promise<PipelineDocument> {
   return documentOf(undefined, { ...(await endOf(thrown, undefined, context)), report: undefined, observed: undefined });
 }
 
-/** How a run ended that did not publish. Of one that only prints, a reader who has had enough is no failure. */
+/** Describes how a run ended without publishing. A run that only prints does not fail when its reader has had enough. */
 async function endOf(thrown: unknown, pipeline: Pipeline | undefined, { console }: CommandContext) {
   const closed = await leftByReader(thrown, pipeline);
   const { code, message, help, exit, kept } = descriptionOf(thrown);

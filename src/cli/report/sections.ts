@@ -2,20 +2,20 @@ import { amount, amountOf, counted, origins, outcomes, wordOf } from '../../core
 import { lengthOf, sizeOf } from '../status/line.js';
 import type { PipelineDocument } from './document.js';
 
-/** A part of a report for people: a table. */
+/** A section of a report for people: a table. */
 export interface Section {
   readonly title: string;
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** What a report for people says of a pipeline; sections about which nothing is known are left out. */
+/** Returns the sections of a pipeline's report for people. Leaves out those about which nothing is known. */
 export function sectionsOf(document: PipelineDocument): readonly Section[] {
   const all = [facts, gates, files, books, steps, lists, requests, slowest, stages, columns, warnings].map((section) => section(document));
   return all.filter(({ rows }) => rows.length > 0);
 }
 
-/** How a run ended, in a line. */
+/** Describes in one line how a run ended. */
 export function headlineOf({ status, exit, error }: PipelineDocument): string {
   const how = { published: 'Published', failed: 'Failed', closed: 'Left by its reader', not_run: 'Not run' }[status];
   return error && status === 'failed' ? `${how}: ${error.code} (exit ${exit ?? 1})` : how;
@@ -47,7 +47,7 @@ function facts(document: PipelineDocument): Section {
   return { title: 'Run', head: ['', ''], rows: known.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])) };
 }
 
-/** As the summary has it, and with minutes from one on. */
+/** Formats a duration as the summary does, with minutes from one minute on. */
 function durationOf(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : lengthOf(ms / 1000);
 }
@@ -103,7 +103,7 @@ function lists({ collection, read, consistency, sides = [], lookups = [] }: Pipe
   };
 }
 
-/** What came of the check of a list; one that was to be checked is not where a limit or a failure ended the read. */
+/** Returns the result of checking a list. A check that was due did not happen if a limit or a failure ended the read. */
 function checkOf({ mode, outcome }: NonNullable<PipelineDocument['consistency']>): string {
   return outcome === 'off' && mode !== 'off' ? 'not checked' : outcome;
 }
@@ -149,10 +149,10 @@ function columns({ profile }: PipelineDocument): Section {
   return { title: 'Columns', head: ['column', 'type', 'empty', 'different', 'most frequent'], rows };
 }
 
-/** Why different values of a column were not counted. */
+/** Why the distinct values of a column were not counted. */
 const notCounted = { many: 'more than 1,000', long: 'not counted: long texts' } as const;
 
-/** What is not all is never 100%, and what is something never 0%. */
+/** Formats a share. A part is never 100%, and something is never 0%. */
 function share(part: number, of: number): string {
   if (of === 0) return '';
   const percent = (100 * part) / of;

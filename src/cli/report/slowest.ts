@@ -6,19 +6,19 @@ export interface SlowRequest {
   readonly url: string;
   /** From 1. */
   readonly attempt: number;
-  /** HTTP status; none where no answer came. */
+  /** HTTP status, if an answer came. */
   readonly status?: number;
   readonly ms: number;
 }
 
-/** Most requests that are named. */
+/** Most requests that are listed. */
 const most = 5;
 
 /** The requests that took the longest. */
 export class SlowestRequests {
   readonly #ranked: SlowRequest[] = [];
 
-  /** At most five, the longest first. */
+  /** At most five, longest first. */
   get ranked(): readonly SlowRequest[] {
     return [...this.#ranked];
   }

@@ -1,6 +1,6 @@
-/** Throughput and latency over time: what happened in each of at most 120 intervals of the same length. */
+/** Throughput and latency over time: what happened in each of at most 120 intervals of equal length. */
 export interface Timeline {
-  /** Milliseconds of an interval. */
+  /** Length of an interval in milliseconds. */
   readonly intervalMs: number;
   readonly intervals: readonly Interval[];
 }
@@ -11,7 +11,7 @@ export interface Interval {
   /** Requests that were answered, or failed. */
   readonly requests: number;
   readonly retries: number;
-  /** Milliseconds that these requests took, all together, and the longest of them. */
+  /** Milliseconds that these requests took in total, and the longest of them. */
   readonly latencyMs: number;
   readonly longestMs: number;
 }
@@ -19,7 +19,7 @@ export interface Interval {
 const [most, firstMs] = [120, 250];
 const nothing: Interval = { rows: 0, requests: 0, retries: 0, latencyMs: 0, longestMs: 0 };
 
-/** Fills the intervals; when they are too many, two become one. */
+/** Fills the intervals. If there are too many, it merges them in pairs. */
 export class TimelineBuilder {
   #intervalMs = firstMs;
   #intervals: Interval[] = [];

@@ -3,32 +3,32 @@ import type { Clock } from '../clock.js';
 import type { RequestCounts } from '../request-counts.js';
 import { RecentRate } from './recent-rate.js';
 
-/** What a run is doing at a moment. */
+/** What a run is doing at a given moment. */
 export interface Snapshot {
   /** In words: `opening`, `reading leads`, `reading areacodes for steps[1] join`, `finishing to[0] csv`, `publishing`. */
   readonly doing: string;
-  /** The list that is read; none before the first and after the last. */
+  /** The list that is being read; `undefined` before the first and after the last. */
   readonly list: ListProgress | undefined;
   /** Bytes of all answers, after decompression. */
   readonly bytes: number;
   readonly retries: number;
-  /** What is waited for, while nothing is asked for: the next attempt at a request, or the second look at the end of a list. */
+  /** What the run waits for while no request is under way: the next attempt at a request, or the second look at the end of a list. */
   readonly wait: { readonly until: Pause; readonly seconds: number } | undefined;
 }
 
 /** What a run can wait for, in words. */
 type Pause = 'next attempt' | 'end looked at again';
 
-/** How far the read of a list is. */
+/** How far the reading of a list has got. */
 export interface ListProgress {
   readonly collection: string;
   readonly pages: number;
   readonly rows: number;
   /** Rows that the list had in the last run. */
   readonly expected: number | undefined;
-  /** By the last ten seconds; `undefined` until there is something to measure. */
+  /** Over the last ten seconds; `undefined` until there is something to measure. */
   readonly rowsPerSecond: number | undefined;
-  /** Until all expected rows are there, at that rate; `undefined` without a count, at a standstill, and when more rows have come. */
+  /** Until all expected rows have arrived, at that rate; `undefined` without an expected count, at a standstill, and once more rows have arrived. */
   readonly secondsLeft: number | undefined;
 }
 
@@ -39,13 +39,13 @@ interface List {
   rows: number;
 }
 
-/** Follows the events of a run, to say what it is doing. */
+/** Follows the events of a run to report what it is doing. */
 export class Activity {
   /** The lists that are being read, by the event of their read. */
   readonly #lists = new Map<object, List>();
   #doing = 'opening';
   #inFlight = 0;
-  /** Until when what is waited for. */
+  /** What the run waits for, and until when. */
   #waiting: { readonly until: Pause; readonly at: number } = { until: 'next attempt', at: 0 };
 
   constructor(
@@ -89,7 +89,7 @@ export class Activity {
     this.#waiting = { until, at: this.clock.now() + delayMs };
   }
 
-  /** The source of a run waits for the other sides of its joins, so these come first. */
+  /** The list to show. The source of a run waits for the other sides of its joins, so these come first. */
   #shown(): List | undefined {
     const lists = [...this.#lists.values()];
     return lists.find(({ event }) => event.at !== undefined) ?? lists[0];

@@ -2,8 +2,8 @@ import { amount, amountOf } from '../../core/index.js';
 import type { ListProgress, Snapshot } from './activity.js';
 
 /**
- * What a run is doing in one line, at most `width` characters long. Where there is too little room, first the name of the pipeline is left
- * out, then the bytes, then what the list is read for.
+ * Describes what a run is doing in one line of at most `width` characters. If there is too little space, it leaves out first the name of the pipeline, then the
+ * bytes, then what the list is read for.
  *
  * @example
  * // nightly: reading leads, 120,000 rows (40%), 34.1 MB, 12 retries, 2,400 rows/s, 1:15 left
@@ -37,7 +37,7 @@ function paceOf({ rowsPerSecond, secondsLeft }: ListProgress): readonly string[]
   ];
 }
 
-/** A length of time as `0:07`, `1:15` or `2:03:40`. */
+/** Formats a length of time as `0:07`, `1:15` or `2:03:40`. */
 export function lengthOf(seconds: number): string {
   const whole = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
@@ -47,7 +47,7 @@ export function lengthOf(seconds: number): string {
 
 const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
 
-/** A number of bytes as people read it, in decimal units: `812 bytes`, `34.1 MB`. */
+/** Formats a number of bytes for people, in decimal units: `812 bytes`, `34.1 MB`. */
 export function sizeOf(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
   return power === 0 ? amountOf(bytes, 'byte') : `${(bytes / 1000 ** power).toFixed(1)} ${units[power]}`;

@@ -1,19 +1,19 @@
-/** Over how long a rate is measured, in milliseconds. */
+/** Period over which a rate is measured, in milliseconds. */
 const spanMs = 10_000;
 
-/** Below this, what came is too little to say how fast it comes, in milliseconds. */
+/** Below this time, there is too little to measure a rate, in milliseconds. */
 const leastMs = 500;
 
-/** How fast something grows: by the last ten seconds, or since it began. Memory: two numbers for each tenth of a second of these. */
+/** Measures how fast something grows: over the last ten seconds, or since it began. Memory: two numbers for each tenth of a second. */
 export class RecentRate {
-  /** Times and counts, the oldest first; the first one may be older than the span. */
+  /** Times and counts, oldest first; the first may be older than the span. */
   readonly #samples: [at: number, count: number][];
 
   constructor(private readonly startedAt: number) {
     this.#samples = [[startedAt, 0]];
   }
 
-  /** Takes the count that is reached. Counts ascend. */
+  /** Adds the count reached at a time. Counts ascend. */
   add(at: number, count: number): void {
     const last = this.#samples.at(-1);
     if (last && this.#samples.length > 1 && at - last[0] < spanMs / 100) last[1] = count;
@@ -21,7 +21,7 @@ export class RecentRate {
     while ((this.#samples[1]?.[0] ?? Infinity) <= at - spanMs) this.#samples.shift();
   }
 
-  /** Per second, at a time; `undefined` as long as it is too early to say. */
+  /** Returns the rate per second at a time; `undefined` while it is too early to tell. */
   perSecond(now: number): number | undefined {
     if (now - this.startedAt < leastMs) return undefined;
     const from = this.#samples.findLast(([at]) => at <= now - spanMs) ?? this.#samples[0];

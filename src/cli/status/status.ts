@@ -7,19 +7,19 @@ import type { RequestCounts } from '../request-counts.js';
 import { Activity, type Snapshot } from './activity.js';
 import { statusLine } from './line.js';
 
-/** Shows what a run is doing: a line that changes on a terminal, and a message every half minute elsewhere. */
+/** Shows what a run is doing: a changing line on a terminal, and a message every half minute elsewhere. */
 export interface Status {
-  /** Take the events of the run; none where nothing is shown. */
+  /** Watchers to add to the run; empty if nothing is shown. */
   readonly watchers: readonly Watcher[];
-  /** Whether there is a line that changes, which counts retries by itself. */
+  /** Whether there is a changing line, which counts retries by itself. */
   readonly isLive: boolean;
-  /** Clears the line, so that the next message stands alone; it comes again with the next frame. */
+  /** Clears the line to make space for the next message. The next frame draws it again. */
   clear(): void;
   /** Clears it for good. */
   end(): void;
 }
 
-/** Milliseconds from one frame to the next, and from one message to the next. */
+/** Milliseconds between frames, and between messages. */
 const [frameMs, heartbeatMs] = [125, 30_000];
 
 /** Where it is shown. */
@@ -32,9 +32,9 @@ export interface StatusPlace {
 }
 
 /**
- * Begins at once. Rows that are printed on the same terminal are progress enough, so there is nothing then, and nothing for `--quiet`.
+ * Creates the status and starts it at once. It shows nothing with `--quiet`, or if rows are printed on the same terminal, which is progress enough.
  *
- * @param pipeline Gives its name, and tells whether it prints rows.
+ * @param pipeline Supplies its name, and whether it prints rows.
  */
 export function createStatus(
   { name, plan }: Pick<Pipeline, 'name' | 'plan'>,
@@ -53,14 +53,14 @@ export function createStatus(
 
 const silent: Status = { watchers: [], isLive: false, clear: () => {}, end: () => {} };
 
-/** Without a terminal's help to hide the cursor: what is hidden has to be shown again, and a process can be killed before. */
+/** Does not hide the cursor: a hidden cursor must be shown again, and the process can be killed before that. */
 function liveStatus(name: string, activity: Activity, stderr: OutputStream, clock: Clock): Status {
   let shown = '';
   const draw = () => {
-    // In the last column, some terminals go on to the next line.
+    // Some terminals move on to the next line after the last column.
     const line = printable(statusLine(name, activity.snapshot(), (stderr.columns ?? 80) - 1));
     if (line === shown) return;
-    // One write for a frame, which writes over the last one and clears what stands behind it: nothing is empty in between.
+    // One write per frame overwrites the last one and clears the rest of the line, so nothing flickers.
     stderr.write(`\r${line}\u001b[K`);
     shown = line;
   };

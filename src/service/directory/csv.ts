@@ -3,13 +3,12 @@ import type { Collection } from '../../collections/index.js';
 import { dataError, linesOf, type Numbered } from './lines.js';
 import { originalNames, type TextRow } from './rows.js';
 
-/** Records that are parsed together: enough to pay for a parser stream, few enough to hold little. */
+/** Records that are parsed together: enough to pay for a parser stream, few enough to use little memory. */
 const batchSize = 500;
 
 /**
- * The rows of a CSV file with a header line, under the service's own names in the order of the header. Headers may
- * be those names or columns; a header that is neither is kept. Blank lines are skipped; an empty cell is an empty
- * string.
+ * Reads the rows of a CSV file with a header line, under the service's own names in the order of the header. A header may be one of those names or a column
+ * name; any other header is kept. Blank lines are skipped; an empty cell is an empty string.
  *
  * @throws {LeadstreamError} `E_DATA` with file and line for bad quoting, a repeated header, or a record whose number
  * of cells differs from the header's.
@@ -33,7 +32,7 @@ export async function* csvRows(file: string, collection: Collection): AsyncGener
   }
 }
 
-/** Lines joined while a quote is open. Splitting here and not in the parser gives every record its line number. */
+/** Joins lines while a quote is open. Splitting here instead of in the parser gives every record its line number. */
 async function* recordsOf(file: string): AsyncGenerator<Numbered> {
   let open: string[] = [];
   let start = 1;
@@ -61,7 +60,7 @@ async function* batchesOf(records: AsyncIterable<Numbered>): AsyncGenerator<read
   if (batch.length > 0) yield batch;
 }
 
-/** The parser's messages quote the content and no line, so a batch that fails is parsed again record by record. */
+/** Parses a batch of records. The parser's messages quote the content and have no line, so a batch that fails is parsed again record by record. */
 async function parseBatch(file: string, batch: readonly Numbered[]): Promise<readonly string[][]> {
   const rows = await parseRecords(batch);
   if (rows) return rows;
@@ -71,7 +70,7 @@ async function parseBatch(file: string, batch: readonly Numbered[]): Promise<rea
   throw dataError(file, batch[0]?.line ?? 1, 'or a line soon after it is not quoted as CSV');
 }
 
-/** One list of cells per record; `undefined` when the parser refuses the text or sees other records in it. */
+/** Returns one list of cells per record; `undefined` when the parser refuses the text or finds other records in it. */
 function parseRecords(records: readonly Numbered[]): Promise<string[][] | undefined> {
   return new Promise((resolve) => {
     const rows: string[][] = [];

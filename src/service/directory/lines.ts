@@ -2,16 +2,16 @@ import { createReadStream } from 'node:fs';
 import { TextDecoder } from 'node:util';
 import { LeadstreamError } from '../../core/index.js';
 
-/** A stretch of a file with the 1-based number of the line it starts on. */
+/** A piece of a file with the 1-based number of the line where it starts. */
 export interface Numbered {
   readonly text: string;
   readonly line: number;
 }
 
 /**
- * The lines of a UTF-8 file, each with its line break; a byte order mark is left out.
+ * Reads the lines of a UTF-8 file, each with its line break; a byte order mark is left out.
  *
- * Memory is one chunk of the file and its longest line.
+ * Memory: one chunk of the file and its longest line.
  *
  * @throws {LeadstreamError} `E_DATA` when the file cannot be read or is not UTF-8.
  */
@@ -33,7 +33,7 @@ export async function* linesOf(file: string): AsyncGenerator<Numbered> {
   if (text !== '') yield { text, line };
 }
 
-/** An `E_DATA` that names the place and never the content. */
+/** Returns an `E_DATA` error that names the place and never the content. */
 export function dataError(file: string, line: number, problem: string): LeadstreamError {
   return new LeadstreamError('E_DATA', `${file}:${line} ${problem}`);
 }
@@ -48,7 +48,7 @@ async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Decodes a chunk, or what is left over at the end of the file. */
+/** Decodes a chunk, or the remainder at the end of the file. */
 function decodeAt(file: string, line: number, decoder: TextDecoder, chunk?: Uint8Array): string {
   try {
     return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();

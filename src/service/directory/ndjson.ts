@@ -4,12 +4,11 @@ import { dataError, linesOf } from './lines.js';
 import { originalNames, type TextRow } from './rows.js';
 
 /**
- * The rows of a file with one JSON object per line, under the service's own names in the order of the line. Keys may
- * be those names or columns; a key that is neither is kept. Values become strings: numbers as they are written, lists
- * and objects as their JSON text without white space. A `null` is left out, as the service does with a field that it
- * does not send. Blank lines are skipped.
+ * Reads the rows of a file with one JSON object per line, under the service's own names in the order of the line. A key may be one of those names or a column
+ * name; any other key is kept. Values become strings: numbers as they are written, lists and objects as their JSON text without white space. A `null` is left
+ * out, like a field that the service does not send. Blank lines are skipped.
  *
- * @throws {LeadstreamError} `E_DATA` with file and line for a line that is no JSON object, or names a field twice.
+ * @throws {LeadstreamError} `E_DATA` with file and line for a line that is not a JSON object, or that names a field twice.
  */
 export async function* ndjsonRows(file: string, collection: Collection): AsyncGenerator<TextRow> {
   const nameOf = originalNames(collection);
@@ -26,7 +25,7 @@ export async function* ndjsonRows(file: string, collection: Collection): AsyncGe
   }
 }
 
-/** The records of such a file as they are: the JSON text of each. */
+/** Reads the records of such a file unchanged: the JSON text of each. */
 export async function* ndjsonRecords(file: string): AsyncGenerator<string> {
   for await (const { text, line } of linesOf(file)) {
     if (text.trim() === '') continue;

@@ -4,21 +4,21 @@ import type { TextRow } from './rows.js';
 
 const rowSchema = schema((z) => z.record(z.string(), z.string()));
 
-/** What a table is packed from. */
+/** How a table is packed. */
 export interface Packing {
-  /** Where the rows are from, for messages. */
+  /** File that the rows come from, for messages. */
   readonly file: string;
   /** Name of the field that `find` compares; a row without it is never found. */
   readonly idName: string;
-  /** Most bytes of rows. Default 2,147,483,647, beyond which no offset of a buffer is safe. */
+  /** Most bytes of rows. Default 2,147,483,647, beyond which buffer offsets are not safe. */
   readonly maxBytes?: number;
 }
 
 /**
- * A table over rows that stay in memory as JSON text in UTF-8: their bytes, up to doubled, and twelve more per row, up to doubled.
+ * Creates a table whose rows stay in memory as JSON text in UTF-8: their bytes, up to doubled, and twelve more per row, up to doubled.
  *
- * `find` runs over a hash per row, about a millisecond for a million rows. Rows that come as the JSON text of a record are kept as they are,
- * and `find` finds none of them.
+ * `find` scans a hash per row, about a millisecond for a million rows. Rows that are given as the JSON text of a record are kept as they are, and `find` never
+ * finds them.
  *
  * @throws {LeadstreamError} `E_DATA` for more bytes than it can hold.
  */

@@ -4,7 +4,7 @@ import { originalName, type Collection } from '../../collections/index.js';
 export type TextRow = Readonly<Record<string, string>>;
 
 /**
- * Maps a header to the name that the service uses.
+ * Returns a function that maps a header to the name that the service uses.
  *
  * @example
  * originalNames(leads)('lead_accepted'); // 'LEAD ACCEPTED'

@@ -21,18 +21,18 @@ const driftSchema = schema((z) =>
     .partial(),
 );
 
-/** How the lists change while they are read. Without `every` and `chance` there is one change after 10 reads. */
+/** How the lists change while they are read. Without `every` and `chance`, there is one change per 10 reads. */
 export type DriftOptions = z.input<ReturnType<typeof driftSchema>>;
 
-/** One change, made right before the answer to a request, which is the first one to see it. */
+/** One change, made right before the answer to a request, which is the first to see it. */
 export interface DriftEvent {
-  /** Number of that request, as in the request log. */
+  /** Number of that request in the request log. */
   readonly sequence: number;
   readonly collection: CollectionName;
   readonly change: Change;
-  /** Value of the row's key; values of several columns are joined by `|`. */
+  /** Key of the row; values of several columns are joined by `|`. */
   readonly key: string;
-  /** 0-based position in the list that the row took or left. */
+  /** 0-based position in the list where the row was inserted or deleted. */
   readonly position: number;
 }
 
@@ -43,8 +43,8 @@ export interface Drift {
   /** Keys of the list as it is now, in its order. */
   keys(collection: CollectionName): readonly string[];
   /**
-   * Keys, in no order to rely on, of the rows that were in the list when request `from` was answered, and from then on until
-   * request `to` was. Both are numbers of the request log; by default the first and the last.
+   * Keys, in no reliable order, of the rows that were in the list when request `from` was answered, and stayed until request `to` was. Both are numbers in the
+   * request log; by default the first and the last.
    */
   survivors(collection: CollectionName, from?: number, to?: number): readonly string[];
 }
@@ -55,29 +55,29 @@ export interface DriftingSource {
   readonly drift: Drift;
 }
 
-/** A source that never changes. */
+/** Returns a source that never changes. */
 export function still(source: DataSource): DriftingSource {
   return drifting(source, { most: 0 }, 0);
 }
 
 /**
- * Reads how lists change, as options or as `NAME=VALUE,…`.
+ * Reads how lists change, from options or from `NAME=VALUE,…`.
  *
- * @throws {LeadstreamError} `E_USAGE` for options that there are not.
+ * @throws {LeadstreamError} `E_USAGE` for invalid options.
  */
 export function readDrift(given: DriftOptions | string): z.output<ReturnType<typeof driftSchema>> {
   return readOptions('drift', driftSchema(), typeof given === 'string' ? readTerms('drift', given.split(',')) : given);
 }
 
 /**
- * Changes lists between reads: rows come at the head or the tail and go anywhere. A read is a list request that gets as far
- * as the data, probes included, counted per collection.
+ * Changes lists between reads: rows are inserted at the head or the tail, and deleted anywhere. A read is a list request that gets as far as the data, probes
+ * included, counted per collection.
  *
- * New rows are copies of others under a new key (9000000000 and up). Every change copies the positions of its list, so this
- * is meant for lists of some 20,000 rows.
+ * New rows are copies of others with a new key (9000000000 and up). Every change copies the positions of its list, so this is meant for lists of up to about
+ * 20,000 rows.
  *
- * @param seed Decides when and what.
- * @throws {LeadstreamError} `E_USAGE` for options that there are not.
+ * @param seed Determines when and what.
+ * @throws {LeadstreamError} `E_USAGE` for invalid options.
  */
 export function drifting(source: DataSource, given: DriftOptions | string, seed: number): DriftingSource {
   const options = readDrift(given);

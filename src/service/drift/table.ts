@@ -7,27 +7,27 @@ export type Change = 'insert-head' | 'insert-tail' | 'delete';
 
 /** A table whose rows come and go. */
 export interface DriftingTable {
-  /** The table as it is now; a later change leaves it alone. */
+  /** The table as it is now; later changes do not affect it. */
   readonly table: ServedTable;
-  /** Makes a change and says which row it met; nothing when the list has no row for it. */
+  /** Makes a change and returns the row that it affected, or nothing when the list has no row for it. */
   change(change: Change, draw: Draw): { readonly key: string; readonly position: number } | undefined;
-  /** Keys now, and before the first change, in the order of the list. */
+  /** Keys now (`keys`) and before the first change (`firstKeys`), in the order of the list. */
   keys(): readonly string[];
   firstKeys(): readonly string[];
 }
 
-/** The number that the first new row has as its key. */
+/** Key of the first new row. */
 const firstNumber = 9_000_000_000;
 
 /**
- * A table over the positions of another one. It holds one number per row, and the text of each row that came.
+ * Creates a table over the positions of another one. It holds one number per row, and the text of each new row.
  *
  * @param name The collection, whose key names the rows.
  */
 export function driftingTable(base: ServedTable, name: CollectionName): DriftingTable {
   const collection = collections[name];
   const count = base.count;
-  /** Positions of the base; from `count` on, those of the rows that came. */
+  /** Positions in the base; from `count` on, those of the new rows. */
   let positions: readonly number[] = Array.from({ length: count }, (_, position) => position);
   const came: string[] = [];
   const rowAt = (position: number): string => (position < count ? base.row(position) : (came[position - count] ?? ''));
@@ -64,7 +64,7 @@ export function driftingTable(base: ServedTable, name: CollectionName): Drifting
   };
 }
 
-/** Remembered, because many services may drift from one source. */
+/** Cached, because many services may drift from one source. */
 function baseKeys(base: ServedTable, collection: Collection): readonly string[] {
   const keys = known.get(base) ?? Array.from({ length: base.count }, (_, position) => keyOf(base.row(position), collection));
   known.set(base, keys);
@@ -72,7 +72,7 @@ function baseKeys(base: ServedTable, collection: Collection): readonly string[] 
 }
 const known = new WeakMap<ServedTable, readonly string[]>();
 
-/** A row under another key: the column of the key that is no identifier of the path changes, if there is one. */
+/** Gives a row another key. Changes a key column that is not the identifier in the path, if there is one. */
 function renamed(row: string, { key, id, fields }: Collection, value: string): string {
   const column = key.find((candidate) => candidate !== id) ?? id;
   const field = fields[column];

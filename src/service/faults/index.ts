@@ -8,17 +8,16 @@ export { faultKinds } from './kinds.js';
 /**
  * One fault of the service: `KIND[=VALUE][@TERM[,TERM …]]`.
  *
- * The kinds are those of `faultKinds`. A request that meets every term is answered so; without a term, every request:
+ * The kinds are those of `faultKinds`. A fault applies to requests that meet every term; without a term, to every request:
  *
- * - `page=3`, `page=3-5`, `page=3-`: list requests of these pages
- * - `requests=5-7`: these requests, counted over the whole service from 1 on
- * - `rate=0.1`: this share of the requests, by the seed
- * - `times=2`: the first two times that the same request (collection, identifier, page, limit) comes by
+ * - `page=3`, `page=3-5`, `page=3-`: list requests for these pages
+ * - `requests=5-7`: these requests, counted over the whole service from 1
+ * - `rate=0.1`: this share of the requests, chosen by the seed
+ * - `times=2`: the first two occurrences of the same request (collection, identifier, page, limit)
  * - `collection=leads`, `purpose=page`, `purpose=probe`: only these
  *
- * Of several faults the first one stands outermost: what it answers the others never see, so that
- * `503@page=3,times=1` and `html@page=3,times=1` are 503, then HTML, then the page. `delay`, `gzip`, `drip`, `cut` and
- * `stall` pass the answer of those behind them on.
+ * If there are several faults, the first is outermost: the others never see a request that it answers, so that `503@page=3,times=1` and `html@page=3,times=1`
+ * are 503, then HTML, then the page. `delay`, `gzip`, `drip`, `cut` and `stall` pass on the answer of the faults inside them.
  *
  * @example
  * const faults: FaultSpec[] = ['503=1@page=3,times=2', 'hang@rate=0.02', '429=date+2@requests=5-7'];
@@ -26,7 +25,7 @@ export { faultKinds } from './kinds.js';
 export type FaultSpec = string;
 
 /**
- * Makes the responder of each fault.
+ * Creates the responder of each fault.
  *
  * @throws {LeadstreamError} `E_USAGE` for a fault that does not follow the grammar.
  */

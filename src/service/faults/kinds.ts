@@ -7,7 +7,7 @@ import { failure, json, type Answer, type Responder } from '../answer.js';
 import { noSuch, oneOf, whole } from '../options.js';
 import { bomb, cut, drip, hang, onBody, redirect, stall } from './wire.js';
 
-/** One kind of fault: what it does, and how its value becomes the responder that does it. */
+/** One kind of fault: what it does, and how its value becomes a responder. */
 interface Kind {
   readonly summary: string;
   readonly open: (value: string | undefined, name: string) => Responder;
@@ -63,7 +63,7 @@ export const faultKinds = {
 /**
  * Opens a kind of fault by its name or status.
  *
- * @throws {LeadstreamError} `E_USAGE` for a kind that there is not, or a value that it does not take.
+ * @throws {LeadstreamError} `E_USAGE` for an unknown kind, or a value that it does not take.
  */
 export function openKind(name: string, value: string | undefined): Responder {
   try {

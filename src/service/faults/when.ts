@@ -15,7 +15,7 @@ const range = schema((z) =>
     }),
 );
 
-/** The conditions of a fault; a request has to meet all that are given. */
+/** The conditions of a fault. A request must meet all that are given. */
 export const whenSchema = schema((z) =>
   z
     .strictObject({
@@ -32,12 +32,12 @@ export const whenSchema = schema((z) =>
 export type When = z.output<ReturnType<typeof whenSchema>>;
 
 /**
- * Tells which requests a fault meets. The same request is one of the same collection, identifier, page and limit.
+ * Returns a test for the requests that a fault applies to. Two requests are the same if their collection, identifier, page and limit are.
  *
- * A rate depends on the seed, the request and how often it has come, not on the order in which requests arrive: with
- * several connections the same ones are met.
+ * A rate depends on the seed, the request and how often it has occurred, not on the order in which requests arrive: with several connections, the same ones are
+ * affected.
  *
- * @param place Position of the fault, so that two with the same rate do not meet the same requests.
+ * @param place Position of the fault, so that two faults with the same rate do not affect the same requests.
  */
 export function meets(when: When, seed: number, place: number): (facts: RequestFacts) => boolean {
   const asked = new Map<string, number>();

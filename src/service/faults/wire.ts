@@ -12,7 +12,7 @@ export const hang: WireAnswer = wire(0, () => {});
 
 type Headers = RawAnswer['headers'];
 
-/** Sends the body of a good answer in a way of its own. A refusal, or an answer without a body at hand, goes through. */
+/** Sends the body of a successful answer in its own way. A refusal, or an answer without a body at hand, passes unchanged. */
 export function onBody(send: (body: Buffer, headers: Headers) => Answer): Responder {
   return async (facts, next) => {
     const answer = await next(facts);
@@ -22,14 +22,14 @@ export function onBody(send: (body: Buffer, headers: Headers) => Answer): Respon
   };
 }
 
-/** Half of the body, and the connection stays open. */
+/** Sends half of the body and keeps the connection open. */
 export function stall(body: Buffer, headers: Headers): WireAnswer {
   return wire(200, (outgoing) => {
     outgoing.writeHead(200, { ...headers, 'content-length': body.length }).write(firstHalf(body));
   });
 }
 
-/** Half of the body, and the connection ends. Only after `close` does HTTP not tell that something is missing. */
+/** Sends half of the body and ends the connection. Only with `close` does HTTP not show that something is missing. */
 export function cut(body: Buffer, headers: Headers, by: 'length' | 'chunked' | 'close'): WireAnswer {
   return wire(200, (outgoing) => {
     if (by === 'close') outgoing.useChunkedEncodingByDefault = false;
@@ -39,7 +39,7 @@ export function cut(body: Buffer, headers: Headers, by: 'length' | 'chunked' | '
   });
 }
 
-/** The whole body, at so many bytes a second. */
+/** Sends the whole body at `rate` bytes per second. */
 export function drip(body: Buffer, headers: Headers, rate: number): WireAnswer {
   return wire(200, (outgoing) => {
     outgoing.writeHead(200, { ...headers, 'content-length': body.length });
@@ -47,7 +47,7 @@ export function drip(body: Buffer, headers: Headers, rate: number): WireAnswer {
   });
 }
 
-/** An empty list with `size` MiB of blanks inside, in gzip. It is never inflated here. */
+/** Sends an empty list with `size` MiB of blanks inside, in gzip. It is never inflated here. */
 export function bomb(size: number): WireAnswer {
   return wire(200, (outgoing) => {
     outgoing.writeHead(200, { ...json, 'content-encoding': 'gzip' });
@@ -55,7 +55,7 @@ export function bomb(size: number): WireAnswer {
   });
 }
 
-/** 302 to the same path and query of another host, credentials included. */
+/** Sends a 302 to the same path and query on another host, credentials included. */
 export function redirect(origin: string): WireAnswer {
   return wire(302, (outgoing) => {
     outgoing.writeHead(302, { location: `${origin}${outgoing.req.url ?? ''}` }).end();
@@ -66,7 +66,7 @@ function wire(status: number, send: (outgoing: ServerResponse) => void): WireAns
   return { kind: 'wire', status, send };
 }
 
-/** The caller may leave at any time, and then there is nobody to tell. */
+/** Ignores failures: the client may leave at any time. */
 function flow(chunks: AsyncIterable<Buffer> | Iterable<Buffer>, outgoing: ServerResponse): void {
   pipeline(Readable.from(chunks), outgoing).catch(() => {});
 }
@@ -79,7 +79,7 @@ async function* slowly(body: Buffer, rate: number): AsyncGenerator<Buffer> {
   }
 }
 
-/** Members of gzip may follow each other, so that one megabyte of blanks is packed once. */
+/** Yields consecutive gzip members, so that one megabyte of blanks is compressed only once. */
 function* blanks(size: number): Generator<Buffer> {
   const blank = gzipSync(Buffer.alloc(1 << 20, ' '));
   yield gzipSync('[');

@@ -6,9 +6,8 @@ import { mix, purposes } from './random.js';
 import type { Generator, World } from './world.js';
 
 /**
- * Pairs of area code and city, ordered by area code: the cities of `zipcodes`, each with one to three area codes of
- * its state. Which pairs there are does not depend on the seed; their numbers do. One small city in ten is left out,
- * so that some zipcodes lead nowhere.
+ * Creates pairs of area code and city, ordered by area code: the cities of `zipcodes`, each with one to three area codes of its state. The pairs do not depend
+ * on the seed; their numbers do. One small city in ten is left out, so that some zipcodes have no match.
  */
 export const areacodes: Generator = { purpose: 5, table: areacodesTable };
 
@@ -46,7 +45,7 @@ function areacodesTable({ seed }: World): ServedTable {
   };
 }
 
-/** One of the area codes of a city, whichever number is drawn; `undefined` where its region has none. */
+/** Returns one of the area codes of a city, for any number drawn; `undefined` if its region has none. */
 export function areaCodeOf({ region, zips }: City, position: number, drawn: number): string | undefined {
   const { areaCodes } = region;
   const wanted = zips > 8 ? 3 : zips > 2 ? 2 : 1;
@@ -54,18 +53,18 @@ export function areaCodeOf({ region, zips }: City, position: number, drawn: numb
   return areaCodes[(first + (drawn % Math.min(wanted, areaCodes.length))) % areaCodes.length];
 }
 
-/** All area codes of a city: up to three of its state's, more for a bigger one. */
+/** Returns all area codes of a city: up to three of its state's, more for a bigger city. */
 function areaCodesOf(city: City, position: number): readonly string[] {
   const drawn = [0, 1, 2].map((number) => areaCodeOf(city, position, number) ?? '');
   return [...new Set(drawn)].filter((code) => code !== '');
 }
 
-/** An entry is its area code times this plus the position of its city, which is below it. */
+/** An entry is its area code times this, plus the position of its city, which is smaller. */
 const shift = 0x1_0000;
 const nowhere: City = { name: '', region: { state: '', fips: '', areaCodes: [] }, zips: 0 };
 let sorted: Uint32Array | undefined;
 
-/** All pairs, computed on the first call and shared (about 120 KB). */
+/** Returns all pairs, computed on the first call and shared (about 120 KB). */
 function entries(): Uint32Array {
   sorted ??= Uint32Array.from(
     places().cities.flatMap((city, position) => {
@@ -76,7 +75,7 @@ function entries(): Uint32Array {
   return sorted;
 }
 
-/** The first position whose entry is not below the one given. */
+/** Returns the first position whose entry is not below the given one. */
 function positionOf(entry: number): number {
   let [low, high] = [0, entries().length];
   while (low < high) {

@@ -6,7 +6,7 @@ import { mix, purposes, type Draw } from './random.js';
 import { firstNames, lastNames, niches, seasons } from './words.js';
 import type { CountedGenerator, World } from './world.js';
 
-/** Bridges, each owned by a user and in one campaign. Values that look like credentials begin with `fake-`. */
+/** Creates bridges, each owned by a user and in one campaign. Values that look like credentials begin with `fake-`. */
 export const bridges: CountedGenerator = { purpose: 2, ids: { first: 1000, step: 3 }, owner: 'users', table: bridgesTable };
 
 function bridgesTable(world: World, draw: Draw): ServedTable {

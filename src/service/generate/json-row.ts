@@ -1,10 +1,10 @@
 import { originalName, type Collection } from '../../collections/index.js';
 
-/** A row in which every field of the collection has a text. */
+/** A row with a text for every field of the collection. */
 export type FullRow<C extends Collection> = { readonly [K in keyof C['fields']]: string };
 
 /**
- * A writer of rows as JSON text under the service's own field names, in the order of its document.
+ * Returns a writer of rows as JSON text under the service's own field names, in the order of its documentation.
  *
  * @example
  * rowWriter(users)({ uid: '7', email: 'a@example.com', affid: '1' }); // '{"uid":"7","email":"a@example.com","affid":"1"}'
@@ -24,5 +24,5 @@ export function rowWriter<C extends Collection>(collection: C): (row: FullRow<C>
   };
 }
 
-/** What `JSON.stringify` escapes inside a string, lone surrogates apart, which the generator never makes. */
+/** Matches what `JSON.stringify` escapes inside a string, except lone surrogates, which the generator never makes. */
 const escapable = /["\\\u0000-\u001f]/;

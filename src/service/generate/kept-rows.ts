@@ -1,13 +1,13 @@
 import type { ServedTable } from '../source.js';
 
-/** Characters that the tables of a source may keep, all together. */
+/** Characters that the tables of a source may still keep, all together. */
 export interface Room {
   left: number;
 }
 
 /**
- * A table whose rows are kept once they were computed, while there is room: most services of generated rows are read more than once, and computing a row
- * takes several times as long as sending it.
+ * Keeps the rows of a table once they are computed, while there is space: most services of generated rows are read more than once, and computing a row takes
+ * several times as long as sending it.
  */
 export function keepingRows(table: ServedTable, room: Room): ServedTable {
   const kept = new Map<number, string>();

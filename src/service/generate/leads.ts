@@ -9,11 +9,11 @@ import type { Draw } from './random.js';
 import * as words from './words.js';
 import type { CountedGenerator, World } from './world.js';
 
-/** The time of the first lead, 2023-01-01 UTC; a lead comes every half minute or so. */
+/** Time of the first lead, 2023-01-01 UTC; a lead arrives about every half minute. */
 const firstSecond = 1_672_531_200;
 const secondsApart = 31;
 
-/** Leads in order of arrival. Each belongs to a bridge, comes from an affiliate, and lives at a real zipcode. */
+/** Creates leads in order of arrival. Each belongs to a bridge, comes from an affiliate, and lives at a real zipcode. */
 export const leads: CountedGenerator = { purpose: 1, ids: { first: 4_000_000, step: 7 }, owner: 'bridges', table: leadsTable };
 
 function leadsTable(world: World, draw: Draw): ServedTable {
@@ -54,7 +54,7 @@ function leadsTable(world: World, draw: Draw): ServedTable {
   };
 }
 
-/** Where a lead comes from, and what became of it. The order of the draws is that of the fields, here and below. */
+/** Draws where a lead comes from and what became of it. The draws follow the order of the fields, here and below. */
 function originOf(draw: Draw) {
   return {
     aff_sub: sometimes(draw, 50, () => `sub${draw.below(40)}`),
@@ -96,7 +96,7 @@ interface Home {
   readonly areaCode: string;
 }
 
-/** A zipcode and an area code of its city. Two leads in a hundred gave a zipcode that there is not, two gave none. */
+/** Draws a zipcode and an area code of its city. Two leads in a hundred have a zipcode that does not exist, and two have none. */
 function homeOf({ zipCount, zip, cityOf, cities }: Places, draw: Draw): Home {
   const index = draw.below(zipCount);
   const position = cityOf(index);
@@ -109,7 +109,7 @@ function homeOf({ zipCount, zip, cityOf, cities }: Places, draw: Draw): Home {
   return { zipcode: code.length === 3 ? `${code} ${draw.below(10)}${draw.pick(words.postalLetters)}${draw.below(10)}` : code, areaCode };
 }
 
-/** YYYYMMDD in UTC of an instant in seconds. Neighbours share a day, so the last one is remembered. */
+/** Returns a function that formats an instant in seconds as YYYYMMDD in UTC. Neighbours share a day, so the last one is cached. */
 function dayTexts(): (second: number) => string {
   let [lastDay, text] = [-1, ''];
   return (second) => {

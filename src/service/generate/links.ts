@@ -9,7 +9,7 @@ import type { CountedGenerator, World } from './world.js';
 
 const legacy = 'LEGACY - NO LONGER USED';
 
-/** Links, each to a bridge and owned by the bridge's user. */
+/** Creates links, each to a bridge and owned by the bridge's user. */
 export const links: CountedGenerator = { purpose: 3, ids: { first: 50_000, step: 5 }, owner: 'bridges', table: linksTable };
 
 function linksTable(world: World, draw: Draw): ServedTable {

@@ -1,14 +1,14 @@
 import { mix } from './random.js';
 
-/** Identifiers with gaps that lead back to their row without an index. */
+/** Identifiers with gaps that map back to their row without an index. */
 export interface Numbering {
   idOf(index: number): string;
-  /** The position of the row with this identifier, in a list; an empty list when there is none. */
+  /** Returns the position of the row with this identifier, in a list; an empty list when there is none. */
   find(id: string): readonly number[];
 }
 
 /**
- * Numbers `count` rows upwards from `first`, one in every `step` numbers, at a place in it that the seed decides.
+ * Numbers `count` rows upwards from `first`, one in every `step` numbers, at a place in it that the seed determines.
  *
  * @example
  * const leads = numbering({ seed: 7, purpose: 1, first: 4_000_000, step: 7, count: 1000 });

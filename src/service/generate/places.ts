@@ -5,9 +5,9 @@ import { provinceOf } from '../../collections/index.js';
 /** Real zipcodes and their cities, kept as short texts and typed arrays (about 2 MB). */
 export interface Places {
   readonly zipCount: number;
-  /** A US zipcode, or the first three characters of a Canadian postal code. */
+  /** Returns a US zipcode, or the first three characters of a Canadian postal code. */
   zip(index: number): string;
-  /** Position in `cities` of a zipcode's city. */
+  /** Returns the position in `cities` of a zipcode's city. */
   cityOf(zipIndex: number): number;
   readonly cities: readonly City[];
 }
@@ -16,13 +16,13 @@ export interface Places {
 export interface City {
   readonly name: string;
   readonly region: Region;
-  /** How many zipcodes it has: a measure of its size. */
+  /** Number of its zipcodes: a measure of its size. */
   readonly zips: number;
 }
 
 let loaded: Places | undefined;
 
-/** The places of the `zipcodes` package, read on the first call and shared by all later ones. */
+/** Returns the places of the `zipcodes` package, read on the first call and shared by all later ones. */
 export function places(): Places {
   loaded ??= reduce([...entriesOf('zipcodes/lib/codes.js'), ...entriesOf('zipcodes/lib/codesCanada.js')]);
   return loaded;
@@ -63,7 +63,7 @@ function reduce(entries: readonly Entry[]): Places {
 
 const width = 5;
 
-/** Loads a file of the package and lets go of its module, which holds 90 MB of objects. */
+/** Loads a file of the package and releases its module, which holds 90 MB of objects. */
 function entriesOf(specifier: string): readonly Entry[] {
   const require = nodeRequire();
   const exported: unknown = require(specifier);

@@ -15,7 +15,7 @@ export function mix(seed: number, purpose: number, position: number): number {
   return (h ^ (h >>> 13)) >>> 0;
 }
 
-/** Keep the draws of one kind apart from those of every other. Each generator has one more, `purpose`; the last four are those of quirks, faults and drift. */
+/** A stream of draws that is moved to a place before each row, so that a row does not depend on earlier ones (mulberry32). */
 export const purposes = {
   percent: 6,
   population: 7,
@@ -26,24 +26,23 @@ export const purposes = {
   drift: 12,
 } as const;
 
-/** A stream of draws that is set to a place before each row, so that a row depends on nothing before it (mulberry32). */
 export class Draw {
   #state = 0;
   readonly #seed: number;
   readonly #purpose: number;
 
-  /** Streams of another seed or purpose have nothing in common. */
+  /** Streams with different seeds or purposes are independent. */
   constructor(seed: number, purpose: number) {
     this.#seed = seed;
     this.#purpose = purpose;
   }
 
-  /** Goes to the draws of a row. */
+  /** Moves to the draws of a row. */
   seek(position: number): void {
     this.#state = mix(this.#seed, this.#purpose, position);
   }
 
-  /** A whole number from 0 up to but not including `end`. */
+  /** Draws a whole number from 0 up to but not including `end`. */
   below(end: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -51,22 +50,22 @@ export class Draw {
     return Math.floor((((t ^ (t >>> 14)) >>> 0) / 0x1_0000_0000) * end);
   }
 
-  /** True in about `percent` of a hundred draws. */
+  /** Returns true in about `percent` of a hundred draws. */
   chance(percent: number): boolean {
     return this.below(100) < percent;
   }
 
-  /** One entry of a list that has entries. */
+  /** Draws an entry of a list that has entries. */
   pick<T>(list: readonly [T, ...T[]]): T {
     return list[this.below(list.length)] ?? list[0];
   }
 
-  /** Digits, leading zeros included. */
+  /** Draws digits, leading zeros included. */
   digits(length: number): string {
     return String(this.below(10 ** length)).padStart(length, '0');
   }
 
-  /** Eight lower-case hex digits. */
+  /** Draws eight lower-case hex digits. */
   hex(): string {
     return this.below(0x1_0000_0000).toString(16).padStart(8, '0');
   }

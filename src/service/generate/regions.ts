@@ -6,7 +6,7 @@ export interface Region {
   readonly areaCodes: readonly string[];
 }
 
-/** The geographic area codes of the North American Numbering Plan by region, as of 2024; written down by hand. */
+/** The geographic area codes of the North American Numbering Plan by region, as of 2024; compiled by hand. */
 const table = `
 AL 01 205 251 256 334 659 938
 AK 02 907

@@ -6,7 +6,7 @@ import type { Draw } from './random.js';
 import { firstNames, lastNames } from './words.js';
 import type { CountedGenerator, World } from './world.js';
 
-/** Users: owners of bridges and links, and the affiliates that leads come from. */
+/** Creates users: the owners of bridges and links, and the affiliates that leads come from. */
 export const users: CountedGenerator = { purpose: 4, ids: { first: 100, step: 4 }, owner: undefined, table: usersTable };
 
 function usersTable({ counts, ids }: World, draw: Draw): ServedTable {
@@ -22,7 +22,7 @@ function usersTable({ counts, ids }: World, draw: Draw): ServedTable {
   };
 }
 
-/** The affiliate number of a user. */
+/** Returns the affiliate number of a user. */
 export function affidOf(uid: string): string {
   return String(9000 + Number(uid));
 }

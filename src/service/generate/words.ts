@@ -1,4 +1,4 @@
-/** Words that the generator draws from. Apostrophes and letters beyond ASCII are on purpose. */
+/** Words that the generator draws from. Apostrophes and letters beyond ASCII are intentional. */
 
 export const firstNames = [
   'James',

@@ -1,13 +1,13 @@
 import { collections } from '../../collections/index.js';
 import { failure, json, type Answer, type Responder } from '../answer.js';
 
-/** Only one of the two paths of area codes is there. */
+/** Serves only one of the two paths of area codes. */
 export function areacodePath(form: 'singular' | 'plural'): Responder {
   const gone = form === 'singular' ? 'areacodes' : 'areacode';
   return (facts, next) => (facts.path === gone ? failure(404, 'there is nothing at this path') : next(facts));
 }
 
-/** A page of every paged list is empty, each time or, for `3:once`, the first time that it is asked with some limit. */
+/** Makes a page of every paged list empty, always or, for `3:once`, only the first time that it is requested with a given limit. */
 export function emptyPage(spec: string): Responder {
   const [page, once] = spec.split(':');
   const asked = new Set<string>();
@@ -27,7 +27,7 @@ const none: Readonly<Record<'404' | 'object' | 'null' | 'nothing', Answer>> = {
   nothing: json(''),
 };
 
-/** Another answer than `[]` to an identifier that matches nothing. */
+/** Answers an identifier that matches nothing with something other than `[]`. */
 export function notFound(form: keyof typeof none): Responder {
   return async (facts, next) => {
     const answer = await next(facts);
@@ -37,7 +37,7 @@ export function notFound(form: keyof typeof none): Responder {
   };
 }
 
-/** A single record without the array around it. Several rows, as of an area code, keep theirs. */
+/** Answers with a single record without the array around it. Several rows, as for an area code, keep theirs. */
 export const bareRecord: Responder = async (facts, next) => {
   const answer = await next(facts);
   if (facts.id === null || answer.kind !== 'rows') return answer;

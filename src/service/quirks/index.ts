@@ -38,19 +38,19 @@ const quirksSchema = schema((z) => {
 });
 
 /**
- * Ways in which another service could read the same document: every point that it leaves open. See `quirkNames`.
+ * Ways in which another service could interpret the same documentation: every point that it leaves open. See `quirkNames`.
  *
  * @example
  * await startService({ source, accounts, quirks: { cap: 100, 'repeat-last': true } });
  */
 export type Quirks = z.input<ReturnType<typeof quirksSchema>>;
 
-/** Every quirk with what it does. */
+/** Returns every quirk with its description. */
 export function quirkNames(): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(quirksSchema().shape).map(([name, quirk]) => [name, quirk.unwrap().description ?? '']));
 }
 
-/** What quirks change: the paging, what stands around an answer, and what a request sees of the data. */
+/** What quirks change: the paging, the responders around an answer, and what a request sees of the data. */
 export interface QuirkEffects {
   readonly paging: Paging;
   readonly responders: readonly Responder[];
@@ -58,10 +58,10 @@ export interface QuirkEffects {
 }
 
 /**
- * Reads quirks, as options or as `NAME` and `NAME=VALUE`.
+ * Reads quirks, from options or from `NAME` and `NAME=VALUE`.
  *
- * @param seed Decides which rows are odd and how their order changes.
- * @throws {LeadstreamError} `E_USAGE` for a quirk that there is not, or a value that it does not take.
+ * @param seed Determines which rows are odd and how their order changes.
+ * @throws {LeadstreamError} `E_USAGE` for an unknown quirk, or a value that it does not take.
  */
 export function quirkEffects(given: Quirks | readonly string[], seed: number): QuirkEffects {
   const quirks = readOptions('quirk', quirksSchema(), isList(given) ? readTerms('quirk', given) : given);

@@ -3,7 +3,7 @@ import { collections, originalName, type CollectionName, type Field } from '../.
 import type { Responder } from '../answer.js';
 import { Draw, purposes } from '../generate/random.js';
 
-/** Changes a row, given as JSON text, of a collection. */
+/** Changes a row of a collection, given as JSON text. */
 type Oddity = (row: string, collection: CollectionName, draw: Draw) => string;
 
 const noStrings: readonly unknown[] = [42, true, null, ['a', 1], { a: '1' }];
@@ -16,14 +16,13 @@ const oddities = {
   'proto-key': (row) => `{"__proto__":{"polluted":"yes"}${row === '{}' ? '' : ','}${row.slice(1)}`,
 } as const satisfies Readonly<Record<string, Oddity>>;
 
-/** The share of rows that each oddity meets. */
+/** The share of rows that each oddity affects. */
 export type OddShares = { readonly [N in keyof typeof oddities]?: number | undefined };
 
 /**
- * Makes a share of the rows odd. Which ones follows from the seed and the row itself, so that a row looks the same
- * whenever and wherever it is read.
+ * Makes a share of the rows odd. The seed and the row itself determine which ones, so that a row looks the same whenever and wherever it is read.
  *
- * @returns Nothing when no share is given.
+ * @returns `undefined` when no share is given.
  */
 export function oddRows(shares: OddShares, seed: number): Responder | undefined {
   const active = Object.entries(oddities).flatMap(([name, change], index) => {
@@ -47,13 +46,13 @@ export function oddRows(shares: OddShares, seed: number): Responder | undefined 
   };
 }
 
-/** Names of the fields that are no part of the key. */
+/** Returns the names of the fields that are not part of the key. */
 function freeFields(name: CollectionName): readonly string[] {
   const { key, fields } = collections[name];
   return Object.entries<Field>(fields).flatMap(([column, field]) => (list(key).includes(column) ? [] : [originalName(column, field)]));
 }
 
-/** Name of the last text field that is neither of the key nor secret, or of the last field. */
+/** Returns the name of the last text field that is neither in the key nor secret, or else of the last field. */
 function longField(name: CollectionName): string {
   const { fields } = collections[name];
   const texts = Object.entries<Field>(fields).filter(([, { type, sensitivity }]) => type === 'text' && sensitivity !== 'secret');

@@ -2,10 +2,10 @@ import type { View } from '../answer.js';
 import { Draw, purposes } from '../generate/random.js';
 
 /**
- * Lists sorted by a key so coarse that `group` neighbours share it, and that leaves their order to chance: with each
- * request they stand otherwise. A group that crosses the border of two pages makes rows come twice or never.
+ * Models lists sorted by a key so coarse that `group` neighbours share it, with a random order within a group that changes from request to request. A group
+ * that spans two pages makes rows appear twice or never.
  *
- * The order follows from the seed and the number of the request.
+ * The seed and the number of the request determine the order.
  */
 export function unstableOrder(view: View, group: number, seed: number): View {
   const draw = new Draw(seed, purposes.order);
@@ -32,7 +32,7 @@ export function unstableOrder(view: View, group: number, seed: number): View {
   };
 }
 
-/** Fisher and Yates. */
+/** Shuffles a list (Fisher and Yates). */
 function shuffled<T>(list: T[], draw: Draw): readonly T[] {
   for (let end = list.length; end > 1; end -= 1) {
     const [taken] = list.splice(draw.below(end), 1);

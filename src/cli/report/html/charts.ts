@@ -7,16 +7,16 @@ import type { Flow, FlowNode } from './flow.js';
 
 use([LineChart, SankeyChart, GridComponent, LegendComponent, SVGRenderer]);
 
-/** Colours that stand for variables of the page, so that one picture is right in light and dark. */
+/** Placeholders for colour variables of the page, so that one picture is right in light and dark. */
 const colours = { text: '#0a0b01', faint: '#0a0b02', way: '#0a0b03', lost: '#0a0b04', added: '#0a0b05', back: '#0a0b06' } as const;
 
-/** How large a picture is, in pixels. */
+/** Size of a picture in pixels. */
 export interface Size {
   readonly width: number;
   readonly height: number;
 }
 
-/** The rows on their way, as SVG; from top to bottom where there is little room beside one another. */
+/** Draws the flow of rows as SVG, from top to bottom if there is little space next to each other. */
 export function flowChart({ nodes, links }: Flow, size: Size): string {
   const upright = size.width < 500;
   const room = (size.width - 2 * beside) / Math.max(...nodes.map((node) => rowsAt(node, links)));
@@ -52,16 +52,16 @@ export function flowChart({ nodes, links }: Flow, size: Size): string {
   });
 }
 
-/** Pixels on both sides of an upright picture, into which the label of a narrow place reaches. */
+/** Pixels on both sides of an upright picture, into which the label of a narrow place extends. */
 const beside = 76;
 
-/** Rows that come to a place, or leave the first. */
+/** Returns the rows that arrive at a place, or leave the first one. */
 function rowsAt({ name }: FlowNode, links: Flow['links']): number {
   const sumOf = (key: 'source' | 'target') => links.filter((link) => link[key] === name).reduce((sum, { value }) => sum + value, 0);
   return Math.max(sumOf('source'), sumOf('target'));
 }
 
-/** Pixels that a label takes, about. */
+/** Returns the approximate width of a label in pixels. */
 function widthOf(label: string): number {
   return 7 * Math.max(...label.split('\n').map((line) => line.length));
 }
@@ -71,13 +71,13 @@ function kindOf({ source, target }: Flow['links'][number], nodes: readonly FlowN
   return kinds.find((kind) => kind !== 'way') ?? 'way';
 }
 
-/** Rows per second over time, as SVG. */
+/** Draws rows per second over time, as SVG. */
 export function throughputChart({ intervalMs, intervals }: Timeline, size: Size): string {
   const points = intervals.map(({ rows }, index) => [((index + 0.5) * intervalMs) / 1000, Math.round((rows * 1000) / intervalMs)]);
   return drawn(size, lines('rows/s', [{ name: 'rows/s', points, colour: colours.way, filled: true }]));
 }
 
-/** Milliseconds that requests took over time, as SVG. */
+/** Draws the milliseconds that requests took over time, as SVG. */
 export function latencyChart({ intervalMs, intervals }: Timeline, size: Size): string {
   const answered = intervals.flatMap((interval, index) =>
     interval.requests > 0 ? [{ ...interval, at: ((index + 0.5) * intervalMs) / 1000 }] : [],
@@ -135,10 +135,10 @@ function lines(unit: string, all: readonly Line[]): EChartsCoreOption {
   };
 }
 
-/** What nothing on the page refers to: styles and classes for the pointer, and what scripts of the library would look for. */
+/** Matches what nothing on the page refers to: styles and classes for the pointer, and hooks for scripts of the library. */
 const unused = /<style[^]*?<\/style>| (?:ecmeta_\w+|class|pointer-events|xmlns:xlink|version|baseProfile)="[^"]*"/g;
 
-/** Draws a picture that fits into its place and takes its colours from the page. */
+/** Draws a picture that fits its place and takes its colours from the page. */
 function drawn(size: Size, option: EChartsCoreOption): string {
   const chart = init(undefined, undefined, { renderer: 'svg', ssr: true, ...size });
   try {

@@ -1,7 +1,7 @@
 import { amount, counted, origins, outcomes } from '../../../core/index.js';
 import type { PipelineDocument } from '../document.js';
 
-/** Rows on their way from the source to a destination, as a picture shows them. */
+/** The flow of rows from the source to a destination, as a picture shows it. */
 export interface Flow {
   readonly nodes: readonly FlowNode[];
   readonly links: readonly { readonly source: string; readonly target: string; readonly value: number }[];
@@ -15,7 +15,7 @@ export interface FlowNode {
   readonly kind: 'way' | 'lost' | 'added';
 }
 
-/** The way of the rows into the first sink; others are in the table of the books. Steps that change no number of rows are left out. */
+/** Returns the flow of rows into the first sink; the table of row counts has the others. Leaves out steps that do not change the number of rows. */
 export function flowOf(document: PipelineDocument): Flow | undefined {
   const { collection, read = 0, consistency, steps = [], sinks: [sink] = [], status } = document;
   if (collection === undefined || read === 0) return undefined;
@@ -35,7 +35,7 @@ export function flowOf(document: PipelineDocument): Flow | undefined {
   ]);
 }
 
-/** Rows that came or went in one way. */
+/** Rows that were added or lost in one way. */
 type Counted = readonly [word: string, rows: number];
 
 class FlowBuilder {
@@ -50,7 +50,7 @@ class FlowBuilder {
     this.#last = this.#node(start, rows, 'way');
   }
 
-  /** Rows come to a place, where some are added and some leave. */
+  /** Moves the rows to a place where some are added and some leave. */
   pass(at: string, added: readonly Counted[], lost: readonly Counted[]): void {
     const [more, less] = [added.filter(([, rows]) => rows > 0), lost.filter(([, rows]) => rows > 0)];
     if (more.length + less.length === 0) return;
@@ -63,7 +63,7 @@ class FlowBuilder {
     this.#last = node;
   }
 
-  /** @param ends Where the rows are in the end; where no number is known, all that are left. */
+  /** @param ends Where the rows end up. An end without a number gets all that are left. */
   end(ends: readonly (readonly [string, number | undefined])[]): Flow {
     ends.forEach(([word, rows = this.rows], index) => {
       if (rows > 0) this.#link(this.#last, this.#node(word, rows, index === 0 ? 'way' : 'lost'), rows);

@@ -6,8 +6,8 @@ import { flowOf, type Flow } from './flow.js';
 import { style } from './style.js';
 
 /**
- * A report as a page by itself: no script, nothing from the network, and a policy that forbids both. Pictures are SVG, each in two sizes, of
- * which the page shows the one that has room.
+ * Renders a report as a self-contained page: no script, nothing from the network, and a policy that forbids both. Pictures are SVG in two sizes, and the page
+ * shows the one that fits.
  */
 export async function pageOf(document: ReportDocument): Promise<string> {
   const charts = await import('./charts.js');
@@ -60,7 +60,7 @@ const [wide, narrow] = [
 
 const wideFlow = { width: 860, height: 280 };
 
-/** From top to bottom, each step needs its room. */
+/** Returns the size of a flow from top to bottom, where each step needs its space. */
 function narrowFlow({ nodes }: Flow): Charts.Size {
   return { width: 350, height: 120 + 75 * nodes.filter(({ kind }) => kind === 'way').length };
 }
@@ -68,14 +68,14 @@ function narrowFlow({ nodes }: Flow): Charts.Size {
 function sectionOf({ title, head, rows }: Section): string {
   const isHeaded = head.some((text) => text !== '');
   const first = isHeaded ? `<tr>${head.map((text) => `<th>${escaped(text)}</th>`).join('')}</tr>` : '';
-  // On a phone each row is a block of its own, whose cells have the heads beside them.
+  // On a phone, each row is a separate block, with the column heads next to its cells.
   const cell = (text: string, column: number) =>
     `<td${isHeaded ? ` data-head="${escaped(head[column] ?? '')}"` : ''}${unbroken.test(text) ? ' class="long"' : ''}>${escaped(text)}</td>`;
   const body = rows.map((row) => `<tr${classOf(row)}>${row.map(cell).join('')}</tr>`).join('\n');
   return `<section><h2>${title}</h2><div class="table"><table${isHeaded ? '' : ' class="facts"'}>${first}\n${body}</table></div></section>`;
 }
 
-/** What is too long for a column, as paths and ids are. */
+/** Matches text that is too long for a column, like paths and ids. */
 const unbroken = /\S{24}/;
 
 function classOf(row: readonly string[]): string {
