@@ -5,7 +5,7 @@ import type { Encoding } from './engine.js';
 import { codecs, storages } from './storage.js';
 import { footerOf } from './footer.js';
 
-/** What was written into a file. */
+/** The expected content of a file. */
 export interface Expected {
   readonly columns: readonly OutputColumn[];
   readonly encoding: Encoding;
@@ -14,13 +14,13 @@ export interface Expected {
   readonly bytes: number;
 }
 
-/** In what a file differs from what was written, by its footer, read back with a library that did not write it; `undefined` in nothing. */
+/** Describes how a file differs from what was written, based on its footer as read by a different library; `undefined` if it does not. */
 export async function fileFault(path: string, expected: Expected): Promise<string | undefined> {
   const footer = await footerOf(path);
   return footer ? faultOf(footer, expected) : 'the footer cannot be read';
 }
 
-/** In what a footer differs from what was written; `undefined` when it is as it should be. */
+/** Describes how a footer differs from what was written; `undefined` if it does not. */
 export function faultOf(footer: FileMetaData, expected: Expected): string | undefined {
   return rowFault(footer, expected) ?? schemaFault(footer, expected) ?? chunkFault(footer, expected);
 }
@@ -42,10 +42,10 @@ function schemaFault({ schema }: FileMetaData, { columns }: Expected): string | 
   return undefined;
 }
 
-/** Whether a column of a footer has the type that a declared one is stored as. */
+/** Returns whether a column of a footer has the type that a declared type is stored as. */
 export function isStoredAs(declared: DeclaredType, { type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
   const storage = storages[declared];
-  // parquetjs-lite knows the converted types only, which say the same.
+  // parquetjs-lite writes only the converted types, which are equivalent.
   const same = logical === undefined || isDeepStrictEqual(logical, storage.logical_type);
   return type === storage.type && converted === storage.converted_type && same;
 }

@@ -1,7 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { FileMetaData } from 'hyparquet';
 
-/** The footer of a Parquet file, read by a library that wrote none of it, and that is loaded on first use; `undefined` where there is none. */
+/** Reads the footer of a Parquet file, with a library that did not write it and is loaded on first use; returns `undefined` if there is no footer. */
 export async function footerOf(path: string): Promise<FileMetaData | undefined> {
   const { parquetMetadataAsync } = await import('hyparquet');
   try {
@@ -17,7 +17,7 @@ export async function footerOf(path: string): Promise<FileMetaData | undefined> 
   }
 }
 
-/** @throws {RangeError} When the file ends before that. */
+/** @throws {RangeError} If the file ends too early. */
 async function sliceOf(file: FileHandle, from: number, to: number): Promise<ArrayBuffer> {
   const bytes = new Uint8Array(to - from);
   for (let at = 0; at < bytes.length;) {

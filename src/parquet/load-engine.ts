@@ -1,7 +1,7 @@
 import type { ParquetEngine } from './engine.js';
 import type { EngineName } from './engines.js';
 
-/** How each engine of `engines` is loaded. One that is missing here does not compile. */
+/** Loads each engine of `engines`. Does not compile if one is missing. */
 const loaders: { readonly [N in EngineName]: (threads?: number) => Promise<ParquetEngine> } = {
   arrow: async (threads) => (await import('./engines/arrow.js')).arrowEngine(threads),
   hyparquet: async () => (await import('./engines/hyparquet.js')).hyparquetEngine,
@@ -9,9 +9,9 @@ const loaders: { readonly [N in EngineName]: (threads?: number) => Promise<Parqu
 };
 
 /**
- * Loads an engine on first use, so that nobody waits for the others.
+ * Loads an engine on first use, so that the others cost nothing.
  *
- * @param threads How many threads encode beside this one, for engines that can: 0 or 1. Default: what is there.
+ * @param threads Number of additional encoding threads, for engines that support them: 0 or 1. Default: 1 if available.
  */
 export function loadEngine(name: EngineName, threads?: number): Promise<ParquetEngine> {
   return loaders[name](threads);

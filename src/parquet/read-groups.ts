@@ -6,13 +6,12 @@ import { zstd } from './zstd.js';
 const taken = object({ path: filledText, columns: texts() }, ['path']);
 
 /**
- * The rows of a Parquet file, read by a library that wrote none of it. Values have the types of the columns.
+ * Returns the rows of a Parquet file, read by a library that did not write it. Values have the types of the columns.
  *
  * @param path The file.
- * @param columns Names of the columns that are wanted. Default: all.
- * @returns One array of rows per row group, which is what is in memory. Each loop reads the file from the first row on.
- * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right, and for columns that the file does not have; `E_DATA` for what
- * cannot be read as Parquet.
+ * @param columns Names of the columns to read. Default: all.
+ * @returns One array of rows per row group; only that is in memory. Each loop reads the file from the first row.
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments, and for columns that the file does not have; `E_DATA` if the file cannot be read as Parquet.
  *
  * @example
  * for await (const group of readGroups('lake/leads/part-0.parquet', ['lead_id'])) console.log(group.length, 'rows');
@@ -27,7 +26,7 @@ async function* groupsOf(path: string, columns: readonly string[] | undefined): 
   const { file, metadata } = await opened(path, columns);
   const [{ parquetReadObjects }, { decompress }, { gunzipSync }] = await Promise.all([import('hyparquet'), zstd(), import('node:zlib')]);
   const compressors = { GZIP: (bytes: Uint8Array) => gunzipSync(bytes), ZSTD: decompress };
-  // The library's own decoder drops a byte order mark at the head of a text.
+  // The library's own decoder drops a byte order mark at the start of a text.
   const parsers = { stringFromBytes: (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('utf8') };
   let rowStart = 0;
   for (const group of metadata.row_groups) {

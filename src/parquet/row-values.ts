@@ -8,14 +8,14 @@ export interface ValueBatch {
   readonly columns: readonly (readonly Value[])[];
 }
 
-/** Keeps the values as they come. Sorting holds them twice for a moment. */
+/** Collects values as they arrive. Sorting holds them twice for a moment. */
 export class RowValues implements RowGroup<ValueBatch> {
   readonly #orders: readonly Order[];
   #columns: Value[][];
   #rows = 0;
   #text = 0;
 
-  /** @throws {SinkError} `E_SINK_VALUE` when a sort key names no column. */
+  /** @throws {SinkError} `E_SINK_VALUE` if a sort key is not a column. */
   constructor(
     private readonly columns: readonly OutputColumn[],
     private readonly plan: Omit<GroupPlan, 'many'>,

@@ -1,4 +1,4 @@
-/** Zstandard in WebAssembly: Node 20 has none of its own, and one library on every Node gives the same bytes on all. */
+/** Zstandard in WebAssembly: Node 20 has no built-in one, and a single library produces the same bytes on every version of Node. */
 export interface Zstd {
   compress(bytes: Uint8Array, level: number): Uint8Array;
   decompress(bytes: Uint8Array): Uint8Array;
@@ -6,7 +6,7 @@ export interface Zstd {
 
 let loading: Promise<Zstd> | undefined;
 
-/** Loads it on first use. */
+/** Loads the library on first use. */
 export function zstd(): Promise<Zstd> {
   loading ??= load();
   return loading;

@@ -7,16 +7,16 @@ import { footer, magic } from './footer.js';
 import { createdBy, schemaOf, sortingOf } from './schema.js';
 
 /**
- * parquet-wasm (arrow-rs): dictionaries, statistics in byte order, V1 data pages that every reader takes, every value of
- * 64 bits exact. The level of zstd is always 1.
+ * Creates an engine on parquet-wasm (arrow-rs): dictionaries, statistics in byte order, V1 data pages that every reader
+ * supports, exact 64-bit values. The level of zstd is always 1.
  *
- * Rows become column bytes as they come, texts of an answer without a string on the way, 0.5 µs each with 33 columns; a row group becomes
- * an Arrow stream and then a Parquet file of its own in memory, 4 µs a row, whose pages go into the target. The memory of the library
- * grows to what the largest row group needs, and is not given back before the thread that encodes ends.
+ * Rows become column bytes as they arrive, without creating strings for texts of a response: 0.5 µs per row with 33 columns. A row group becomes an
+ * Arrow stream and then a separate Parquet file in memory, 4 µs per row, whose pages go to the target. The library's memory grows to what the largest
+ * row group needs, and is not freed before the encoding thread ends.
  *
- * @param threads 1 encodes in a thread that all tables of the process share. The bytes are the same. Default 1 where it can be there and there is a core
- * for it.
- * @throws {SinkError} `E_SINK_CONFIG` for a thread that cannot be there.
+ * @param threads 1 encodes in a thread that all tables of the process share. The bytes are the same.
+ * Default 1 if the thread is available and there is a core for it.
+ * @throws {SinkError} `E_SINK_CONFIG` if the thread is not available.
  */
 export function arrowEngine(threads?: number): ParquetEngine<TakenBytes> {
   const encoding = groupEncoding(threads);

@@ -3,10 +3,10 @@ import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { SinkError } from '../../core/index.js';
 
-/** `PAR1`, with which a file begins and ends. */
+/** `PAR1`, the magic number at the beginning and end of a file. */
 export const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 
-/** What stands at the end of a file. */
+/** The content of a footer. */
 export interface FooterFacts {
   readonly createdBy: string;
   readonly schema: SchemaElement[];
@@ -15,7 +15,7 @@ export interface FooterFacts {
   readonly metadata: readonly (readonly [key: string, value: string])[];
 }
 
-/** The end of a file: metadata, its length and the magic. */
+/** Returns the end of a file: metadata, its length and the magic number. */
 export function footer({ createdBy, schema, groups, sorting, metadata }: FooterFacts): Uint8Array {
   const file = {
     version: 1,
@@ -31,18 +31,19 @@ export function footer({ createdBy, schema, groups, sorting, metadata }: FooterF
 
 function bytesOf(file: FileMetaData): Uint8Array {
   const writer = new ByteWriter();
-  // The statistics are cut already, and say so.
+  // The statistics are already truncated and marked as such.
   writeMetadata(writer, file, Infinity);
   writer.appendBytes(magic);
   return writer.getBytes();
 }
 
-/** Head of an empty list of structs in Thrift's compact protocol: length 0, element type 12. */
+/** Header of an empty list of structs in Thrift's compact protocol: length 0, element type 12. */
 const emptyStructs = 0x0c;
 
 /**
- * hyparquet-writer gives an empty list the element type 0, which no type has, and readers that look at it refuse the file: arrow-rs, and so
- * DataFusion and daft. The head of the list of row groups is the first byte in which the same metadata with a row group differs.
+ * Returns the footer of a file without row groups. hyparquet-writer writes an empty list with the element type 0, which does not
+ * exist. Readers that check it refuse the file: arrow-rs, and therefore DataFusion and daft. The header of the list of row groups is
+ * the first byte that differs from the same metadata with a row group.
  */
 function withoutGroups(file: FileMetaData): Uint8Array {
   const bytes = bytesOf(file);

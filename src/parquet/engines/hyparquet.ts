@@ -10,9 +10,7 @@ import { zstd } from '../zstd.js';
 import { footer, magic } from './footer.js';
 import { createdBy, schemaOf, sortingOf } from './schema.js';
 
-/**
- * hyparquet-writer: dictionaries, statistics in byte order, V2 data pages, every value of 64 bits exact.
- */
+/** The engine on hyparquet-writer: dictionaries, statistics in byte order, V2 data pages, exact 64-bit values. */
 export const hyparquetEngine: ParquetEngine<ValueBatch> = {
   rowGroup: (columns, plan) => new RowValues(columns, plan),
 
@@ -46,7 +44,7 @@ export const hyparquetEngine: ParquetEngine<ValueBatch> = {
           await target.append(footer({ createdBy, schema, groups: [], sorting, metadata: metadataOf(columns, encoding) }));
           return;
         }
-        // The library has no option for it, but writes what stands in its row groups.
+        // The library has no option for this, but writes whatever its row groups contain.
         if (sorting.length > 0) for (const group of writer.row_groups) group.sorting_columns = sorting;
         await writer.finish();
         await bytes.flush();
@@ -57,7 +55,7 @@ export const hyparquetEngine: ParquetEngine<ValueBatch> = {
 
 const pageBytes = 1024 * 1024;
 
-/** 20,000 numbers of 64 bits: pages of a megabyte are whole row groups, and an index of one page says nothing new. */
+/** 20,000 numbers of 64 bits. Pages of a megabyte would be whole row groups, and an index of one page adds nothing. */
 const indexedPageBytes = 160_000;
 
 /** Collects the bytes of one row group and appends them to the target when the group is complete. */
@@ -72,14 +70,14 @@ class TargetWriter extends ByteWriter {
   }
 }
 
-/** The physical values of a column are made when its turn comes, so that they exist for one column at a time. */
+/** Returns the data of a column. The physical values are created when the column is written, so that they exist for only one column at a time. */
 function sourceOf({ name, type }: OutputColumn, values: readonly Value[], { bloomFilters, columnIndex }: Encoding): ColumnSource {
   const bytes = type === 'text' && !repeats(values);
   return {
     name,
     columnIndex,
     bloomFilter: bloomTypes.includes(type) && bloomFilters.includes(name),
-    // Some engines do not read booleans in RLE, which is the default here.
+    // Some engines cannot read booleans in RLE, which is the library's default.
     ...(bytes || type === 'flag' ? { encoding: 'PLAIN' } : {}),
     get data() {
       return bytes ? utf8(values) : physical[type](values);
@@ -91,7 +89,7 @@ type Physical = (values: readonly Value[]) => Value[] | (number | null)[];
 
 const asIs: Physical = (values) => [...values];
 
-/** Dates become numbers here: as objects they would count as different values in dictionaries. */
+/** Converts dates to numbers, since dictionaries would treat date objects as different values. */
 const physical: Readonly<Record<DeclaredType, Physical>> = {
   text: asIs,
   flag: asIs,
@@ -101,12 +99,12 @@ const physical: Readonly<Record<DeclaredType, Physical>> = {
   date: (values) => values.map((value) => (value instanceof Date ? daysOf(value) : null)),
 };
 
-/** Values looked at to tell whether a dictionary can pay. */
+/** Number of values sampled to decide on a dictionary. */
 const sample = 500;
 
 /**
- * Whether a column of texts may be worth a dictionary. One that is not goes in as bytes: the library would make them one
- * by one with a new encoder for each value, which takes a third of all time.
+ * Returns whether a dictionary may be worthwhile for a column of texts. Other columns are passed as bytes: the library would encode value by value
+ * with a new encoder each, which takes a third of the total time.
  */
 function repeats(values: readonly Value[]): boolean {
   const step = Math.max(1, Math.floor(values.length / sample));
@@ -121,7 +119,7 @@ function repeats(values: readonly Value[]): boolean {
   return seen.size <= texts * 0.8;
 }
 
-/** The bytes of texts, as views of one buffer. */
+/** Returns the bytes of texts, as views of one buffer. */
 function utf8(values: readonly Value[]): (Uint8Array | null)[] {
   const bytes = Buffer.from(values.join(''));
   let end = 0;

@@ -7,9 +7,9 @@ import { metadataOf, type ByteTarget, type ParquetEngine } from '../engine.js';
 import type { Compression } from '../storage.js';
 
 /**
- * parquetjs-lite: V1 data pages that every reader takes, no dictionaries, no statistics (its own mislead readers).
+ * The engine on parquetjs-lite: V1 data pages that every reader supports, no dictionaries, no statistics (its own mislead readers).
  *
- * It rounds whole numbers beyond 2^53, which are refused, and gives the zero that `-0` equals.
+ * It rounds whole numbers beyond 2^53, so these are refused, and writes `-0` as `0`.
  */
 export const parquetjsLiteEngine: ParquetEngine<ValueBatch> = {
   rowGroup: (columns, plan) => new RowValues(columns, plan),
@@ -45,8 +45,8 @@ function beyondDoubles(value: Value): string | undefined {
 }
 
 /**
- * What parquetjs-lite writes to. It never fails towards the library, which lets the failure of a header write go
- * unhandled; `guard` tells it to the caller instead.
+ * The stream that parquetjs-lite writes to. It never fails, because the library leaves the failure of a
+ * header write unhandled; `guard` reports it to the caller instead.
  */
 class QuietStream extends Writable {
   #failure: unknown;
@@ -62,7 +62,7 @@ class QuietStream extends Writable {
     });
   }
 
-  /** Runs a call of the library. What it throws is often a string with a value in it, so that is not passed on. */
+  /** Runs a call of the library. What it throws is often a string that contains a value, so it is not passed on. */
   async guard<T>(work: () => Promise<T>): Promise<T> {
     try {
       const result = await work();
@@ -90,7 +90,7 @@ const fieldTypes: Readonly<Record<DeclaredType, FieldDefinition['type']>> = {
   date: 'DATE',
 };
 
-/** Its schema is an object, which moves names like `2024` to the front and loses `__proto__`. */
+/** Returns the schema, an object that would move names like `2024` to the front and lose `__proto__`; so these are refused. */
 function schemaOf(columns: readonly OutputColumn[], compression: Compression): Record<string, FieldDefinition> {
   const fields = columns.map(({ name, type }): [string, FieldDefinition] => {
     if (name === '__proto__' || /^\d+$/.test(name))
@@ -100,7 +100,7 @@ function schemaOf(columns: readonly OutputColumn[], compression: Compression): R
   return Object.fromEntries(fields);
 }
 
-/** Exact primitives only: texts for numbers and days with a time of day come out as other values. */
+/** Converts a value to an exact primitive: the library would alter numbers given as texts, and days with a time of day. */
 function primitive(value: Value, type: DeclaredType): Exclude<Value, bigint> {
   if (typeof value === 'bigint') return Number(value);
   return type === 'date' && value instanceof Date ? new Date(daysOf(value) * 86_400_000) : value;

@@ -14,7 +14,7 @@ declare module 'parquetjs-lite' {
   }
 
   export interface Writer {
-    /** Rows after which `appendRow` writes a row group. */
+    /** Sets the number of rows after which `appendRow` writes a row group. */
     setRowGroupSize(rows: number): void;
     setMetadata(key: string, value: string): void;
     appendRow(row: Readonly<Record<string, unknown>>): Promise<void>;

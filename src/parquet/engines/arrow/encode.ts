@@ -18,12 +18,12 @@ const codecs: Readonly<Record<Compression, Codec>> = {
 };
 
 /**
- * Encodes a row group as a Parquet file that has no other.
+ * Encodes a row group as a Parquet file that contains nothing else.
  *
- * Deterministic. The library's memory grows to what the largest row group needs and is not given back.
+ * Deterministic. The library's memory grows to what the largest row group needs and is not freed.
  */
 export function encodeGroup({ stream, plain }: GroupBytes, compression: Compression): Uint8Array {
-  // Writing takes both, so neither is freed here.
+  // Writing consumes both, so neither is freed here.
   return writeParquet(Table.fromIPCStream(stream), properties(compression, plain));
 }
 

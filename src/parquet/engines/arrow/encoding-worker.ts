@@ -3,19 +3,19 @@ import type { Compression } from '../../storage.js';
 import { encodeGroup } from './encode.js';
 import type { GroupBytes } from './row-bytes.js';
 
-/** What the thread is asked. The buffer of the group moves there. */
+/** A request to the thread. The buffer of the group is transferred. */
 export interface Request {
   readonly id: number;
   readonly group: GroupBytes;
   readonly compression: Compression;
 }
 
-/** What it answers, in the order of the requests. Both buffers move. */
+/** The thread's answers, in the order of the requests. Both buffers are transferred. */
 export interface Answer {
   readonly id: number;
-  /** The one that came with the group: as garbage of this thread it would wait long for being collected. */
+  /** The buffer of the group, returned because it would wait long for garbage collection in this thread. */
   readonly buffer: ArrayBuffer;
-  /** Missing when the row group could not be encoded. */
+  /** Missing if the row group could not be encoded. */
   readonly file?: Uint8Array;
 }
 
@@ -26,7 +26,7 @@ parentPort?.on('message', ({ id, group, compression }: Request) => {
   parentPort?.postMessage(answer, file?.buffer instanceof ArrayBuffer ? [buffer, file.buffer] : [buffer]);
 });
 
-/** What the library says of a failure may hold values, so it is not passed on. */
+/** Discards error messages of the library, since they may contain values. */
 function encoded(group: GroupBytes, compression: Compression): Uint8Array | undefined {
   try {
     return encodeGroup(group, compression);

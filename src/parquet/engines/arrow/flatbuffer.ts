@@ -1,5 +1,5 @@
 /**
- * The part of the FlatBuffers format that Arrow's messages need, as values that say what they are.
+ * The part of the FlatBuffers format that Arrow's messages need, as tagged values.
  *
  * @see https://flatbuffers.dev/internals
  */
@@ -9,7 +9,7 @@ export type Field =
   | { readonly kind: 'string'; readonly value: string }
   | { readonly kind: 'table'; readonly fields: Table }
   | { readonly kind: 'tables'; readonly items: readonly Table[] }
-  /** Structs of 64-bit numbers, `width` to each. */
+  /** Structs of 64-bit numbers, with `width` numbers each. */
   | { readonly kind: 'structs'; readonly width: number; readonly values: readonly number[] };
 
 /** Fields by their position in the schema; `undefined` leaves one out. */
@@ -31,12 +31,12 @@ export function flatbuffer(root: Table): Uint8Array<ArrayBuffer> {
   return writer.take();
 }
 
-/** Writes parents before children. Every field takes 8 bytes, so that everything is aligned wherever it stands. */
+/** Writes parents before children. Every field occupies 8 bytes, so that everything is aligned at any position. */
 class Writer {
   #view = new DataView(new ArrayBuffer(1024));
   #end = 0;
 
-  /** Makes room of zeros at the end, which stays a multiple of 8. */
+  /** Appends zeros, keeping the length a multiple of 8. Returns where they start. */
   reserve(bytes: number): number {
     const start = this.#end;
     this.#end += (bytes + 7) & ~7;
@@ -48,7 +48,7 @@ class Writer {
     return start;
   }
 
-  /** Lets the field at a place point to what is written now. */
+  /** Makes the field at an offset point to what `write` writes. */
   reference(at: number, write: () => number): void {
     const target = write();
     this.#view.setUint32(at, target - at, true);
@@ -108,7 +108,7 @@ class Writer {
     return start;
   }
 
-  /** The length stands right before the first struct, which is aligned to 8. */
+  /** Writes the length immediately before the first struct, which is aligned to 8. */
   #structs(width: number, values: readonly number[]): number {
     const start = this.reserve(8 + values.length * 8);
     this.#view.setUint32(start + 4, values.length / width, true);

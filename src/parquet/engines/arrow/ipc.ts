@@ -15,7 +15,7 @@ export class ArrowStream {
     this.#schema = message(headers.schema, table(short(0), tables(columns.map(fieldOf))), 0);
   }
 
-  /** The stream of one row group. The next one uses the same buffer, unless this one is with a thread. */
+  /** Returns the stream of one row group. The next one reuses the buffer, unless it was transferred to a thread. */
   write(columns: readonly ColumnBytes[], rows: number): Uint8Array<ArrayBuffer> {
     const parts = columns.flatMap(({ validity, offsets, data }) => (offsets.length > 0 ? [validity, offsets, data] : [validity, data]));
     const places: number[] = [];
@@ -28,7 +28,7 @@ export class ArrowStream {
     const batch = message(headers.recordBatch, table(long(rows), structs(2, nodes), structs(2, places)), length);
     const body = this.#schema.length + batch.length;
     const total = body + length + end.length;
-    // A buffer that is with a thread has no bytes.
+    // A transferred buffer has no bytes.
     if (this.#buffer.byteLength < total) this.#buffer = new ArrayBuffer(Math.ceil(total * 1.1));
     const stream = new Uint8Array(this.#buffer, 0, total);
     stream.set(this.#schema);
@@ -38,7 +38,7 @@ export class ArrowStream {
     return stream;
   }
 
-  /** Takes a buffer back from a thread. */
+  /** Takes back a buffer from a thread. */
   takeBack(buffer: ArrayBuffer): void {
     this.#buffer = buffer;
   }

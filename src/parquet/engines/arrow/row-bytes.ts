@@ -5,32 +5,32 @@ import { RowValues } from '../../row-values.js';
 import { columnBuilder } from './column-builder.js';
 import { ArrowStream } from './ipc.js';
 
-/** A row group on its way to the encoder: bytes only, in one buffer that can be handed to a thread. */
+/** A row group on its way to the encoder: bytes only, in one buffer that can be transferred to a thread. */
 export interface GroupBytes {
   /** An Arrow stream of one record batch. */
   readonly stream: Uint8Array<ArrayBuffer>;
-  /** Names of the columns whose values hardly repeat. */
+  /** Names of the columns whose values rarely repeat. */
   readonly plain: readonly string[];
 }
 
-/** A row group that was taken. */
+/** A completed row group. */
 export interface TakenBytes extends GroupBytes {
-  /** Takes the buffer of the stream back, for the next row group. */
+  /** Takes back the buffer of the stream, for the next row group. */
   takeBack(buffer: ArrayBuffer): void;
 }
 
 /**
- * Collects row groups as bytes or, where that does not fit, as values that become bytes when they are taken: rows that are to be
- * sorted, and thousands of groups at a time. 10,000 groups of four rows and 33 columns take 420 MB in buffers of their own, and 150 MB as values.
+ * Creates a row group that collects rows as bytes. Rows that need sorting, and thousands of groups at a time, are collected as values instead, and become bytes
+ * when they are taken: 10,000 groups of four rows and 33 columns use 420 MB as bytes in separate buffers, and 150 MB as values.
  */
 export function rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<TakenBytes> {
   return plan.many || plan.sortedBy.length > 0 ? lateBytes(columns, plan) : new RowBytes(columns, plan);
 }
 
-/** Rows that are still in the processor's cache when the next column of theirs is read. */
+/** Number of rows that are still in the processor's cache when their next column is read. */
 const atATime = 256;
 
-/** Turns values into bytes as they come, in memory that is used again: no value stays an object until its row group is complete. */
+/** Converts values to bytes as they arrive, in reused memory: no value remains an object until its row group is complete. */
 class RowBytes implements RowGroup<TakenBytes> {
   readonly #stream: ArrowStream;
   readonly #builders: readonly ColumnBuilder[];
@@ -72,7 +72,7 @@ class RowBytes implements RowGroup<TakenBytes> {
   }
 }
 
-/** Turns values into bytes when they are taken. */
+/** Creates a row group that converts values to bytes when they are taken. */
 function lateBytes(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<TakenBytes> {
   const values = new RowValues(columns, plan);
   return {

@@ -1,10 +1,10 @@
 import type { DeclaredType, Value } from '../../../core/index.js';
 import { Validity, type ColumnBuilder, type ColumnBytes, type Vector, daysOf } from '../../../vector/index.js';
 
-/** How the values of a type are laid out. */
+/** Memory layout of the values of a type. */
 export interface Layout {
   readonly bits: 1 | 32 | 64;
-  /** Puts a value of the type at a row. */
+  /** Writes a value of the type for a row. */
   readonly put: (view: DataView, row: number, value: Value) => void;
 }
 
@@ -38,7 +38,7 @@ export const layouts: Readonly<Record<Exclude<DeclaredType, 'text'>, Layout>> = 
   },
 };
 
-/** The last millisecond whose microseconds a number holds exactly. */
+/** The largest number of milliseconds whose microseconds a number holds exactly. */
 const exactMs = Math.floor(Number.MAX_SAFE_INTEGER / 1000);
 
 function putMicros(view: DataView, at: number, ms: number): void {
@@ -49,7 +49,7 @@ function putMicros(view: DataView, at: number, ms: number): void {
   view.setInt32(at + 4, high, true);
 }
 
-/** A column of values that all take the same room. */
+/** A column of values of a fixed size. */
 export class Scalars implements ColumnBuilder {
   readonly #validity = new Validity();
   #view = new DataView(new ArrayBuffer(0));

@@ -2,18 +2,18 @@ import { parquetMetadata, type ColumnChunk, type RowGroup } from 'hyparquet';
 import { SinkError } from '../../../core/index.js';
 import { magic } from '../footer.js';
 
-/** The row group of a Parquet file that has one, ready to be put into another file. */
+/** The row group of a single-group Parquet file, ready to be put into another file. */
 export interface Slice {
   readonly bytes: Uint8Array;
   readonly group: RowGroup;
 }
 
 /**
- * Takes the row group out of a file.
+ * Extracts the row group from a file.
  *
- * @param file A file of one row group, which begins right behind the magic.
- * @param at Offset that its bytes get in the other file.
- * @throws {SinkError} `E_SINK_WRITE` when the file has none.
+ * @param file A file with one row group, directly after the magic number.
+ * @param at Offset of its bytes in the other file.
+ * @throws {SinkError} `E_SINK_WRITE` if the file has no row group.
  */
 export function sliceOf(file: Uint8Array, at: number): Slice {
   const [group] = parquetMetadata(file, { parsers: asWritten, geoparquet: false }).row_groups;
@@ -32,14 +32,14 @@ export function sliceOf(file: Uint8Array, at: number): Slice {
   };
 }
 
-/** Statistics stay what the encoder wrote to the byte. Texts are copied: a view would keep the whole file in memory. */
+/** Keeps statistics as the encoder wrote them, byte for byte. Texts are copied: a view would keep the whole file in memory. */
 const asWritten = {
   stringFromBytes: (bytes: Uint8Array) => Uint8Array.from(bytes),
   timestampFromMicroseconds: (micros: bigint) => micros,
   dateFromDays: (days: number) => days,
 };
 
-/** Page indexes are left behind: they stand elsewhere and hold offsets of their own. */
+/** Moves a column chunk. Page indexes are dropped: they are outside the row group and contain their own offsets. */
 function moved({ file_offset: fileOffset, meta_data: data }: ColumnChunk, shift: bigint): ColumnChunk {
   if (!data) return { file_offset: fileOffset };
   const dictionary = data.dictionary_page_offset;

@@ -4,24 +4,27 @@ import type { Compression } from '../../storage.js';
 import type { TakenBytes } from './row-bytes.js';
 import type { Answer, Request } from './encoding-worker.js';
 
-/** Makes Parquet files of row groups, here or in the thread. */
+/** Encodes row groups as Parquet files, in this thread or the encoding thread. */
 export interface GroupEncoding {
-  /** Lets the thread load what it needs while the first row group is filled. */
+  /** Starts loading the thread while the first row group is being filled. */
   start(): void;
   /**
-   * Encodes a row group as a Parquet file that has no other. With a thread, the buffer of the group moves there, and is taken back before this resolves.
+   * Encodes a row group as a Parquet file that contains nothing else. With a thread, the buffer of the
+   * group is transferred, and is taken back before this resolves.
    *
    * @throws {SinkError} `E_SINK_WRITE`.
    */
   encode(group: TakenBytes, compression: Compression): Promise<Uint8Array>;
-  /** Ends the thread, unless others use it; what they do not have by then fails. May be called more than once. */
+  /** Ends the thread, unless others use it; pending requests fail then. May be called more than once. */
   close(): Promise<void>;
 }
 
 const workerFile = threadFile(() => new URL('./encoding-worker.cjs', import.meta.url));
 
 /**
- * @param threads 1 for the thread; where there can be none, a warning of the process says so, and row groups are encoded here.
+ * Creates the encoding of row groups.
+ *
+ * @param threads 1 for the thread. If it is not available, a process warning is emitted and row groups are encoded here.
  */
 export function groupEncoding(threads: number = defaultThreads(workerFile)): GroupEncoding {
   if (threads === 0) return inThisThread;
@@ -46,7 +49,7 @@ export function groupEncoding(threads: number = defaultThreads(workerFile)): Gro
 const inThisThread: GroupEncoding = {
   start: () => undefined,
   encode: async (group, compression) => {
-    // 5 MB of WebAssembly, which the thread loads otherwise.
+    // 5 MB of WebAssembly, loaded here only if there is no thread to load it.
     const { encodeGroup } = await import('./encode.js');
     try {
       return encodeGroup(group, compression);
@@ -57,10 +60,7 @@ const inThisThread: GroupEncoding = {
   close: async () => undefined,
 };
 
-/**
- * The one thread of a process that encodes row groups, in the order in which they come. It starts with the first lease and ends with the
- * last.
- */
+/** The process-wide thread that encodes row groups, in the order in which they arrive. It starts with the first lease and ends with the last. */
 class EncodingThread {
   static #shared: EncodingThread | undefined;
 
