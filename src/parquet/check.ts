@@ -44,7 +44,7 @@ function schemaFault({ schema }: FileMetaData, { columns }: Expected): string | 
   return undefined;
 }
 
-/** Whether a column of a footer has the type that a declared one is stored as. */
+/** Returns whether a column of a footer has the type that a declared type is stored as. */
 export function isStoredAs(declared: DeclaredType, { type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
   const storage = storages[declared];
   // parquetjs-lite supports only the converted types, which are equivalent.

@@ -1,25 +1,25 @@
 import type { Compression } from './storage.js';
 
 /**
- * What a library can do beyond plain files. The reference says it, the choice of an engine goes by it, and a configuration which it cannot follow
- * is refused before the first request.
+ * What a library supports beyond plain files. The reference lists it, the choice of an engine depends on it, and a
+ * configuration that needs more is refused before the first request.
  */
 export interface EngineAbilities {
-  /** What else a choice may depend on, as the reference says it. */
+  /** Other traits that may matter for the choice, as shown in the reference. */
   readonly traits: string;
   /** The default first. */
   readonly compressions: readonly [Compression, ...Compression[]];
   readonly bloomFilters: boolean;
   readonly columnIndex: boolean;
-  /** Whether it can record by what the rows are sorted. */
+  /** Whether it can record the sort order of the rows. */
   readonly sorting: boolean;
-  /** The level of zstd that it has unless told otherwise, and whether it can be told. */
+  /** The default level of zstd, and whether another one can be set. */
   readonly zstd?: { readonly level: number; readonly isAdjustable: boolean };
-  /** Whether it can encode in a thread of its own. */
+  /** Whether it can encode in a separate thread. */
   readonly threads: boolean;
 }
 
-/** All engines. The first is the default wherever it can do what is asked. */
+/** All engines. The first is the default if it supports what is requested. */
 export const engines = {
   arrow: {
     traits: 'the fastest, V1 pages',
@@ -36,7 +36,7 @@ export const engines = {
     bloomFilters: true,
     columnIndex: true,
     sorting: true,
-    // A higher one takes more time than the rest of the encoding.
+    // A higher level takes more time than the rest of the encoding.
     zstd: { level: 3, isAdjustable: true },
     threads: false,
   },

@@ -5,8 +5,8 @@ export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
 export type Compression = (typeof compressions)[number];
 
 /**
- * Types that can have a bloom filter; columns of others go without one. Two flags are not worth it, days and instants
- * have no hash in hyparquet-writer, and `0` and `-0` are equal numbers with different hashes, so a filter would hide rows.
+ * Types that can have a bloom filter; columns of other types get none. For flags it is not worthwhile, hyparquet-writer has no hash for days and instants, and
+ * `0` and `-0` are equal numbers with different hashes, so a filter would hide rows.
  */
 export const bloomTypes: readonly DeclaredType[] = ['text', 'integer'];
 
@@ -28,5 +28,5 @@ export const storages: Readonly<Record<DeclaredType, Storage>> = {
   date: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
 };
 
-/** Parquet's names of the codecs. */
+/** The names of the codecs in Parquet. */
 export const codecs = { zstd: 'ZSTD', snappy: 'SNAPPY', gzip: 'GZIP', none: 'UNCOMPRESSED' } as const;

@@ -1,15 +1,15 @@
 import type { Utf8Vector } from '../vector/index.js';
 import { parserOf, textOf, type DeclaredType, type Value } from '../core/index.js';
 
-/** Gives the exact value of a column's type; `undefined` when there is none. `null` stays `null`. */
+/** Returns the exact value for a column's type; `undefined` if there is none. `null` stays `null`. */
 export type Cast = (value: Value) => Value | undefined;
 
-/** The same of a text that still is bytes, for those of the commonest form; `undefined` says nothing of any other. */
+/** Casts a text that is still bytes, if it has the most common form. `undefined` means that the full cast must decide. */
 export type QuickCast = (texts: Utf8Vector, row: number) => Value | undefined;
 
 const maxInt64 = 2n ** 63n - 1n;
 
-/** What a value has to be when it is no text of the service any more (a step made or cast it). */
+/** Casts for values that are no longer texts of the service, because a step created or cast them. */
 const exact: { readonly [T in DeclaredType]: Cast } = {
   text: (value) => (strangeness(value) === undefined ? textOf(value, 'text') : undefined),
   flag: (value) => (typeof value === 'boolean' ? value : undefined),
@@ -27,7 +27,7 @@ const exact: { readonly [T in DeclaredType]: Cast } = {
 };
 
 /**
- * What a value is that no column can hold: rows of a program are not always what their type says. `undefined` for all others.
+ * Describes a value that no column can hold, since rows of a program do not always match their type; `undefined` for all other values.
  *
  * @example
  * strangeness({}); // 'an object'
@@ -41,7 +41,7 @@ export function strangeness(value: unknown): string | undefined {
   return Array.isArray(value) ? 'a list' : 'an object';
 }
 
-/** The cast of `types: typed`. Texts are parsed, values that have the type already are checked. */
+/** Returns the cast of `types: typed`. Texts are parsed; values that already have the type are checked. */
 export function castTyped(type: DeclaredType): Cast {
   const [parse, check] = [parserOf(type), exact[type]];
   return (value) => {
@@ -51,7 +51,7 @@ export function castTyped(type: DeclaredType): Cast {
 }
 
 /**
- * The cast of `types: text`.
+ * Returns the cast of `types: text`.
  *
  * @param surrogates Whether the format can write a lone surrogate (JSON escapes it); others would alter it.
  */
@@ -63,7 +63,7 @@ export function castText(type: DeclaredType, surrogates: boolean): Cast {
   };
 }
 
-/** The quick way to `castTyped`, where there is one that pays: numbers of few digits, with nothing before or behind them. */
+/** Returns a faster `castTyped` for types where it pays off: for numbers of few digits, with nothing before or after them. */
 export function quickCast(type: DeclaredType): QuickCast | undefined {
   return quickCasts[type];
 }
@@ -83,10 +83,10 @@ const quickCasts: { readonly [T in DeclaredType]?: QuickCast } = {
   },
 };
 
-/** So many digits are exact in every type, and no instant of so few is out of bounds. */
+/** Numbers with up to this many digits are exact in every type, and never out of range as a timestamp. */
 const maxDigits = 12;
 
-/** The whole number that a text is when it consists of 1 to 12 digits, or -1. */
+/** Returns the whole number in a text of 1 to 12 digits, or -1. */
 function digitsIn(texts: Utf8Vector, row: number): number {
   const { bytes } = texts;
   const start = texts.start(row);

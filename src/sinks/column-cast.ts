@@ -4,30 +4,30 @@ import type { Fault, OnError } from '../flow/index.js';
 import { strangeness, type Cast, type QuickCast } from './cast.js';
 import type { SinkContext } from './sink.js';
 
-/** What a column has to go through. */
+/** How the values of a column are cast and checked. */
 export interface CastPlan {
   readonly cast: Cast;
-  /** The quick way to what `cast` gives, where nothing else is to be looked at. */
+  /** Faster equivalent of `cast`, if no other check is needed. */
   readonly quick: QuickCast | undefined;
-  /** Whether well-formed texts without a NUL character stay as they are, with nothing else to look at. */
+  /** Whether well-formed texts without a NUL character pass unchanged, without any other check. */
   readonly plain: boolean;
   readonly type: DeclaredType;
   readonly expectation: string;
   readonly field: string;
   readonly required: boolean;
   readonly onError: OnError;
-  /** Why a text with a NUL character is refused; `undefined` when it is not. */
+  /** Why a text with a NUL character is refused; `undefined` if it is not. */
   readonly nul: string | undefined;
   readonly refuses: ((value: Value) => string | undefined) | undefined;
 }
 
-/** What becomes of values that do not fit. */
+/** How values that do not fit are reported. */
 interface Noting {
   readonly faults: Map<number, Fault>;
   failure(row: number, fault: Fault): SinkError;
 }
 
-/** Casts one column, page by page. What becomes of a text or of a dictionary is remembered over all of them, see `mapping`. */
+/** Casts one column, page by page. Results for texts and dictionaries are cached across pages, see `mapping`. */
 export class ColumnCast {
   readonly #cast: (vector: Vector) => Mapped;
 
@@ -41,8 +41,8 @@ export class ColumnCast {
   /**
    * Casts the values of a page.
    *
-   * @param faults By row; where there is none yet, those of this column are added under `on_error: reject`.
-   * @param failure What it fails with under `on_error: fail`.
+   * @param faults By row. Under `on_error: reject`, faults of this column are added for rows that have none yet.
+   * @param failure Creates the failure under `on_error: fail`.
    * @throws {SinkError} That failure.
    */
   take(given: Vector, faults: Map<number, Fault>, failure: (row: number, fault: Fault) => SinkError): Vector {

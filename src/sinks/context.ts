@@ -3,8 +3,8 @@ import { failureAt, type Fault, type RowPlace } from '../flow/index.js';
 import type { SinkContext } from './sink.js';
 
 /**
- * The context of a sink that is used on its own, in code. There is nowhere to put a rejected row, so one fails the
- * write instead of vanishing; pass `reject` to collect them. Relative paths resolve against the working directory.
+ * Creates the context of a sink used on its own, in code. There is nowhere to put a rejected row, so it fails the write instead of being lost; pass `reject` to
+ * collect such rows. Relative paths resolve against the working directory.
  */
 export function standaloneSink(at: string, overrides: Partial<SinkContext> = {}): SinkContext {
   return {
@@ -25,7 +25,7 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
   };
 }
 
-/** What a sink fails with at a value that does not fit. */
+/** Creates the failure for a value that does not fit. */
 export function unfitAt(place: RowPlace, { field, reason }: Fault): SinkError {
   return failureAt(place, (row) => new SinkError('E_SINK_VALUE', `${place.at}: field ${field} ${reason} in ${row}`));
 }

@@ -4,15 +4,15 @@ import type { Published, RunFacts } from '../lake/index.js';
 import { lockOutputs, type Lock } from '../store/index.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from './sink.js';
 
-/** Where sinks of this program are open. */
+/** The outputs of open sinks in this program. */
 const taken = new Set<string>();
 
 /**
- * Opens a sink that a program uses by itself, where no other one of the program is open, and no other process writes: they would remove each
- * other's files. The place is free again after `abort`, and when what was prepared is cleaned up or put aside.
+ * Opens a sink that a program uses on its own. Refuses an output that another sink of the program or another process is writing, since they would remove each
+ * other's files. The output is free again after `abort`, `cleanup` or `quarantine`.
  *
  * @param output Absolute path.
- * @throws {SinkError} `E_SINK_CONFIG` while another one is open there.
+ * @throws {SinkError} `E_SINK_CONFIG` while another sink is open there.
  * @throws {LeadstreamError} `E_RUN_LOCKED` while another process writes there.
  */
 export async function openAlone(

@@ -4,7 +4,7 @@ import { distinct, optionProblems } from '../options/index.js';
 import { outputPath } from './output-path.js';
 import type { SinkPlan } from './sink.js';
 
-/** The keys that sinks share. Each sink chooses its own default. */
+/** The options that sinks share. Each sink chooses its own defaults. */
 export const filePath = schema(() => outputPath('File to write.'));
 
 export const naming = (fallback: Naming) =>
@@ -41,12 +41,12 @@ export const permissions = schema((z) =>
     .describe('Who may read the files, in octal like 0640; folders created for them get matching permissions.'),
 );
 
-/** Checks that the columns which a sink names reach it. */
+/** Checks that the columns named by a sink reach it. */
 export function checkColumns(wanted: readonly string[] | undefined, arriving: readonly Column[], plan: SinkPlan): void {
   wanted?.forEach((name, index) => requireArriving(name, ['columns', index], arriving, plan));
 }
 
-/** Reports a column that does not reach the sink, with the nearest one that does. */
+/** Reports a column that does not reach the sink, suggesting the nearest one that does. */
 export function requireArriving(name: string, path: readonly (string | number)[], arriving: readonly Column[], plan: SinkPlan): void {
   const names = arriving.map((column) => column.name);
   if (names.includes(name)) return;
@@ -57,7 +57,7 @@ export function requireArriving(name: string, path: readonly (string | number)[]
 }
 
 /**
- * Checks the options of a sink that is opened in code.
+ * Checks the options of a sink opened in code.
  *
  * @throws {SinkError} `E_SINK_CONFIG` with every problem.
  */

@@ -5,30 +5,30 @@ import type { PreparedOutput, SinkWriter } from './sink.js';
 
 /** An output whose columns are not known yet. */
 export interface OpenedSink {
-  /** What was published there before, when that is known. */
+  /** What was published there before, if known. */
   readonly earlier?: Published | undefined;
   /** Fixes the columns. */
   begin(columns: readonly Column[]): Promise<BegunSink>;
   /**
-   * Removes everything that was written, in whatever phase it is.
+   * Removes everything that was written, in any phase.
    *
-   * @param underWay Resolves when the call that is under way has ended, in whatever way: it may still make a file.
+   * @param underWay Resolves when the running call has ended, successfully or not: it may still create a file.
    */
   abort(underWay: Promise<unknown>): Promise<void>;
 }
 
-/** An output that takes rows. */
+/** An output that accepts rows. */
 export interface BegunSink {
   write(page: Page): Promise<void>;
   prepare(): Promise<PreparedOutput>;
 }
 
 /**
- * Holds whoever writes to the order `begin`, `write`…, `prepare`. After a failed call every further one but `abort` fails with the
- * same error, so that an output with a hole is never prepared. `abort` works once and at any time.
+ * Enforces the order `begin`, `write`…, `prepare`. After a failed call every further one except `abort` fails with the same error, so that an incomplete
+ * output is never prepared. `abort` works once and at any time.
  */
 export class PhasedWriter implements SinkWriter {
-  /** `busy` while a call is under way, and after `prepare`. */
+  /** `busy` during a call, and after `prepare`. */
   #phase: 'opened' | 'busy' | BegunSink = 'opened';
   #failure: unknown;
   #underWay: Promise<unknown> = Promise.resolve();
@@ -67,7 +67,7 @@ export class PhasedWriter implements SinkWriter {
     await this.opened.abort(this.#underWay);
   }
 
-  /** The output, which is busy from here on. */
+  /** Returns the output, which is busy from now on. */
   #begun(): BegunSink {
     const begun = this.#phase;
     if (typeof begun === 'string') throw this.#outOfOrder();

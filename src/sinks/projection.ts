@@ -7,28 +7,27 @@ import { unfitAt } from './context.js';
 import type { SinkContext } from './sink.js';
 
 export interface ProjectionOptions extends OutputOptions {
-  /** Columns that are wanted, in order. Default: all. */
+  /** Columns to write, in order. Default: all. */
   readonly columns?: readonly string[] | undefined;
   /** Default: the context's. */
   readonly on_error?: OnError | undefined;
   readonly refuses?: Refuses | undefined;
-  /** Why texts with a NUL character are refused, by a format that cannot hold one (`has …`). Texts of the service have none. */
+  /** Why texts with a NUL character are refused, for a format that cannot hold one (`has …`). Texts of the service have none. */
   readonly nul?: string | undefined;
-  /** Fields without which a row is rejected, whatever `on_error` says. */
+  /** Fields without which a row is rejected, regardless of `on_error`. */
   readonly required?: readonly string[] | undefined;
-  /** Whether the format can write lone surrogates under `types: text`; default no. */
+  /** Whether the format can write lone surrogates under `types: text`. Default `false`. */
   readonly surrogates?: boolean;
-  /** Whether two names that differ only in case are one, as in SQL; default no. */
+  /** Whether names that differ only in case are the same, as in SQL. Default `false`. */
   readonly caseless?: boolean;
 }
 
-/** Turns the rows of pages into what a sink writes. */
+/** Converts the rows of pages to what a sink writes. */
 export interface Projection {
   readonly columns: readonly OutputColumn[];
   /**
-   * Casts rows, column by column. Rows with a value that does not cast follow `on_error`; a rejected row is reported
-   * once, with the first such field. A field that a row does not have is `null`. Rows are made for rejects
-   * only.
+   * Casts rows, column by column. Rows with a value that does not cast are treated according to `on_error`; a rejected row is reported once, with the first
+   * such field. A missing field is `null`. Row objects are created for rejects only.
    *
    * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`; the message names field, expectation and row.
    */
@@ -38,7 +37,7 @@ export interface Projection {
 /**
  * Fixes names and casts of a sink's columns.
  *
- * @throws {SinkError} `E_SINK_VALUE` when there are no columns, or two of one name.
+ * @throws {SinkError} `E_SINK_VALUE` if there are no columns, or two with the same name.
  */
 export function project(columns: readonly Column[], options: ProjectionOptions, context: SinkContext): Projection {
   const chosen = wanted(columns, options, context);

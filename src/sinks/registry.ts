@@ -4,7 +4,7 @@ import { parquetSink } from './parquet/index.js';
 import type { SinkDefinition } from './sink.js';
 import { stdoutSink } from './stdout/index.js';
 
-/** Every sink that a pipeline file can name. */
+/** All sinks that a pipeline file can name. */
 export const sinks = { csv: csvSink, parquet: parquetSink, ndjson: ndjsonSink, stdout: stdoutSink } as const satisfies Readonly<
   Record<string, SinkDefinition>
 >;

@@ -4,143 +4,142 @@ import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Action, PathNames } from '../store/index.js';
 import type { Published, RunLog, RunFacts } from '../lake/index.js';
 
-/** What a sink gets besides its configuration. */
+/** What a sink receives in addition to its configuration. */
 export interface SinkContext {
   /** Name of the sink in messages, for example `to[0] parquet`. */
   readonly at: string;
   /** Folder that relative paths resolve against. */
   readonly baseDir: string;
-  /** What becomes of a row whose value does not cast, unless the sink's own `on_error` says otherwise. */
+  /** What happens to a row whose value does not cast, unless the sink has its own `on_error`. */
   readonly onError: OnError;
   /** Where the `stdout` sink writes. */
   readonly stdout: NodeJS.WritableStream;
-  /** Name of the pipeline, which outputs bear. */
+  /** Name of the pipeline, which is recorded in outputs. */
   readonly pipeline: string;
   /** Unique per run, sortable by time, safe in file names. */
   readonly runId: string;
-  /** Columns of the collection that together identify a row; rows have them as long as a column with such a `source` is left. */
+  /** Columns of the collection that together identify a row. Rows contain them as long as a column with such a `source` is left. */
   readonly key: readonly string[];
   /** Where the run logs its manifests, apart from the tables. Default: nowhere. */
   readonly runLog?: RunLog | undefined;
-  /** Private folder for what does not fit into memory; made when it is needed. Default: one in the system's folder for such files. */
+  /** Private folder for data that does not fit into memory; created when needed. Default: one in the system's temporary folder. */
   readonly scratch?: string | undefined;
-  /** Stops what takes long after the last row. Default: nothing does. */
+  /** Stops long work after the last row. Default: nothing stops it. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with what somebody should look at, although the run goes on. Default: nobody. */
+  /** Called with a warning that someone should look at, although the run continues. Default: warnings are dropped. */
   readonly warn?: ((warning: Warning) => void) | undefined;
-  /** UTC date on which the run was first started, also when it was resumed: `YYYY-MM-DD`. */
+  /** Returns the UTC date on which the run was first started, even if it was resumed: `YYYY-MM-DD`. */
   runDate(): string;
-  /** Takes a row out of this sink and into the rejects; the caller counts it. */
+  /** Moves a row from this sink to the rejects; the caller counts it. */
   reject(row: Row, fault: Fault): void;
   /** Counts a value that became `null` under `on_error: null`. */
   nulled(field: string): void;
-  /** Called with every value that does not fit, before `on_error` decides what becomes of it. Default: nobody. */
+  /** Called with every value that does not fit, before `on_error` is applied. Default: not called. */
   unfit?(fault: Fault): void;
 }
 
-/** What is written to its end and waits for the commit, or is already out (stdout). Counted in rows and bytes. */
+/** An output that is completely written and waits for the commit, or is already out (stdout). Counted in rows and bytes. */
 export interface PreparedOutput {
-  /** Rows that this run wrote. */
+  /** Rows written by this run. */
   readonly rows: number;
   readonly bytes: number;
-  /** Rows that the output will hold: those of this run and those that it leaves in place. */
+  /** Rows that the output will contain: those of this run and those that it leaves in place. */
   readonly total: number;
-  /** Rows that were left out because the output has their key already. */
+  /** Rows skipped because the output already has their key. */
   readonly unchanged: number;
-  /** Those of them whose content differs from what the output has. */
+  /** Skipped rows whose content differs from that in the output. */
   readonly changed: number;
-  /** Where a person finds the result; absent for stdout. */
+  /** Where users find the result; absent for stdout. */
   readonly path?: string;
-  /** Writes what describes the output (a manifest), when there is such a thing, and gives what commits it, in order: data first, the link last. */
+  /** Writes the description of the output (a manifest), if there is one, and returns the actions that commit it, in order: data first, the link last. */
   actions(facts: RunFacts): Promise<readonly Action[]>;
   /**
-   * Publishes what no action commits; called once, when nothing is missing any more but the actions of all sinks.
+   * Publishes what no action commits; called once, when only the actions of all sinks remain.
    *
    * @param partial Whether a limit stopped the read.
    */
   commit?(partial: boolean): Promise<void>;
-  /** Removes what the commit made superfluous; called after the commit of all sinks. */
+  /** Removes what the commit made obsolete; called after the commit of all sinks. */
   cleanup(): Promise<void>;
   /**
-   * Instead of a commit: puts everything aside for inspection, under names that readers ignore and no later run removes.
+   * Sets everything aside for inspection instead of committing it, under names that readers ignore and no later run removes.
    *
-   * @returns Where it is; `undefined` when there is nothing to look at.
+   * @returns The path; `undefined` if there is nothing to inspect.
    */
   quarantine(): Promise<string | undefined>;
 }
 
 /**
  * An output of one run. Calls come in the order `begin`, `write`…, then `prepare` or `abort`; `abort` may come at any time.
- * Nothing stands under a final name before its actions are committed.
+ * Nothing has its final name before its actions are committed.
  */
 export interface SinkWriter {
-  /** What was published there before; `undefined` when there is none, or it has no manifest. */
+  /** What was published there before; `undefined` if there is nothing, or no manifest. */
   readonly earlier?: Published | undefined;
-  /** Fixes the columns. Called once, before the first row, also when there are no rows. */
+  /** Fixes the columns. Called once, before the first row, even if there are no rows. */
   begin(columns: readonly Column[]): Promise<void>;
   /** Resolves when the rows are stored or in a bounded buffer. One call at a time. */
   write(page: Page): Promise<void>;
-  /** Closes, syncs and verifies; afterwards only the commit is missing. */
+  /** Closes, syncs and verifies; only the commit remains. */
   prepare(): Promise<PreparedOutput>;
   /** Removes everything that this run wrote. Never rejects because something is missing. */
   abort(): Promise<void>;
 }
 
-/** What a sink can ask while a file is checked, before any request. */
+/** What a sink can query while a file is checked, before any request. */
 export interface SinkPlan {
   readonly key: readonly string[];
-  /** The step that did not pass a column on, by the column. Default: not known. */
+  /** The step that dropped a column, by column. Default: unknown. */
   readonly gone?: ReadonlyMap<string, string>;
-  /** Whether a value of the configuration, or one within it, is not known here, since its reference stands for nothing. Default: none is. */
+  /** Returns whether a value of the configuration, or one within it, is unknown because its reference is not resolved. Default: none is. */
   isUnknown?(path: readonly (string | number)[]): boolean;
   problem(path: readonly (string | number)[], message: string): void;
 }
 
-/** Where outputs are, and what their paths have for names in braces. */
+/** Where outputs are, and the values for names in braces in their paths. */
 export interface OutputPlace {
   /** Folder that relative paths resolve against. */
   readonly baseDir: string;
   readonly names: PathNames;
 }
 
-/** A sink as pipeline files know it. */
+/** A sink as it appears in pipeline files. */
 export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly name: N;
   readonly summary: string;
-  /** Of a sink of somebody's own, what its author calls its version; part of the fingerprint. Others have none. */
+  /** Version of a custom sink, as stated by its author; part of the fingerprint. Built-in sinks have none. */
   readonly version?: string | undefined;
-  /** Whether `config` takes numbers, flags and `null` as such, and not as the texts that a file has. Default `false`. */
+  /** Whether `config` takes numbers, flags and `null` as such, rather than as the texts of a file. Default `false`. */
   readonly takesTyped?: boolean | undefined;
   /** Schema of the configuration. */
   readonly config: () => z.ZodType<C>;
-  /** Configurations that are valid; they stand in the reference and are checked by a test. */
+  /** Valid configurations, shown in the reference and checked by a test. */
   readonly examples: readonly unknown[];
-  /** Reports what of the configuration does not fit the columns that arrive; a problem's path starts at the sink's own value. */
+  /** Reports whatever in the configuration does not fit the arriving columns; a problem's path starts at the sink's own value. */
   check?(config: C, columns: readonly Column[], plan: SinkPlan): void;
-  /** Whether it prints: rows are out as they come, and nothing is published. Default false. */
+  /** Whether it prints: rows are output immediately, and nothing is published. Default `false`. */
   readonly prints?: boolean;
-  /** Absolute path that this sink publishes; `undefined` for one that publishes elsewhere, or prints. Two sinks may not share one. */
+  /** Returns the absolute path that this sink publishes; `undefined` if it publishes elsewhere, or prints. Two sinks must not share a path. */
   output(config: C, place: OutputPlace): string | undefined;
-  /** The columns that it writes when these arrive. Default: as `columns`, `naming` and `types` of the configuration say. */
+  /** Returns the columns that it writes for the arriving ones. Default: according to `columns`, `naming` and `types` of the configuration. */
   writes?(config: C, columns: readonly Column[]): readonly OutputColumn[];
-  /** Whether the rows are added to those of an output that exists, which otherwise is replaced. Default false. */
+  /** Returns whether rows are added to an existing output, which is replaced otherwise. Default `false`. */
   adds?(config: C): boolean;
-  /** What it holds in memory beyond a page, in words. Default: nothing. */
+  /** Describes what it holds in memory beyond a page. Default: nothing. */
   holds?(config: C): string | undefined;
-  /** The columns that are in names of folders, and not in the files. Default: none. */
+  /** Returns the columns that are in names of folders instead of in the files. Default: none. */
   folders?(config: C): readonly string[];
   /**
-   * Reserves the output before the first request: makes the partial file or folder, so that a destination that cannot
-   * be written is told at once.
+   * Reserves the output before the first request: creates the partial file or folder, so that an unwritable destination is reported immediately.
    *
    * @throws {SinkError} `E_SINK_PATH` or `E_SINK_FOREIGN`.
    */
   open(config: C, context: SinkContext): Promise<SinkWriter>;
   /**
-   * Opens a writer that takes rows as that of `open` does, and refuses the same ones for the same reasons, but reserves and stores nothing at
-   * the output. What stands there is looked at. It is always aborted.
+   * Opens a writer that accepts and refuses the same rows as that of `open`, for the same reasons, but reserves and stores nothing at the
+   * output. What is already there is checked. It is always aborted.
    *
-   * @throws {SinkError} As `open`, for what stands at the output.
+   * @throws {SinkError} As `open`, for what is at the output.
    */
   rehearse(config: C, context: SinkContext): Promise<SinkWriter>;
 }

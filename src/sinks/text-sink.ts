@@ -9,9 +9,9 @@ import type { PreparedOutput, SinkContext, SinkWriter } from './sink.js';
 /** Some text, or its bytes in UTF-8. */
 export type Piece = string | Uint8Array;
 
-/** How rows become text. The pieces, put behind each other, are the output. */
+/** Converts rows to text. The pieces in sequence are the output. */
 export interface TextFormat {
-  /** What stands before the first row, also when there are no rows. */
+  /** Returns what precedes the first row, even if there are no rows. */
   head(): Piece;
   rows(batch: Batch): Piece;
   tail(): string;
@@ -20,19 +20,19 @@ export interface TextFormat {
 /** Where the text goes. */
 export interface TextTarget {
   readonly bytes: number;
-  /** Resolves when the text is stored, or taken by the reader of a pipe. */
+  /** Resolves when the text is stored, or accepted by the reader of a pipe. */
   append(piece: Piece): Promise<void>;
-  /** Makes what was appended ready for a commit. */
+  /** Prepares what was appended for a commit. */
   prepare(): Promise<Pick<PreparedOutput, 'path' | 'actions' | 'cleanup' | 'quarantine'>>;
   abort(): Promise<void>;
 }
 
 export interface TextSink extends ProjectionOptions {
-  /** Makes the format, once the columns are fixed. */
+  /** Creates the format, once the columns are fixed. */
   readonly format: (columns: readonly OutputColumn[]) => TextFormat;
 }
 
-/** A sink that formats each page into one text and writes that at once. It holds the text of one page. */
+/** Creates a sink that formats each page into one text and writes it immediately. It holds the text of one page. */
 export function textSink(target: TextTarget, options: TextSink, context: SinkContext): SinkWriter {
   return new PhasedWriter(context.at, {
     begin: (columns) => BegunText.begin(target, project(columns, options, context), options),
@@ -41,7 +41,7 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
 }
 
 /**
- * The same sink of a file, whose text goes nowhere.
+ * Creates a sink for a file that checks the destination and discards the text.
  *
  * @param destination Absolute path.
  * @throws {SinkError} `E_SINK_PATH`, as `fileTarget`.
@@ -51,7 +51,7 @@ export async function rehearsedFile(destination: string, options: TextSink, cont
   return rehearsedText(options, context);
 }
 
-/** The same sink, whose text goes nowhere. */
+/** Creates a sink that discards the text. */
 export function rehearsedText(options: TextSink, context: SinkContext): SinkWriter {
   return textSink(nowhere, options, context);
 }
@@ -102,7 +102,7 @@ class BegunText implements BegunSink {
 }
 
 /**
- * A file as a target.
+ * Writes to a file.
  *
  * @param destination Absolute path.
  * @throws {SinkError} `E_SINK_PATH`.

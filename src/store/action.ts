@@ -1,25 +1,25 @@
 /**
- * One step of a commit, as data that outlives JSON: sinks make actions, the redo log keeps them, and the store of the outputs carries them out. What
- * else one holds is the affair of its store. A change of what one of them means is a new version of the redo log.
+ * One step of a commit, as plain data that can be stored as JSON. Sinks create actions, the redo log stores them, and the store of the outputs carries them
+ * out. All other properties are up to the store. Changing the meaning of one requires a new version of the redo log.
  *
  * @example
  * { action: 'rename', from: '/lake/.leads.csv.RUN.partial', to: '/lake/leads.csv', file: { bytes: 3, sha256: '11507a…' } }
  * { action: 'link', at: '/lake/leads', to: '.leads.runs/RUN', draft: '/lake/.leads.runs/RUN.link' }
  */
 export interface Action {
-  /** What is done, by a name that the store knows. */
+  /** The kind of action, by a name that the store supports. */
   readonly action: string;
 }
 
-/** An action that its store has understood. Nothing was looked at yet. */
+/** An action parsed by its store. Parsing does not access the disk. */
 export interface KnownAction {
-  /** In words, for a message: `rename A to B`. */
+  /** Description for a message: `rename A to B`. */
   readonly words: string;
-  /** Whether it is an action for an output, which it may change. */
+  /** Returns whether the action may change an output. */
   belongsTo(output: string): boolean;
 }
 
-/** The output that an action changes; `undefined` when it is an action for none of them. */
+/** Returns the output that an action changes; `undefined` if it changes none of them. */
 export function outputOf(outputs: readonly string[], action: KnownAction): string | undefined {
   return outputs.find((output) => action.belongsTo(output));
 }

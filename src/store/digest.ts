@@ -3,9 +3,9 @@ import { open } from 'node:fs/promises';
 import { attempt } from './failure.js';
 
 /**
- * The SHA-256 of a file's contents in hexadecimal, read in chunks.
+ * Computes the SHA-256 of a file's contents in hexadecimal, reading in chunks.
  *
- * @throws {SinkError} `E_SINK_WRITE` when the file cannot be read back.
+ * @throws {SinkError} `E_SINK_WRITE` if the file cannot be read back.
  */
 export function sha256File(path: string): Promise<string> {
   return attempt('E_SINK_WRITE', `cannot read back ${path}`, async () => {

@@ -4,14 +4,14 @@ import { LeadstreamError } from '../core/index.js';
 import { attempt, unlessMissing } from './failure.js';
 import { namesInState } from './own.js';
 
-/** Where the version before this one had what it was about to publish, and the pages that it had read. */
+/** Where the previous version stored pending commits and the pages it had read. */
 const earlier = { commits: 'publishing', pages: 'landing' };
 
 /**
- * Refuses a state folder in which the version before this one left something: what it was about to publish, or raw pages. Nothing is changed.
+ * Refuses a state folder in which the previous version left unfinished commits or raw pages. Changes nothing.
  *
  * @param folder Absolute path, existing or not.
- * @throws {LeadstreamError} `E_STATE_VERSION` with the folder and what to do; `E_STATE_FOREIGN` when the state folder cannot be ours.
+ * @throws {LeadstreamError} `E_STATE_VERSION` with the folder and what to do; `E_STATE_FOREIGN` if the state folder cannot be ours.
  */
 export async function refuseEarlierState(folder: string): Promise<void> {
   const names = await attempt('E_SINK_PATH', `cannot read ${folder}`, () => namesInState(folder));

@@ -5,16 +5,16 @@ import { refuseLinks } from './links.js';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
 
 /**
- * Makes a folder and those above it that are missing.
+ * Creates a folder and any missing parent folders.
  *
- * @param own Folder below which all others are leadstream's own: no link is followed there. Default: links are followed.
- * @returns The folders that this call made, outermost first; `removeFolders` takes them away again.
+ * @param own Folder below which all folders are leadstream's own; links there are not followed. Default: links are followed.
+ * @returns The folders that this call created, outermost first; `removeFolders` removes them again.
  * @throws {SinkError} `E_SINK_PATH`, or `E_SINK_FOREIGN` for a link below `own`.
  */
 export async function makeFolders(path: string, own?: string): Promise<readonly string[]> {
   if (own !== undefined) await refuseLinks(own, path);
   const made: string[] = [];
-  // One by one: Node's own recursive mkdir never returns where the system answers ENOENT for every name, as /proc does.
+  // One by one: Node's recursive mkdir never returns if the system answers ENOENT for every name, as /proc does.
   for (const folder of chainOf(path)) {
     try {
       if ((await isFolder(folder)) || !(await attempt('E_SINK_PATH', `cannot make the folder ${folder}`, () => make(folder)))) continue;
@@ -29,7 +29,7 @@ export async function makeFolders(path: string, own?: string): Promise<readonly 
 }
 
 /**
- * Makes sure that a folder can be written in, or could once it was made. Nothing is made.
+ * Checks that a folder is writable, or would be if it were created. Creates nothing.
  *
  * @throws {SinkError} `E_SINK_PATH`.
  */
@@ -42,19 +42,19 @@ export async function refuseUnwritable(folder: string): Promise<void> {
   });
 }
 
-/** A folder, or what is nearest to it among those above. @throws The system's error. */
+/** Returns a folder, or its nearest existing parent. @throws The system's error. */
 async function nearest(folder: string): Promise<string> {
   const found = await lstat(folder).catch(unlessMissing(undefined));
   return found === undefined ? nearest(dirname(folder)) : folder;
 }
 
-/** A folder and all above it, outermost first. */
+/** Returns a folder and all its parents, outermost first. */
 function chainOf(path: string): readonly string[] {
   const above = dirname(path);
   return above === path ? [path] : [...chainOf(above), path];
 }
 
-/** Whether it was this call that made the folder, and not another run at the same moment. */
+/** Creates a folder. Returns `false` if it already exists, for example because another run created it at the same moment. */
 async function make(folder: string): Promise<boolean> {
   try {
     await mkdir(folder);
@@ -72,7 +72,7 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Removes folders, innermost first, as far as they are empty or gone. Ones in use are left alone. */
+/** Removes folders, innermost first, if they are empty or gone. Stops at the first one in use. */
 export async function removeFolders(folders: readonly string[]): Promise<void> {
   for (const folder of folders.toReversed()) {
     try {
@@ -83,7 +83,7 @@ export async function removeFolders(folders: readonly string[]): Promise<void> {
   }
 }
 
-/** Makes the names in a folder durable. File systems that cannot do that for folders are left to themselves. */
+/** Makes the names in a folder durable. File systems that do not support this for folders are tolerated. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

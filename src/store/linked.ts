@@ -2,10 +2,10 @@ import { constants, copyFile, link, open } from 'node:fs/promises';
 import { errnoOf } from './failure.js';
 
 /**
- * Gives a file a second name. File systems without links, and names on another one, get a durable copy.
+ * Gives a file a second name. If the file system has no links, or `to` is on another one, makes a durable copy.
  *
- * @returns `false` when something has that name.
- * @throws The system's error; the caller knows the words for it.
+ * @returns `false` if the name is taken.
+ * @throws The system's error, for the caller to describe.
  */
 export async function linked(from: string, to: string): Promise<boolean> {
   try {

@@ -4,11 +4,11 @@ import { SinkError } from '../core/index.js';
 import { attempt, unlessMissing } from './failure.js';
 
 /**
- * Makes sure that nothing between two folders is a link, where all folders are leadstream's own.
+ * Checks that nothing between two folders is a link. All folders there are leadstream's own.
  *
- * @param above Absolute path; it may be or lead through links.
+ * @param above Absolute path; it may be a link or lead through links.
  * @param folder Absolute path below it, existing or not.
- * @throws {SinkError} `E_SINK_FOREIGN` with the link, or with what is no folder; `E_SINK_PATH` for a folder that cannot be entered.
+ * @throws {SinkError} `E_SINK_FOREIGN` naming the link, or whatever is not a folder; `E_SINK_PATH` for a folder that cannot be entered.
  */
 export async function refuseLinks(above: string, folder: string): Promise<void> {
   let at = above;
@@ -23,7 +23,7 @@ export async function refuseLinks(above: string, folder: string): Promise<void> 
   }
 }
 
-/** The error for a link where a folder of leadstream belongs. */
+/** Creates the error for a link where a folder of leadstream belongs. */
 export function linkInTheWay(path: string): SinkError {
   return new SinkError('E_SINK_FOREIGN', `${path} is a link, where leadstream has a folder of its own; look where it leads, and remove it`);
 }

@@ -10,7 +10,7 @@ import { linked } from './linked.js';
 import { acquire, beside, lockedBy, readLock, removeLeftovers } from './takeover.js';
 import { removeFile } from './remove-file.js';
 
-/** The lock of one output, `.<name>.lock` beside it. `takeover.ts` says how it changes hands. */
+/** The lock of one output, `.<name>.lock` next to it. `takeover.ts` describes how it changes hands. */
 export class LockFile implements OutputLock {
   private constructor(
     readonly output: string,
@@ -21,10 +21,12 @@ export class LockFile implements OutputLock {
   ) {}
 
   /**
-   * @param output Absolute path of what is locked. Missing folders above it are made.
+   * Locks an output.
+   *
+   * @param output Absolute path of what is locked. Missing folders above it are created.
    * @param mode Permissions of the lock file.
-   * @throws {LeadstreamError} `E_RUN_LOCKED` when a living run holds it, `E_SINK_PATH` when no lock can be written, `E_SINK_FOREIGN` when
-   * something stands there that is none.
+   * @throws {LeadstreamError} `E_RUN_LOCKED` if a living run holds it, `E_SINK_PATH` if no lock can be
+   * written, `E_SINK_FOREIGN` if something other than a lock is there.
    */
   static async take(output: string, run: string, mode: number): Promise<LockFile> {
     const path = join(dirname(output), `.${basename(output)}.lock`);
@@ -48,7 +50,7 @@ export class LockFile implements OutputLock {
     }
   }
 
-  /** It goes to the file that was opened, so it never prolongs the lock of another run. */
+  /** Touches the opened file rather than the path, so it never prolongs the lock of another run. */
   async beat(): Promise<void> {
     const now = new Date();
     await this.handle.utimes(now, now).catch(() => undefined);
@@ -60,7 +62,7 @@ export class LockFile implements OutputLock {
     if (found.id !== this.id) throw lockedBy(this.output, found);
   }
 
-  /** Removes the folders made for it, too, as far as they are empty. */
+  /** Also removes the folders created for it, if they are empty. */
   async release(): Promise<void> {
     await this.handle.close().catch(() => undefined);
     await this.#remove().catch(() => undefined);

@@ -4,45 +4,44 @@ import { LockFile } from './lock-file.js';
 import type { OutputLock } from './store.js';
 import { storeOf } from './stores.js';
 
-/** How something is locked. */
+/** Options for a lock. */
 export interface LockOptions {
-  /** Run that the locks name. */
+  /** Run to name in the locks. */
   readonly runId: string;
-  /** Time between two signs of life, in milliseconds; a minute without one is taken for death. Default 15,000. */
+  /** Time between two heartbeats, in milliseconds; a run without one for a minute is considered dead. Default 15,000. */
   readonly heartbeatMs?: number;
 }
 
-/** The right of one run to its outputs. */
+/** A run's exclusive right to its outputs. */
 export interface Lock {
   /**
-   * Makes sure that the outputs are still this run's: one that was frozen for more than a minute may have lost them to a
-   * run on another host. Called before the commit.
+   * Checks that the outputs are still locked by this run: a run frozen for more than a minute may have
+   * lost them to a run on another host. Called before the commit.
    *
    * @throws {LeadstreamError} `E_RUN_LOCKED`.
    */
   check(): Promise<void>;
-  /** Gives back our locks, and what was made for them. Never rejects; may be called twice. */
+  /** Releases our locks and removes what was created for them. Never rejects; may be called twice. */
   release(): Promise<void>;
 }
 
 /**
- * Makes sure that one run at a time writes each output: locks each in its store, on local disk by a file `.<name>.lock` beside it, in the order
- * of their paths. Nothing waits: an output that a living run holds is an error, and those already locked are given back.
+ * Ensures that only one run at a time writes each output: locks each in its store, in the order of their paths. On local disk the lock is a file `.<name>.lock`
+ * next to the output. It does not wait: if a living run holds an output, it throws and releases those already locked.
  *
- * A lock is taken over at once when its process is dead, which can be told on the same host; a process that lives there
- * keeps it. Otherwise it is taken over when its last sign of life is older than a minute, so clocks of hosts that share outputs
- * have to agree to less than that.
+ * A lock is taken over immediately if its process is dead, which can be determined on the same host; a living process there keeps it. Otherwise it is taken
+ * over when its last heartbeat is older than a minute, so the clocks of hosts that share outputs must agree to within less than that.
  *
- * @param outputs Absolute paths, existing or not; for a table the link. Missing folders above them are made.
+ * @param outputs Absolute paths, existing or not; for a table the link. Missing folders above them are created.
  * @throws {LeadstreamError} `E_RUN_LOCKED` naming output, run, host, process and time.
- * @throws {SinkError} `E_SINK_PATH` when a lock cannot be written; `E_SINK_FOREIGN` when a file has its name that is none of ours.
+ * @throws {SinkError} `E_SINK_PATH` if a lock cannot be written; `E_SINK_FOREIGN` if a file of that name is not ours.
  */
 export function lockOutputs(outputs: readonly string[], options: LockOptions): Promise<Lock> {
   return lockEach(outputs, options, (output) => storeOf([output]).lock(output, options.runId));
 }
 
 /**
- * The same of something in the state folder, by a lock file that only its user can read.
+ * Locks something in the state folder, by a lock file that only its user can read.
  *
  * @param path Absolute path, existing or not.
  */
@@ -81,11 +80,11 @@ const turnMs = 20;
 const maxTurns = 500;
 
 /**
- * Does something with a file of the state folder that other runs change as well, one after the other.
+ * Runs `work` on a file of the state folder that other runs change as well, one at a time.
  *
  * @param path Absolute path of the file, existing or not.
- * @param runId Run that the lock file names.
- * @throws {LeadstreamError} `E_RUN_LOCKED` when others hold it for ten seconds; otherwise as `lockOwn`, and what `work` throws.
+ * @param runId Run to name in the lock file.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` if others hold it for ten seconds; otherwise as `lockOwn`, and what `work` throws.
  */
 export async function inTurn<T>(path: string, runId: string, work: () => Promise<T>): Promise<T> {
   const lock = await turn(path, runId, maxTurns);

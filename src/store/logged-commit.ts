@@ -6,32 +6,32 @@ import { foreign } from './own.js';
 import type { Commit, Store } from './store.js';
 import { storeNamed, storeNames } from './stores.js';
 
-/** A commit of a run, as the redo log keeps it. Once it is there, it will be carried out, by this run or a later one. */
+/** A commit of a run, as stored in the redo log. Once logged, it will be carried out, by this run or a later one. */
 export interface LoggedCommit extends Commit {
   readonly runId: string;
   readonly pipeline: string;
-  /** Folders of spooled pages that nobody may use once the commit is done. Absolute paths; only their names are to be believed. */
+  /** Folders of spooled pages that must not be used once the commit is done. Absolute paths; only their names are to be trusted. */
   readonly spent?: readonly string[] | undefined;
-  /** What the run counted, for later ones to be compared with; plain JSON that only who logged it can read. */
+  /** Row counts of the run, for comparison by later ones; plain JSON that only the code that logged it can interpret. */
   readonly counts?: unknown;
 }
 
-/** A logged commit with what only the log knows of it. */
+/** A logged commit with what only the log adds. */
 export interface StoredCommit extends LoggedCommit {
   readonly store: Store;
-  /** The actions, as the store understood them. */
+  /** The actions, as parsed by the store. */
   readonly known: readonly KnownAction[];
   /** ISO 8601. */
   readonly loggedAt: string;
 }
 
-/** What the names of logged commits have behind the run. */
+/** What follows the run in the names of logged commits. */
 export const commitEnding = '.commit.json';
 
-/** The version of the redo log, which goes up when what is there means another thing, or would be lost on who knows only the one before. */
+/** Version of the redo log. It goes up when existing content changes its meaning, or when a reader of the previous version would lose content. */
 const version = 4;
 
-/** Everything but what the actions say, which their store knows. */
+/** Everything but the content of the actions, which their store validates. */
 const document = schema((z) =>
   z.strictObject({
     version: z.literal(version),
@@ -46,10 +46,10 @@ const document = schema((z) =>
   }),
 );
 
-/** As much of a document as shows whether it can be read here. */
+/** The part of a document that shows whether this version can read it. */
 const head = schema((z) => z.object({ version: z.int(), store: z.unknown(), actions: z.unknown() }));
 
-/** The text of a logged commit. */
+/** Returns the text of a logged commit. */
 export function textOfCommit(commit: LoggedCommit, store: Store, loggedAt: string): string {
   const { runId, pipeline, outputs, actions, spent, counts } = commit;
   return `${JSON.stringify({ version, store: store.name, runId, pipeline, loggedAt, outputs, actions, spent, counts }, null, 2)}\n`;
@@ -59,8 +59,8 @@ export function textOfCommit(commit: LoggedCommit, store: Store, loggedAt: strin
  * Reads the text of a logged commit.
  *
  * @param path Where it was found, for messages.
- * @throws {SinkError} `E_SINK_WRITE` when it is damaged, or that of another run than the name of the file says.
- * @throws {LeadstreamError} `E_STATE_VERSION` with the version, store or action that is not known here.
+ * @throws {SinkError} `E_SINK_WRITE` if it is damaged, or belongs to a run other than the one its file is named after.
+ * @throws {LeadstreamError} `E_STATE_VERSION` with the version, store or action that is unknown here.
  */
 export function commitIn(text: string, path: string): StoredCommit {
   const value = parsed(text);
@@ -74,13 +74,13 @@ export function commitIn(text: string, path: string): StoredCommit {
   return { ...commit, store, known };
 }
 
-/** What all actions of a commit say; `undefined` when one of them is damaged. */
+/** Parses all actions of a commit; returns `undefined` if one of them is damaged. */
 function knownIn(store: Store, actions: readonly Action[]): readonly KnownAction[] | undefined {
   const known = actions.flatMap((action) => store.actionIn(action) ?? []);
   return known.length === actions.length ? known : undefined;
 }
 
-/** @returns The store of a document of which everything is known by name; `undefined` when there is no name of a store. */
+/** @returns The store of a document whose version, store and actions are all known; `undefined` if it names no store. */
 function knownStore(begins: z.output<ReturnType<typeof head>>, path: string): Store | undefined {
   if (begins.version !== version) throw unknown(path, `has version ${begins.version} of the redo log, and this leadstream has ${version}`);
   if (typeof begins.store !== 'string') return undefined;
@@ -97,7 +97,7 @@ function knownStore(begins: z.output<ReturnType<typeof head>>, path: string): St
 }
 
 /**
- * The outputs that the actions of a logged commit change.
+ * Returns the outputs that the actions of a logged commit change.
  *
  * @throws {LeadstreamError} `E_STATE_FOREIGN` for an action that would change anything else.
  */
@@ -110,7 +110,7 @@ export function changedOutputs({ outputs, known }: StoredCommit, path: string): 
   return [...new Set(changed)];
 }
 
-/** What a person can do with a logged commit that cannot be carried out. */
+/** Describes what to do about a logged commit that cannot be carried out. */
 export function giveUp(path: string): string {
   return `to give that commit up, look at its outputs and remove ${path}`;
 }
@@ -124,7 +124,7 @@ function nameOf(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null && 'action' in value && typeof value.action === 'string' ? value.action : undefined;
 }
 
-/** A name that anybody may have written, for a message. */
+/** Quotes and shortens an untrusted name for a message. */
 function shown(name: string): string {
   return JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}…` : name);
 }

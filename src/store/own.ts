@@ -6,14 +6,14 @@ import { errnoOf, unlessMissing } from './failure.js';
 import { makeFolders } from './folders.js';
 import { inPlace } from './regular.js';
 
-/** The user that this process works as; `undefined` where the system has none. */
+/** Returns the effective user of this process; `undefined` on systems without users. */
 const me = () => process.geteuid?.();
 
 /**
- * Why something in the state folder cannot be what leadstream made there; `undefined` when it can. Whoever may write there could
- * otherwise have files renamed, removed or cut in our name.
+ * Describes why something in the state folder cannot have been created there by leadstream; `undefined` if it can. Otherwise anyone with
+ * write access could make us rename, remove or truncate files.
  *
- * @param user Default: the one that this process works as.
+ * @param user Default: the effective user of this process.
  */
 export function foreignness(found: Stats, kind: 'file' | 'folder', user: number | undefined = me()): string | undefined {
   if (found.isSymbolicLink()) return 'is a link';
@@ -26,8 +26,8 @@ export function foreignness(found: Stats, kind: 'file' | 'folder', user: number 
 }
 
 /**
- * The same of the state folder itself, which may be one that the administrator made: it may belong to root, be a link of root's
- * (systemd makes such ones), or be like `/tmp`, where nobody can move what is another's.
+ * Describes why the state folder itself cannot be used; `undefined` if it can. An administrator may have created it: it may belong to root, be a link owned by
+ * root (systemd creates these), or be like `/tmp`, where no one can move the files of others.
  *
  * @param target What the link leads to, if it is one.
  */
@@ -39,11 +39,10 @@ export function stateForeignness(found: Stats, target: Stats | undefined = found
 }
 
 /**
- * Makes a folder in the state folder that nobody else may look into, also when it was there and open to others. The state folder
- * is made when it is missing, private as well.
+ * Creates a private folder in the state folder, or makes an existing one private. The state folder is created if it is missing, private as well.
  *
- * @throws {LeadstreamError} `E_STATE_FOREIGN` when either cannot be ours, with what speaks against it.
- * @throws The system's error; the caller knows the words for it.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` with the reason, if either cannot be ours.
+ * @throws The system's error, for the caller to describe.
  */
 export async function makePrivate(folder: string): Promise<void> {
   await makeState(dirname(folder));
@@ -56,7 +55,7 @@ export async function makePrivate(folder: string): Promise<void> {
 }
 
 /**
- * Makes the state folder when it is missing, private, and makes sure that it can only be ours.
+ * Creates the state folder if it is missing, private, and checks that it is ours.
  *
  * @throws As `makePrivate`.
  */
@@ -67,9 +66,9 @@ export async function makeState(folder: string): Promise<void> {
 }
 
 /**
- * Makes sure that a folder in the state folder can only be ours; one that others may look into is closed to them.
+ * Checks that a folder in the state folder is ours, and closes it to others if it was open to them.
  *
- * @returns `false` when it is missing.
+ * @returns `false` if it is missing.
  * @throws As `makePrivate`.
  */
 export async function isPrivate(folder: string): Promise<boolean> {
@@ -78,7 +77,7 @@ export async function isPrivate(folder: string): Promise<boolean> {
 }
 
 /**
- * What is in the state folder; nothing when it is missing.
+ * Returns the names in the state folder; none if it is missing.
  *
  * @throws As `makePrivate`.
  */
@@ -98,7 +97,7 @@ async function isState(folder: string): Promise<boolean> {
 async function close(folder: string): Promise<void> {
   const fault = foreignness(await lstat(folder), 'folder');
   if (fault !== undefined) throw foreign(folder, fault);
-  // By a handle, since whoever can write above could put a link in its place.
+  // Through a handle, since anyone with write access above could replace the folder by a link.
   const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
     if (((await handle.stat()).mode & 0o077) !== 0) await handle.chmod(0o700);
@@ -108,11 +107,11 @@ async function close(folder: string): Promise<void> {
 }
 
 /**
- * Opens a file of the state folder. It never waits, as for the writer of a pipe.
+ * Opens a file of the state folder. Never blocks, as a pipe without a writer would.
  *
  * @param flags Of `node:fs` constants, `O_RDONLY` or more. Links are not followed.
- * @throws {LeadstreamError} `E_STATE_FOREIGN` when the file cannot be ours.
- * @throws The system's error; the caller knows the words for it.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` if the file cannot be ours.
+ * @throws The system's error, for the caller to describe.
  */
 export async function openOwn(path: string, flags: number): Promise<FileHandle> {
   const handle = await open(path, flags | inPlace, 0o600).catch((thrown: unknown) => {
@@ -129,7 +128,7 @@ export async function openOwn(path: string, flags: number): Promise<FileHandle> 
 }
 
 /**
- * The text of a file of the state folder; `undefined` when it is missing.
+ * Returns the text of a file of the state folder; `undefined` if it is missing.
  *
  * @throws As `openOwn`.
  */
@@ -142,7 +141,7 @@ export async function readOwn(path: string): Promise<string | undefined> {
   }
 }
 
-/** Does something in the state folder; what the user who runs this may not do there, or what is in the way, is told with its owner. */
+/** Runs `work` in the state folder. If permissions or a file in the way prevent it, the error names the obstacle and its owner. */
 async function accessible<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -156,7 +155,7 @@ async function accessible<T>(path: string, work: () => Promise<T>): Promise<T> {
 
 const inaccessible: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'ENOTDIR']);
 
-/** The first thing on the way to a path that can be looked at. */
+/** Returns the nearest existing item on the way to a path. */
 async function blockingAt(path: string): Promise<{ readonly path: string; readonly found: Stats | undefined }> {
   const found = await lstat(path).catch(() => undefined);
   return found !== undefined || dirname(path) === path ? { path, found } : blockingAt(dirname(path));
@@ -169,7 +168,7 @@ function ownedBy(found: Stats | undefined): string {
   return `: it belongs to user ${found.uid}, not to ${user} who runs this; give it to that user, or choose another place by --state-dir`;
 }
 
-/** The error that says why something in the state folder is not taken for ours. */
+/** Creates the error for something in the state folder that is not recognized as ours. */
 export function foreign(path: string, fault: string): LeadstreamError {
   return new LeadstreamError('E_STATE_FOREIGN', `${path} ${fault}`);
 }

@@ -4,9 +4,9 @@ import type { z } from 'zod';
 import { schema } from '../core/index.js';
 import { errnoOf } from './failure.js';
 
-/** Who holds a lock, as the lock file says. */
+/** The owner of a lock, as in the lock file. */
 export const owner = schema((z) => {
-  /** What a message can show, whoever wrote the file. */
+  /** Text that can be shown in a message, whoever wrote the file. */
   const plain = z.string().regex(/^\P{C}{1,255}$/u);
   return z.object({
     /** Unique per lock. */
@@ -14,12 +14,12 @@ export const owner = schema((z) => {
     run: plain,
     host: plain,
     /**
-     * Where process numbers mean the same: boot and pid namespace on Linux, because containers share names of hosts and
-     * numbers of processes. `null` when the system does not tell; empty where there are no namespaces.
+     * Identifies the scope of process ids: boot and pid namespace on Linux, because containers share host names and process ids. `null` if the
+     * system does not provide it; empty where there are no namespaces.
      */
     space: z.string().nullable(),
     pid: z.int().positive(),
-    /** Start of the process in clock ticks since boot (proc_pid_stat(5), field 22), so that a number used again is seen. */
+    /** Start of the process in clock ticks since boot (proc_pid_stat(5), field 22), to detect a reused process id. */
     started: z.string().nullable(),
     /** When the lock was taken, ISO 8601. */
     since: plain,
@@ -28,13 +28,13 @@ export const owner = schema((z) => {
 
 export type Owner = z.output<ReturnType<typeof owner>>;
 
-/** This process as the owner of a lock. */
+/** Returns this process as the owner of a lock. */
 export async function thisProcess(id: string, run: string): Promise<Owner> {
   const started = (await processStat(process.pid))?.started ?? null;
   return { id, run, host: hostname(), space: await processSpace(), pid: process.pid, started, since: new Date().toISOString() };
 }
 
-/** Whether the process of a owner lives; `undefined` when that cannot be told from here. */
+/** Returns whether the owner's process is alive; `undefined` if that cannot be determined from here. */
 export async function lives(other: Owner): Promise<boolean | undefined> {
   if (other.host !== hostname() || other.space === null || other.space !== (await processSpace())) return undefined;
   try {
@@ -47,7 +47,7 @@ export async function lives(other: Owner): Promise<boolean | undefined> {
   return stat.started === other.started && !ended.has(stat.state);
 }
 
-/** States of a process that was killed and that its parent has not yet taken note of. */
+/** States of a process that was killed but not yet reaped by its parent. */
 const ended: ReadonlySet<string> = new Set(['Z', 'X']);
 
 async function processSpace(): Promise<string | null> {
@@ -60,7 +60,7 @@ async function processSpace(): Promise<string | null> {
   }
 }
 
-/** State and start of a process. Its second field, the name, may hold spaces and brackets, so counting begins behind it. */
+/** Returns state and start of a process. The second field, the name, may contain spaces and brackets, so fields are counted after it. */
 async function processStat(pid: number): Promise<{ state: string; started: string } | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const [state, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -3,20 +3,20 @@ import { nearest } from '../core/index.js';
 const names = ['run.date', 'run.id', 'pipeline'] as const;
 
 /**
- * What `{{ … }}` stands for in the path of an output: the UTC date on which the run was first started (`YYYY-MM-DD`), the id of the run,
- * and the name of the pipeline.
+ * Values for `{{ … }}` in the path of an output: the UTC date on which the run was first started
+ * (`YYYY-MM-DD`), the id of the run, and the name of the pipeline.
  */
 export type PathNames = Readonly<Record<(typeof names)[number], string>>;
 
-/** The day of a path that is not filled in yet. */
+/** Placeholder of the day in a path that is not filled in yet. */
 export const dayTemplate = '{{ run.date }}';
 
-/** The run of a path that is not filled in yet. */
+/** Placeholder of the run in a path that is not filled in yet. */
 export const runTemplate = '{{ run.id }}';
 
 const template = /\{\{([^{}]*)\}\}/g;
 
-/** What is wrong with what a path has in braces, if anything. */
+/** Describes what is wrong with the braces in a path, if anything. */
 export function bracesProblem(path: string): string | undefined {
   const templates = [...path.matchAll(template)];
   const unknown = templates.find(([, name = '']) => !isName(name.trim()));
@@ -27,9 +27,9 @@ export function bracesProblem(path: string): string | undefined {
 }
 
 /**
- * Fills in what a path without a problem has in braces.
+ * Fills in the braces of a valid path.
  *
- * @returns `undefined` when a value is no name and could climb somewhere.
+ * @returns `undefined` if a value is not a plain name and could lead to another folder.
  */
 export function filledPath(path: string, values: PathNames): string | undefined {
   let safe = true;
@@ -51,7 +51,7 @@ function isSafe(value: string): boolean {
 }
 
 function unknownTemplate(whole: string, name: string): string {
-  // 'run' alone does not tell which of its parts is meant.
+  // 'run' alone does not determine which of its parts is meant.
   const near = names.some((known) => known.startsWith(`${name}.`)) ? undefined : nearest(name, names);
   return `'${whole}' means nothing in a path${near === undefined ? `; there are ${list(names.map(braced))}` : `, did you mean '${braced(near)}'?`}`;
 }

@@ -9,24 +9,24 @@ import { storeAt, stores } from './stores.js';
 const here = [localDisk];
 const tablesAre = `tables are ${localDisk.holds}`;
 
-/** What to do where nothing can be written to. */
+/** What to do about a path that cannot be written to. */
 const remedy = 'write to a folder here and copy it from there';
 
-/** What is wrong with the path of an output, if anything: a scheme without a store, what only a shell fills in, or braces that mean nothing. */
+/** Describes what is wrong with the path of an output, if anything: a scheme without a store, a variable that only a shell fills in, or invalid braces. */
 export function pathProblem(path: string): string | undefined {
   return problemIn(stores, path, `outputs are ${stores.map(({ holds }) => holds).join(' or ')}; ${remedy}`);
 }
 
-/** The same of the path of a table, which is on this machine whatever stores there are. */
+/** Describes what is wrong with the path of a table, which is on this machine whatever stores there are. */
 export function tableProblem(path: string): string | undefined {
   return problemIn(here, path, `${tablesAre}; ${remedy}`);
 }
 
 /**
- * The absolute path of something of this machine that is there before a run begins.
+ * Returns the absolute path of something on this machine that exists before a run begins.
  *
- * @param option What was given it, for the message.
- * @throws {LeadstreamError} `E_USAGE` when it is no path of this machine, or has names in braces.
+ * @param option Option that the path was given for, for the message.
+ * @throws {LeadstreamError} `E_USAGE` if it is not a path of this machine, or has names in braces.
  */
 export function fixedPath(path: string, option: string, baseDir: string): string {
   const problem = problemIn(here, path, `${option} takes a path of this machine`);
@@ -39,9 +39,9 @@ export function fixedPath(path: string, option: string, baseDir: string): string
 }
 
 /**
- * The absolute path of a table that was written before, whatever its name is by now.
+ * Returns the absolute path of a table written earlier, whatever its name is by now.
  *
- * @param option What was given it, for the message.
+ * @param option Option that the path was given for, for the message.
  * @throws {LeadstreamError} `E_USAGE` for a scheme.
  */
 export function writtenTable(path: string, option: string, baseDir: string): string {
@@ -54,8 +54,8 @@ function usable(path: string, option: string, baseDir: string, problem: string |
 }
 
 /**
- * @param able The stores that it can be in.
- * @param instead What can be there in place of a scheme that is none of theirs.
+ * @param able The stores that the path may be in.
+ * @param instead What to use in place of a scheme that none of them has.
  */
 function problemIn(able: readonly Store[], path: string, instead: string): string | undefined {
   if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path has: half of a surrogate pair, or NUL';
@@ -67,7 +67,7 @@ function schemeProblem(able: readonly Store[], path: string, instead: string): s
   return able.some((store) => store.scheme === scheme) ? undefined : `'${scheme}' is a scheme, and ${instead}`;
 }
 
-/** A name that would become a part of the path, and that a shell would have filled in. */
+/** Describes a shell variable that would become a literal part of the path. */
 function variableProblem(path: string): string | undefined {
   const [, variable] = /(?:^|\/)\$(\w+)/.exec(path) ?? /\$([A-Z_][A-Z\d_]*)/.exec(path) ?? [];
   return variable && `'$${variable}' is filled in by a shell only; write \${${variable}} in the file, or the path in full`;

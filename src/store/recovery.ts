@@ -4,34 +4,33 @@ import { lockOutputs, type Lock } from './lock.js';
 import { changedOutputs, giveUp, type LoggedCommit, type StoredCommit } from './logged-commit.js';
 import { forgetCommit, loggedCommits, readCommit, type LogEntry } from './redo-log.js';
 
-/** What `recoverCommits` works on. */
+/** Options for `recoverCommits`. */
 export interface RecoveryOptions {
-  /** Run that recovers; locks that it needs bear its name. */
+  /** The recovering run, which is named in the locks it takes. */
   readonly runId: string;
   /** Outputs that the caller has locked. Absolute paths. Default: none. */
   readonly held?: readonly string[];
-  /** Which commits are recovered. Default: all. */
+  /** Selects the commits to recover. Default: all. */
   readonly only?: (commit: LoggedCommit) => boolean;
-  /** Does what is left to do of a commit beside its actions; called when these are done, before it is removed from the log. */
+  /** Does the remaining work of a commit after its actions; called before the commit is removed from the log. */
   readonly settle?: (commit: LoggedCommit) => Promise<void>;
 }
 
 /**
- * Carries out the commits that killed runs had logged, oldest first. It comes before anything else is done to the outputs, because opening an
- * output removes what the actions start from.
+ * Carries out the commits logged by killed runs, oldest first. Call it before anything else is done to the outputs,
+ * because opening an output removes the sources of the actions.
  *
- * Outputs of a commit that the caller does not hold are locked meanwhile. A commit whose outputs are held by a living run is that run's own
- * business; but when it shares an output with the caller, the caller has to wait.
+ * Outputs of a commit that the caller does not hold are locked meanwhile. A commit whose outputs are held by a living run is left to that run, but
+ * if it shares an output with the caller, the caller must wait.
  *
- * Everything in the log is read before anything is done. Nothing but the outputs that a commit names is touched, and of a commit everything is
- * checked before anything is changed.
+ * The whole log is read before anything is done. Only the outputs named by a commit are touched, and all of a commit is checked before anything is changed.
  *
- * @param folder The redo log, in the state folder; nothing is done when it is missing.
- * @returns What was recovered.
- * @throws {SinkError} `E_SINK_WRITE`, `E_SINK_VERIFY` or `E_SINK_FOREIGN` when a commit cannot be carried out: it stays, and the message says
- * how to give it up.
- * @throws {LeadstreamError} `E_RUN_LOCKED` as said; `E_STATE_VERSION` for a commit that is not understood here; `E_STATE_FOREIGN` when the folder
- * or a commit was not made by leadstream for this user.
+ * @param folder The redo log, in the state folder; nothing is done if it is missing.
+ * @returns The recovered commits.
+ * @throws {SinkError} `E_SINK_WRITE`, `E_SINK_VERIFY` or `E_SINK_FOREIGN` if a commit cannot be carried out: it
+ * stays in the log, and the message explains how to give it up.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` if the caller must wait; `E_STATE_VERSION` for a commit that this version cannot read; `E_STATE_FOREIGN` if the
+ * folder or a commit was not created by leadstream for this user.
  */
 export async function recoverCommits(folder: string, options: RecoveryOptions): Promise<readonly StoredCommit[]> {
   const recovered: StoredCommit[] = [];
@@ -42,10 +41,10 @@ export async function recoverCommits(folder: string, options: RecoveryOptions): 
   return recovered;
 }
 
-/** @returns Whether it was this call that carried it out. */
+/** @returns Whether this call carried it out. */
 async function recover(folder: string, { path, commit }: LogEntry, options: RecoveryOptions): Promise<boolean> {
   const { runId, held = [], settle } = options;
-  // An output that no action changes is none of a commit's business, whatever it says.
+  // Outputs that no action changes are irrelevant to a commit, even if it lists them.
   const lock = await lockRest(changedOutputs(commit, path), held, runId).catch((failure: unknown) => {
     if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') throw failure;
     throw reworded(failure, `cannot recover ${path}: ${reasonOf(failure)}; ${giveUp(path)}`);
@@ -63,7 +62,7 @@ async function recover(folder: string, { path, commit }: LogEntry, options: Reco
   }
 }
 
-/** Locks the outputs that the caller does not hold; `undefined` when they are none of its business. */
+/** Locks the outputs that the caller does not hold; returns `undefined` if a living run holds one and the caller has no share in the commit. */
 async function lockRest(outputs: readonly string[], held: readonly string[], runId: string): Promise<Lock | undefined> {
   const rest = outputs.filter((output) => !held.includes(output));
   try {

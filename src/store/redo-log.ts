@@ -11,14 +11,14 @@ import { removeTemporaries } from './temporary.js';
 import { removeFile } from './remove-file.js';
 
 /**
- * Checks what a run is about to commit, and makes it durable as `<folder>/<runId>.commit.json`. The caller holds the locks of the outputs, and
- * the contents of all that the actions start from are durable; their names are made so here.
+ * Checks what a run is about to commit, and makes it durable as `<folder>/<runId>.commit.json`. The caller must hold the locks of the outputs, and the contents
+ * of all sources of the actions must be durable; their names are made durable here.
  *
- * @param folder A folder in the state folder; both are made when missing, private (0700).
+ * @param folder A folder in the state folder; both are created if missing, private (0700).
  * @returns The commit, which will be carried out from now on, by the caller or by recovery.
- * @throws {SinkError} `E_SINK_PATH`, `E_SINK_WRITE`, `E_SINK_FOREIGN` for a link in the way, or `E_SINK_VERIFY` when a file is not as it
- * was written; then nothing was logged.
- * @throws {LeadstreamError} `E_STATE_FOREIGN` when the folder cannot be ours.
+ * @throws {SinkError} `E_SINK_PATH`, `E_SINK_WRITE`, `E_SINK_FOREIGN` for a link in the way, or `E_SINK_VERIFY` if
+ * a file differs from what was written; nothing is logged then.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder cannot be ours.
  */
 export async function logCommit(folder: string, commit: LoggedCommit): Promise<PreparedCommit> {
   const store = storeOf(commit.outputs);
@@ -32,7 +32,7 @@ export async function logCommit(folder: string, commit: LoggedCommit): Promise<P
 }
 
 /**
- * Removes a commit from the log, after it was carried out.
+ * Removes a commit from the log after it was carried out.
  *
  * @throws {SinkError} `E_SINK_WRITE`.
  */
@@ -43,14 +43,14 @@ export async function forgetCommit(folder: string, runId: string): Promise<void>
   });
 }
 
-/** A commit in the log, and its file. */
+/** A commit in the log, with its file. */
 export interface LogEntry {
   readonly path: string;
   readonly commit: StoredCommit;
 }
 
 /**
- * All commits that are logged, by run and so by time. What killed writers left half-written goes.
+ * Returns all logged commits, by run and so by time. Removes the incomplete files of killed writers.
  *
  * @throws As `readCommit`, for the first one that cannot be read.
  */
@@ -69,11 +69,10 @@ export async function loggedCommits(folder: string): Promise<readonly LogEntry[]
 }
 
 /**
- * A commit in the log; `undefined` when it is not there any more.
+ * Reads a commit in the log; returns `undefined` if it no longer exists.
  *
- * @throws {SinkError} `E_SINK_WRITE` for one that is damaged.
- * @throws {LeadstreamError} `E_STATE_VERSION` for one that is not understood here; `E_STATE_FOREIGN` when the file was not made by leadstream
- * for this user.
+ * @throws {SinkError} `E_SINK_WRITE` if it is damaged.
+ * @throws {LeadstreamError} `E_STATE_VERSION` if this version cannot read it; `E_STATE_FOREIGN` if the file was not created by leadstream for this user.
  */
 export async function readCommit(path: string): Promise<StoredCommit | undefined> {
   const text = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readOwn(path));

@@ -1,13 +1,13 @@
 import { constants, open, type FileHandle } from 'node:fs/promises';
 import { errnoOf } from './failure.js';
 
-/** For `open`: not through a link, and without waiting, as for the writer of a pipe. */
+/** Flags for `open`: do not follow a link, and do not block, as for the writer of a pipe. */
 export const inPlace = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Opens a regular file for reading, and nothing else: no link is followed, and no pipe waited for.
+ * Opens a regular file for reading. Refuses links, and does not block on a pipe.
  *
- * @throws The system's error, or one that says what is there instead.
+ * @throws The system's error, or one that describes what is there instead.
  */
 export async function openRegular(path: string): Promise<FileHandle> {
   const handle = await open(path, constants.O_RDONLY | inPlace).catch((thrown: unknown) => {
@@ -19,7 +19,7 @@ export async function openRegular(path: string): Promise<FileHandle> {
   throw new Error(`${path} is no regular file`);
 }
 
-/** The contents of a regular file. @throws As `openRegular`. */
+/** Reads a regular file. @throws As `openRegular`. */
 export async function readRegular(path: string): Promise<Buffer> {
   const handle = await openRegular(path);
   try {

@@ -4,21 +4,21 @@ import { syncFolder } from './folders.js';
 import { temporaryName } from './temporary.js';
 import { removeFile } from './remove-file.js';
 
-/** How a small file is written. */
+/** Options for writing a small file. */
 export interface ReplaceOptions {
   /** Permissions of the file, narrowed by the umask. Default `0o666`. */
   readonly mode?: number;
-  /** Whether the umask is left aside. Default `false`. */
+  /** Whether to ignore the umask. Default `false`. */
   readonly exactly?: boolean;
-  /** Whether the contents outlive a loss of power. Default `false`: they outlive the process. */
+  /** Whether the contents survive a power loss. Default `false`: they survive the process. */
   readonly durable?: boolean;
 }
 
 /**
- * Puts a whole file in place, so that readers see the old contents or the new, never a part: writes
- * a temporary file beside it and renames that; `removeTemporaries` removes what killed processes left.
+ * Replaces a whole file, so that readers see either the old contents or the new. Writes a temporary file next to it and renames that.
+ * `removeTemporaries` removes what killed processes left behind.
  *
- * @throws The system's error; the caller knows the words for it.
+ * @throws The system's error, for the caller to describe.
  */
 export async function replaceFile(path: string, data: string | Uint8Array, options: ReplaceOptions = {}): Promise<void> {
   const { mode = 0o666, exactly = false, durable = false } = options;

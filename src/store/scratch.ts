@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { makePrivate } from './own.js';
 import { temporaryName } from './temporary.js';
 
-/** Where something is in a scratch file, in bytes. */
+/** The position of something in a scratch file, in bytes. */
 export interface Extent {
   readonly at: number;
   readonly length: number;
 }
 
 /**
- * A file for what does not fit into memory. Nobody else can open it, and it is gone with the process, however that ends: its name is
- * taken away as soon as it is open.
+ * A file for data that does not fit into memory. Its name is removed as soon as it is open, so that nothing else can
+ * open it, and it vanishes with the process however that ends.
  */
 export class ScratchFile {
   #end = 0;
@@ -19,9 +19,11 @@ export class ScratchFile {
   private constructor(private readonly handle: FileHandle) {}
 
   /**
-   * @param folder Private folder for such files, made when it is missing.
+   * Opens a scratch file.
+   *
+   * @param folder Private folder for such files, created if it is missing.
    * @throws {LeadstreamError} `E_STATE_FOREIGN`.
-   * @throws The system's error; the caller knows the words for it.
+   * @throws The system's error, for the caller to describe.
    */
   static async open(folder: string): Promise<ScratchFile> {
     await makePrivate(folder);
@@ -36,12 +38,12 @@ export class ScratchFile {
     return new ScratchFile(handle);
   }
 
-  /** Bytes so far. */
+  /** Bytes written so far. */
   get length(): number {
     return this.#end;
   }
 
-  /** Puts bytes behind the others. One call at a time. */
+  /** Appends bytes. One call at a time. */
   async append(bytes: Uint8Array): Promise<Extent> {
     const extent = { at: this.#end, length: bytes.length };
     for (let written = 0; written < bytes.length;) {
@@ -52,7 +54,7 @@ export class ScratchFile {
     return extent;
   }
 
-  /** @throws {Error} When they are not there, which is a defect. */
+  /** Reads back an extent. @throws {Error} If the file is too short, which is a defect. */
   async read({ at, length }: Extent): Promise<Buffer> {
     const bytes = Buffer.allocUnsafe(length);
     for (let read = 0; read < length;) {

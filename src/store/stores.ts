@@ -3,27 +3,27 @@ import { localDisk } from './local-disk/local-disk.js';
 import { schemeOf } from './scheme.js';
 import type { Commit, Store } from './store.js';
 
-/** All stores. Another one for files is a folder beside `local-disk`, and its name here. */
+/** All stores. To add one for files, add a folder next to `local-disk` and list the store here. */
 export const stores: readonly Store[] = [localDisk];
 
-/** The names that redo logs can have. */
+/** The names of stores that redo logs may contain. */
 export const storeNames = stores.map(({ name }) => name);
 
-/** The store of a name in a redo log; `undefined` for one that is not known here. */
+/** Returns the store with a name from a redo log; `undefined` if it is unknown here. */
 export function storeNamed(name: string): Store | undefined {
   return stores.find((store) => store.name === name);
 }
 
-/** The store that the scheme of a path picks; `undefined` when there is none. */
+/** Returns the store for the scheme of a path; `undefined` if there is none. */
 export function storeAt(path: string): Store | undefined {
   const scheme = schemeOf(path);
   return stores.find((store) => store.scheme === scheme);
 }
 
 /**
- * The store in which all outputs of a commit live.
+ * Returns the store that contains all outputs of a commit.
  *
- * @throws {SinkError} `E_SINK_PATH` when it is not one, since no commit is carried out in two places.
+ * @throws {SinkError} `E_SINK_PATH` if they are not all in one store, since a commit is never carried out in two places.
  */
 export function storeOf(outputs: readonly string[]): Store {
   const found = new Set(outputs.map(storeAt));
@@ -32,14 +32,14 @@ export function storeOf(outputs: readonly string[]): Store {
   return store;
 }
 
-/** Whether writing one destination would write over or into the other; never when they live in different stores. */
+/** Returns whether writing one destination would write over or into the other; never for destinations in different stores. */
 export function overlap(a: string, b: string): boolean {
   const store = storeAt(a);
   return store !== undefined && store === storeAt(b) && store.overlap(a, b);
 }
 
 /**
- * Carries out a commit that no redo log knows of: when it is interrupted, nobody completes it.
+ * Carries out a commit without a redo log: if it is interrupted, nothing completes it.
  *
  * @throws {SinkError} As `Store.prepare` and `PreparedCommit.commit`.
  */

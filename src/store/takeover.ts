@@ -7,35 +7,34 @@ import { linked } from './linked.js';
 import { openRegular } from './regular.js';
 import { removeFile } from './remove-file.js';
 
-/** A owner that cannot be asked is taken for dead when its last sign of life is older than this, or further ahead: no clock that agrees gave that. */
+/** An owner that cannot be checked is considered dead if its last heartbeat is older than this, or further in the future: then the clocks disagree. */
 const silenceMs = 60_000;
 
-/** Bytes of the longest lock file that is read; one of ours has some hundred. */
+/** Maximum number of bytes read from a lock file; ours have a few hundred. */
 const longest = 65_536;
 
-/** What a lock file says. */
+/** The content of a lock file. */
 export interface Found {
   readonly id: string | undefined;
-  /** `undefined` for a file that is none of ours, or not yet: where there are no links, a lock is there before it is whole. */
+  /** `undefined` for a file that is not ours, or not yet: without links, a lock is visible before it is complete. */
   readonly owner: Owner | undefined;
-  /** Whether nothing is in it. */
+  /** Whether the file is empty. */
   readonly empty: boolean;
   readonly silentMs: number;
 }
 
 /**
- * Gives the complete file `draft` the name `path`, and that of a dead owner if need be. Of several takers one wins:
+ * Renames the complete file `draft` to `path`, replacing the lock of a dead owner if necessary. If several processes try, one wins:
  *
- * - A free lock is taken by `link`, which fails when there is a file. The file linked is complete, so nobody reads half of it.
- * - Whoever removes or replaces the lock with id X, its own owner included, first takes the lock `.<name>.lock-X.lock`,
- *   in the same way, and looks again whether X is still there. Identities are never used twice, so X cannot come back:
- *   a taker that judged X dead and was slow finds another id and touches nothing.
- * - A taker that dies on the way leaves such a lock behind, and its own is taken over in the same way.
+ * - A free lock is taken by `link`, which fails if a file exists. The linked file is complete, so no one reads a partial one.
+ * - Any process that removes or replaces the lock with id X, including its owner, first takes the lock `.<name>.lock-X.lock` in the same way, and re-checks
+ *   that X is still there. Ids are never reused, so X cannot come back: a slow process that judged X dead finds another id and touches nothing.
+ * - A process that dies on the way leaves such a lock behind, which is taken over in the same way.
  *
- * What is no lock of ours stays, however old it is: a name like `.yarn.lock` may be that of another program.
+ * Files that are not our locks stay, however old they are: a name like `.yarn.lock` may belong to another program.
  *
- * @throws {LeadstreamError} `E_RUN_LOCKED` when a living run holds it, or is about to take it over.
- * @throws {SinkError} `E_SINK_FOREIGN` for a file that is no lock of ours.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` if a living run holds it, or is about to take it over.
+ * @throws {SinkError} `E_SINK_FOREIGN` for a file that is not one of our locks.
  */
 export async function acquire(path: string, draft: string, output: string): Promise<void> {
   while (!(await linked(draft, path))) {
@@ -48,18 +47,18 @@ export async function acquire(path: string, draft: string, output: string): Prom
     try {
       if ((await readLock(path))?.id === found.id) return await rename(right, path);
     } finally {
-      // After the rename the name is free; whoever took it since will find the dead lock gone.
+      // After the rename the name is free; any process that has taken it since will find the dead lock gone.
       await removeFile(right);
     }
   }
 }
 
-/** A owner that lives keeps its lock however silent it is; one that cannot be asked, as long as it gives signs of life. */
+/** A living owner keeps its lock however long it is silent; one that cannot be checked, as long as it sends heartbeats. */
 async function isHeld(found: Found): Promise<boolean> {
   return (found.owner && (await lives(found.owner))) ?? Math.abs(found.silentMs) <= silenceMs;
 }
 
-/** `undefined` when there is no such file. @throws For what is no regular file. */
+/** Reads a lock file; returns `undefined` if there is none. @throws If it is not a regular file. */
 export async function readLock(path: string): Promise<Found | undefined> {
   try {
     const file = await openRegular(path);
@@ -86,7 +85,7 @@ function parse(text: string): Owner | undefined {
   }
 }
 
-/** The error that names the owner. */
+/** Creates the error that names the owner. */
 export function lockedBy(output: string, { owner: other }: Found): LeadstreamError {
   const who = other ? `run ${other.run} (host ${other.host}, process ${other.pid}) since ${other.since}` : 'an unknown run';
   return new LeadstreamError('E_RUN_LOCKED', `${output} is held by ${who}`);
@@ -97,10 +96,7 @@ function noLock(path: string, output: string): SinkError {
   return new SinkError('E_SINK_FOREIGN', `${output} cannot be locked: ${path} is there, and no lock that leadstream made; ${remedy}`);
 }
 
-/**
- * Removes what takers left that were killed half-way: locks of ours, and files with the names of drafts that nothing was written to.
- * Whoever still works with such a file is alive.
- */
+/** Removes what killed processes left behind: our locks, and empty files with the names of drafts. Files that are still in use have a living owner and stay. */
 export async function removeLeftovers(path: string): Promise<void> {
   const head = basename(path);
   const folder = dirname(path);
@@ -112,10 +108,10 @@ export async function removeLeftovers(path: string): Promise<void> {
   }
 }
 
-/** What the names of such files have behind that of the lock. */
+/** What follows the name of the lock in the names of such files. */
 const asideName = /^(?:-[0-9a-f]{16}\.lock)+$/;
 
-/** A lock about a lock, or a lock before it has its name. */
+/** Returns the path of a lock on a lock, or of a lock before it has its final name. */
 export function beside(path: string, id: string): string {
   return path.replace(/\.lock$/, `.lock-${id}.lock`);
 }

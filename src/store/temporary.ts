@@ -4,24 +4,24 @@ import { basename, dirname, join } from 'node:path';
 import { lives, thisProcess, type Owner } from './owner.js';
 import { removeFile } from './remove-file.js';
 
-/** Ending of a file that is being written; one that a killed process left is rubbish. */
+/** Suffix of a file that is being written; one left by a killed process is garbage. */
 export const temporaryEnding = '.tmp';
 
-/** Age from which a file is taken for rubbish whose writer cannot be asked, in milliseconds. */
+/** Age from which a file whose writer cannot be checked is considered garbage, in milliseconds. */
 const maxWriteMs = 3_600_000;
 
-/** `<path>.<place>-<process>-<start>-<random>.tmp`: by the name alone others can tell whether the writer lives. */
+/** Returns `<path>.<place>-<process>-<start>-<random>.tmp`, a name from which others can determine whether the writer is alive. */
 export async function temporaryName(path: string): Promise<string> {
   const { pid, started, ...where } = await thisProcess('', '');
   return `${path}.${placeOf(where)}-${pid}-${started ?? ''}-${randomBytes(6).toString('hex')}${temporaryEnding}`;
 }
 
 /**
- * Removes from a folder the temporary files whose writers are dead: at once when that can be told, otherwise after an hour. Never
- * rejects for a file that cannot be removed.
+ * Removes from a folder the temporary files whose writers are dead: immediately if that can be determined, otherwise
+ * after an hour. Never rejects for a file that cannot be removed.
  *
- * @param isOurs Whether a temporary file of this name, without what was put behind it, is one of the caller's.
- * @throws The system's error when the folder cannot be read.
+ * @param isOurs Returns whether a temporary file of this name, without the suffix, is one of the caller's.
+ * @throws The system's error if the folder cannot be read.
  */
 export async function removeTemporaries(folder: string, isOurs: (name: string) => boolean): Promise<void> {
   for (const name of await readdir(folder)) {
@@ -33,10 +33,10 @@ export async function removeTemporaries(folder: string, isOurs: (name: string) =
 }
 
 /**
- * The same of one file, in a folder that is not leadstream's own: what killed processes left of writing it. What only looks alike stays. Never
- * rejects; a folder that cannot be read is left alone.
+ * Removes the temporary files that killed processes left when writing one file, in a folder that is not leadstream's own. Files with merely similar names
+ * stay. Never rejects; a folder that cannot be read is left alone.
  *
- * @param path Of the file that was to be written.
+ * @param path Path of the file that was to be written.
  */
 export async function removeTemporariesOf(path: string): Promise<void> {
   const [folder, file] = [dirname(path), basename(path)];
@@ -47,7 +47,7 @@ export async function removeTemporariesOf(path: string): Promise<void> {
   }
 }
 
-/** What stands between the name of a file and the ending. */
+/** What is between the name of a file and the suffix. */
 const written = /^([0-9a-f]{16})-(\d+)-(\d*)-[0-9a-f]{12}$/;
 
 async function isAbandoned(path: string, mark: string): Promise<boolean> {
@@ -61,7 +61,7 @@ async function isAbandoned(path: string, mark: string): Promise<boolean> {
   return found !== undefined && Date.now() - found.mtimeMs > maxWriteMs;
 }
 
-/** Where process numbers mean the same, in few characters. */
+/** Returns a short digest that identifies the scope of process ids. */
 function placeOf({ host, space }: Pick<Owner, 'host' | 'space'>): string {
   return createHash('sha256')
     .update(JSON.stringify([host, space]))

@@ -6,7 +6,10 @@ import type { Measured } from './expect/gate.js';
 import type { GateInput } from './gate-input.js';
 import type { ListCount } from './shrink.js';
 
-/** An output beside what it held before: a manifest tells what is there, unless that is a part; of other outputs the last run remembers. */
+/**
+ * Returns the size of an output now and before. The earlier size comes from its manifest, unless that is
+ * of a partial run; otherwise from the counts of the last run.
+ */
 export function measured(
   { at, output, prepared, earlier }: Output,
   { counts, allowShrink }: Pick<GateInput, 'counts' | 'allowShrink'>,
@@ -16,8 +19,8 @@ export function measured(
 }
 
 /**
- * What a list was before: the most that is known of it by the last run that read it, and by the runs of the outputs, whatever account and
- * address they read it by. The table that is there can be that of an earlier run than the last one.
+ * Returns the earlier size of a list: the largest count known from the last run that read it and from the runs of the outputs, regardless of account
+ * and address. The existing table may be older than the last run.
  */
 export function earlierOf(collection: string, counts: Counts, outputs: readonly Output[]): Count | undefined {
   const made = outputs.flatMap((output) =>
@@ -27,8 +30,8 @@ export function earlierOf(collection: string, counts: Counts, outputs: readonly 
 }
 
 /**
- * Outputs that stand there without a count of them, or of what they were made of: gates that compare see nothing. A list that their run did
- * not read is new in the pipeline.
+ * Warns about existing outputs whose size, or whose sources' sizes, are unknown: gates have nothing to compare with. A list
+ * that the run of an output did not read is new in the pipeline.
  */
 export function warnOfUnknown(
   { pipeline, report, standing, outputs, counts }: GateInput,
@@ -40,7 +43,7 @@ export function warnOfUnknown(
   const isUncounted = lists.some(({ earlier }) => earlier === undefined);
   const unknown = outputs.flatMap((output) => {
     const path = standing.get(output.at);
-    // A manifest says by itself that a table is a part.
+    // The manifest of a table records whether it is partial.
     const isPart = output.earlier === undefined && output.output !== undefined && counts.isPart(output.output);
     if (path === undefined || isPart) return [];
     const isUnmeasured = isMeasured && sizes.some(({ at, earlier }) => at === output.at && earlier === undefined);
@@ -52,10 +55,10 @@ export function warnOfUnknown(
   return [{ code: 'W_GATE_BASELINE', message: `${what}: whether lists or outputs shrank is not known` }];
 }
 
-/** Warnings of what nobody remembers: who publishes once in spite of them has a count to compare with from then on. */
+/** Warnings about missing earlier counts: publishing once in spite of them creates counts to compare with. */
 export const ofNoMemory: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_GATE_BASELINE', 'W_SOURCE_EMPTY']);
 
-/** The runs that are known of an output: the last one, and that of its table. */
+/** Returns the known runs of an output: the last one, and that of its table. */
 function runsOf({ output, earlier }: Output, counts: Counts): readonly Pick<OutputCount, 'run' | 'reads'>[] {
   return [keptOf(output, counts) ?? [], earlier ? { run: earlier.runId, reads: earlier.reads } : []].flat();
 }

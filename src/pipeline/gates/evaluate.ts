@@ -10,11 +10,10 @@ import { refuseChanges } from './schema.js';
 import { shrinkGates, warnOfEmpty } from './shrink.js';
 
 /**
- * Checks everything that stands between a read and its publication, to the end: whoever has to act sees all of it at once. `passGates`
- * acts on the result.
+ * Runs all checks between a read and its publication, even after a failure, so that all problems are reported together. `passGates` acts on the results.
  *
- * @param warn Called with what is recognised and is no failure.
- * @returns What each gate found; gates that the pipeline or an option leaves out are not there.
+ * @param warn Called for findings that are not failures.
+ * @returns The result of each gate; gates disabled by the pipeline or an option are omitted.
  */
 export function evaluateGates(run: GateInput, warn: (warning: Warning) => void): readonly GateResult[] {
   const { pipeline, report, ledger, outputs, rejects, expectations, counts, allowShrink } = run;
@@ -37,7 +36,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   const checked = pipeline.consistency.allowUnstable ? [] : reads;
   return [
     ...checked.map(consistencyResult),
-    // A part of a list is compared with nothing.
+    // A partial list is not compared with anything.
     ...(report.partial ? [comparedResult('max_read_shrink', report.collection, [], { compared: false, allowed: false })] : []),
     ...shrinkGates(lists, pipeline.expect?.max_read_shrink, allowShrink),
     ...(strict ? [gateResult('strict', undefined, refused.map(refuseWarning))] : []),
@@ -66,7 +65,7 @@ function refuseWarning({ code, message }: Warning): Violation {
   return { code: 'E_GATE_STRICT', message: `${code}: ${message}${once}` };
 }
 
-/** A field that came too late for a column is as new as one of page 1. */
+/** Includes fields that arrived too late to become columns: they are as new as those of page 1. */
 function refuseColumns({ pipeline, ledger, outputs }: GateInput): readonly Violation[] {
   const { undeclared } = ledger.columns;
   const columns = pipeline.plan.columns(undeclared);

@@ -14,23 +14,23 @@ const gates = [minRows, maxShrink, maxGrowth, maxReadShrink, maxNull, notNull, u
 
 type Gate = (typeof gates)[number];
 
-/** What a pipeline expects of its rows before it publishes them. */
+/** The expectations of a pipeline about its rows before it publishes them. */
 export type Expect = { readonly [G in Gate as G['name']]?: z.output<ReturnType<G['schema']>> };
 
-/** The shape of `expect`: what has to be true of the rows that leave the last step, or nothing is published. */
+/** The schema of `expect`: conditions on the rows that leave the last step, without which nothing is published. */
 export const expectShape = schema((z): z.ZodType<Expect> =>
   z.strictObject(Object.fromEntries(gates.map((gate) => [gate.name, gate.schema(z)]))),
 );
 
-/** The gates that are set. */
+/** Returns the gates that are set. */
 export function gatesIn(expect: Expect = {}): readonly ExpectGate[] {
   return gates.flatMap((gate) => gate.setIn(expect) ?? []);
 }
 
-/** What is known of the columns that leave the last step. */
+/** What is known about the columns that leave the last step. */
 interface Leaving {
   readonly columns: readonly Column[];
-  /** The step that did not pass a column on, by the column. */
+  /** The step that dropped a column, by column. */
   readonly gone?: ReadonlyMap<string, string>;
 }
 
@@ -46,7 +46,7 @@ export function checkLists(expect: Expect, read: readonly string[], problem: Pro
   }
 }
 
-/** Reports what of `expect` names columns that do not leave the last step; paths start at `expect`. */
+/** Reports columns named by `expect` that do not leave the last step; paths start at `expect`. */
 export function checkExpect(expect: Expect, { columns, gone }: Leaving, problem: Problem): void {
   const known = columns.map(({ name }) => name);
   const require = (gate: string, { name, path, onKey }: NamedColumn) => {

@@ -8,14 +8,14 @@ import { comparedResult, gateResult, type GateResult } from './result.js';
 export interface Expectations {
   /** Counts the rows of a page that leaves the last step. */
   observe(page: Page): void;
-  /** What each gate has against the rows that it saw, or against the outputs. */
+  /** Returns the result of each gate, for the rows that it saw or for the outputs. */
   results(outputs: readonly Measured[]): readonly GateResult[];
-  /** What gates have against the rows that they saw, whatever other rows there are. */
+  /** Returns the results that hold regardless of other rows. */
   resultsAlone(): readonly GateResult[];
 }
 
 /**
- * Opens the gates of `expect`. In memory are counts, and what gates say that they hold.
+ * Opens the gates of `expect`. Holds counts in memory, plus what the gates declare.
  *
  * @param columns The columns that leave the last step.
  */

@@ -6,7 +6,7 @@ import type { RunReport } from '../run/report.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { Expectations } from './expectations.js';
 
-/** What a run is judged by. */
+/** The input of the gates. */
 export interface GateInput {
   readonly pipeline: Pipeline;
   readonly report: RunReport;
@@ -15,8 +15,8 @@ export interface GateInput {
   readonly rejects: Rejects;
   readonly expectations: Expectations | undefined;
   readonly counts: Counts;
-  /** Whether lists and outputs may be as small as they are. */
+  /** Whether lists and outputs may be smaller than before. */
   readonly allowShrink: boolean;
-  /** Where something whole stood before the run, by the place of the sink. */
+  /** Paths of complete outputs that existed before the run, by the place of the sink. */
   readonly standing: ReadonlyMap<string, string>;
 }

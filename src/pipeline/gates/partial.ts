@@ -4,9 +4,9 @@ import { storeOf } from '../../store/index.js';
 import type { Plan } from '../spec/plan.js';
 
 /**
- * Refuses to replace outputs by a part of a list, before anything is requested.
+ * Refuses to replace outputs by a partial list, before anything is requested.
  *
- * @param standing Where something whole stands, by the place of the sink.
+ * @param standing Paths of existing complete outputs, by the place of the sink.
  * @throws {GateError} `E_GATE_PARTIAL`, with a line for each.
  */
 export function refuseReplacing({ stoppedBy, sinks }: Pick<Plan, 'stoppedBy' | 'sinks'>, standing: ReadonlyMap<string, string>): void {
@@ -22,12 +22,12 @@ export function refuseReplacing({ stoppedBy, sinks }: Pick<Plan, 'stoppedBy' | '
 }
 
 /**
- * Where something whole stands that a run replaces or adds to, by the place of the sink. An empty folder is nothing, and a table whose
- * manifest says that it is a part is not whole; of a file nothing tells.
+ * Returns the paths of complete outputs that a run replaces or adds to, by the place of the sink. An empty folder counts as nothing. A table whose manifest
+ * marks it as partial is not complete; for a file this cannot be determined.
  *
- * @param paths Where the sinks that publish something do so, in their order. Absolute.
- * @param earlier What stands at the outputs of all sinks, as manifests tell.
- * @throws {SinkError} `E_SINK_PATH` for a place that cannot be looked at.
+ * @param paths Paths of the sinks that publish something, in order. Absolute.
+ * @param earlier What is at the outputs of all sinks, according to their manifests.
+ * @throws {SinkError} `E_SINK_PATH` if a path cannot be examined.
  */
 export async function standingOutputs(
   { sinks }: Pick<Plan, 'sinks'>,

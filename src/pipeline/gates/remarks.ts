@@ -3,9 +3,9 @@ import type { Tally } from '../../flow/index.js';
 import type { GateInput } from './gate-input.js';
 
 /**
- * What a run did that can hardly be meant: steps that leave nothing, and outputs of which all rows were rejected.
+ * Returns warnings about results that are probably unintended: steps that leave no rows, and outputs whose rows were all rejected.
  *
- * @param refused Whether `rejects` refuses the run, which says enough of rows that were rejected.
+ * @param refused Whether `rejects` refuses the run, which makes a warning about rejected rows redundant.
  */
 export function remarksOf(run: GateInput, refused: boolean): readonly Warning[] {
   const flow = flowOf(run);
@@ -22,10 +22,10 @@ export function remarksOf(run: GateInput, refused: boolean): readonly Warning[] 
   }
 }
 
-/** A step, with the rows that came to it and those that left it. */
+/** A step with the number of rows that arrived at it and that left it. */
 type Passed = GateInput['ledger']['steps'][number] & { readonly arrived: number; readonly left: number };
 
-/** The rows on their way through the steps. */
+/** Returns the number of rows before and after each step. */
 function flowOf({ report, ledger }: GateInput): { readonly steps: readonly Passed[]; readonly left: number } {
   let left = report.read + report.consistency.repaired - report.consistency.duplicates;
   const steps = ledger.steps.map((step): Passed => {
@@ -36,7 +36,7 @@ function flowOf({ report, ledger }: GateInput): { readonly steps: readonly Passe
   return { steps, left };
 }
 
-/** An empty other side says enough by itself. */
+/** Returns the remark of a step, unless an empty other side already explains it. */
 function remarkOf({ pipeline, ledger }: GateInput, { step, tally, arrived }: Passed): readonly Warning[] {
   const remark = step.remark(tally, arrived);
   if (remark === undefined) return [];
@@ -47,7 +47,7 @@ function remarkOf({ pipeline, ledger }: GateInput, { step, tally, arrived }: Pas
   return isKnown ? [] : [{ ...remark, message: `${step.at}: ${remark.message}` }];
 }
 
-/** Rows that came to a step and did not leave it. */
+/** Returns the number of rows that arrived at a step and did not leave it. */
 function goneIn({ filtered, duplicates, beyondLimit, unmatched, rejected, grouped }: Tally): number {
   return filtered + duplicates + beyondLimit + unmatched + rejected + grouped;
 }

@@ -1,19 +1,19 @@
 import { GateError, type Violation, type Warning } from '../../core/index.js';
 
-/** What one gate found. */
+/** The result of one gate. */
 export interface GateResult {
   /** `consistency`, `max_read_shrink`, `strict`, `books`, `min_match`, `rejects`, `schema`, or `expect.…` as in the file. */
   readonly gate: string;
-  /** What it looked at, where there are several: a list, a step or a sink. */
+  /** The list, step or sink that it checked, if there are several. */
   readonly at: string | undefined;
   /**
-   * `overridden`: `--allow-shrink` lets pass what is violated. `not compared`: no earlier run is known, or a limit stopped the read.
-   * `not checked`: nobody looked whether the list changed, since `consistency` is off, or a limit stopped the read.
+   * `overridden`: `--allow-shrink` permits the violation. `not compared`: no earlier run is known, or a limit stopped the read. `not checked`: changes of the
+   * list were not checked, because `consistency` is off, or a limit stopped the read.
    */
   readonly outcome: 'passed' | 'refused' | 'overridden' | 'not compared' | 'not checked';
-  /** What it has against publishing; none when it passed. */
+  /** Reasons against publishing; empty if it passed. */
   readonly violations: readonly Violation[];
-  /** Of `max_read_shrink`, how many rows the list had, and how many before. */
+  /** For `max_read_shrink`: number of rows of the list, now and before. */
   readonly rows?: number;
   readonly rowsBefore?: number;
 }
@@ -22,7 +22,7 @@ export function gateResult(gate: string, at: string | undefined, violations: rea
   return { gate, at, outcome: violations.length === 0 ? 'passed' : 'refused', violations };
 }
 
-/** A gate that looks at what earlier runs counted. */
+/** Returns the result of a gate that compares with the counts of earlier runs. */
 export function comparedResult(
   gate: string,
   at: string | undefined,
@@ -34,9 +34,9 @@ export function comparedResult(
 }
 
 /**
- * Lets a run publish, and warns of what it publishes in spite of a gate, since an option says so.
+ * Allows a run to publish, and warns of violations that an option overrides.
  *
- * @throws {GateError} All that was refused, as one error.
+ * @throws {GateError} All refusals, as one error.
  */
 export function passGates(gates: readonly GateResult[], warn: (warning: Warning) => void): void {
   const violationsThat = (outcome: GateResult['outcome']) => gates.flatMap((gate) => (gate.outcome === outcome ? gate.violations : []));

@@ -4,14 +4,14 @@ import type { Published } from '../../lake/index.js';
 /** The columns of an output, now and in the last run. */
 export interface Compared {
   readonly at: string;
-  /** All that the output has or should get, also of fields that came too late for this run. */
+  /** All columns that the output has or should get, including those of fields that arrived too late for this run. */
   readonly columns: readonly OutputColumn[];
   readonly earlier: Pick<Published, 'columns'> | undefined;
 }
 
 /**
- * What `schema: freeze` has against other columns than those of the last run: new ones, missing ones, and other types. Without
- * an earlier manifest there is nothing to compare with.
+ * Returns violations of `schema: freeze`: columns that are new, missing or of another type compared to the last run.
+ * Without an earlier manifest there is nothing to compare with.
  *
  * @param undeclared Original names of undeclared fields: their columns are compared by these, all others by their names.
  */
@@ -45,7 +45,7 @@ function list(what: string, names: readonly string[]): readonly string[] {
   return names.length === 0 ? [] : [`${what}: ${names.join(', ')}`];
 }
 
-/** The keys that sinks share and that decide which columns they write. */
+/** The options that sinks share and that determine which columns they write. */
 const shared = schema((z) =>
   z.object({
     columns: z.array(z.string()).optional(),
@@ -55,9 +55,9 @@ const shared = schema((z) =>
 );
 
 /**
- * The columns that a sink makes of those that arrive.
+ * Returns the columns that a sink writes for the arriving ones.
  *
- * @param config Its checked configuration.
+ * @param config Its validated configuration.
  */
 export function outputColumns(config: unknown, arriving: readonly Column[]): readonly OutputColumn[] {
   const { columns, naming = 'snake_case', types = 'typed' } = shared().safeParse(config).data ?? {};

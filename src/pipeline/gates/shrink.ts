@@ -6,22 +6,22 @@ import { percent } from '../spec/units.js';
 
 /** A list that was read. */
 export interface ListCount {
-  /** What it was read as: the collection, of the source, or the step that joins it. */
+  /** What it was read as: the collection of the source, or the step that joins it. */
   readonly at: string;
   /** Name in messages. */
   readonly name: string;
   readonly collection: string;
-  /** All of its rows, whatever the steps left of them. */
+  /** All of its rows, before any steps. */
   readonly rows: number;
-  /** What it was before, as far as anything remembers. */
+  /** Its earlier size, if known. */
   readonly earlier: Count | undefined;
 }
 
 /**
- * What is against publishing what was made of lists that have become small: a result for each list.
+ * Checks whether the lists have shrunk too much to publish: one result per list.
  *
- * @param allowed By list.
- * @param allowShrink This once.
+ * @param allowed Allowed shrinkage by list.
+ * @param allowShrink Whether to override refusals this once.
  */
 export function shrinkGates(lists: readonly ListCount[], allowed: Allowed, allowShrink: boolean): readonly GateResult[] {
   return lists.map((list) => {
@@ -36,7 +36,7 @@ type Allowed = number | Readonly<Record<string, number | undefined>> | undefined
 function refuseShrunk({ name, collection, rows, earlier }: ListCount, allowed: Allowed): readonly Violation[] {
   const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultReadShrink);
   const lost = earlier === undefined ? 0 : earlier.rows - rows;
-  // A share like 29% is no exact number.
+  // A share like 29% is not an exact number.
   if (earlier === undefined || lost <= (most + 1e-9) * earlier.rows) return [];
   const enough = `expect.max_read_shrink: { ${collection}: ${Math.ceil((100 * lost) / earlier.rows)}% }`;
   return [
@@ -47,7 +47,7 @@ function refuseShrunk({ name, collection, rows, earlier }: ListCount, allowed: A
   ];
 }
 
-/** An empty list of which nothing tells whether it always was: what is read without a memory. */
+/** Warns of empty lists for which no earlier count is known. */
 export function warnOfEmpty(lists: readonly ListCount[]): readonly Warning[] {
   return lists
     .filter(({ rows, earlier }) => rows === 0 && earlier === undefined)

@@ -7,12 +7,12 @@ import { gatesIn } from '../gates/expect.js';
 import { checkPipeline } from '../run/check-run.js';
 import type { Pipeline } from '../spec/pipeline.js';
 
-/** A column at some place of a chain. */
+/** A column at one point of a pipeline. */
 export interface ExplainedColumn {
   readonly name: string;
   /** Its type after a cast. */
   readonly type: DeclaredType;
-  /** Whether the values have that type already; otherwise they are text. */
+  /** Whether the values already have that type; otherwise they are text. */
   readonly cast: boolean;
   readonly sensitivity: Sensitivity;
 }
@@ -20,23 +20,23 @@ export interface ExplainedColumn {
 /** How a collection is requested. */
 export interface ExplainedRead {
   readonly collection: string;
-  /** The first request, like `GET https://…/api/leads?limit=500&page=1&rest_api_key=***`. */
+  /** The first request, for example `GET https://…/api/leads?limit=500&page=1&rest_api_key=***`. */
   readonly request: string;
-  /** Headers of every request that hold credentials, without these. */
+  /** Headers of every request that contain credentials, with the credentials masked. */
   readonly headers: readonly string[];
   /** Columns that identify a row. */
   readonly key: readonly string[];
 }
 
-/** What a step would do, and the columns behind it. */
+/** What a step would do, and the columns after it. */
 export interface ExplainedStep {
   /** Like `steps[1] derive`. */
   readonly at: string;
-  /** The other collection that it reads to its end. */
+  /** The other collection, which it reads to the end. */
   readonly reads: ExplainedRead | undefined;
-  /** Whether it takes all rows before it gives the first. */
+  /** Whether it takes all rows before it emits the first. */
   readonly blocking: boolean;
-  /** What it holds in memory, in words; `undefined` when that is nothing beyond a page. */
+  /** Description of what it holds in memory; `undefined` if nothing beyond a page. */
   readonly memory: string | undefined;
   readonly added: readonly string[];
   readonly dropped: readonly string[];
@@ -50,13 +50,13 @@ export interface ExplainedSink {
   readonly at: string;
   /** Whether it prints, and publishes nothing. */
   readonly prints: boolean;
-  /** Absolute path, its day and run in braces; none for one that prints, or publishes elsewhere. */
+  /** Absolute path, with day and run in braces; `undefined` if it prints, or publishes elsewhere. */
   readonly path: string | undefined;
-  /** Whether rows are added to what is there. */
+  /** Whether rows are added to existing ones. */
   readonly adds: boolean;
-  /** What it holds in memory, in words; `undefined` when that is nothing beyond a page. */
+  /** Description of what it holds in memory; `undefined` if nothing beyond a page. */
   readonly memory: string | undefined;
-  /** Columns that become folders, and are not in the files. */
+  /** Columns that become folders instead of being in the files. */
   readonly folders: readonly string[];
   readonly columns: readonly { readonly name: string; readonly type: DeclaredType }[];
 }
@@ -67,15 +67,15 @@ export interface Explanation {
   readonly source: ExplainedRead & { readonly columns: readonly ExplainedColumn[] };
   readonly steps: readonly ExplainedStep[];
   readonly sinks: readonly ExplainedSink[];
-  /** What gates hold in memory, in words. */
+  /** Description of what gates hold in memory. */
   readonly gates: { readonly memory: string | undefined };
   readonly rejects: { readonly path: string | undefined; readonly max: string };
-  /** The settings of the run by their names in the file, defaults filled in; times in milliseconds. */
+  /** The settings of the run by their names in the file, with defaults filled in; times in milliseconds. */
   readonly settings: Readonly<Record<string, string | number | boolean>>;
 }
 
 /**
- * Says what a run of a pipeline would do, without doing any of it.
+ * Explains what a run of a pipeline would do, without doing it.
  *
  * @example
  * explainPipeline(await loadPipeline('leads.yaml')).source.request;
@@ -129,7 +129,7 @@ function gatesMemory({ expect }: Pipeline): string | undefined {
   return held.length === 0 ? undefined : held.join(', ');
 }
 
-/** The names of columns that there are, and not among others. */
+/** Returns the names of columns that are not among others. */
 function missingIn(others: readonly Column[], columns: readonly Column[]): readonly string[] {
   const known = new Set(others.map(({ name }) => name));
   return columns.flatMap(({ name }) => (known.has(name) ? [] : [name]));
@@ -161,7 +161,7 @@ function settingsOf(pipeline: Pipeline): Explanation['settings'] {
     'service.strict': connection.strict ?? false,
     'service.deadline': deadlineMs ?? 'none',
     consistency: stoppedBy && consistency.mode !== 'off' ? `${consistency.mode}, unless ${stoppedBy.at} stops the read` : consistency.mode,
-    // A run that a limit stops leaves alone what an interrupted one has spooled.
+    // A run stopped by a limit does not use what an interrupted one has spooled.
     spool: (stoppedBy ? undefined : spoolMaxAgeMs) ?? 'off',
     on_error: onError,
     schema,
@@ -169,7 +169,7 @@ function settingsOf(pipeline: Pipeline): Explanation['settings'] {
   };
 }
 
-/** The names of what makes an account. */
+/** Returns the names of the parts of an account. */
 function accountForm(auth: Credentials): string {
   return Object.keys(auth).join(' + ');
 }

@@ -2,7 +2,7 @@ import { batchOf } from '../../flow/index.js';
 import type { SinkWriter } from '../../sinks/index.js';
 import type { PlannedSink } from '../spec/planned.js';
 
-/** Takes the rows and writes them nowhere. */
+/** A sink that discards the rows. */
 export const nullSink: PlannedSink = {
   name: 'preview',
   version: undefined,

@@ -1,7 +1,7 @@
 import type { Column } from '../../core/index.js';
 import type { PlannedStep } from '../spec/planned.js';
 
-/** A step that lets all rows pass as they are. @param name What it is called. */
+/** Creates a step that passes all rows through unchanged. @param name Name of the step. */
 export function passThrough(name: string, at: string, input: readonly Column[]): Omit<PlannedStep, 'open'> {
   return {
     name,

@@ -22,50 +22,50 @@ const taken = object({
   watch: judged(watchersProblem),
 });
 
-/** What a preview shows. */
+/** The options of a preview. */
 export interface PreviewOptions {
   /** Rows to show after each step, at least 1. Default 10. */
   readonly rows?: number;
-  /** Most rows of the collection that are read. Default 1000. */
+  /** Maximum number of rows of the collection to read. Default 1000. */
   readonly sample?: number;
-  /** Place of the last step that rows pass, from 0; -1 for the rows as they are read. Default: the last one. */
+  /** Index of the last step that rows pass through, from 0; -1 for the rows as they are read. Default: the last step. */
   readonly step?: number;
   /** Stops the preview. */
   readonly signal?: AbortSignal;
-  /** Receives what happens meanwhile. */
+  /** Receives events in the meantime. */
   readonly watch?: Watchers | undefined;
 }
 
-/** Rows at a place of a chain. */
+/** Rows at one point of a pipeline. */
 export interface PreviewStage {
-  /** `from leads`, or the step that rows have left, like `steps[1] derive`. */
+  /** `from leads`, or the step that the rows have left, like `steps[1] derive`. */
   readonly at: string;
   readonly columns: readonly Column[];
-  /** The first rows. Personal fields are as they are. */
+  /** The first rows. Personal fields are not masked. */
   readonly rows: readonly Row[];
-  /** Rows that passed here in all. */
+  /** Total number of rows that passed here. */
   readonly passed: number;
-  /** The step that would give other rows if it had seen the whole collection, when it has not. */
+  /** The step that would produce other rows if it had seen the whole collection, if it has not. */
   readonly sampledBy: string | undefined;
 }
 
-/** What a preview found. */
+/** The result of a preview. */
 export interface Preview {
-  /** In the order of the chain: the source, and each step. */
+  /** In the order of the pipeline: the source, then each step. */
   readonly stages: readonly PreviewStage[];
-  /** Rows of the collection that were read. */
+  /** Number of rows read from the collection. */
   readonly read: number;
-  /** Whether these are all of them. */
+  /** Whether the whole collection was read. */
   readonly whole: boolean;
-  /** What ended the preview early, after some stages had rows. */
+  /** The error that ended the preview early, after some stages had rows. */
   readonly failure: unknown;
 }
 
 /**
- * Runs the first rows of a pipeline through its steps and writes nothing: no sink is opened, no gate asked, nothing spooled. It reads until the
- * last step has given as many rows as wanted, or the sample is read. The other sides of joins are read whole.
+ * Runs the first rows of a pipeline through its steps and writes nothing: no sink is opened, no gate is evaluated, nothing is spooled. It reads until the last
+ * step has emitted the requested number of rows, or the sample is read. The other sides of joins are read completely.
  *
- * @throws {LeadstreamError} `E_USAGE` for options that cannot be right. As `runPipeline`, as long as no row was read.
+ * @throws {LeadstreamError} `E_USAGE` for invalid options. As `runPipeline`, if no row has been read yet.
  *
  * @example
  * const { stages } = await previewPipeline(await loadPipeline('leads.yaml'), { rows: 3 });
@@ -98,7 +98,7 @@ function refuseOptions({ plan }: Pipeline, options: Readonly<Record<'rows' | 'sa
     );
 }
 
-/** The rows at one place, as they pass. */
+/** Collects rows at one point of the pipeline as they pass. */
 class Stage {
   readonly rows: Row[] = [];
   passed = 0;
@@ -118,13 +118,13 @@ class Stage {
     for (let index = 0; index < batch.length && this.rows.length < this.wanted; index += 1) this.rows.push(batch.row(index));
   }
 
-  /** Those that are declared here, and fields that the service has and nobody declared. */
+  /** The columns declared at this point, and undeclared fields of the service. */
   get columns(): readonly Column[] {
     return [...this.planned, ...this.#unplanned.map((name) => undeclaredColumn(name))];
   }
 }
 
-/** A chain that shows its rows after each step instead of writing them. */
+/** A pipeline that shows its rows after each step instead of writing them. */
 class ShownChain {
   readonly pipeline: Pipeline;
   readonly #steps: readonly PlannedStep[];
@@ -166,7 +166,7 @@ class ShownChain {
     return { stages, read: this.#stages[0]?.passed ?? 0, whole, failure };
   }
 
-  /** Lets the sample pass and stops the read. */
+  /** Passes the sample and stops the read. */
   #sampling(sample: number, given: Pipeline, input: readonly Column[]): PlannedStep {
     return {
       ...passThrough('preview', 'sample', input),
@@ -176,10 +176,10 @@ class ShownChain {
     };
   }
 
-  /** Keeps the first rows of a place; the last place stops the read when it has enough. */
+  /** Keeps the first rows of a stage; the last stage stops the read when it has enough. */
   #showing(stage: Stage, rows: number): PlannedStep {
     const isLast = stage === this.#stages.at(-1);
-    // After a step that takes all rows first, everything is read by then.
+    // After a blocking step, everything has already been read.
     const isFirst = !this.#steps.some(({ blocking }) => blocking);
     return {
       ...passThrough('preview', `after ${stage.at}`, stage.columns),
@@ -197,7 +197,7 @@ class ShownChain {
   }
 }
 
-/** The same step, which judges nothing by some rows of many, and joins what it joins in a run. */
+/** Returns the step without gate and remark, which do not apply to a sample. Its joins see the same rows as in a run. */
 function lookedAt(step: PlannedStep, given: Pipeline): PlannedStep {
   return {
     ...step,
@@ -208,7 +208,7 @@ function lookedAt(step: PlannedStep, given: Pipeline): PlannedStep {
   };
 }
 
-/** A watcher that is not told what follows from having read some rows of many. */
+/** Returns a watcher that ignores warnings caused by reading only a sample. */
 function withoutConsequences({ warning, ...others }: Watcher): Watcher {
   if (!warning) return others;
   return { ...others, warning: (event, ...rest) => (consequences.has(event.code) ? undefined : warning(event, ...rest)) };

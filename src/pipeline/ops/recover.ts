@@ -9,12 +9,11 @@ const taken = object({ stateDir: filledText, baseDir: filledText }, ['stateDir']
 /**
  * Carries out the commits that killed runs had logged.
  *
- * @param stateDir Folder that the runs were given, usually `.leadstream`.
- * @param baseDir Folder that a relative one resolves against. Default: the working directory.
+ * @param stateDir State folder of these runs, usually `.leadstream`.
+ * @param baseDir Folder that a relative path resolves against. Default: the working directory.
  * @returns Names of the pipelines whose commit was recovered.
- * @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine, or is not there; `E_STATE_VERSION` for what another
- * version left there.
- * @throws {SinkError} When a commit cannot be carried out; it stays, and the message says how to give it up.
+ * @throws {LeadstreamError} `E_USAGE` if the state folder is not a folder of this machine, or does not exist; `E_STATE_VERSION` for state of another version.
+ * @throws {SinkError} If a commit cannot be carried out; it stays in the log, and the message explains how to give it up.
  *
  * @example
  * const completed = await recoverRuns('.leadstream'); // what killed runs had decided to publish is published

@@ -4,13 +4,13 @@ import { prepareRollback, type Evidence } from '../../lake/index.js';
 import { checkUsage, filledText, object } from '../../options/index.js';
 import { StateFolder } from '../run/state-folder.js';
 
-/** To which run a table returns, and where the runs have their state. */
+/** The run that a table returns to, and the state folder of the runs. */
 export interface RollbackOptions {
-  /** Run to publish, an earlier or a later one. Default: the one that the published run replaced. */
+  /** Run to publish, earlier or later. Default: the one that the published run replaced. */
   readonly to?: string | undefined;
-  /** Folder of the redo log, as runs have it. Default `.leadstream`. */
+  /** Folder of the redo log, as used by the runs. Default `.leadstream`. */
   readonly stateDir?: string;
-  /** Key of the HMACs in the log of runs. Default: the run is held against the SHA-256 there. */
+  /** Key of the HMACs in the run log. Default: the run is verified against the SHA-256 there. */
   readonly manifestKey?: string | undefined;
 }
 
@@ -18,14 +18,15 @@ const returning = object({ to: filledText, stateDir: filledText, manifestKey: fi
 const taken = object({ path: filledText, options: returning }, ['path']);
 
 /**
- * Makes an earlier run of a table the published one again, in one step for its readers. The run that was published is kept, and `to` with
- * its name undoes it: without `to`, each call goes one run further back. A kill in between is recovered like that of a run.
+ * Publishes an earlier run of a table again, in one step for its readers. The run published until now is kept, and calling this with its id as `to` undoes the
+ * rollback. Without `to`, each call goes back one more run. If the process is killed, the rollback is recovered like a run.
  *
  * @param path The table, `lake/leads`.
- * @returns The runs that readers saw before (`undefined` when the link of the table was lost), and that they see now; and by what the manifest
- * of that one was found to be as it had been written, `none` where no log of runs in the state folder has it.
- * @throws {SinkError} `E_SINK_RUN` when there is no such run, none before the published one, or it is damaged, `E_SINK_FOREIGN` when there is no such table.
- * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right; `E_RUN_LOCKED` while a run works on the table; `E_STATE_VERSION` for what another version left in the state folder.
+ * @returns The runs that readers saw before (`undefined` if the link of the table was lost) and see now, and how the manifest of the latter was
+ * verified; `none` if no run log in the state folder contains it.
+ * @throws {SinkError} `E_SINK_RUN` if there is no such run, or none before the published one, or it is damaged; `E_SINK_FOREIGN` if there is no such table.
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments; `E_RUN_LOCKED` while a run is working
+ * on the table; `E_STATE_VERSION` for state of another version.
  *
  * @example
  * const { from, to } = await rollbackTable('lake/leads'); // readers see the run before the published one

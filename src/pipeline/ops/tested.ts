@@ -16,24 +16,24 @@ import type { TestShape } from '../spec/test-shape.js';
 import { nullSink } from './null-sink.js';
 import { passThrough } from './pass-through.js';
 
-/** A test of a pipeline, as its file has it. */
+/** A test of a pipeline, as in its file. */
 export interface PipelineTest extends TestShape {
-  /** Where it stands in the file, from 1. */
+  /** Its line in the file, from 1. */
   readonly line: number;
 }
 
 /** A pipeline of a file with its tests. */
 export interface TestedPipeline {
   readonly name: string;
-  /** The collections of its own that it reads. */
+  /** The collections defined by the file that it reads. */
   readonly own: readonly Collection[];
   readonly tests: readonly PipelineTest[];
-  /** What is right in its tests and probably not meant. */
+  /** Doubts about its tests: valid, but probably unintended. */
   readonly doubts: readonly Finding[];
   /**
-   * The pipeline as a test runs it.
+   * Returns the pipeline as a test runs it.
    *
-   * @throws {SpecError} For what `env` or `set` of the test leave wrong, and for an output outside of the folder of the test.
+   * @throws {SpecError} For errors that remain with `env` or `set` of the test, and for an output outside the folder of the test.
    */
   open(test: PipelineTest, place: TestPlace): Promise<ObservedPipeline>;
 }
@@ -42,26 +42,26 @@ export interface TestedPipeline {
 export interface TestPlace {
   /** Folder that relative paths resolve against. */
   readonly folder: string;
-  /** The service of the test, and the key that it takes. */
+  /** The service of the test, and the key that it accepts. */
   readonly service: { readonly url: string; readonly key: string };
 }
 
-/** A row in texts, as a test compares it. */
+/** A row as texts, as compared by a test. */
 export type TextRow = Readonly<Record<string, string | null>>;
 
-/** A pipeline whose rows are kept as they leave the last step. */
+/** A pipeline whose rows are recorded as they leave the last step. */
 export interface ObservedPipeline {
   readonly pipeline: Pipeline;
-  /** The rows of the last attempt of a run. */
+  /** Returns the rows of the last attempt of a run. */
   rows(): readonly TextRow[];
 }
 
 /**
- * The tests of a pipeline file. Nothing of the environment is asked for.
+ * Loads the tests of a pipeline file. Does not use the environment.
  *
  * @param options Folder that the path resolves against, and steps and sinks of a program.
- * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right.
- * @throws {SpecError} With every problem of the file, its tests included.
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments.
+ * @throws {SpecError} With every problem of the file, including its tests.
  */
 export async function loadTests(file: string, options: Extensions & { readonly cwd: string }): Promise<readonly TestedPipeline[]> {
   checkLoading('testPipelines', { file }, options);
@@ -89,7 +89,7 @@ export async function loadTests(file: string, options: Extensions & { readonly c
   }));
 }
 
-/** What references stand for in a test: credentials and the address of the service are made up. */
+/** Returns the values of references in a test, with made-up credentials and service address. */
 function madeUp(documents: readonly unknown[], { env = {} }: TestShape, { folder, service }: TestPlace, cwd: string): ReferenceSource {
   const files = referenceSource(env, cwd);
   const valueOf = (isHook: boolean) => (isHook ? `${service.url}/nobody` : service.key);
@@ -107,7 +107,7 @@ function madeUp(documents: readonly unknown[], { env = {} }: TestShape, { folder
   };
 }
 
-/** The variables that `service.base_url` names. */
+/** Returns the variables in `service.base_url`. */
 function addressNames(document: unknown): readonly string[] {
   const address = inside(inside(document, 'service'), 'base_url');
   return typeof address === 'string' ? [...address.matchAll(/\$\{([A-Za-z_]\w*)/g)].flatMap(([, name]) => name ?? []) : [];
@@ -124,7 +124,7 @@ function soundIn({ pipeline, unset, document }: Checked, { line }: PipelineTest,
   throw new SpecError('E_SPEC_REFERENCE', file, [{ message, line, column: document.locate(['tests']).column }]);
 }
 
-/** @throws {SpecError} `E_SPEC_INVALID` for a file that the test expects and its run does not write. */
+/** @throws {SpecError} `E_SPEC_INVALID` if the test expects a file that its run does not write. */
 async function refuseOtherFiles(
   { document, name, outputs }: Checked,
   test: PipelineTest,
@@ -137,17 +137,17 @@ async function refuseOtherFiles(
   throw new SpecError('E_SPEC_INVALID', file, [{ message, line: test.line, column: document.locate(['tests']).column }]);
 }
 
-/** The longest that a test waits for an answer, unless it says otherwise: its service is on this machine. */
+/** Default for the maximum time that a test waits for a response; its service is on this machine. */
 const longestMs = 1_000;
 
-/** The pipeline with a timeout that the test sets, or one that nobody has to sit out. */
+/** Returns the pipeline with the timeout set by the test, or a short one. */
 function patient(pipeline: Pipeline, { set = {} }: PipelineTest): Pipeline {
   if (Object.hasOwn(set, 'service.timeout')) return pipeline;
   const { timeoutMs = longestMs } = pipeline.connection;
   return { ...pipeline, connection: { ...pipeline.connection, timeoutMs: Math.min(timeoutMs, longestMs) } };
 }
 
-/** The pipeline against the service of a test, which nobody has to wait for. */
+/** Returns the pipeline set up for the service of a test, without waiting times. */
 function testing(pipeline: Pipeline, { document, outputs }: Checked, { folder, service }: TestPlace, file: string): Pipeline {
   for (const { path, place } of outputs) {
     if (path === undefined || !relative(folder, path).startsWith('..')) continue;
@@ -165,12 +165,12 @@ function testing(pipeline: Pipeline, { document, outputs }: Checked, { folder, s
   };
 }
 
-/** A test writes into its folder alone, and so not to what only a sink of somebody's own knows. */
+/** Replaces a sink that publishes outside the file system: a test writes only into its folder. */
 function harmless(sink: PlannedSink): PlannedSink {
   return sink.prints || sink.output !== undefined ? sink : { ...sink, open: nullSink.open };
 }
 
-/** Keeps the rows behind the last step. A run that begins again keeps them anew. */
+/** Records the rows after the last step. A run that starts again records them again. */
 function observed(pipeline: Pipeline, { folder }: TestPlace): ObservedPipeline {
   const { plan } = pipeline;
   const columns = plan.columns();

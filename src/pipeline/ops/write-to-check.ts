@@ -7,13 +7,13 @@ import type { SinkWriter } from '../../sinks/index.js';
 
 const taken = object({ columns: givenColumns, name: text, signal: abortSignal, watch: judged(watchersProblem) });
 
-/** The sinks that something was written into: a second time would take back what the first one published. */
+/** Sinks that were already used: a second use would undo what the first one published. */
 const used = new WeakSet<object>();
 
 /**
- * Takes a sink for one use.
+ * Claims a sink for a single use.
  *
- * @throws {SinkError} `E_SINK_CONFIG` for what is no sink, or was used already; when it could not be opened, that.
+ * @throws {SinkError} `E_SINK_CONFIG` if it is not a sink, or was already used. If it could not be opened, that error.
  */
 export async function claimSink(sink: unknown): Promise<SinkWriter> {
   const opened = await unlessDry(Promise.resolve(sink), 'writeTo: the promise of the sink');
@@ -23,7 +23,7 @@ export async function claimSink(sink: unknown): Promise<SinkWriter> {
   return opened;
 }
 
-/** @throws {SinkError} `E_SINK_CONFIG` for a stream that is none, options that cannot be right, and columns that the rows do not have. */
+/** @throws {SinkError} `E_SINK_CONFIG` for an invalid stream, invalid options, and columns that the rows do not have. */
 export function checkWriting(rows: unknown, options: { readonly columns?: readonly Column[] | undefined }): void {
   const isStream = rows instanceof RowStream;
   if (!isStream && !isObservable(rows)) throw wrong(`the first argument is a stream of rows, like service.leads, and not ${given(rows)}`);
@@ -41,7 +41,7 @@ export function checkWriting(rows: unknown, options: { readonly columns?: readon
   if (known !== undefined && absent !== undefined) throw wrong(`columns: ${unknownName('field', absent.name, known)}`);
 }
 
-/** What is wrong with what `writeTo` was given. */
+/** Creates the error for invalid arguments of `writeTo`. */
 export function wrong(message: string): SinkError {
   return new SinkError('E_SINK_CONFIG', `writeTo: ${message}`);
 }

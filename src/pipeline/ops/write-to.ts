@@ -19,21 +19,21 @@ import { completed, refuseStopped } from '../run/completed.js';
 import { checkWriting, claimSink } from './write-to-check.js';
 import { WrittenColumns } from './written-columns.js';
 
-/** What writing a stream takes besides stream and sink. */
+/** The options of `writeTo`. */
 export interface WriteOptions {
   /**
-   * The columns of the rows, in output order. Default: those of the stream, and the fields that rows of the first page have and nobody declared,
-   * as texts. They have to be named for an observable of pages, and behind an operator that is not of leadstream, and a `mapRows`, `mapAsync` or `liftRows` without columns of its own. With a warning
-   * (`W_SINK_COLUMN`) fields are left out that they do not name.
+   * The columns of the rows, in output order. Default: those of the stream, plus undeclared fields in rows of the first page, as texts. They are required for
+   * an observable of pages, after an operator that is not part of leadstream, and after a `mapRows`, `mapAsync` or `liftRows` without its own columns. Fields
+   * that are not listed are left out with a warning (`W_SINK_COLUMN`).
    */
   readonly columns?: readonly Column[] | undefined;
-  /** Name that a manifest gives to what was written. Default `writeTo`. */
+  /** Name of what was written in a manifest. Default `writeTo`. */
   readonly name?: string | undefined;
   /** Stops it; nothing is published. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Receives what happens while it is written, and the warnings of the steps. Default: nobody but the subscribers of the channels. What
-   * happens while a collection is read, the `watch` of `connect` gets.
+   * Receives events of the writing, and the warnings of the steps. Default: only the subscribers of the channels.
+   * Events of reading a collection go to the `watch` of `connect`.
    */
   readonly watch?: Watchers | undefined;
 }
@@ -42,23 +42,23 @@ export interface WriteOptions {
 export interface Written {
   readonly rows: number;
   readonly bytes: number;
-  /** Where it is; absent for stdout. */
+  /** Its path; `undefined` for stdout. */
   readonly path: string | undefined;
-  /** What was found out of the list that was read; `undefined` where nothing is known of it, as of an observable of pages. */
+  /** The result of the consistency check of the list; `undefined` if unknown, as for an observable of pages. */
   readonly consistency: Consistency | undefined;
-  /** What the steps did with the rows, as `RowStream.steps` has it; none of an observable of pages. */
+  /** What the steps did with the rows, as in `RowStream.steps`; empty for an observable of pages. */
   readonly steps: readonly CountedStep[];
 }
 
 /**
- * Writes a stream to a sink and publishes it when it has been read to its end. When the stream or the sink fails, what the sink had published
- * before stays, and nothing else is left. One writer at a time, of whatever process, may work on a destination. A collection is read with `consistency: 'repair'`,
- * and so are the other sides of joins, unless `connect` or `with` say otherwise. What comes by `pages$` is read with `check`, as for a loop.
+ * Writes a stream to a sink and publishes it when it has been read to the end. If the stream or the sink fails, what the sink had published before stays, and
+ * nothing else remains. Only one writer at a time, in any process, may work on a destination. A collection is read with `consistency: 'repair'`, and so are the
+ * other sides of joins, unless `connect` or `with` say otherwise. Pages from `pages$` are read with `check`, as in a loop.
  *
  * @param rows Rows with their columns, or an observable of pages.
- * @param sink Opened for this stream alone, or the promise of it.
- * @throws The error of the stream, `SinkError`, `E_RUN_LOCKED`, `E_RUN_ABORTED` after `signal`, or `E_RUN_STALLED` when the stream or the sink can never come to an end. `E_SINK_CONFIG` for arguments that cannot be right, and
- * for columns that the rows do not have; `E_SINK_FIELD` for a field that nobody declared and that came after the first page.
+ * @param sink Opened for this stream alone, or a promise for it.
+ * @throws The error of the stream, `SinkError`, `E_RUN_LOCKED`, `E_RUN_ABORTED` after `signal`, or `E_RUN_STALLED` if the stream or the sink can never end.
+ * `E_SINK_CONFIG` for invalid arguments, and for columns that the rows do not have; `E_SINK_FIELD` for an undeclared field that arrived after the first page.
  *
  * @example
  * const { rows } = await writeTo(service.leads.pipe(select(['lead_id', 'timestamp'])), parquet({ path: 'lake/leads' }));
@@ -69,14 +69,14 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
   try {
     checkWriting(rows, options);
     const stream: RowStream<T> = rows instanceof RowStream ? rows : fromPages(rows);
-    // The stream and the functions of a sink say more, and are heard first.
+    // The stream and the functions of a sink report more specific errors, so these come first.
     return await unlessDry(writing.run(stream), 'writeTo: what the sink does', 'ends');
   } finally {
     await writing.close();
   }
 }
 
-/** One stream on its way into one sink. */
+/** A stream that is being written to a sink. */
 class Writing {
   readonly #startedAt = new Date().toISOString();
   #committed = false;
@@ -108,7 +108,7 @@ class Writing {
         () => this.#write(page, checked, stream.key),
       );
     };
-    // What is no page of rows, the check tells.
+    // `check` refuses anything that is not a page.
     await completed((stream.pages$ as Observable<unknown> as Observable<Page>).pipe(deliver(write)), signal);
     refuseStopped(signal);
     await this.#begin(checked);
@@ -124,7 +124,7 @@ class Writing {
     return { rows: prepared.rows, bytes: prepared.bytes, path: prepared.path, consistency, steps: stream.steps };
   }
 
-  /** Leaves nothing behind of what was not published. */
+  /** Removes what was not published. */
   async close(): Promise<void> {
     if (!this.#committed) await this.sink.abort();
   }
@@ -137,7 +137,7 @@ class Writing {
     });
   }
 
-  /** With the first page, or at the end of a stream without one. */
+  /** Called with the first page, or at the end of a stream without pages. */
   async #begin({ columns }: WrittenColumns): Promise<void> {
     if (this.#begun) return;
     this.#begun = true;

@@ -4,7 +4,7 @@ import { given } from '../../options/index.js';
 import { firstOtherThanText } from '../../vector/index.js';
 import { wrong } from './write-to-check.js';
 
-/** Holds the pages of a stream to the columns that are written: none is missing, and none is left out without a word. */
+/** Checks the pages of a stream against the written columns: none may be missing, and none is left out silently. */
 export class WrittenColumns {
   #columns: readonly Column[] | undefined;
   #names: ReadonlySet<string> = new Set();
@@ -13,9 +13,9 @@ export class WrittenColumns {
   readonly #left = new Set<string>();
 
   /**
-   * @param declared What the program named; `undefined` where it left that to the stream.
-   * @param found What the stream knows by its first page.
-   * @param warn Takes what is remarkable and no failure.
+   * @param declared Columns named by the program; `undefined` to use those of the stream.
+   * @param found Returns the columns of the stream as known after its first page.
+   * @param warn Receives warnings.
    */
   constructor(
     private readonly declared: readonly Column[] | undefined,
@@ -23,7 +23,7 @@ export class WrittenColumns {
     private readonly warn: (warning: Warning) => void,
   ) {}
 
-  /** The columns, fixed by the first call. */
+  /** The columns, fixed by the first access. */
   get columns(): readonly Column[] {
     const columns = this.#columns ?? this.declared ?? this.found();
     if (columns === undefined) throw wrong('nobody knows the columns of the rows');
@@ -32,8 +32,10 @@ export class WrittenColumns {
   }
 
   /**
-   * @throws {SinkError} `E_SINK_CONFIG` for what is no page, and for columns that the first rows lack; `E_SINK_FIELD` for a field that no column
-   * is there for; `E_SINK_VALUE` for values of another type than their column has.
+   * Checks a page.
+   *
+   * @throws {SinkError} `E_SINK_CONFIG` if it is not a page, and for columns that the first rows lack; `E_SINK_FIELD` for a field without a column;
+   * `E_SINK_VALUE` for values whose type differs from that of their column.
    */
   check(page: Page): void {
     if (!isPage(page)) throw wrong(`the stream gives ${given(page)} that is no page; give service.leads or .pages$, and not .rows$`);
@@ -61,7 +63,7 @@ export class WrittenColumns {
     }
   }
 
-  /** Says once of each field that it is left out, on whatever page it comes first. */
+  /** Warns once about each field that is left out, on whatever page it first appears. */
   #tell(extra: readonly string[]): void {
     const left = extra.filter((name) => !this.#left.has(name));
     if (left.length === 0) return;
@@ -70,7 +72,7 @@ export class WrittenColumns {
   }
 }
 
-/** @param isFirst Whether no page came before: then it is no field of the service, whose columns would name it, but one of a program. */
+/** @param isFirst Whether this is the first page. If so, the field comes from a program: a field of the service would have a column. */
 function unnamed(names: readonly string[], page: number, isFirst: boolean): SinkError {
   const which = `${names.length === 1 ? 'the field' : 'the fields'} ${listed(names)}, which no column is there for`;
   const why = isFirst
@@ -81,13 +83,13 @@ function unnamed(names: readonly string[], page: number, isFirst: boolean): Sink
 
 function refuseNoText(name: string, strange: Value | undefined, page: number): void {
   const kind = strange instanceof Date ? 'timestamp' : typesBy[typeof strange];
-  // What no column can hold, the sink refuses.
+  // Values that no column can hold are refused by the sink.
   if (kind === undefined) return;
   const what = `field ${name} holds a value of the type ${kind} on page ${page}, and its column is one of texts`;
   throw new SinkError('E_SINK_VALUE', `writeTo: ${what}; say so where it is made, like derive({ ${name}: { type: '${kind}', of: … } })`);
 }
 
-/** The types of values by what JavaScript calls them. */
+/** The types of values by their `typeof`. */
 const typesBy: Readonly<Record<string, 'flag' | 'integer' | 'decimal' | undefined>> = {
   boolean: 'flag',
   bigint: 'integer',

@@ -1,22 +1,22 @@
 import { GateError, type Column, type Warning } from '../../core/index.js';
 import type { Pipeline } from '../spec/pipeline.js';
 
-/** What the attempts of a run before this one found out. */
+/** What previous attempts of a run have found. */
 export interface Attempt {
-  /** Undeclared fields that have a column from the start; `undefined` when no attempt ended because of them. */
+  /** Undeclared fields that have a column from the start; `undefined` if no attempt ended because of them. */
   readonly found: readonly Column[] | undefined;
-  /** Whether one ended because of rows that came late. */
+  /** Whether an attempt ended because of late rows. */
   readonly replayed: boolean;
-  /** Pages that an interrupted run had spooled; what the run spooled itself is not among them. */
+  /** Number of pages spooled by an interrupted run; those spooled by this run are not included. */
   readonly resumed: number;
 }
 
-/** The outputs have the day of an interrupted run, whose pages are not used: they need other paths. */
+/** Thrown if the paths of the outputs contain the day of an interrupted run whose pages are not used: other paths are needed. */
 export class StaleDay extends Error {}
 
-/** The run has to begin again, with the pages that are there. */
+/** Thrown if the run must start again, with the pages that are available. */
 export abstract class BeginAgain extends Error {
-  /** @param resumed Pages that an interrupted run had spooled. */
+  /** @param resumed Number of pages spooled by an interrupted run. */
   constructor(
     message: string,
     protected readonly resumed: number,
@@ -25,14 +25,14 @@ export abstract class BeginAgain extends Error {
   }
 
   /**
-   * What the next attempt knows.
+   * Returns what the next attempt starts with.
    *
-   * @throws {GateError} `E_GATE_CONSISTENCY` when the run cannot begin once more.
+   * @throws {GateError} `E_GATE_CONSISTENCY` if the run cannot start again.
    */
   abstract next(before: Attempt | undefined, pipeline: Pipeline, warn: (warning: Warning) => void): Attempt;
 }
 
-/** Rows came to the other side of a join after the join had read it. */
+/** Rows were added to the other side of a join after the join had read it. */
 export class LateRows extends BeginAgain {
   next(before: Attempt | undefined, { plan: { sinks } }: Pipeline): Attempt {
     if (before?.replayed || sinks.some(({ prints }) => prints)) throw new GateError('E_GATE_CONSISTENCY', this.message);
@@ -40,7 +40,7 @@ export class LateRows extends BeginAgain {
   }
 }
 
-/** Undeclared fields came after the columns of the outputs were fixed, and are wanted in this run. */
+/** Undeclared fields arrived after the columns of the outputs were fixed, and must be included in this run. */
 export class NewFields extends BeginAgain {
   constructor(
     private readonly columns: readonly Column[],
@@ -65,5 +65,5 @@ export class NewFields extends BeginAgain {
   }
 }
 
-/** A service whose field names are data has as many of them as it likes. */
+/** Maximum number of names listed: a service whose field names are data can have any number of them. */
 const most = 20;

@@ -7,21 +7,21 @@ import { inState } from '../../source/index.js';
 const begun = schema((z) =>
   z.object({
     version: z.literal(1),
-    /** When the first of the runs of this pipeline began that share the pages, ISO 8601. */
+    /** When the first of this pipeline's runs that share the pages was started, ISO 8601. */
     startedAt: z.iso.datetime(),
-    /** When the spool of the collection began that the pipeline reads, ISO 8601. It tells these pages from others of the same source. */
+    /** When the spool of the pipeline's collection was started, ISO 8601. It distinguishes these pages from others of the same source. */
     spoolSince: z.iso.datetime(),
   }),
 );
 
-/** What is known of a pipeline whose run did not publish. */
+/** What is known about a pipeline whose run did not publish. */
 export type Begun = Omit<z.output<ReturnType<typeof begun>>, 'version'>;
 
 /**
- * What an interrupted run of a pipeline left word of; `undefined` when there is none, or it cannot be read.
+ * Reads the record of an interrupted run of a pipeline; returns `undefined` if there is none, or it cannot be read.
  *
  * @param folder `<state-dir>/begun`, existing or not.
- * @throws {LeadstreamError} `E_STATE_FOREIGN` when the file was not made by leadstream for this user.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` if the file was not created by leadstream for this user.
  */
 export async function readBegun(folder: string, pipeline: string): Promise<Begun | undefined> {
   const text = await inState('E_SINK_PATH', `cannot read in ${folder}`, () => readOwn(pathOf(folder, pipeline)));
@@ -33,9 +33,9 @@ export async function readBegun(folder: string, pipeline: string): Promise<Begun
 }
 
 /**
- * Leaves word that a run of a pipeline has begun, for the run that goes on with its pages.
+ * Records that a run of a pipeline has started, for the run that continues with its pages.
  *
- * @param folder `<state-dir>/begun`; made when missing, private (0700).
+ * @param folder `<state-dir>/begun`; created if missing, private (0700).
  * @throws {SinkError} `E_SINK_PATH`.
  */
 export async function writeBegun(folder: string, pipeline: string, { startedAt, spoolSince }: Begun): Promise<void> {

@@ -1,21 +1,21 @@
 import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
 
 /**
- * How long the main thread was busy with a step: the time of all calls into it (pages and ends of what it reads), without what it calls behind
- * it. A call costs four readings of a clock, and there is one for a page, never for a row.
+ * Measures how long the main thread was busy with a step: the time of all calls into it (pages and completion of its inputs), minus the time of its calls to
+ * what follows. Each call costs four clock readings, once per page, never per row.
  *
- * A step that takes all rows first does its work behind the calls; of such a one the time counts from the beginning to the end of its work.
+ * A blocking step works outside of these calls, so its time is measured from the start to the end of its work.
  */
 export class BusyTime {
   #ms = 0;
-  /** Milliseconds behind the step during the call into it that is under way. */
+  /** Milliseconds spent after the step during the current call into it. */
   #behind = 0;
   #isInside = false;
   #workingSince: number | undefined;
 
   /**
    * @param blocking Whether the step takes all rows first.
-   * @param now A clock, in milliseconds.
+   * @param now Returns the time in milliseconds.
    */
   constructor(
     private readonly blocking: boolean,
@@ -27,17 +27,17 @@ export class BusyTime {
     return this.#ms;
   }
 
-  /** To be put in front of the step, and behind all else that it reads. */
+  /** Returns the operator to place directly before the step, after everything else that it reads. */
   entering<T>(): MonoTypeOperatorFunction<T> {
     return this.#around((call) => this.#inside(call));
   }
 
-  /** To be put behind the step. */
+  /** Returns the operator to place directly after the step. */
   leaving<T>(): MonoTypeOperatorFunction<T> {
     return this.#around((call) => this.#outside(call));
   }
 
-  /** Called when a step that takes all rows begins and ends a piece of its work. */
+  /** Called when a blocking step starts and stops work. */
   working(is: boolean): void {
     if (!this.blocking) return;
     const now = this.now();
@@ -59,7 +59,7 @@ export class BusyTime {
     }
   }
 
-  /** What is behind the step may call it again: a page that is released makes room for the next one. */
+  /** Handles calls back into the step: when a later step releases a page, the next one can follow. */
   #outside(call: () => void): void {
     if (!this.#isInside) return call();
     const [start, behind] = [this.now(), this.#behind];

@@ -17,7 +17,7 @@ import type { Rejects } from './rejects.js';
 import type { Claim } from './claim.js';
 import type { Run } from './start.js';
 
-/** What pages pass on their way from the source to the outputs. */
+/** What pages pass through between the source and the outputs. */
 export interface Surroundings {
   readonly run: Run;
   readonly claim: Claim;
@@ -33,16 +33,16 @@ export interface Surroundings {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What a step counts, and whom it tells that it works. */
+/** The counters of a step, and the function it calls when it starts and stops work. */
 interface Work {
   readonly tally: Tally;
   readonly busy: BusyTime;
   working(is: boolean): void;
 }
 
-/** The source, the steps and the outputs of a run, one behind the other. */
+/** The source, the steps and the outputs of a run, in sequence. */
 export class Chain {
-  /** Whether the other sides of joins have more rows by now, in words. */
+  /** For each other side of a join: emits a message if it has more rows by now. */
   readonly #sides: Observable<string | undefined>[] = [];
 
   constructor(
@@ -50,7 +50,7 @@ export class Chain {
     private readonly around: Surroundings,
   ) {}
 
-  /** Reads the collection through all steps into the outputs; resolves when every page was taken to its end. */
+  /** Reads the collection through all steps into the outputs; resolves when every page is completely processed. */
   async run(reader: CollectionReader<Row>): Promise<void> {
     const { ledger, signal } = this.around;
     const { plan, deadlineMs } = this.pipeline;
@@ -58,7 +58,7 @@ export class Chain {
     await completed(this.#through(readPages(reader, options, ledger.consistency)), signal, deadlineMs);
   }
 
-  /** Looks at the other sides of joins again. @returns What came to one of them after it was read. */
+  /** Re-checks the other sides of joins. @returns A message if rows were added to one of them after it was read. */
   async lateRows(): Promise<string | undefined> {
     let late: string | undefined;
     for (const side$ of this.#sides) {
@@ -106,7 +106,7 @@ export class Chain {
   #open(step: PlannedStep, { tally, busy, working }: Work) {
     const { run, claim, stop, rejects } = this.around;
     const { plan, consistency, onError, hmacKey } = this.pipeline;
-    // A list that is not paged is one answer, which nothing checks.
+    // A list without pages is a single response, which is not checked.
     const isChecked = consistency.mode !== 'off' && plan.collection.paged;
     return step.open({
       at: step.at,

@@ -20,14 +20,14 @@ const taken = schema((z) =>
   }),
 );
 
-/** @throws {LeadstreamError} `E_USAGE` for what is no pipeline, and for options that cannot be right. */
+/** @throws {LeadstreamError} `E_USAGE` for anything that is not a pipeline, and for invalid options. */
 export function checkRun(pipeline: unknown, options: unknown): void {
   checkPipeline('runPipeline', pipeline);
   const [problem] = optionProblems(taken(), options);
   if (problem !== undefined) throw new LeadstreamError('E_USAGE', `runPipeline: ${problem}`);
 }
 
-/** @throws {LeadstreamError} `E_USAGE` for what is no pipeline. */
+/** @throws {LeadstreamError} `E_USAGE` for anything that is not a pipeline. */
 export function checkPipeline(at: string, pipeline: unknown): void {
   if (isPipeline(pipeline)) return;
   const remedy = `the first argument is a pipeline, like await loadPipeline(file)`;

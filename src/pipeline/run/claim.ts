@@ -1,27 +1,27 @@
 import { SinkError } from '../../core/index.js';
 import { overlap, type Lock, type Store } from '../../store/index.js';
 
-/** Outputs that are a run's own, under the names that they have in it. */
+/** The outputs locked by a run, with their paths in this run. */
 export interface Claim {
   readonly lock: Lock;
-  /** Where all of them live. */
+  /** The store of all outputs. */
   readonly store: Store;
-  /** When the run was first started, ISO 8601: when an interrupted run of this pipeline was whose pages are used. */
+  /** When the run was first started, ISO 8601: the start of the interrupted run of this pipeline whose pages are used, if any. */
   readonly firstStart: string;
-  /** The UTC date of that, `YYYY-MM-DD`. */
+  /** The UTC date of `firstStart`, `YYYY-MM-DD`. */
   readonly date: string;
-  /** What the sinks publish. Absolute paths. */
+  /** The outputs of the sinks. Absolute paths. */
   readonly outputs: readonly string[];
-  /** Absolute path of the rejects; `undefined` when they are only counted. */
+  /** Absolute path of the rejects; `undefined` if they are only counted. */
   readonly rejects: string | undefined;
 }
 
-/** What a run locks and publishes. Absolute paths. */
+/** Returns the paths that a run locks and publishes. Absolute paths. */
 export function pathsOf({ outputs, rejects }: Pick<Claim, 'outputs' | 'rejects'>): readonly string[] {
   return rejects === undefined ? outputs : [...outputs, rejects];
 }
 
-/** @throws {SinkError} `E_SINK_PATH` for two outputs that are one, or of which one is within the other. */
+/** @throws {SinkError} `E_SINK_PATH` for two outputs that are the same, or one within the other. */
 export function refuseOverlaps(paths: readonly string[]): void {
   paths.forEach((path, index) => {
     const first = paths.slice(0, index).find((other) => overlap(other, path));
@@ -32,7 +32,7 @@ export function refuseOverlaps(paths: readonly string[]): void {
 }
 
 /**
- * What is in the state folder is read as leadstream's own, and written over.
+ * Refuses outputs in or around the state folder, whose content is trusted as leadstream's own, and overwritten.
  *
  * @throws {SinkError} `E_SINK_PATH`.
  */

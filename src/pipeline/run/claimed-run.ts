@@ -24,7 +24,7 @@ import type { RunOptions } from './run-options.js';
 import type { Claim } from './claim.js';
 import type { Run } from './start.js';
 
-/** One attempt at a run whose outputs are locked: it reads, prepares and commits, and leaves nothing behind when it fails. */
+/** An attempt at a run whose outputs are locked: it reads, prepares and commits, and leaves nothing behind if it fails. */
 export class ClaimedRun {
   readonly #client;
   readonly #bare: CollectionReader<Row>;
@@ -39,10 +39,10 @@ export class ClaimedRun {
   #spools: Spools = noSpools;
   #counts: Counts = noCounts;
   #logged = false;
-  /** Where something whole stood before the run, by the place of the sink. */
+  /** Paths of complete outputs that existed before the run, by the place of the sink. */
   #standing: ReadonlyMap<string, string> = new Map();
 
-  /** @param attempt What the attempts before this one found out. */
+  /** @param attempt What previous attempts have found. */
   constructor(
     private readonly pipeline: Pipeline,
     private readonly options: RunOptions,
@@ -59,9 +59,9 @@ export class ClaimedRun {
     this.#profiler = options.profile ? new Profiler(plan.collection) : undefined;
   }
 
-  /** @throws {BeginAgain} When the run has to begin again. @throws {StaleDay} When it needs other paths. */
+  /** Executes the attempt. @throws {BeginAgain} If the run must start again. @throws {StaleDay} If it needs other paths. */
   async execute(): Promise<RunReport> {
-    // The thread that fetches starts while outputs are opened, and not after.
+    // The fetching thread starts while the outputs are being opened, not after.
     this.#client.prepare();
     const rejects = await Rejects.open(
       { ...this.pipeline.rejects, path: this.claim.rejects },
@@ -75,7 +75,7 @@ export class ClaimedRun {
     );
     await this.#close();
     if ('report' in ended) return ended.report;
-    // Pages that were on their way to the disk are there by now.
+    // By now, pages in transit to the disk have been written.
     noteFailed(ended.thrown, await this.#failedReport());
     throw ended.thrown;
   }
@@ -111,7 +111,7 @@ export class ClaimedRun {
       events: run.events,
     });
     this.#outputs = outputs;
-    // A field keeps its column, whatever other comes before it under a name like its own.
+    // A field keeps its column, even if another one with a similar name arrives first.
     const earlier = outputs.earlier.flatMap((published) => published?.undeclared ?? []);
     this.#bare.reserve([...earlier, ...remembered(this.attempt?.found ?? [])]);
     this.#standing = await standingOutputs(plan, claim.outputs, outputs.earlier);
@@ -159,10 +159,10 @@ export class ClaimedRun {
     this.#gates = evaluateGates({ pipeline, report, ledger, outputs, rejects, allowShrink, ...before }, run.warn);
     passGates(this.#gates, run.warn);
     await claim.lock.check();
-    // The rejects come first: who sees the outputs finds what they lack.
+    // Rejects come first: anyone who sees the outputs can find the rows they lack.
     const actions = [...(await rejects.actions()), ...(await prepared.actions(ledger.facts(report)))];
     refuseStopped(this.options.signal);
-    // What no log can hold comes before it: a run that is killed between them publishes no file, and the next one gives all rows again.
+    // Outputs that cannot be logged are committed first: if the run is killed in between, it publishes no file, and the next run passes them all rows again.
     const done = await prepared.commit(report.partial);
     const kept = report.partial ? countsOfPart(run.runId, prepared.totals.keys()) : counts.of(ledger.reads(false), prepared.totals);
     const commit = await run.prepareCommit(claim, actions, this.#spools, kept).catch((failure: unknown) => {
@@ -183,13 +183,13 @@ export class ClaimedRun {
     return { ...report, ...this.#known(), finishedAt: new Date().toISOString() };
   }
 
-  /** What a run did that published nothing, as far as it came. */
+  /** Returns the report of a run that published nothing. */
   async #failedReport(): Promise<FailedRunReport> {
     const report = this.#ledger.report(this.run, this.#prepared?.outputs ?? [], this.#howRead);
     return { ...report, ...this.#known(), finishedAt: new Date().toISOString(), keptPages: await this.#spools.pages() };
   }
 
-  /** What a report has beside the books. */
+  /** Returns the parts of a report other than the books. */
   #known(): Pick<RunReport, 'gates' | 'profile'> {
     return { gates: this.#gates, ...(this.#profiler && { profile: this.#profiler.profile() }) };
   }
@@ -198,35 +198,35 @@ export class ClaimedRun {
     return { resumed: this.#resumed, since: this.#since, partial: this.#stop.stopped, rejects: this.claim.rejects };
   }
 
-  /** Once: all pages are read by now, so what comes later is of rows that came while the run began again. */
+  /** Restarts for new fields, once. After a restart all pages were already read, so further fields belong to rows added since. */
   #refuseNewFields(): void {
-    // How far a read comes that is stopped depends on who is faster, and columns must not.
+    // How far a stopped read gets depends on timing, and columns must not.
     if (this.pipeline.onNewField !== 'restart' || this.attempt?.found !== undefined || this.#stop.stopped) return;
     const missed = this.#ledger.columns.missed;
     if (missed.length > 0) throw new NewFields(missed, this.#resumed);
   }
 
-  /** Pages of interrupted runs; those of an earlier attempt are this run's own. */
+  /** Number of pages of interrupted runs; pages of earlier attempts belong to this run. */
   get #resumed(): number {
     return this.attempt?.resumed ?? this.#spools.resumed;
   }
 
-  /** When the first of the runs began that share the pages. */
+  /** When the first of the runs that share the pages was started. */
   get #since(): string {
     const { startedAt } = this.run;
     const { startedAt: spooledAt = startedAt } = this.#spools;
     return spooledAt < startedAt ? spooledAt : startedAt;
   }
 
-  /** @returns What has to be thrown. */
+  /** @returns The error to throw. */
   async #afterFailure(failure: unknown): Promise<unknown> {
     if (!restsOnPages(failure)) return withKeyOrigin(limitReached(failure) ?? failure, keyOriginOf(this.pipeline));
-    // The next run must see what the service has by then: what is wrong may be what spooled.
+    // The next run must read the current state of the service: the spooled pages may be the problem.
     await this.run.forgetPages(this.#spools).catch(this.run.nuisance);
     return failure instanceof GateError && this.options.keepFailed ? this.#quarantined(failure) : failure;
   }
 
-  /** Puts aside what a gate refused. What went wrong first is what has to be told, wherever the outputs end. */
+  /** Sets aside what a gate refused. Returns the original error even if this fails. */
   async #quarantined(refused: GateError): Promise<GateError> {
     const { pipeline, run } = this;
     const paths = (await this.#prepared?.quarantine(run.nuisance)) ?? [];
@@ -236,10 +236,10 @@ export class ClaimedRun {
   }
 
   async #close(): Promise<void> {
-    // What is logged is left for whoever recovers it.
+    // A logged commit is left to recovery.
     if (!this.#logged) {
       await this.#outputs?.abort();
-      // What went wrong first is what has to be told.
+      // A failure here is only a warning, so that the original error is reported.
       await this.#rejects
         ?.close()
         .catch((failure: unknown) =>

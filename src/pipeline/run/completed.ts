@@ -1,7 +1,7 @@
 import { finalize, Subscription, type Observable } from 'rxjs';
 import { LeadstreamError, onAbort, stoppedBy } from '../../core/index.js';
 
-/** Waits for the end of a stream; a signal ends it at once, and so does the deadline. */
+/** Waits for the end of a stream; a signal or the deadline ends it immediately. */
 export function completed(stream$: Observable<unknown>, signal?: AbortSignal, deadlineMs?: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const subscription = new Subscription();
@@ -20,7 +20,7 @@ export function completed(stream$: Observable<unknown>, signal?: AbortSignal, de
 }
 
 /**
- * To be called where nothing waits for a stream that the signal would end.
+ * Checks the signal where no stream is running that it would end.
  *
  * @throws {LeadstreamError} `E_RUN_ABORTED` after the signal.
  */

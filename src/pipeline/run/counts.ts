@@ -17,60 +17,60 @@ const countsFile = schema((z) =>
     version: z.literal(1),
     /** By list, account and service. */
     sources: z.record(z.string(), count()),
-    /** By path, as far as it is known before a run; with the lists that they were made of, by collection. */
+    /** By path, with placeholders for what is unknown before a run. Includes the rows of the lists that they were made from, by collection. */
     outputs: z.record(z.string(), outputCount()),
-    /** Outputs that a run filled with a part of a list, of which nothing is counted; by path. */
+    /** Outputs that a run filled with a partial list, so that nothing was counted; by path. */
     parts: z.record(z.string(), z.object({ run: z.string() })).default({}),
   }),
 );
 
 type CountsFile = z.output<ReturnType<typeof countsFile>>;
 
-/** What a run counted, in rows. */
+/** The count of a run, in rows. */
 export type Count = z.output<ReturnType<typeof count>>;
 
-/** What the run of an output counted, in rows: of the output, and of the lists that it was made of, by collection. */
+/** The counts of the run of an output, in rows: of the output, and of the lists that it was made from, by collection. */
 export type OutputCount = z.output<ReturnType<typeof outputCount>>;
 
-/** What the last published runs counted: of lists, whatever their steps left of them, and of outputs. */
+/** The counts of the last published runs: of lists, before any steps, and of outputs. */
 export interface Counts {
-  /** The rows of a list, by the last run of this pipeline that read it, or of any with this state folder. */
+  /** Returns the rows of a list, from the last run of this pipeline that read it, or of any pipeline with this state folder. */
   ofList(collection: string): Count | undefined;
-  /** The rows of an output of this pipeline. @param path As far as it is known before a run. */
+  /** Returns the rows of an output of this pipeline. @param path With placeholders for what is unknown before a run. */
   ofOutput(path: string): OutputCount | undefined;
-  /** Whether the last run of an output of this pipeline filled it with a part of a list. @param path As far as it is known before a run. */
+  /** Returns whether the last run of an output of this pipeline filled it with a partial list. @param path As for `ofOutput`. */
   isPart(path: string): boolean;
   /**
-   * What this run counted, as it is kept.
+   * Returns the counts of this run in the form in which they are stored.
    *
    * @param reads Rows of the lists that it read, by collection.
    * @param outputs Rows of its outputs, by path.
    */
   of(reads: OutputCount['reads'], outputs: ReadonlyMap<string, number>): RunCounts;
-  /** Keeps what this run counted, once it is published. */
+  /** Stores the counts of this run, once it is published. */
   keep(counts: RunCounts): Promise<void>;
 }
 
-/** The counts of a run that a limit stopped: that its outputs hold a part. @param outputs By path. */
+/** Returns the counts of a run stopped by a limit, which only mark its outputs as partial. @param outputs By path. */
 export function countsOfPart(run: string, outputs: Iterable<string>): RunCounts {
   return { sources: {}, outputs: {}, parts: Object.fromEntries([...outputs].map((path) => [path, { run }])) };
 }
 
-/** What one run counted, under the names that it is kept by; plain JSON. */
+/** The counts of one run in the form in which they are stored; plain JSON. */
 export type RunCounts = Omit<CountsFile, 'version'>;
 
 export interface CountsOptions {
-  /** `<state-dir>/counts`; made when missing, private (0700). */
+  /** `<state-dir>/counts`; created if missing, private (0700). */
   readonly folder: string;
   readonly pipeline: string;
   readonly run: string;
   readonly connection: Pick<ConnectOptions, 'baseUrl' | 'auth'>;
-  /** Lists that may be asked for. */
+  /** Lists that may be queried. */
   readonly collections: readonly Collection[];
   readonly events: Events;
 }
 
-/** Nothing was counted and nothing is kept: for runs that only print. */
+/** Counts for runs that only print: nothing is known, and nothing is stored. */
 export const noCounts: Counts = {
   ofList: () => undefined,
   ofOutput: () => undefined,
@@ -80,9 +80,9 @@ export const noCounts: Counts = {
 };
 
 /**
- * Opens what earlier runs counted. A file that cannot be read is a warning, and counts as not there.
+ * Opens the counts of earlier runs. A file that cannot be read causes a warning, and is treated as missing.
  *
- * @throws {SinkError} `E_SINK_PATH` when the folder cannot be made.
+ * @throws {SinkError} `E_SINK_PATH` if the folder cannot be created.
  */
 export async function openCounts({ folder, pipeline, run, connection, collections, events }: CountsOptions): Promise<Counts> {
   const { baseUrl, auth } = connection;
@@ -114,12 +114,12 @@ export async function openCounts({ folder, pipeline, run, connection, collection
 }
 
 /**
- * Keeps what a run counted whose commit was recovered. Where earlier counts are damaged nothing is kept, so that the next run tells of it.
+ * Stores the counts of a run whose commit was recovered. If the existing file is damaged, nothing is stored, so that the next run reports it.
  *
- * @param folder `<state-dir>/counts`; made when missing, private (0700).
- * @param commit With counts as `Counts.of` gave them; anything else is none.
+ * @param folder `<state-dir>/counts`; created if missing, private (0700).
+ * @param commit With counts from `Counts.of`; anything else is ignored.
  * @throws {SinkError} `E_SINK_PATH`.
- * @throws {LeadstreamError} `E_RUN_LOCKED` when others hold the counts for too long.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` if others hold the counts for too long.
  */
 export async function keepRecovered(folder: string, commit: LoggedCommit): Promise<void> {
   const { pipeline, runId } = commit;
@@ -132,9 +132,9 @@ export async function keepRecovered(folder: string, commit: LoggedCommit): Promi
 }
 
 /**
- * Adds to what is kept by now: a run of the same pipeline with other outputs may have kept something since this one began.
+ * Adds to the current counts, since a run of the same pipeline with other outputs may have stored some in the meantime.
  *
- * @param instead What stands for a file that is damaged. Default: none, and nothing is kept.
+ * @param instead Replaces a damaged file. Default: none, and nothing is stored.
  */
 async function keep(path: string, run: string, counts: RunCounts, instead?: CountsFile): Promise<void> {
   await inTurn(path, run, async () => {
@@ -158,7 +158,7 @@ function notRead(collection: string): never {
   throw new Error(`${collection} is not read`);
 }
 
-/** Services come and go, and so do outputs. */
+/** Maximum number of entries, since services and outputs come and go. */
 const maxKept = 100;
 
 function latest<C extends Pick<Count, 'run'>>(counts: Readonly<Record<string, C>>): Record<string, C> {
@@ -167,7 +167,7 @@ function latest<C extends Pick<Count, 'run'>>(counts: Readonly<Record<string, C>
   return Object.fromEntries(entries.sort(([, a], [, b]) => (a.run < b.run ? 1 : -1)).slice(0, maxKept));
 }
 
-/** Ids of runs are sortable by time. */
+/** Returns the newest count, as run ids sort by time. */
 function newest(counts: readonly Count[]): Count | undefined {
   return counts.toSorted((a, b) => (a.run < b.run ? 1 : -1))[0];
 }
@@ -198,7 +198,7 @@ async function read(path: string, events: Events): Promise<CountsFile> {
 
 const nothing: CountsFile = { version: 1, sources: {}, outputs: {}, parts: {} };
 
-/** What a file has; nothing when it is missing. @throws When it cannot be read, or is damaged. */
+/** Reads a file; returns empty counts if it is missing. @throws If it cannot be read, or is damaged. */
 async function parsed(path: string): Promise<CountsFile> {
   const text = await readOwn(path);
   return text === undefined ? nothing : countsFile().parse(JSON.parse(text));

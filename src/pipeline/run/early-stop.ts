@@ -3,26 +3,26 @@ import type { Warning } from '../../core/index.js';
 import type { Plan } from '../spec/plan.js';
 import type { PlannedStep } from '../spec/planned.js';
 
-/** Ends the read of the source where a limit has its rows: requests in flight are aborted, and pages that have left the source go on. */
+/** Ends the read of the source when a limit has its rows: pending requests are aborted, and pages that have left the source continue. */
 export class EarlyStop {
-  /** Place of the last step that has stopped the read; -1 while none has. */
+  /** Index of the last step that stopped the read; -1 if none has. */
   readonly #stop$ = new BehaviorSubject(-1);
 
   constructor(private readonly plan: Pick<Plan, 'collection' | 'steps'>) {}
 
-  /** To be put right behind the source. */
+  /** Returns the operator to place directly after the source. */
   source<T>(): MonoTypeOperatorFunction<T> {
     return takeUntil(this.#after(-1));
   }
 
-  /** What a step calls that needs no more rows. After a blocking step the source has ended by then. */
+  /** Returns the function that a step calls when it needs no more rows. After a blocking step the source has already ended, so it does nothing. */
   of(step: PlannedStep): () => void {
     const place = this.plan.steps.indexOf(step);
     if (this.plan.steps.slice(0, place).some(({ blocking }) => blocking)) return () => {};
     return () => this.#stop$.next(Math.max(place, this.#stop$.value));
   }
 
-  /** Emits as soon as a later step needs no more rows, at once if one already does not. */
+  /** Emits as soon as a later step needs no more rows, immediately if that is already so. */
   after(step: PlannedStep): Observable<unknown> {
     return this.#after(this.plan.steps.indexOf(step));
   }

@@ -1,23 +1,23 @@
 import type { RunReport } from './report.js';
 
-/** What a run did that published nothing, as far as it came. Its sinks are those that were closed. */
+/** The report of a run that published nothing. Its sinks are those that were closed. */
 export interface FailedRunReport extends RunReport {
-  /** Pages that the next run of the pipeline need not request again. */
+  /** Number of pages that the next run of the pipeline does not need to request again. */
   readonly keptPages: number;
 }
 
 const reports = new WeakMap<object, FailedRunReport>();
 
-/** Notes the report of the run that fails with what is thrown. */
+/** Associates the report of a failed run with the thrown error. */
 export function noteFailed(thrown: unknown, report: FailedRunReport): void {
   if (typeof thrown === 'object' && thrown !== null) reports.set(thrown, report);
 }
 
 /**
- * The report of the run that failed with an error; `undefined` when it failed before it could begin, as where another run has the outputs,
- * and for what no run threw.
+ * Returns the report of the run that failed with an error. Returns `undefined` if it failed before it could start, for example because
+ * another run holds the outputs, and for errors not thrown by a run.
  *
- * @param error What `runPipeline` was rejected with.
+ * @param error The rejection of `runPipeline`.
  *
  * @example
  * await runPipeline(pipeline).catch((error) => console.error(`${failedRunOf(error)?.read ?? 0} rows were read, none published`));

@@ -6,15 +6,15 @@ import { batchOf, type Page } from '../../flow/index.js';
 import type { Published, UndeclaredField } from '../../lake/index.js';
 import type { FindingsReport } from './report.js';
 
-/** What came from the source. */
+/** What was read from the source. */
 export interface SourceCount {
   readonly pages: number;
   readonly rows: number;
-  /** The undeclared fields that page 1 had, in its order. */
+  /** The undeclared fields of page 1, in order. */
   readonly discovered: readonly Column[];
-  /** Declared fields that no row had, by column; those that are withheld are not judged. */
+  /** Declared fields that no row had, by column; withheld fields are not considered. */
   readonly gone: readonly string[];
-  /** Takes every page of the list as it came. */
+  /** Observes every page of the list as it arrives. */
   observe(page: Page): void;
 }
 
@@ -51,7 +51,7 @@ export function countSource({ collection, findings }: CollectionReader<Row>, rev
   };
 }
 
-/** Whether any row has a value in a column. */
+/** Returns whether any row has a value in a column. */
 function comes(name: string, batch: RecordBatch): boolean {
   const vector = batch.columns.get(name);
   for (let row = 0; vector && row < vector.length; row += 1) if (vector.value(row) !== null) return true;
@@ -59,10 +59,10 @@ function comes(name: string, batch: RecordBatch): boolean {
 }
 
 /**
- * The undeclared fields that have a place in a run from its start: those that the outputs remember, in their order, then those
- * that page 1 has beyond them. A field that goes by another name now is found by the service's own.
+ * Returns the undeclared fields that have a column from the start of a run: those recorded by the outputs, in their order, then the others of page 1. A
+ * field that has been renamed is recognized by the service's name.
  *
- * @param earlier What stands at the outputs.
+ * @param earlier What is at the outputs.
  */
 export function undeclaredColumns(
   collection: Collection,
@@ -83,24 +83,24 @@ export function undeclaredColumns(
   return [...columns.values()];
 }
 
-/** The undeclared fields that came too late for a place in this run, without those that are withheld. */
+/** Returns the undeclared fields that arrived too late for a column in this run, except withheld ones. */
 export function lateColumns(findings: Findings, placed: readonly Column[]): readonly Column[] {
   const originals = new Set(placed.map(({ original }) => original));
   return discoveredColumns(findings).filter(({ original }) => !originals.has(original));
 }
 
-/** Columns of fields, each field once. */
+/** Returns columns of fields, each field once. */
 export function withoutRepeats(columns: readonly Column[]): readonly Column[] {
   const byOriginal = new Map(columns.toReversed().map((column) => [column.original, column]));
   return columns.filter((column) => byOriginal.get(column.original) === column);
 }
 
-/** What a manifest has to remember of the undeclared fields of a run. */
+/** Returns what a manifest records about the undeclared fields of a run. */
 export function remembered(columns: readonly Column[]): readonly UndeclaredField[] {
   return columns.map(({ name, original }) => ({ name, original }));
 }
 
-/** What the rows had that the definition does not say, for the report. */
+/** Returns the deviations of the rows from the collection's definition, for the report. */
 export function findingsOf(findings: Findings, late: readonly Column[] = [], gone: readonly string[] = []): FindingsReport {
   return {
     unknown: Object.fromEntries([...findings.unknown].map(([field, { rows }]) => [field, rows])),
@@ -111,7 +111,7 @@ export function findingsOf(findings: Findings, late: readonly Column[] = [], gon
   };
 }
 
-/** What a run is warned of about the fields of its source. */
+/** The findings about the fields of a source that cause warnings. */
 export interface FieldNews {
   readonly collection: Collection;
   readonly findings: Findings;
@@ -119,20 +119,23 @@ export interface FieldNews {
   /** Undeclared fields that were known before the run. */
   readonly known: readonly UndeclaredField[];
   readonly late: readonly Column[];
-  /** Asked for when there is something to say of it. */
+  /** Returns the columns; called only if there is something to report. */
   flow(): LeavingColumns;
 }
 
 /** The columns that leave the last step. */
 interface LeavingColumns {
   readonly leaving: readonly Column[];
-  /** When the fields that came too late have a place, as in the next run. */
+  /** Columns once the late fields are included, as in the next run. */
   readonly next: readonly Column[];
-  /** Without any undeclared field. */
+  /** Columns without any undeclared field. */
   readonly declared: readonly Column[];
 }
 
-/** One warning for all declared fields that are gone, and one per undeclared field that the outputs did not know of; beyond twenty of these, their number. */
+/**
+ * Returns one warning for all declared fields that are gone, and one per undeclared field that is
+ * new to the outputs; beyond twenty of these, only their number.
+ */
 export function fieldWarnings({ collection, findings, gone, known, late, flow }: FieldNews): readonly Warning[] {
   const knownOriginals = new Set(known.map(({ original }) => original));
   const fresh = [...findings.unknown].filter(([original]) => !knownOriginals.has(original));
@@ -171,5 +174,5 @@ function goneWarning(collection: string, gone: readonly string[]): readonly Warn
   return [{ code: 'W_SOURCE_FIELD_GONE', message }];
 }
 
-/** A service whose field names are data has as many of them as it likes. */
+/** Maximum number of fields listed: a service whose field names are data can have any number of them. */
 const most = 20;

@@ -14,23 +14,23 @@ import { RunColumns } from './run-columns.js';
 import type { ListCount } from '../gates/shrink.js';
 import type { Run } from './start.js';
 
-/** What a report says beside the counts. */
+/** The parts of a report that are not counts. */
 export interface HowRead extends Pick<RunReport, 'resumed' | 'since' | 'partial'> {
   /** Absolute path of the rejects. */
   readonly rejects: string | undefined;
 }
 
-/** What is known of the other side of a join. */
+/** What is known about the other side of a join. */
 export interface SideCount {
   readonly at: string;
   readonly collection: string;
   readonly consistency: Consistency;
   readonly findings: Findings;
-  /** Rows as they came. */
+  /** Rows as they arrived. */
   rows: number;
 }
 
-/** What is known of a collection of which single records are looked up. */
+/** What is known about a collection in which single records are looked up. */
 export interface LookupSide {
   readonly at: string;
   readonly collection: string;
@@ -38,23 +38,23 @@ export interface LookupSide {
   readonly findings: Findings;
 }
 
-/** A list that was read to its end. */
+/** A list that was read to the end. */
 type ReadList = Omit<ListCount, 'earlier'>;
 
-/** What a run counts, and what it knows of columns. */
+/** The counts of a run, and what it knows about columns. */
 export class Ledger {
   readonly source: SourceCount;
   readonly consistency: Consistency;
-  /** The other sides of joins, as they are opened. */
+  /** The other sides of joins, in the order in which they are opened. */
   readonly sides: SideCount[] = [];
-  /** The collections that joins look up single records in, as they are opened. */
+  /** The collections in which joins look up single records, in the order in which they are opened. */
   readonly lookups: LookupSide[] = [];
   readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally; readonly busy: BusyTime }[];
   #columns: RunColumns | undefined;
 
   /**
-   * @param reader What reads the source; its findings are taken over.
-   * @param found Undeclared fields that have a place in this run wherever they first come.
+   * @param reader Reader of the source, whose findings are used.
+   * @param found Undeclared fields that have a column in this run wherever they first appear.
    */
   constructor(
     private readonly pipeline: Pipeline,
@@ -66,7 +66,7 @@ export class Ledger {
     this.steps = pipeline.plan.steps.map((step) => ({ step, tally: emptyTally(), busy: new BusyTime(step.blocking) }));
   }
 
-  /** Fixes the columns of the rows by what was read so far and by what stands at the outputs. */
+  /** Fixes the columns of the rows, based on what was read so far and what is at the outputs. */
   readonly fixColumns = (earlier: readonly (Published | undefined)[]): readonly Column[] => {
     const { plan } = this.pipeline;
     const { findings } = this.reader;
@@ -80,12 +80,12 @@ export class Ledger {
     return this.#columns;
   }
 
-  /** All lists that were read to their end. */
+  /** Returns all lists that were read to the end. */
   lists(partial: boolean): readonly ReadList[] {
     return [...this.#source(partial), ...this.#sides()];
   }
 
-  /** Closes the books of every sink. */
+  /** Creates the report, including the books of every sink. */
   report(run: Pick<Run, 'runId' | 'startedAt' | 'warnings'>, finished: readonly Output[], how: HowRead): RunReport {
     const { rejects, ...read } = how;
     const sinks = this.#sinks(finished);
@@ -118,7 +118,7 @@ export class Ledger {
     };
   }
 
-  /** What manifests say of the run. */
+  /** Returns what manifests record about the run. */
   facts({ startedAt, pages, partial, collection, sinks }: RunReport): RunFacts {
     const { name: pipeline, fingerprint } = this.pipeline;
     return {
@@ -135,7 +135,7 @@ export class Ledger {
     };
   }
 
-  /** Rows of all lists that were read to their end, by collection. What is read as the source and as a side, too, counts as the source. */
+  /** Returns the rows of all lists that were read to the end, by collection. A collection read both as the source and as a side counts as the source. */
   reads(partial: boolean): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#sides(), ...this.#source(partial)].map((list) => [list.collection, list.rows]));
   }
@@ -167,7 +167,7 @@ export class Ledger {
   }
 }
 
-/** The rows of a list, each once: those that came, without those that came again, and those that were missed at first. */
+/** Returns the number of distinct rows of a list: those that arrived, minus repeated ones, plus those that were missed at first. */
 function listed(rows: number, { repaired, duplicates }: Consistency): number {
   return rows - duplicates + repaired;
 }

@@ -10,28 +10,28 @@ import { failedRunOf } from './failed-run.js';
 import type { RunEnd } from './run-options.js';
 import type { Run } from './start.js';
 
-/** Time of one attempt, and between two of them, in milliseconds. */
+/** Timeout of one attempt, and pause between two attempts, in milliseconds. */
 const timeoutMs = 5_000;
 const pauseMs = 500;
 
-/** How long a run that was told to end waits for its webhook, in milliseconds. */
+/** How long a stopped run waits for its webhook, in milliseconds. */
 const stoppedMs = 2_000;
 
-/** What a webhook is told: counts, names and codes; no row, no message, no path and no credential. */
+/** The message to a webhook: counts, names and codes; no rows, messages, paths or credentials. */
 export interface RunMessage {
-  /** One line for people, as chats show it. */
+  /** One line for people, as shown in chats. */
   readonly text: string;
   readonly pipeline: string;
-  /** None where the file could not be loaded. */
+  /** Missing if the file could not be loaded. */
   readonly run?: string;
   readonly status: 'published' | 'failed';
   readonly exit: number;
-  /** Code of the failure. */
+  /** Error code of the failure. */
   readonly error?: string;
   /** ISO 8601 in UTC. */
   readonly started_at: string;
   readonly duration_seconds: number;
-  /** Rows of the collection that were read, and those that each output was given; none of a run that published nothing. */
+  /** Rows that were read from the collection, and those written to each output; the latter is empty for a run that published nothing. */
   readonly rows: { readonly read: number; readonly written: Readonly<Record<string, number>> };
   /** Codes of warnings. */
   readonly warnings: readonly string[];
@@ -39,38 +39,38 @@ export interface RunMessage {
 }
 
 /**
- * Tells the webhook of a pipeline how a run ended: at most two attempts of five seconds, and one, for two seconds more, once the run was told
- * to end. It never fails: that nobody could be told is a warning.
+ * Notifies the webhook of a pipeline how a run ended: at most two attempts of five seconds, or a single one of at most two more seconds once the run was
+ * stopped. It never fails: if the webhook cannot be reached, that is a warning.
  *
  * @param end The report of a run that published, or what ended it.
- * @param stop Aborted when the run has to end.
+ * @param stop Aborted when the run must end.
  */
 export async function notify(pipeline: Pipeline, run: Run, end: RunEnd, stop: AbortSignal | undefined): Promise<void> {
   const { hooks, plan } = pipeline;
   const [name, hook] = 'report' in end ? (['on_success', hooks.success] as const) : (['on_failure', hooks.failure] as const);
-  // Of a run that only prints, a reader who has had enough is no failure.
+  // If a run only prints, a reader that closes the pipe is not a failure.
   const closed = 'failure' in end && end.failure instanceof ClosedPipeError && plan.sinks.every(({ output }) => output === undefined);
   if (hook === undefined || closed) return;
   await delivered(hook, messageOf(pipeline, run, end), [name, stop], run.warn);
 }
 
-/** Whom to tell of a pipeline file, and how long. */
+/** Which webhooks of a pipeline file to notify, and how long to wait. */
 export interface RefusedOptions {
-  /** Names of pipelines that were to run. Default: all of the file. */
+  /** Names of pipelines that were to run. Default: all in the file. */
   readonly only?: readonly string[];
-  /** Aborted when the program has to end: nobody is waited for any longer than two seconds then. */
+  /** Aborted when the program must end: the wait is then limited to two more seconds. */
   readonly signal?: AbortSignal;
 }
 
 const refusing = object({ options: object({ only: texts(), signal: abortSignal }) });
 
 /**
- * Tells the webhooks under `on_failure` of a pipeline file that it could not be loaded, where file and environment say who that is, as `leadstream run`
- * does: nobody else hears of it, since no run begins. It never fails for a webhook.
+ * Notifies the webhooks under `on_failure` of a pipeline file that it could not be loaded, if file and environment determine them, as `leadstream run` does.
+ * Otherwise no one would be notified, since no run starts. It never fails because of a webhook.
  *
- * @param failure What `loadPipelines` and the like were rejected with; nobody is told of anything else.
- * @returns Those that could not be told, as warnings.
- * @throws {LeadstreamError} `E_USAGE` for options that cannot be right.
+ * @param failure The rejection of `loadPipelines` and similar functions; anything else causes no notification.
+ * @returns Warnings about the webhooks that could not be notified.
+ * @throws {LeadstreamError} `E_USAGE` for invalid options.
  *
  * @example
  * const pipelines = await loadPipelines('leads.yaml').catch(async (failure: unknown) => {
@@ -117,7 +117,7 @@ async function send(hook: Hook, json: RunMessage, label: string, stop: AbortSign
   try {
     await postJson(message).catch(async (failure: unknown) => {
       if (!(failure instanceof SourceError) || failure.kind === 'permanent' || stop?.aborted) throw failure;
-      // Who is told to end meanwhile waits no longer.
+      // A run that is stopped in the meantime waits no longer.
       await wait(pauseMs, undefined, stop && { signal: stop }).catch(() => Promise.reject(failure));
       await postJson(message);
     });

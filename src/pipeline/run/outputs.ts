@@ -6,30 +6,33 @@ import type { Published, RunFacts } from '../../lake/index.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from '../../sinks/index.js';
 import type { PlannedSink } from '../spec/planned.js';
 
-/** One sink at the end of a run, before the commit. */
+/** A sink at the end of a run, before the commit. */
 export interface Output {
   readonly at: string;
   readonly prepared: PreparedOutput;
-  /** What later runs know it by: its path, as far as it is known before a run, or its place where it has none; `undefined` for stdout. */
+  /**
+   * Identifies the output for later runs: its path, with placeholders for what is unknown before a run, or the
+   * place of the sink if it has no path; `undefined` for stdout.
+   */
   readonly output: string | undefined;
-  /** What stood there before. */
+  /** What was there before. */
   readonly earlier: Published | undefined;
-  /** The columns that it writes when these leave the last step. */
+  /** Returns the columns that it writes if these leave the last step. */
   writes(columns: readonly Column[]): readonly OutputColumn[];
-  /** Rows that this sink could not take. */
+  /** Rows that this sink could not write. */
   readonly rejected: number;
   /** Values that became `null` under `on_error: null`. */
   readonly nulled: number;
 }
 
 export interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
-  /** The columns of the rows; asked for once, with the first page or at the end, with what stands at the outputs. */
+  /** Returns the columns of the rows; called once, with the first page or at the end, with what is at the outputs. */
   columns(earlier: readonly (Published | undefined)[]): readonly Column[];
   reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
   readonly events: Events;
 }
 
-/** All sinks of a run as one; their columns are not known yet. */
+/** All sinks of a run as one, before their columns are known. */
 export class OpenedOutputs {
   #begun: Promise<BegunOutputs> | undefined;
 
@@ -39,9 +42,9 @@ export class OpenedOutputs {
   ) {}
 
   /**
-   * Reserves every output, so that one that cannot be written is told before the first request.
+   * Reserves every output, so that an unwritable one is reported before the first request.
    *
-   * @throws {SinkError} When one cannot be reserved; the others are given back.
+   * @throws {SinkError} If one cannot be reserved; the others are released.
    */
   static async open(sinks: readonly PlannedSink[], options: OutputsOptions): Promise<OpenedOutputs> {
     const opened: OpenedOutput[] = [];
@@ -55,18 +58,18 @@ export class OpenedOutputs {
     return outputs;
   }
 
-  /** What stands at the outputs, in their order. */
+  /** What is at the outputs, in order. */
   get earlier(): readonly (Published | undefined)[] {
     return this.sinks.map(({ earlier }) => earlier);
   }
 
-  /** Fixes the columns, by the first call. */
+  /** Starts the outputs. The first call fixes the columns. */
   begin(): Promise<BegunOutputs> {
     this.#begun ??= this.#begin();
     return this.#begun;
   }
 
-  /** Removes whatever was not committed or put into quarantine. */
+  /** Removes everything that was not committed or quarantined. */
   async abort(): Promise<void> {
     await each(this.sinks, (sink) => sink.abort());
   }
@@ -78,11 +81,11 @@ export class OpenedOutputs {
   }
 }
 
-/** All sinks of a run, which take rows. */
+/** All sinks of a run, ready for rows. */
 export class BegunOutputs {
   constructor(private readonly sinks: readonly OpenedOutput[]) {}
 
-  /** Hands a page to every sink; the slowest sets the pace. */
+  /** Passes a page to every sink; the slowest determines the pace. */
   async write(page: Page): Promise<void> {
     await each(this.sinks, (sink) => sink.write(page));
   }
@@ -93,7 +96,7 @@ export class BegunOutputs {
   }
 }
 
-/** All sinks of a run, which wait for the commit. */
+/** All sinks of a run, waiting for the commit. */
 export class PreparedOutputs {
   constructor(private readonly sinks: readonly { readonly sink: OpenedOutput; readonly output: Output }[]) {}
 
@@ -101,21 +104,21 @@ export class PreparedOutputs {
     return this.sinks.map(({ output }) => output);
   }
 
-  /** Rows that the outputs will hold, by what later runs know them by. */
+  /** Rows that the outputs will contain, by what identifies them for later runs. */
   get totals(): ReadonlyMap<string, number> {
     return new Map(this.outputs.flatMap(({ output, prepared }) => (output === undefined ? [] : [[output, prepared.total] as const])));
   }
 
-  /** Writes what describes the outputs. @returns What commits all of them, in order. */
+  /** Writes the descriptions of the outputs. @returns The actions that commit all of them, in order. */
   async actions(facts: RunFacts): Promise<readonly Action[]> {
     return (await each(this.outputs, ({ prepared }) => prepared.actions(facts))).flat();
   }
 
   /**
-   * Publishes what no action commits, one after the other.
+   * Publishes outputs that no action commits, one after another.
    *
-   * @returns The names of those that did.
-   * @throws {SinkError} Of the first that fails, which says what had been published by then.
+   * @returns The names of the sinks that published.
+   * @throws {SinkError} From the first that fails, including what had been published by then.
    */
   async commit(partial: boolean): Promise<readonly string[]> {
     const done: string[] = [];
@@ -128,16 +131,16 @@ export class PreparedOutputs {
     return done;
   }
 
-  /** Removes what the commit made superfluous. Everything is published, so a failure is only a nuisance. */
+  /** Removes what the commit made obsolete. Everything is already published, so a failure is only a warning. */
   async cleanup(): Promise<void> {
     await each(this.outputs, ({ prepared }) => prepared.cleanup());
   }
 
   /**
-   * Instead of a commit: puts the outputs aside for inspection. `abort` leaves these alone.
+   * Sets the outputs aside for inspection instead of committing them. `abort` does not touch these.
    *
-   * @param failed Called with an output that could not be put aside; the others are.
-   * @returns Where they are.
+   * @param failed Called for each output that could not be set aside.
+   * @returns Their paths.
    */
   async quarantine(failed: (failure: unknown) => void): Promise<readonly string[]> {
     const paths = await each(this.sinks, ({ sink, output }) => sink.quarantine(output.prepared).catch(failed));
@@ -145,14 +148,14 @@ export class PreparedOutputs {
   }
 }
 
-/** The same failure, which says what was published before it and cannot be taken back. */
+/** Adds to a failure what had been published before and cannot be undone. */
 export function published(failure: unknown, names: readonly string[]): unknown {
   if (names.length === 0) return failure;
   const what = `${names.join(', ')} had published by then, and will get all rows again`;
   return reworded(failure, `${reasonOf(failure)}; ${what}`);
 }
 
-/** What a sink counts of the rows that it is given. */
+/** The counts of a sink. */
 interface SinkCounts {
   /** The columns of the collection that identify a row. */
   readonly key: readonly string[];
@@ -162,7 +165,7 @@ interface SinkCounts {
   nulled: number;
 }
 
-/** One sink of a run. */
+/** A sink of a run. */
 class OpenedOutput {
   #quarantined = false;
 
@@ -227,7 +230,7 @@ class OpenedOutput {
     return prepared.commit !== undefined;
   }
 
-  /** @returns Where it is; `undefined` when there is nothing to look at. */
+  /** @returns Its path; `undefined` if there is nothing to inspect. */
   async quarantine(prepared: PreparedOutput): Promise<string | undefined> {
     const path = await prepared.quarantine();
     this.#quarantined = path !== undefined;
@@ -239,7 +242,7 @@ class OpenedOutput {
   }
 }
 
-/** Does the same with all, and waits for all even if one fails: nobody writes on behind the back of a failure. */
+/** Does the same for all items, and waits for all even if one fails, so that nothing keeps writing after a failure. */
 async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results = await Promise.allSettled(items.map(work));
   return results.map((result) => {

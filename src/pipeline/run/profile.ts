@@ -3,44 +3,44 @@ import type { Collection } from '../../collections/index.js';
 import { batchOf, type Page } from '../../flow/index.js';
 import { memoOf, type RecordBatch, type Vector } from '../../vector/index.js';
 
-/** The columns that leave the last step, and what is in them. */
+/** The columns that leave the last step, and statistics of their values. */
 export interface Profile {
-  /** Rows that were looked at. */
+  /** Number of rows examined. */
   readonly rows: number;
   readonly columns: readonly ColumnProfile[];
 }
 
-/** What the values of a column are like. */
+/** Statistics of the values of a column. */
 export interface ColumnProfile {
   readonly name: string;
   readonly type: DeclaredType;
-  /** Of a column that is not `plain` no value is in a report, nor how many there are. A field that nobody declared counts as `personal`. */
+  /** For a column that is not `plain`, a report shows neither values nor how many there are. An undeclared field counts as `personal`. */
   readonly sensitivity: Sensitivity;
   /** Rows whose value is null or an empty text. */
   readonly empty: number;
-  /** Different values besides these, of a `plain` column; `undefined` where they were not counted to the end. */
+  /** Number of distinct values apart from these, for a `plain` column; `undefined` if counting was abandoned. */
   readonly distinct?: number;
-  /** Why they were not: more than 1,000 of them, or a text of more than 100 characters. */
+  /** Why counting was abandoned: more than 1,000 values, or a text of more than 100 characters. */
   readonly uncounted?: 'many' | 'long';
   /**
-   * The most frequent values, at most five, that more than one row has: as text formats write them. Only of flags and of fields whose values
-   * the collection declares to be a few words (`enumerated`), and only if all of them are: any other text may hold something about a person.
+   * The most frequent values, at most five, that occur in more than one row, as in text formats. Only for flags and for fields declared by the collection to
+   * have a few words as values (`enumerated`), and only if all values are such words: any other text may be personal.
    */
   readonly top?: readonly { readonly value: string; readonly rows: number }[];
 }
 
-/** Values of a column that are counted, the longest of them in characters, and how many of them a report has. */
+/** Maximum number of counted values per column, their maximum length in characters, and the maximum number in a report. */
 const [mostValues, longestValue, mostTop] = [1_000, 100, 5];
 
-/** Looks at pages that leave the last step. Memory: at most 1,000 short values for each column. */
+/** Examines pages that leave the last step. Memory: at most 1,000 short values per column. */
 export class Profiler {
   #rows = 0;
   #columns: readonly ColumnProfiler[] | undefined;
 
-  /** @param collection That of the rows, whose fields say which values are a few words. */
+  /** @param collection Collection of the rows, which declares the enumerated fields. */
   constructor(private readonly collection: Pick<Collection, 'fields'>) {}
 
-  /** @param columns Those that leave the last step; they are the same for all pages. */
+  /** @param columns Columns that leave the last step; the same for all pages. */
   observe(page: Page, columns: readonly Column[]): void {
     const batch = batchOf(page);
     this.#rows += batch.length;
@@ -57,23 +57,23 @@ interface Counted {
   rows: number;
 }
 
-/** Whether a report may show a value. */
+/** Returns whether a report may show a value. */
 type Shown = (value: string) => boolean;
 
-/** @returns `undefined` for a column of which no value is shown. */
+/** @returns `undefined` for a column whose values are never shown. */
 function shownOf({ type, source }: Column, { fields }: Pick<Collection, 'fields'>): Shown | undefined {
-  // What is not cast yet is whatever the service sent.
+  // An uncast value is whatever the service sent.
   if (type === 'flag') return (value) => isFlag(value) !== undefined;
   return source !== undefined && fields[source]?.enumerated ? isWord : undefined;
 }
 
 const isFlag = parserOf('flag');
 
-/** One column. */
+/** Statistics of one column. */
 class ColumnProfiler {
   readonly #sensitivity: Sensitivity;
   #empty = 0;
-  /** The values so far; `undefined` where they are not, or no longer, counted. */
+  /** The values so far; `undefined` if they are not counted, or no longer. */
   #counted: Map<string, Counted> | undefined;
   readonly #countedIn: (vector: Vector) => (row: number) => Counted | undefined;
 
@@ -115,7 +115,7 @@ class ColumnProfiler {
     return { ...counted, top: often.slice(0, mostTop).map(([value, { rows }]) => ({ value, rows })) };
   }
 
-  /** @returns `undefined` for a value with which the column has too much to count. */
+  /** @returns `undefined` for a value that ends the counting. */
   #find(value: Value): Counted | undefined {
     const text = textOf(value, this.column.type) ?? '';
     const known = this.#counted?.get(text);

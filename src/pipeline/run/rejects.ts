@@ -4,27 +4,27 @@ import { type Action, commitUnlogged, type OutputFile, type PathNames, storeOf }
 import type { Fault } from '../../flow/index.js';
 import { maxOf, written, type Tolerance } from '../spec/units.js';
 
-/** The gate on rejected rows and their file, as a file of pipelines says it. */
+/** The gate on rejected rows and their file, according to the pipeline file. */
 export interface RejectsPlan extends RejectsOptions {
-  /** Absolute path of the file, as far as it is known before a run: its day and its id stay in braces. */
+  /** Absolute path of the file, with placeholders for day and run id. */
   readonly path: string | undefined;
-  /** The path in a run. */
+  /** Returns the path in a run. */
   pathOf(names: PathNames): string | undefined;
 }
 
-/** The same in a run. */
+/** The gate on rejected rows and their file in a run. */
 export interface RejectsOptions {
-  /** Absolute path of the file; without one, rejects are only counted. */
+  /** Absolute path of the file; `undefined` if rejects are only counted. */
   readonly path: string | undefined;
   readonly max: Tolerance;
-  /** Whether the file holds the rows themselves, with all their personal values. */
+  /** Whether the file contains the rows themselves, with all their personal values. */
   readonly rows: boolean;
 }
 
 /**
- * Where rejected rows go: one line of JSON each, with place, key, field and reason.
+ * Writes rejected rows: one line of JSON each, with place, key, field and reason.
  *
- * Memory: a count per place, field and reason; a reason names kinds of values, so there are few.
+ * Memory: a count per place, field and reason. A reason names kinds of values, so there are few.
  */
 export class Rejects {
   readonly #keyColumns = new WeakMap<readonly Column[], readonly KeyColumn[]>();
@@ -39,16 +39,16 @@ export class Rejects {
     private readonly file: OutputFile | undefined,
   ) {}
 
-  /** @throws {SinkError} `E_SINK_PATH` when the file cannot be written; nothing was requested yet. */
+  /** Opens the file, before anything is requested. @throws {SinkError} `E_SINK_PATH` if it cannot be written. */
   static async open(options: RejectsOptions, collection: Collection, runId: string): Promise<Rejects> {
     const { path } = options;
     return new Rejects(options, collection, path === undefined ? undefined : await storeOf([path]).reserve(path, runId));
   }
 
   /**
-   * Notes a rejected row; it reaches the disk with the next `flush`.
+   * Records a rejected row, which is written by the next `flush`.
    *
-   * @param columns The columns of the row where it was rejected: the key may have another name there, or be gone.
+   * @param columns The columns of the row where it was rejected: the key may have other names there, or be gone.
    */
   readonly add = (at: string, columns: readonly Column[], row: Row, { field, reason }: Fault): void => {
     this.#count += 1;
@@ -67,7 +67,7 @@ export class Rejects {
     if (lines.length > 0) await this.file?.append(lines.join(''));
   }
 
-  /** What the gate has against more rejected rows than it allows of those read, and of those that steps made of them. */
+  /** Returns a violation if more rows were rejected than allowed, relative to the rows that were read or created by steps. */
   refuse(rejected: number, read: number): readonly Violation[] {
     const { max, path } = this.options;
     if (rejected <= maxOf(max, read)) return [];
@@ -76,7 +76,7 @@ export class Rejects {
     return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(this.#reasons)}${where}` }];
   }
 
-  /** Ends the file. @returns What commits it, with the outputs of the run; nothing without a file. */
+  /** Closes the file. @returns The actions that commit it along with the outputs of the run; none without a file. */
   async actions(): Promise<readonly Action[]> {
     if (!this.file) return [];
     if (!this.#closed) {
@@ -87,7 +87,7 @@ export class Rejects {
     return [this.file.action];
   }
 
-  /** When the outputs are not committed: the file gets its name when rows were rejected, and goes otherwise. */
+  /** Called if the outputs are not committed: publishes the file if rows were rejected, and removes it otherwise. */
   async close(): Promise<void> {
     const { path } = this.options;
     if (this.#count === 0 || path === undefined) await this.file?.discard();
@@ -98,13 +98,13 @@ export class Rejects {
     try {
       await commitUnlogged({ outputs: [path], actions: await this.actions() });
     } catch (failure) {
-      // What fills a disk must not stay there.
+      // A file that filled the disk must not stay there.
       await this.file?.discard();
       throw failure;
     }
   }
 
-  /** Where the columns of the key are by now. */
+  /** Returns the current names of the key columns. */
   #keyIn(columns: readonly Column[]): readonly KeyColumn[] {
     const known = this.#keyColumns.get(columns);
     if (known) return known;
@@ -114,10 +114,10 @@ export class Rejects {
   }
 }
 
-/** A column of the key, and its name where a row was rejected; `undefined` when it is gone there. */
+/** A key column, and its name where a row was rejected; `undefined` if it is gone there. */
 type KeyColumn = readonly [name: string, column: string | undefined];
 
-/** @param reasons Rows by place and reason. */
+/** @param reasons Number of rows by place and reason. */
 function mostFrequent(reasons: ReadonlyMap<string, number>): string {
   const [first] = [...reasons].toSorted(([, a], [, b]) => b - a);
   return first === undefined ? '' : `; most often by ${first[0]} (${amountOf(first[1], 'row')})`;

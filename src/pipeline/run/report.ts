@@ -16,7 +16,7 @@ import type { LookupCounts } from '../../steps/index.js';
 import type { GateResult } from '../gates/result.js';
 import type { Profile } from './profile.js';
 
-/** What a run did, for people and machines. It holds no credential and no person's data. */
+/** What a run did, for people and machines. It contains no credentials and no personal data. */
 export interface RunReport {
   readonly pipeline: string;
   readonly runId: string;
@@ -25,22 +25,22 @@ export interface RunReport {
   readonly startedAt: string;
   readonly finishedAt: string;
   readonly pages: number;
-  /** Whether a limit stopped the read, so that the outputs hold a part. Such a run is never compared with later ones. */
+  /** Whether a limit stopped the read, so that the outputs are partial. Such a run is never compared with later ones. */
   readonly partial: boolean;
   /** Rows read. */
   readonly read: number;
-  /** Pages that an interrupted run had spooled. */
+  /** Number of pages spooled by an interrupted run. */
   readonly resumed: number;
-  /** When the first run began whose pages are used, ISO 8601; that of this run when none are. */
+  /** When the first run whose pages are used was started, ISO 8601; the start of this run if there is none. */
   readonly since: string;
   readonly sinks: readonly SinkReport[];
   readonly steps: readonly StepReport[];
   readonly findings: FindingsReport;
-  /** What was recognised and is no failure. */
+  /** Findings that are not failures. */
   readonly warnings: readonly Warning[];
   /** How complete the read is. */
   readonly consistency: Consistency;
-  /** The same of the other sides of joins. */
+  /** How complete the reads of the other sides of joins are. */
   readonly sides: readonly {
     readonly at: string;
     readonly collection: string;
@@ -49,7 +49,7 @@ export interface RunReport {
     readonly consistency: Consistency;
     readonly findings: FindingsReport;
   }[];
-  /** Where joins asked for single records. What changed while the run asked was not checked for. */
+  /** Lookups of single records by joins. Changes during the run were not checked. */
   readonly lookups: readonly (Readonly<LookupCounts> & {
     readonly at: string;
     readonly collection: string;
@@ -57,42 +57,42 @@ export interface RunReport {
     readonly findings: FindingsReport;
   })[];
   readonly rejects: { readonly path: string | undefined; readonly rows: number };
-  /** What every gate found, in the order in which they are checked; empty for a run that failed before its gates. */
+  /** The result of each gate, in the order of evaluation; empty for a run that failed before its gates. */
   readonly gates: readonly GateResult[];
-  /** The columns that leave the last step, where the run was asked for it. */
+  /** The columns that leave the last step, if requested. */
   readonly profile?: Profile;
 }
 
-/** What a step did. */
+/** The report on a step. */
 export interface StepReport {
   readonly at: string;
   readonly tally: Tally;
   /**
-   * Milliseconds that the main thread was busy with it: calls into the step, without the steps and sinks behind it, and without waiting. Of a
-   * step that takes all rows first (`sort`, `aggregate`), from the beginning to the end of each piece of its work.
+   * Milliseconds that the main thread was busy with it: calls into the step, excluding the steps and sinks after it, and waiting. For a blocking step (`sort`,
+   * `aggregate`), from the start to the end of each piece of its work.
    */
   readonly busyMs: number;
 }
 
-/** What became of the rows at one sink. */
+/** What happened to the rows at one sink. */
 export interface SinkReport {
   readonly at: string;
-  /** Where the result is; none for stdout. */
+  /** Path of the result; `undefined` for stdout. */
   readonly path: string | undefined;
   readonly bytes: number;
-  /** Rows that the output holds: those of this run, and those that an append left in place. */
+  /** Rows that the output contains: those of this run, and those that an append left in place. */
   readonly total: number;
-  /** Of the rows that an append left out, those whose content differs from what the output has; `books.unchanged` counts all of them. */
+  /** Rows that an append skipped and whose content differs from that in the output; `books.unchanged` counts all skipped rows. */
   readonly changed: number;
   /** Values that became `null` because they did not cast. */
   readonly nulled: number;
   readonly books: RowCounts;
 }
 
-/** What the rows had that the definition of the collection does not say. Counts are rows, by the service's field name. */
+/** Deviations of the rows from the definition of the collection. Counts are rows, by the service's field name. */
 export interface FindingsReport {
   readonly unknown: Readonly<Record<string, number>>;
-  /** Unknown fields that first came after page 1 and so are not in the outputs of this run. */
+  /** Unknown fields that first appeared after page 1 and so are not in the outputs of this run. */
   readonly late: readonly string[];
   /** Declared fields that no row had; their columns are null throughout. */
   readonly gone: readonly string[];
@@ -101,7 +101,7 @@ export interface FindingsReport {
 }
 
 /**
- * The closing summary: outputs, books and what was remarkable, one line each, without control characters.
+ * Returns the closing summary: outputs, books and remarkable facts, one line each, without control characters.
  *
  * @example
  * summaryOf(await runPipeline(pipeline));
@@ -134,7 +134,7 @@ export function summaryOf(report: RunReport): string {
     .join('\n');
 }
 
-/** Warnings that whoever reads nothing but the summary has to see. */
+/** Warnings that must appear in the summary, for readers who see nothing else. */
 const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
   'W_SOURCE_EMPTY',
   'W_SOURCE_FIELD_GONE',
@@ -146,7 +146,7 @@ const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
   'W_SINK_EMPTY',
 ]);
 
-/** A list that lost a tenth or more since the last run, and was published. */
+/** Reports a list that lost a tenth or more since the last run, and was published anyway. */
 function shrunkLine({ gate, at, rows, rowsBefore }: GateResult): readonly string[] {
   if (gate !== 'max_read_shrink' || rows === undefined || rowsBefore === undefined || rows > 0.9 * rowsBefore) return [];
   return [`  ${at}: ${amountOf(rows, 'row')} in the list, and ${amount(rowsBefore)} before`];
@@ -164,7 +164,7 @@ function consistencyLine(consistency: Consistency): readonly string[] {
   ];
   const remarks = [
     ...(counted === 'none' ? ['its rows cannot be counted'] : []),
-    // Who watches the clock wants to know; a moment nobody notices.
+    // Only noticeable waits are reported.
     ...(waitedMs >= 1000 ? [`${amount(waitedMs / 1000)} s waited for more at its end (end_wait)`] : []),
     ...(growing ? ['growing as it was read'] : []),
     ...(unordered ? ['in another order each time'] : []),

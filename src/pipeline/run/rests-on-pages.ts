@@ -1,13 +1,13 @@
 import { GateError, SinkError, SourceError, StepError } from '../../core/index.js';
 
-/** Whether a failure is about what the pages have, and not about how they are got or where their rows go. */
+/** Returns whether a failure is about the content of the pages, rather than about fetching them or writing their rows. */
 export function restsOnPages(failure: unknown): boolean {
   if (failure instanceof GateError) return true;
   const isJudged = failure instanceof SourceError || failure instanceof StepError || failure instanceof SinkError;
   return isJudged && codes[failure.code];
 }
 
-/** A row or a list that was wrong may be right at the service by the time of the next run; a disk that is full has right pages. */
+/** By code: whether the service may have corrected the rows or the list by the next run. With a full disk, for example, the pages are fine. */
 const codes: Readonly<Record<(SourceError | StepError | SinkError)['code'], boolean>> = {
   E_SOURCE_ORDER: true,
   E_SOURCE_PAGE_CAP: true,
@@ -43,7 +43,7 @@ const codes: Readonly<Record<(SourceError | StepError | SinkError)['code'], bool
   E_SINK_PATH: false,
   E_SINK_FOREIGN: false,
   E_SINK_WRITE: false,
-  // Of a sink of one's own nobody knows; mostly it is the destination that is not there.
+  // The cause is unknown for a custom sink; usually its destination is unavailable.
   E_SINK_FUNCTION: false,
   E_SINK_RUN: false,
   E_SINK_VERIFY: false,

@@ -1,7 +1,7 @@
 import { origins, outcomes, type RowCounts, type Violation, wordOf } from '../../core/index.js';
 import { emptyTally, type Tally } from '../../flow/index.js';
 
-/** Adds up what all steps did. */
+/** Adds up the tallies of all steps. */
 export function sumTallies(tallies: readonly Tally[]): Tally {
   const sum = emptyTally();
   for (const tally of tallies) {
@@ -10,10 +10,10 @@ export function sumTallies(tallies: readonly Tally[]): Tally {
   return sum;
 }
 
-/** All of them, so that no step counts what no book has. */
+/** All of them, so that nothing counted by a step is missing from the books. */
 const tallyKeys = Object.keys(emptyTally()) as (keyof Tally)[];
 
-/** Closes the books of a sink. */
+/** Returns the books of a sink. */
 export function rowCountsOf(
   source: Pick<RowCounts, 'read' | 'repaired' | 'duplicates'>,
   steps: Tally,
@@ -35,7 +35,7 @@ export function rowCountsOf(
   };
 }
 
-/** Both sides of the sum, when they differ. */
+/** Returns a violation with both sides of the sum, if they differ. */
 export function refuseCounts(at: string, books: RowCounts): readonly Violation[] {
   const came = origins.reduce((sum, origin) => sum + books[origin], 0);
   const went = outcomes.reduce((sum, outcome) => sum + books[outcome], 0);

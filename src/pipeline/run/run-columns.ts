@@ -5,20 +5,20 @@ import type { Plan } from '../spec/plan.js';
 import { fieldWarnings, findingsOf, lateColumns, undeclaredColumns, withoutRepeats, type SourceCount } from './fields.js';
 import type { FindingsReport } from './report.js';
 
-/** Where the columns of a run come from. */
+/** The sources of a run's columns. */
 export interface ColumnSources {
   readonly plan: Plan;
   readonly source: SourceCount;
   readonly findings: Findings;
-  /** What stands at the outputs. */
+  /** What is at the outputs. */
   readonly earlier: readonly (Published | undefined)[];
-  /** Undeclared fields that have a place in this run wherever they first come. */
+  /** Undeclared fields that have a column in this run wherever they first appear. */
   readonly found: readonly Column[];
 }
 
-/** The columns of a run: fixed by what was read when this is made, and compared with what is read later. */
+/** The columns of a run: fixed by what was read when this is created, and compared with what is read later. */
 export class RunColumns {
-  /** The undeclared fields that have a place in this run. */
+  /** The undeclared fields that have a column in this run. */
   readonly #placed: readonly Column[];
 
   constructor(private readonly from: ColumnSources) {
@@ -26,17 +26,17 @@ export class RunColumns {
     this.#placed = undeclaredColumns(plan.collection, earlier, withoutRepeats([...source.discovered, ...found]));
   }
 
-  /** Those that leave the last step. */
+  /** The columns that leave the last step. */
   get leaving(): readonly Column[] {
     return this.from.plan.columns(this.#placed);
   }
 
-  /** The undeclared fields that have a place, then those that came too late for one. */
+  /** The undeclared fields that have a column, then those that arrived too late for one. */
   get undeclared(): readonly Column[] {
     return [...this.#placed, ...this.#late];
   }
 
-  /** The undeclared fields that came too late, and would have a column in an output if they had not. */
+  /** The undeclared fields that arrived too late, and would otherwise have a column in an output. */
   get missed(): readonly Column[] {
     const { plan } = this.from;
     const before = this.leaving;
@@ -46,7 +46,7 @@ export class RunColumns {
     });
   }
 
-  /** What is remarkable of the fields of the source; of a part of it, not what it lacks. */
+  /** Returns warnings about the fields of the source; for a partial read, missing fields are not included. */
   warnings(partial: boolean): readonly Warning[] {
     const { plan, findings, earlier } = this.from;
     return fieldWarnings({
@@ -59,7 +59,7 @@ export class RunColumns {
     });
   }
 
-  /** What a report says of the fields of the source. */
+  /** Returns the findings about the fields of the source, for a report. */
   findings(partial: boolean): FindingsReport {
     return findingsOf(this.from.findings, this.#late, this.#gone(partial));
   }

@@ -11,13 +11,12 @@ import type { Claim } from './claim.js';
 import { Run } from './start.js';
 
 /**
- * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes.
- * Until then nothing stands under a final name; after a failure everything is as it was, and the pages that were read wait for
- * the next run.
+ * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes. Until then nothing has its final name.
+ * After a failure everything is as it was, and the pages that were read are kept for the next run.
  *
- * @returns What was done. It resolves only after publishing.
- * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right. When nothing was published: `SourceError`, `StepError`, `SinkError`, `GateError`, `E_RUN_LOCKED`, or
- * `E_RUN_ABORTED` after `signal`.
+ * @returns The report. It resolves only after publishing.
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments. If nothing was published: `SourceError`, `StepError`, `SinkError`,
+ * `GateError`, `E_RUN_LOCKED`, or `E_RUN_ABORTED` after `signal`.
  *
  * @example
  * const report = await runPipeline(await loadPipeline('leads.yaml'), { signal });
@@ -58,7 +57,7 @@ async function runStarted(pipeline: Pipeline, options: RunOptions, run: Run): Pr
     try {
       return await runLocked(pipeline, options, run, claim);
     } catch (failure) {
-      // The pages that would have given the day are gone by now, so this happens once unless others spool and fail meanwhile.
+      // The pages that determined the day are gone now, so this happens once, unless others spool and fail in the meantime.
       if (!(failure instanceof StaleDay)) throw failure;
     } finally {
       await claim.lock.release();
@@ -78,7 +77,7 @@ async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, clai
   }
 }
 
-/** @throws {GateError} When the run cannot begin once more; what it did until then is known of that failure, too. */
+/** @throws {GateError} If the run cannot start again; the report of the run is associated with that error, too. */
 function nextAttempt(again: BeginAgain, before: Attempt | undefined, pipeline: Pipeline, run: Run): Attempt {
   try {
     return again.next(before, pipeline, run.warn);

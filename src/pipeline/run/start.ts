@@ -28,25 +28,25 @@ import type { Plan } from '../spec/plan.js';
 import type { RunOptions } from './run-options.js';
 import { StateFolder } from './state-folder.js';
 
-/** A run that has begun: what is settled before anything is touched, and what it does to the disk beside its outputs. */
+/** A run that has started: everything that is determined before anything is touched, and its changes to the disk apart from the outputs. */
 export class Run {
   readonly startedAt: string;
   readonly runId: string;
   readonly state: StateFolder;
-  /** All attempts have them in common. */
+  /** Shared by all attempts. */
   readonly limiters: RateLimiters;
   readonly warnings: Warning[] = [];
   readonly events: Events;
-  /** Whether anything is published that later runs find. */
+  /** Whether it publishes anything that later runs find. */
   readonly #publishes: boolean;
-  /** Whether pages are spooled. One that a limit stops leaves alone what an interrupted run has spooled, for that one to go on. */
+  /** Whether pages are spooled. A run stopped by a limit does not touch the pages of an interrupted run, so that they can still be used. */
   readonly #spools: boolean;
-  /** Whether the spooled pages are those of a run that is published by now. */
+  /** Whether the spooled pages belong to a run that is published by now. */
   #spent = false;
-  /** Whether the spooled pages are of use to this run: those that were not are gone once it has opened the spools. */
+  /** Whether this run has opened the spools, so that only pages it can use are left. */
   #spooling = false;
 
-  /** @throws {LeadstreamError} `E_USAGE` for a state folder that is no folder of this machine. */
+  /** @throws {LeadstreamError} `E_USAGE` for a state folder that is not a folder of this machine. */
   constructor(
     private readonly pipeline: Pipeline,
     private readonly options: RunOptions,
@@ -55,7 +55,7 @@ export class Run {
     this.runId = newRunId(this.startedAt);
     this.limiters = options.limiters ?? new RateLimiters();
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
-    // What the report says of warnings comes from where everybody else has them from.
+    // The report collects warnings in the same way as other watchers.
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
     const redact = createRedactor(pipeline.secrets);
     this.events = new Events(this.runId, redact, [collect, ...[options.watch ?? []].flat()]);
@@ -65,23 +65,23 @@ export class Run {
 
   readonly warn = (warning: Warning): void => void this.events.warn(warning);
 
-  /** Something that fails beside the point: after the commit, or while another failure is being told. */
+  /** Warns of a failure that is not essential: after the commit, or while another failure is being handled. */
   readonly nuisance = (failure: unknown): void => {
     this.warn({ code: 'W_SINK_TIDY', message: `not tidied up: ${reasonOf(failure)}` });
   };
 
-  /** What was counted cannot be kept: everything is published, and the next run is compared with less. */
+  /** Warns that counts could not be stored: everything is published, but the next run has less to compare with. */
   readonly #forgotten = (failure: unknown): void => {
     this.warn({ code: 'W_RUN_COUNTS', message: `what this run counted was not kept: ${reasonOf(failure)}` });
   };
 
   /**
-   * Locks the outputs and recovers what earlier runs had logged. A run that will go on with the pages of an interrupted one of this pipeline
-   * has the day of that one; the pages can go while nothing is locked, and with a commit that is recovered here.
+   * Locks the outputs and recovers the logged commits of earlier runs. A run that will continue with the pages of an interrupted run of this pipeline uses the
+   * day of that run. These pages can disappear while nothing is locked, or through a commit recovered here; then it tries again.
    *
-   * @throws {LeadstreamError} `E_RUN_LOCKED`; `E_STATE_VERSION` when the state folder has something of another version.
-   * @throws {SinkError} `E_SINK_PATH` when two outputs are one by now, because a link was made since the file was checked, for
-   * one in the state folder, and for outputs in several stores, which no commit is carried out in.
+   * @throws {LeadstreamError} `E_RUN_LOCKED`; `E_STATE_VERSION` if the state folder contains state of another version.
+   * @throws {SinkError} `E_SINK_PATH` if two outputs are the same because of a link created since the file was checked, for an output in the state folder,
+   * and for outputs in several stores, which no commit supports.
    */
   async claim(): Promise<Claim> {
     if (this.#publishes) await refuseEarlierState(this.state.path);
@@ -107,9 +107,9 @@ export class Run {
   }
 
   /**
-   * Notes whose pages this run spools, once the spool of the collection is open.
+   * Records whose pages this run spools, once the spool of the collection is open.
    *
-   * @returns `false` when the outputs have the day of an interrupted run whose pages turned out to be of no use.
+   * @returns `false` if the paths of the outputs contain the day of an interrupted run whose pages turned out to be unusable.
    */
   async begin({ firstStart }: Claim, spooled: Spools): Promise<boolean> {
     const { begun } = this.state;
@@ -120,7 +120,7 @@ export class Run {
     return true;
   }
 
-  /** Forgets the spooled pages, which are published or of no use, and whose they were. */
+  /** Removes the spooled pages, which are published or unusable, and the record of their run. */
   async forgetPages(spooled: Spools): Promise<void> {
     await spooled.remove();
     if (spooled.startedAt !== undefined) await removeBegun(this.state.begun, this.pipeline.name);
@@ -148,7 +148,7 @@ export class Run {
     });
   }
 
-  /** What earlier runs counted. A run that only prints remembers nothing. */
+  /** Opens the counts of earlier runs. A run that only prints has none. */
   async counts(): Promise<Counts> {
     if (!this.#publishes) return noCounts;
     const { name, connection, plan } = this.pipeline;
@@ -163,8 +163,8 @@ export class Run {
   }
 
   /**
-   * From here on the commit will be carried out, by this run or by the next one. That of a run that only prints, which is its rejects, by
-   * this one alone.
+   * Logs the commit, which will be carried out from here on, by this run or the next one. If a run only prints, its
+   * commit consists of the rejects, and only this run carries it out.
    */
   async prepareCommit(claim: Claim, actions: readonly Action[], spooled: Spools, counts: RunCounts): Promise<PreparedCommit> {
     const { runId } = this;
@@ -174,19 +174,21 @@ export class Run {
   }
 
   /**
-   * @param keepCounts Keeps what was counted, for the next run to be compared with.
-   * @param cleanup Removes what the commit made superfluous.
+   * Carries out the commit.
+   *
+   * @param keepCounts Stores the counts, for comparison by the next run.
+   * @param cleanup Removes what the commit made obsolete.
    */
   async commit(prepared: PreparedCommit, spooled: Spools, keepCounts: () => Promise<void>, cleanup: () => Promise<void>): Promise<void> {
     await prepared.commit().catch((failure: unknown) => {
       if (!this.#publishes) throw failure;
       throw reworded(failure, `${reasonOf(failure)}; the commit is in the redo log, and the next run, or run --recover, completes it`);
     });
-    // Before the commit is removed from the log: pages of a published run must not be read again by the next one, which has to know its counts.
+    // Before the commit is removed from the log: the next run must not read pages of a published run again, and needs its counts.
     await this.forgetPages(spooled).catch(this.nuisance);
     await keepCounts().catch(this.#forgotten);
     try {
-      // A commit that stays in the log is carried out once more by the next run, which changes nothing as long as all of it is there.
+      // A commit that stays in the log is carried out again by the next run, which changes nothing as long as everything is in place.
       if (this.#publishes) await forgetCommit(this.state.redoLog, this.runId);
       await cleanup();
     } catch (failure) {
@@ -194,7 +196,7 @@ export class Run {
     }
   }
 
-  /** What is locked where a sink has no path that could be: with one state folder, one run of a pipeline at a time writes to it. */
+  /** Returns what to lock for sinks without a path: only one run of a pipeline at a time, per state folder, writes to them. */
   async #withoutPath(): Promise<readonly string[]> {
     const { name, plan } = this.pipeline;
     if (!plan.sinks.some(({ prints, output }) => !prints && output === undefined)) return [];
@@ -203,7 +205,7 @@ export class Run {
     return [join(sinks, name)];
   }
 
-  /** When the first of the runs of this pipeline began that share the pages of its collection; when this one did if there are none. */
+  /** Returns when the first of this pipeline's runs that share the pages of its collection was started; the start of this run if there is none. */
   async #firstStarted(): Promise<string> {
     const { startedAt } = this;
     const { spoolMaxAgeMs: maxAgeMs, name, connection, plan } = this.pipeline;
@@ -215,8 +217,8 @@ export class Run {
   }
 
   /**
-   * What an earlier run had logged comes first: opening its outputs would remove what it wanted to commit. One of this pipeline may have had
-   * other paths, on another day.
+   * Recovers logged commits of earlier runs first: opening their outputs would remove what they are about to commit. A
+   * run of this pipeline on another day may have used other paths.
    */
   async #recover(held: readonly string[]): Promise<void> {
     if (!this.#publishes) return;

@@ -3,19 +3,19 @@ import { fixedPath, type LoggedCommit } from '../../store/index.js';
 import { removeSpool } from '../../source/index.js';
 import { keepRecovered } from './counts.js';
 
-/** The folder in which runs leave what later ones need, and the places in it. */
+/** The folder in which runs store state for later ones, and the paths in it. */
 export class StateFolder {
-  /** Commits that are logged. */
+  /** Logged commits. */
   readonly redoLog: string;
   /** Raw pages. */
   readonly spool: string;
-  /** Whose pages these are. */
+  /** Records of the runs that the pages belong to. */
   readonly begun: string;
-  /** What earlier runs counted. */
+  /** Counts of earlier runs. */
   readonly counts: string;
-  /** What is beyond the memory of a step. */
+  /** Data that does not fit into the memory of a step. */
   readonly scratch: string;
-  /** What is locked for sinks that have no path. */
+  /** Locks for sinks without a path. */
   readonly sinks: string;
 
   private constructor(readonly path: string) {
@@ -26,15 +26,15 @@ export class StateFolder {
 
   /**
    * @param baseDir Folder that a relative path resolves against.
-   * @throws {LeadstreamError} `E_USAGE` for what is no folder of this machine.
+   * @throws {LeadstreamError} `E_USAGE` if it is not a folder of this machine.
    */
   static at(path = '.leadstream', baseDir: string): StateFolder {
     return new StateFolder(fixedPath(path, '--state-dir', baseDir));
   }
 
   /**
-   * What is left to do of a commit that was recovered: the pages that are published go, those of this state folder, whatever place the commit
-   * says that they are in, and what was counted stays.
+   * Does the remaining work of a recovered commit: removes the published pages, which are always those of this state folder,
+   * whatever path the commit has for them, and stores the counts.
    */
   readonly settle = async (commit: LoggedCommit): Promise<void> => {
     for (const folder of commit.spent ?? []) await removeSpool(this.spool, folder);

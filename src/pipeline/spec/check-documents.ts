@@ -16,16 +16,16 @@ import type { LoadOptions } from './load-options.js';
 import { referenceSource, type ReferenceSource } from './reference-source.js';
 import { noteRefused } from './refused.js';
 
-/** A pipeline file after its check. */
+/** A pipeline file after validation. */
 export interface CheckedFile {
   readonly pipelines: readonly Checked[];
-  /** All that is wrong with it, in the order of the file. */
+  /** All problems, in the order of the file. */
   readonly issues: readonly Issue[];
-  /** What the environment lacks of what the file asks, where that may be. */
+  /** Variables and files that the file refers to and that are missing, in lenient mode. */
   readonly unset: readonly string[];
 }
 
-/** The pipelines of a file that was checked before. */
+/** The pipelines of a file that was checked earlier. */
 interface OtherFile {
   readonly file: string;
   readonly pipelines: readonly { readonly name: string; readonly writes: readonly string[]; readonly prints?: boolean }[];
@@ -33,23 +33,23 @@ interface OtherFile {
 
 /** How a file is checked. */
 export interface CheckMode {
-  /** Whether the environment may lack what the file asks of it. Default false. */
+  /** Whether the environment may lack what the file refers to. Default `false`. */
   readonly lenient?: boolean;
-  /** Whether the services of its tests are checked, whose parser is loaded for that. Default false: a run has none of them. */
+  /** Whether to check the services of its tests, which loads their parser. Default `false`: a run does not use them. */
   readonly services?: boolean;
-  /** Absolute path of the file, which nothing may write over. Default: the text is in none. */
+  /** Absolute path of the file, which must not be overwritten. Default: the text is not in a file. */
   readonly path?: string;
-  /** Pipelines of files that are run by the same command. */
+  /** Pipelines of other files run by the same command. */
   readonly others?: readonly OtherFile[];
-  /** Where references lead. Default: into the environment, and to files. */
+  /** Returns the source of references. Default: the environment, and files. */
   readonly sourceOf?: (documents: readonly unknown[]) => ReferenceSource;
 }
 
 /**
- * Checks every document of a pipeline file, by itself and against the others.
+ * Checks every document of a pipeline file, individually and against the others.
  *
  * @param file Name for messages.
- * @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; all else that is wrong is in `issues`.
+ * @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; all other problems are in `issues`.
  */
 export async function checkDocuments(
   text: string,
@@ -70,7 +70,7 @@ export async function checkDocuments(
   for (const document of checked) for (const other of others) refuseClashesWith(other, document);
   if (path !== undefined) refuseWritingOver(checked, { path, others, cwd: options.cwd ?? process.cwd() });
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
-  // With other values, outputs are other ones than those that its tests name.
+  // With overridden values, outputs differ from those that its tests name.
   if (sourceOf === undefined && Object.keys(set).length === 0) for (const document of checked) checkTestFiles(document, from.baseDir);
   if (services) for (const document of checked) await checkTestServices(document);
   if (services) for (const { tests, plan, doubtTest } of checked) if (tests && plan) doubtGivenFields(tests, plan, doubtTest);
@@ -79,9 +79,9 @@ export async function checkDocuments(
 }
 
 /**
- * The collections that the documents of a file declare, whatever else they hold.
+ * Returns the collections declared by the documents of a file, ignoring everything else.
  *
- * @throws {SpecError} With all that is wrong with them; also when two documents declare different ones by one name.
+ * @throws {SpecError} With all problems of the collections; also if two documents declare different ones with the same name.
  */
 export function collectionsIn(text: string, file: string, { env = process.env, cwd = process.cwd(), baseDir = cwd }: LoadOptions) {
   const { defaults, pipelines } = parseSpecDocuments(file, text);
@@ -105,12 +105,12 @@ export function collectionsIn(text: string, file: string, { env = process.env, c
 
 function refuseState({ outputs, problem }: Checked, stateDir: string): void {
   const within = outputs.filter(({ path }) => path !== undefined && collide(stateDir, path));
-  // A rejects file is usually named after an output, and the output says enough.
+  // A rejects file is usually named after an output, whose problem is sufficient.
   for (const { path, place } of within.filter(({ place }) => place[0] === 'to' || within.length === 1))
     problem(place, `${path} is in the state folder ${stateDir}, or around it; write to another place`);
 }
 
-/** Pipelines of one file are told apart by their names, and neither writes over the other. */
+/** Refuses pipelines of one file with the same name or overlapping outputs. */
 function refuseClashes(earlier: Checked, later: Checked): void {
   const name = earlier.name ?? 'without a name';
   if (later.name !== undefined && later.name === earlier.name) {
@@ -118,7 +118,7 @@ function refuseClashes(earlier: Checked, later: Checked): void {
     later.problem(['name'], `the name '${name}' is taken by the pipeline on line ${line}`);
   }
   const clashes = later.outputs.filter(({ path }) => earlier.outputs.some((taken) => meet(path, taken.path)));
-  // A rejects file is usually named after an output, and the output says enough.
+  // A rejects file is usually named after an output, whose problem is sufficient.
   for (const { path, place } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) {
     const remedy = later.document.inherits(place) ? '; put {{ pipeline }} into the path' : '';
     later.problem(
@@ -128,7 +128,7 @@ function refuseClashes(earlier: Checked, later: Checked): void {
   }
 }
 
-/** Nor are those of several files that are run together. */
+/** Refuses pipelines of several files run together, if they have the same name or overlapping outputs. */
 function refuseClashesWith({ file, pipelines }: OtherFile, { name, outputs, problem }: Checked): void {
   for (const other of pipelines) {
     if (name === other.name) problem(['name'], `the name '${name}' is taken by a pipeline of ${file}`);
@@ -144,7 +144,7 @@ function refuseClashesWith({ file, pipelines }: OtherFile, { name, outputs, prob
   }
 }
 
-/** Nothing is written over the files of a command. */
+/** Refuses outputs that would overwrite the files of a command. */
 function refuseWritingOver(
   documents: readonly Checked[],
   { path: own, others, cwd }: { readonly path: string; readonly others: readonly OtherFile[]; readonly cwd: string },
@@ -169,10 +169,10 @@ function meet(a: string | undefined, b: string | undefined): boolean {
 }
 
 /**
- * The failure of a file.
+ * Creates the failure of a file.
  *
- * @param issues What is wrong with it.
- * @param pipelines What is known of its pipelines. Default: nothing.
+ * @param issues Its problems.
+ * @param pipelines What is known about its pipelines. Default: nothing.
  */
 export function failureOf(file: string, issues: readonly Issue[], pipelines: readonly Checked[] = []): SpecError {
   const code = issues.every(({ reference }) => reference) ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID';

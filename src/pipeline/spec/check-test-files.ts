@@ -9,13 +9,13 @@ import type { TestShape } from './test-shape.js';
 
 /** What a pipeline writes, and the folder that its paths resolve against. */
 interface Written {
-  /** Its name, where it is known. */
+  /** Its name, if known. */
   readonly name: string | undefined;
   readonly outputs: Checked['outputs'];
   readonly baseDir: string;
 }
 
-/** Reports the files that tests expect and no run writes, where the file alone says what is written. */
+/** Reports files that tests expect but no run writes, if the pipeline file alone determines what is written. */
 export function checkTestFiles({ document, name: pipeline, tests = [], outputs, plan, problem }: Checked, baseDir: string): void {
   if (!plan) return;
   const asks = ['name', 'to', 'rejects'].some((key) => JSON.stringify(getIn(document.value, [key]) ?? null).includes('${'));
@@ -28,7 +28,7 @@ export function checkTestFiles({ document, name: pipeline, tests = [], outputs, 
   });
 }
 
-/** What is wrong with the files that a test expects and its run does not write. */
+/** Describes the problems of files that a test expects but its run does not write. */
 export function wrongFiles({ expect: { files = {} } }: TestShape, written: Written): readonly string[] {
   return Object.keys(files).flatMap((name) => fileProblem(name, written) ?? []);
 }
@@ -46,7 +46,7 @@ function fileProblem(name: string, { name: pipeline = '', outputs, baseDir }: Wr
   );
 }
 
-/** Whether a path is the one of an output, on some day and in some run. */
+/** Returns whether a path is that of an output, for any day and run. */
 function isSame(output: string, expected: string): boolean {
   const pattern = escaped(output).replaceAll(escaped(dayTemplate), '\\d{4}-\\d{2}-\\d{2}').replaceAll(escaped(runTemplate), '[^/]+');
   return output === expected || new RegExp(`^${pattern}$`).test(expected);

@@ -3,7 +3,7 @@ import type { Plan, Planned } from './plan.js';
 import type { Problem, SpecWarning } from './references.js';
 import type { TestShape } from './test-shape.js';
 
-/** Reports what the tests of a pipeline name and is not there: collections, columns, and names that two of them have. */
+/** Reports names in the tests of a pipeline that do not exist (collections, columns), and test names used twice. */
 export function checkTests(tests: readonly TestShape[], { plan, isKnown }: Planned, problem: Problem): void {
   const columns = plan.columns().map(({ name }) => name);
   tests.forEach(({ name, given = {}, expect }, index) => {
@@ -17,7 +17,7 @@ export function checkTests(tests: readonly TestShape[], { plan, isKnown }: Plann
     }
     for (const { path, message } of namedTwice(given, plan)) problem(['tests', index, 'given', ...path], message, true);
     if (!isKnown) return;
-    // A field that only the rows of the test have is a column, too.
+    // A field that occurs only in the rows of the test is a column, too.
     const known = [...columns, ...Object.values(given).flatMap((rows) => rows.flatMap((row) => Object.keys(row)))];
     expect.rows?.forEach((row, place) => {
       for (const column of Object.keys(row)) {
@@ -28,7 +28,7 @@ export function checkTests(tests: readonly TestShape[], { plan, isKnown }: Plann
   });
 }
 
-/** Fields that a row gives under both of their names, of which the service could send only one. */
+/** Returns fields that a row contains under both of their names; the service could send only one. */
 function namedTwice(given: NonNullable<TestShape['given']>, { collections }: Plan) {
   return Object.entries(given).flatMap(([collection, rows]) =>
     Object.entries(collections[collection]?.fields ?? {}).flatMap(([name, { original = name }]) =>
@@ -41,7 +41,10 @@ function namedTwice(given: NonNullable<TestShape['given']>, { collections }: Pla
   );
 }
 
-/** Doubts fields of the rows that tests give: nobody has to declare one, but one that is nearly the name of another is a slip. */
+/**
+ * Warns of probable misspellings in the rows given by tests: a field does not need to be declared, but
+ * one that nearly has the name of another is likely a mistake.
+ */
 export function doubtGivenFields(tests: readonly TestShape[], plan: Plan, doubt: SpecWarning): void {
   tests.forEach(({ given = {} }, index) => {
     for (const [collection, rows] of Object.entries(given)) {
@@ -52,7 +55,7 @@ export function doubtGivenFields(tests: readonly TestShape[], plan: Plan, doubt:
       rows.forEach((row, place) => {
         for (const field of Object.keys(row).filter((name) => !known.includes(name) && !told.has(name))) {
           const near = nearest(field, known);
-          // A name that only begins like another one may be a field that nobody declared.
+          // A name that merely starts like another one may be an undeclared field.
           if (near === undefined || Math.abs(near.length - field.length) > 1) continue;
           told.add(field);
           const message = `${collection} has no field '${field}'; did you mean '${near}'?`;

@@ -23,45 +23,45 @@ import type { TestShape } from './test-shape.js';
 import { nullsInTests } from './typed-scalars.js';
 import { refuseLostKeys, validated } from './validate.js';
 
-/** One document of a pipeline file after its check. */
+/** A document of a pipeline file after validation. */
 export interface Checked {
   readonly document: SpecDocument;
-  /** Its name, as far as it has one. */
+  /** Its name, if it has a valid one. */
   readonly name: string | undefined;
   /** Everything that it writes, with the place in the file; `undefined` is stdout. */
   readonly outputs: readonly { readonly path: string | undefined; readonly place: Path }[];
-  /** Its chain, as far as it can be followed. */
+  /** Its plan, as far as it can be determined. */
   readonly plan: Plan | undefined;
-  /** Present when nothing is wrong with the document by itself, and nothing is missing. */
+  /** Present if the document by itself has no problems, and nothing is missing. */
   readonly pipeline: Pipeline | undefined;
-  /** Who is told how a run of it ends, as far as that is known. */
+  /** The webhooks to notify when a run ends, as far as they are known. */
   readonly hooks: Hooks;
-  /** Its tests; `undefined` where it has none, or some that cannot be right. */
+  /** Its tests; `undefined` if it has none, or invalid ones. */
   readonly tests: readonly TestShape[] | undefined;
-  /** What is right in it and probably not meant. */
+  /** Doubts: valid, but probably unintended. */
   readonly doubts: readonly Doubt[];
-  /** What the environment lacks of what it asks, where that may be. */
+  /** Variables and files that it refers to and that are missing, in lenient mode. */
   readonly unset: readonly string[];
   readonly issues: readonly Issue[];
-  /** Adds a problem that it has with others. */
+  /** Adds a problem with other documents. */
   problem(path: Path, message: string, onKey?: boolean): void;
-  /** Adds what is right in one of its tests and probably not meant. */
+  /** Adds a doubt about one of its tests. */
   readonly doubtTest: SpecWarning;
 }
 
-/** What the documents of a file are checked with. */
+/** The input for checking the documents of a file. */
 interface Given {
   readonly from: ReferenceSource;
-  /** What a document has in common with the others. */
+  /** What a document shares with the others. */
   readonly file: FileContext;
   readonly definitions: Definitions;
 }
 
-/** Checks a document by itself, to the end: all that is wrong with it is in `issues`. */
+/** Checks a document by itself, even after a problem: all problems are in `issues`. */
 export function checkPipeline(document: SpecDocument, given: Given): Checked {
   const { checked, issues, warnings, standIns } = inspect(document, given, 'least');
   if (standIns.isChoice) {
-    // What is wrong with some values only may be right with the one that is unknown.
+    // Keeps only problems that exist with every possible value, since the unknown one may be valid.
     const other = inspect(document, given, 'greatest');
     issues.keepThoseOf(other.issues);
     warnings.keepThoseOf(other.warnings);
@@ -69,18 +69,18 @@ export function checkPipeline(document: SpecDocument, given: Given): Checked {
   return checked;
 }
 
-/** @param end Of the values that could stand in for unknown ones, those that do. */
+/** @param end Which of the possible stand-ins for unknown values to use. */
 function inspect(document: SpecDocument, { from, file, definitions }: Given, end: End) {
   const issues = new IssueList(document, file);
   const { resolved, standIns } = resolvedIn(document.value, { from, file, issues, end });
   const every = issues.problemOf(false);
   const judging = { problem: every, standIns };
   const shape = validated(pipelineShape(), resolved, [], judging);
-  // What cannot be read as a whole is read in parts, so that one typo does not hide the others.
+  // If the whole is invalid, its parts are read separately, so that one typo does not hide other problems.
   const parts = shape ?? partsOf(resolved, standIns);
   const unreported = shape ? every : issues.ofUnreported(every);
   const problem = issues.ofKnown(unreported);
-  // What would be a warning is a failure then, and this one can be told before anything is read.
+  // Under `strict` a warning is a failure, and this one can be reported before anything is read.
   const warnings = new WarningList(document, file.credentials, standIns, parts.service?.strict ? problem : undefined);
   const place = { baseDir: from.baseDir, pipeline: nameIn(parts), definitions, isPlain: document.isPlain, standIns };
   const chain = bindChain(parts, place, unreported);
@@ -92,7 +92,7 @@ function inspect(document: SpecDocument, { from, file, definitions }: Given, end
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, place, problem);
   const hooks = hooksOf(knownHooks(parts, standIns), from.env, problem);
   refuseIdleRestart(parts, chain, problem);
-  // What is wrong with their shape was reported with the whole.
+  // Problems of their shape were already reported with the whole.
   const written = nullsInTests(getIn(resolved, ['tests']), ['tests'], document.isPlain);
   const tests = validated(pipelineShape().shape.tests, written, ['tests'], { problem: () => {}, standIns });
   if (tests && planned) checkTests(tests, planned, problem);
@@ -100,7 +100,7 @@ function inspect(document: SpecDocument, { from, file, definitions }: Given, end
   const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
   const checked: Checked = {
     ...{ document, plan, tests, hooks },
-    // One that is unknown may be any.
+    // An unknown name may be any.
     name: standIns.within(['name']) ? undefined : parts.name,
     outputs: outputsOf(chain, rejects),
     pipeline: isRight
@@ -112,12 +112,12 @@ function inspect(document: SpecDocument, { from, file, definitions }: Given, end
   return { checked, issues, warnings, standIns };
 }
 
-/** The name for paths; one that is wrong is told as such, and must not be an error of each of them, too. */
+/** Returns the name for paths. An invalid name is reported as such, and must not cause an error for each path as well. */
 function nameIn({ name }: Parts): string {
   return name !== undefined && pipelineName.test(name) ? name : 'pipeline';
 }
 
-/** The hooks whose addresses are those of the environment, and no others that stand in for them. */
+/** Returns the hooks whose addresses come from the environment, without stand-ins. */
 function knownHooks({ on_success, on_failure }: Parts, standIns: StandIns) {
   return defined({
     on_success: standIns.within(['on_success']) ? undefined : on_success,
@@ -125,7 +125,7 @@ function knownHooks({ on_success, on_failure }: Parts, standIns: StandIns) {
   });
 }
 
-/** Everything that a pipeline writes, with its place; `undefined` is stdout. */
+/** Returns everything that a pipeline writes, with its place; `undefined` is stdout. */
 function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked['outputs'] {
   return [
     ...sinks.flatMap(({ output, prints, index, name }) =>
@@ -135,7 +135,7 @@ function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked[
   ];
 }
 
-/** Checks what pipelines inherit as far as it can be told without them: all that is wrong with it. */
+/** Checks inherited values as far as possible without the pipelines. Returns all problems. */
 export function checkDefaults(document: SpecDocument, from: ReferenceSource, file: FileContext): readonly Issue[] {
   const issues = new IssueList(document, file, ['defaults']);
   const { resolved, standIns } = resolvedIn(inheritedOf(document), { from, file, issues, end: 'least' });
@@ -145,7 +145,7 @@ export function checkDefaults(document: SpecDocument, from: ReferenceSource, fil
   return issues.all;
 }
 
-/** The collections that a document declares; what else it holds is not looked at, but for what is wrong with them. */
+/** Returns the collections declared by a document and their problems, ignoring everything else. */
 export function collectionsOf(document: SpecDocument, from: ReferenceSource, file: FileContext) {
   const issues = new IssueList(document, file);
   const declared = getIn(document.value, ['collections']);
@@ -154,12 +154,12 @@ export function collectionsOf(document: SpecDocument, from: ReferenceSource, fil
   return { collections: ownCollections(resolved, { problem: issues.problemOf(false), standIns }), issues: issues.all };
 }
 
-/** What stands under `defaults`. */
+/** Returns the value of `defaults`. */
 export function inheritedOf({ value }: SpecDocument): unknown {
   return getIn(value, ['defaults']);
 }
 
-/** A value with its references resolved, and what stands in for those that lead nowhere. */
+/** Resolves the references in a value, and returns stand-ins for those that cannot be resolved. */
 function resolvedIn(value: unknown, told: { from: ReferenceSource; file: FileContext; issues: IssueList; end: End }) {
   const { from, file, issues, end } = told;
   refuseLostKeys(value, issues.problemOf(false));
@@ -189,7 +189,7 @@ function rejectsOf(
   return { path, pathOf, max, rows };
 }
 
-/** Refuses `on_new_field: restart` where a run cannot begin again, or where that would come to nothing. */
+/** Refuses `on_new_field: restart` if a run cannot start again, or would do so in vain. */
 function refuseIdleRestart({ on_new_field: wanted, schema, service }: Parts, { sinks }: Chain, problem: Problem): void {
   if (wanted !== 'restart') return;
   const at = ['on_new_field'];

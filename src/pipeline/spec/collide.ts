@@ -1,17 +1,17 @@
 import { overlap, dayTemplate } from '../../store/index.js';
 import type { Problem } from './references.js';
 
-/** What a sink writes to. */
+/** The output of a sink. */
 interface Output {
   readonly name: string;
-  /** Place in the list of the file, from 0. */
+  /** Index in the list of the file, from 0. */
   readonly index: number;
-  /** Absolute path, its day and run in braces. None for one that prints, or publishes elsewhere. */
+  /** Absolute path, with day and run in braces; `undefined` if it prints, or publishes elsewhere. */
   readonly output: string | undefined;
   readonly prints: boolean;
 }
 
-/** Reports each sink that writes over or into what an earlier one writes. */
+/** Reports each sink that writes over or into the output of an earlier one. */
 export function refuseSharedOutputs(planned: readonly Output[], problem: Problem): void {
   planned.forEach(({ output, prints, index, name }) => {
     const first = planned.find((other) =>
@@ -23,7 +23,7 @@ export function refuseSharedOutputs(planned: readonly Output[], problem: Problem
   });
 }
 
-/** Whether writing one absolute path would write over or into the other, on any day and by whatever links lead there now. */
+/** Returns whether writing one absolute path would write over or into the other, on any day and through any links that exist now. */
 export function collide(a: string, b: string): boolean {
   const days = [sampleDay, ...[a, b].flatMap((path) => path.match(/\d{4}-\d{2}-\d{2}/g) ?? [])];
   return collideByName(a, b) || days.some((day) => overlap(onDay(a, day), onDay(b, day)));
@@ -37,7 +37,7 @@ function collideByName(a: string, b: string): boolean {
     .every((name, index) => meet(name, others[index] ?? ''));
 }
 
-/** Whether two names are the same when the day in each is any. */
+/** Returns whether two names are the same if any day in them matches any other. */
 function meet(a: string, b: string): boolean {
   return a === b || patternOf(a)?.test(onDay(b, sampleDay)) === true || patternOf(b)?.test(onDay(a, sampleDay)) === true;
 }
@@ -53,7 +53,7 @@ function onDay(path: string, day: string): string {
   return path.replaceAll(dayTemplate, day);
 }
 
-/** A text that a pattern takes literally. */
+/** Escapes a text for use in a regular expression. */
 export function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }

@@ -7,10 +7,10 @@ import type { BoundStep } from './planned.js';
 import type { Problem, SpecWarning, Unset } from './references.js';
 import type { StandIns } from './stand-ins.js';
 
-/** What is said of a place. */
+/** The arguments of a problem after its path. */
 type Said = Parameters<Problem> extends [unknown, ...infer Rest] ? Rest : never;
 
-/** Takes what is found in a file. */
+/** Receives the findings in a file. */
 export interface Findings {
   readonly problem: Problem;
   readonly warn: SpecWarning;
@@ -18,7 +18,7 @@ export interface Findings {
   readonly standIns: StandIns;
 }
 
-/** What steps are told of a pipeline when they say which columns leave them. */
+/** What steps know about a pipeline when they determine their output columns. */
 interface Setting {
   readonly collection: Collection;
   readonly collections: Registry;
@@ -26,30 +26,30 @@ interface Setting {
   readonly hmacKey: string | undefined;
 }
 
-/** Columns on their way through the steps. */
+/** Columns at each point of the steps. */
 interface Followed {
-  /** Those that arrive at each step, and last those that leave the chain. */
+  /** Those that arrive at each step, and finally those that leave the last one. */
   readonly arriving: readonly (readonly Column[])[];
   readonly leaving: readonly Column[];
-  /** The step that did not pass a field on, by the field. */
+  /** The step that dropped a field, by field. */
   readonly gone: ReadonlyMap<string, string>;
-  /** Whether the columns that leave are known: no value that is unknown decides about them. */
+  /** Whether the leaving columns are known, that is, no unknown value affects them. */
   readonly isKnown: boolean;
 }
 
-/** Follows columns through the steps of a pipeline, some of which may be wrong by themselves. */
+/** Follows columns through the steps of a pipeline, some of which may be invalid. */
 export class ColumnFlow {
   constructor(
     private readonly steps: readonly (BoundStep | undefined)[],
     private readonly setting: Setting,
   ) {}
 
-  /** The columns of the source, with undeclared ones added. */
+  /** Returns the columns of the source, plus undeclared ones. */
   columnsWith(undeclared: readonly Column[] = []): readonly Column[] {
     return [...deliveredColumns(this.setting.collection, this.setting.reveal), ...undeclared];
   }
 
-  /** @param findings Takes what steps find wrong with columns that are new to them. */
+  /** Follows columns through all steps. @param findings Receives problems that steps have with the arriving columns. */
   follow(source: readonly Column[], findings?: Findings): Followed {
     const gone = new Map<string, string>();
     const arriving = [source];
@@ -68,7 +68,7 @@ export class ColumnFlow {
     return { arriving, leaving: input, gone, isKnown };
   }
 
-  /** Whether the columns of what is read are known. */
+  /** Returns whether the columns of everything that is read are known. */
   #isSourceKnown(standIns: StandIns): boolean {
     const read = [this.setting.collection.name, ...this.steps.flatMap((step) => step?.joins?.with ?? [])];
     const deciding = read.flatMap((name) => [columnsAt(name, 'fields'), columnsAt(name, 'key')]);
@@ -81,11 +81,11 @@ export class ColumnFlow {
   }
 }
 
-/** Passes on what a step says, where the columns that arrive at it are known. */
+/** Passes on the findings of a step, if its arriving columns are known. */
 class Telling {
   #isMissing = false;
 
-  /** @param at Where the step is; without its name for one that is wrong by itself. */
+  /** @param at Path of the step; without its name if it is invalid. */
   constructor(
     private readonly at: Path,
     private readonly findings: Findings | undefined,
@@ -104,7 +104,7 @@ class Telling {
     },
   };
 
-  /** Whether the columns that leave the step follow from those that arrive: nothing stands in for what decides about them. */
+  /** Whether the leaving columns follow from the arriving ones, that is, no stand-in affects them. */
   get isKnown(): boolean {
     const [, , name] = this.at;
     const standIns = this.findings?.standIns;
@@ -113,12 +113,12 @@ class Telling {
   }
 }
 
-/** A step of somebody's own, of which nobody knows what its options decide. */
+/** Returns whether a step is a custom one, so that the effect of its options is unknown. */
 function isOwn({ version }: BoundStep): boolean {
   return version !== undefined;
 }
 
-/** Where a file says what columns a collection of its own has. */
+/** Returns the path at which a file declares the columns of its own collection. */
 function columnsAt(collection: string, key: 'fields' | 'key'): Path {
   return ['collections', collection, key];
 }

@@ -9,11 +9,10 @@ import type { ServiceSpec } from './spec.js';
 const taken = object({ env: judged(environmentProblem) }, ['env']);
 
 /**
- * The connection that the environment describes: `LEADSTREAM_BASE_URL`, and `LEADSTREAM_REST_API_KEY` or
- * `LEADSTREAM_AUTHORIZED_UID` with `LEADSTREAM_AUTHORIZED_REST_API_KEY`, and the proxy on the way, of `HTTPS_PROXY` or `HTTP_PROXY`. An empty
- * variable counts as not set.
+ * Returns the connection described by the environment: `LEADSTREAM_BASE_URL`, and `LEADSTREAM_REST_API_KEY` or `LEADSTREAM_AUTHORIZED_UID` with
+ * `LEADSTREAM_AUTHORIZED_REST_API_KEY`, and a proxy from `HTTPS_PROXY` or `HTTP_PROXY`. An empty variable counts as not set.
  *
- * @throws {SourceError} `E_SOURCE_CONFIG` when it names two accounts, an address that is none, or a proxy that cannot be.
+ * @throws {SourceError} `E_SOURCE_CONFIG` if it contains two accounts, an invalid address, or an invalid proxy.
  *
  * @example
  * const connection = connectionFromEnvironment(process.env);
@@ -42,31 +41,31 @@ function accountIn(env: Environment): Account | { readonly missing: string } {
   return { missing: 'LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY' };
 }
 
-/** What speaks against an environment that names two accounts, of which one would be dropped without a word. */
+/** Describes the conflict in an environment with two accounts, one of which would be ignored silently. */
 function conflictIn(env: Environment): string | undefined {
   const other = (['LEADSTREAM_AUTHORIZED_UID', 'LEADSTREAM_AUTHORIZED_REST_API_KEY'] as const).find((name) => env[name]);
   if (!env.LEADSTREAM_REST_API_KEY || other === undefined) return undefined;
   return `LEADSTREAM_REST_API_KEY does not go with ${other}: unset the one or the other`;
 }
 
-/** What is wrong with the address that the environment names, in words; it is not shown, as it may hold a key. */
+/** Describes what is wrong with the address in the environment, without showing it, as it may contain a key. */
 function wrongAddress({ baseUrl }: Account): string | undefined {
   const problem = addressProblem(baseUrl);
   return problem === undefined ? undefined : `LEADSTREAM_BASE_URL ${problem}`;
 }
 
-/** Where what is wrong with a connection is told. */
+/** Where problems of a connection are reported. */
 interface Connecting {
-  /** Takes what is wrong with what the environment gives. */
+  /** Receives problems of values from the environment. */
   readonly problem: Problem;
-  /** Takes what is wrong with the file. */
+  /** Receives problems of the file. */
   readonly inFile: Problem;
   readonly unset: Unset;
 }
 
 /**
- * The connection that a pipeline file describes. Address and account come together, from the file or from the environment: an account of
- * the environment is never sent to an address of the file.
+ * Returns the connection described by a pipeline file. Address and account both come either from the file or from the environment: an
+ * account of the environment is never sent to an address of the file.
  */
 export function connectionOf(
   service: ServiceSpec | undefined,
@@ -99,13 +98,13 @@ export function connectionOf(
   };
 }
 
-/** Where a service is, and who asks. */
+/** Address of a service, and account for it. */
 interface Account {
   readonly baseUrl: string;
   readonly auth: Credentials;
 }
 
-/** The same with the way to it: the address of a proxy, or `false` for none. */
+/** An account with the address of the proxy to use, or `false` for none. */
 interface Reached extends Account {
   readonly proxy: string | false;
 }

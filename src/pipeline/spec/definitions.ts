@@ -2,24 +2,24 @@ import { LeadstreamError } from '../../core/index.js';
 import { customSinkOf, sinks, type CustomSink, type SinkDefinition } from '../../sinks/index.js';
 import { customStepOf, loadSteps, type CustomStep, type StepDefinition } from '../../steps/index.js';
 
-/** What a pipeline file can be made of besides what leadstream has. */
+/** What a pipeline file can contain in addition to what leadstream provides. */
 export interface Extensions {
-  /** What `defineStep` made. Default: none. */
+  /** Results of `defineStep`. Default: none. */
   readonly steps?: readonly CustomStep[] | undefined;
-  /** What `defineSink` made. Default: none. */
+  /** Results of `defineSink`. Default: none. */
   readonly sinks?: readonly CustomSink[] | undefined;
 }
 
-/** All that a pipeline file can name, by the names. */
+/** Everything that a pipeline file can name, by name. */
 export interface Definitions {
   readonly steps: Readonly<Record<string, StepDefinition>>;
   readonly sinks: Readonly<Record<string, SinkDefinition>>;
 }
 
 /**
- * What a file can be made of: the steps and sinks of leadstream, and those of a program.
+ * Returns everything that a file can contain: the steps and sinks of leadstream, and those of a program.
  *
- * @throws {LeadstreamError} `E_USAGE` for a name that is taken. What is no step or sink, `extensionsProblem` has told.
+ * @throws {LeadstreamError} `E_USAGE` for a name that is taken. Anything that is not a step or sink is reported by `extensionsProblem`.
  */
 export async function definitionsWith(own: Extensions): Promise<Definitions> {
   const builtIn: Definitions = { steps: await loadSteps(), sinks };
@@ -30,10 +30,10 @@ export async function definitionsWith(own: Extensions): Promise<Definitions> {
 }
 
 /**
- * The steps and sinks that a module exports, for `loadPipeline` and all that take such.
+ * Returns the steps and sinks exported by a module, for `loadPipeline` and similar functions.
  *
- * @param module What `import` gives, also of a module of CommonJS. It exports nothing but what `defineStep` and `defineSink` made.
- * @throws {LeadstreamError} `E_USAGE` for a module without exports, and for an export that is something else.
+ * @param module Result of `import`, also for a CommonJS module. It must export only results of `defineStep` and `defineSink`.
+ * @throws {LeadstreamError} `E_USAGE` for a module without exports, and for any other export.
  *
  * @example
  * const mine: object = await import(new URL('mine.mjs', import.meta.url).href);
@@ -49,18 +49,18 @@ export function extensionsOf(module: object): Extensions {
     const remedy = 'export what these give, each by itself, and nothing else';
     throw refuse(`the export '${name}' is nothing that defineStep or defineSink of this version made; ${remedy}`);
   }
-  // What is exported by two names is one thing.
+  // The same value may be exported by two names.
   const values = [...new Set(exported.map(([, value]) => value))];
   return { steps: values.filter(isStep), sinks: values.filter(isSink) };
 }
 
 type Exported = readonly [name: string, value: unknown];
 
-/** The exports of a module; of one of CommonJS, and of an object by `default`, what is in that object. */
+/** Returns the exports of a module. For a CommonJS module, or an object exported as `default`, returns the properties of that object. */
 function exportsOf(module: object): readonly Exported[] {
   const exported: readonly Exported[] = Object.entries(module);
   return exported.flatMap(([name, value]): readonly Exported[] => {
-    // What compilers mark a module with.
+    // The mark that compilers add to a module.
     if (name === '__esModule' && value === true) return [];
     if ((name !== 'default' && name !== 'module.exports') || !isBag(value)) return [[name, value]];
     return exportsOf(value);
@@ -79,7 +79,7 @@ function isSink(value: unknown): value is CustomSink {
   return customSinkOf(value) !== undefined;
 }
 
-/** What is wrong with a list of steps or sinks, in words; `undefined` when nothing is. */
+/** Describes what is wrong with a list of steps or sinks; `undefined` if nothing is. */
 export function extensionsProblem(kind: 'step' | 'sink', list: unknown): string | undefined {
   const made = kind === 'step' ? 'defineStep' : 'defineSink';
   if (!Array.isArray(list)) return `must be a list of what ${made} gives`;

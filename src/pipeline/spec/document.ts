@@ -8,20 +8,20 @@ import { gaveUp, troubleIn, type Trouble } from './yaml-trouble.js';
 /** A path from the root of a pipeline file: keys and indexes. */
 export type Path = readonly (string | number)[];
 
-/** A pipeline file as read: plain maps, lists and strings, each with its place. */
+/** A pipeline file as read: plain maps, lists and strings, each with its position. */
 export interface SpecDocument {
   readonly file: string;
   readonly value: unknown;
-  /** Paths of values that took the place of the file's, and so stand nowhere in it. */
+  /** Paths of values that were overridden and so are not in the file. */
   readonly overridden: readonly Path[];
-  /** Whether a scalar stands there without quotes, and not as a block. */
+  /** Returns whether a scalar is written without quotes, and not as a block. */
   isPlain(path: Path): boolean;
-  /** Whether a value, or the nearest part above it, stands in the defaults of the file. */
+  /** Returns whether a value, or its nearest existing parent, is in the defaults of the file. */
   inherits(path: Path): boolean;
   /**
-   * The place of a value, or of its key with `onKey`; for a path that is not there, of the nearest part above it. 1-based.
+   * Returns the position of a value, or of its key with `onKey`; for a path that does not exist, that of its nearest existing parent. 1-based.
    *
-   * @param at Of a text, the character meant.
+   * @param at Index of a character within a text.
    */
   locate(path: Path, onKey?: boolean, at?: number): { readonly line: number; readonly column: number };
 }
@@ -30,16 +30,16 @@ export interface SpecDocument {
 export interface SpecDocuments {
   /** What the pipelines inherit, under the key `defaults`. */
   readonly defaults: SpecDocument | undefined;
-  /** At least one; what it inherits is among its own values. */
+  /** At least one; inherited values are included. */
   readonly pipelines: readonly SpecDocument[];
 }
 
 /**
- * Parses YAML: one specification per document of the file, and the defaults that they inherit. Empty documents are left out. Scalars stay
- * the text that the file shows: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
+ * Parses YAML: one specification per document of the file, and the defaults that they inherit. Empty documents are ignored. Scalars remain the text in the
+ * file: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
  *
- * @param overrides Values that take the place of the file's in every pipeline, by path; lists and maps on the way are made.
- * @throws {SpecError} `E_SPEC_YAML`, with the first thing that is wrong, and for a file without a pipeline; `E_SPEC_INVALID` when defaults stand where they cannot.
+ * @param overrides Values that replace those of the file in every pipeline, by path; missing lists and maps above them are created.
+ * @throws {SpecError} `E_SPEC_YAML`, with the first error, and for a file without a pipeline; `E_SPEC_INVALID` for misplaced defaults.
  */
 export function parseSpecDocuments(file: string, text: string, overrides: readonly { path: Path; value: string }[] = []): SpecDocuments {
   if (text.length > maxLength) {
@@ -107,7 +107,7 @@ function specOf(document: Document, { file, text, lines, defaultsEnd }: InFile, 
   };
 }
 
-/** What stands where a pipeline is expected. */
+/** Describes what is in place of a pipeline. */
 function whatIsNoPipeline(documents: readonly Document[], defaults: Document | undefined): Trouble | undefined {
   if (documents.length === 0)
     return { offset: 0, message: `${defaults ? 'no pipeline follows the defaults' : 'the file is empty'}; ${needed}` };
@@ -119,7 +119,7 @@ function whatIsNoPipeline(documents: readonly Document[], defaults: Document | u
 
 const needed = 'a pipeline is a map with name, from and to';
 
-/** Characters; longer than anybody writes, and read in no time. */
+/** Characters; longer than any realistic file, and still fast to read. */
 const maxLength = 2 ** 20;
 
 function parseWhole(text: string, options: YamlOptions, refuse: (trouble: Trouble) => SpecError): readonly Document[] {
@@ -137,14 +137,14 @@ function placeOf(lines: LineCounter, offset: number): { readonly line: number; r
   return { line: Math.max(line, 1), column: Math.max(col, 1) };
 }
 
-/** What stands behind the last `---` is often nothing. */
+/** Returns whether a document is empty, as is often the case after the last `---`. */
 function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.source === '');
 }
 
 function override(document: Document, of: { readonly file: string; readonly names: readonly string[] }, path: Path, value: string): void {
   try {
-    // An entry may be added to a list, but none beyond that.
+    // An entry may be appended to a list, but not beyond the next index.
     const gap = path.some((part, depth) => {
       const list = document.getIn(path.slice(0, depth), true);
       return typeof part === 'number' && part > (isSeq(list) ? list.items.length : 0);
@@ -168,7 +168,7 @@ function offsetOf(document: Document, path: Path, onKey: boolean): number {
   return document.contents?.range?.[0] ?? 0;
 }
 
-/** An empty value has its range behind the colon, where nobody looks: its key says more. */
+/** Returns where a node starts. An empty value has its range after the colon, so the position of its key is more helpful. */
 function startOf(node: Node, key: Node | undefined): number {
   if (isScalar(node) && node.range && node.range[0] === node.range[1] && key?.range) return key.range[0];
   return node.range?.[0] ?? 0;

@@ -6,9 +6,9 @@ import { errnoOf } from '../../store/index.js';
 import { namesInLines } from './names-in.js';
 
 /**
- * The text of a pipeline file.
+ * Reads the text of a pipeline file.
  *
- * @throws {SpecError} `E_SPEC_FILE` for what cannot be read, `E_SPEC_YAML` for what is no UTF-8.
+ * @throws {SpecError} `E_SPEC_FILE` if it cannot be read, `E_SPEC_YAML` if it is not UTF-8.
  */
 export async function fileText(file: string, { cwd = process.cwd() }: { readonly cwd?: string | undefined }): Promise<string> {
   let bytes: Buffer;
@@ -34,13 +34,13 @@ function unreadable(file: string, error: unknown): string {
   return `cannot be read (${reasonOf(error)})`;
 }
 
-/** How files of other encodings begin. */
+/** The first bytes of files with other encodings. */
 const marks = [
   { mark: Buffer.from([0xff, 0xfe]), encoding: 'UTF-16' },
   { mark: Buffer.from([0xfe, 0xff]), encoding: 'UTF-16' },
 ] as const;
 
-/** The text of a file up to what is no text in it, and what that is; `undefined` where all is sound. */
+/** Returns the text of a file up to the first thing that is not text, and a description of that; `undefined` if everything is valid. */
 function soundPart(bytes: Buffer): { readonly text: string; readonly what: string | undefined } {
   const nul = bytes.indexOf(0);
   const head = nul < 0 ? bytes : bytes.subarray(0, nul);
@@ -48,7 +48,7 @@ function soundPart(bytes: Buffer): { readonly text: string; readonly what: strin
   return { text: head.toString('utf8'), what: nul < 0 ? undefined : 'there is a NUL character, so this is no text' };
 }
 
-/** The longest text that bytes begin with, found by halves. */
+/** Returns the longest valid text at the start of bytes, found by bisection. */
 function soundStart(bytes: Buffer): string {
   let [sound, wrong] = [0, bytes.length];
   while (wrong - sound > 1) {
@@ -59,7 +59,7 @@ function soundStart(bytes: Buffer): string {
   return decoded(bytes.subarray(0, sound)) ?? '';
 }
 
-/** Bytes as text without a character that is cut off at the end; `undefined` when they are none. */
+/** Decodes bytes, ignoring an incomplete character at the end; returns `undefined` if they are invalid. */
 function decoded(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });

@@ -1,2 +1,2 @@
-/** The keys of a pipeline that name webhooks. */
+/** The keys of a pipeline for webhooks. */
 export const hookNames = ['on_success', 'on_failure'] as const;

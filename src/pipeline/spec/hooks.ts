@@ -4,21 +4,21 @@ import type { hookNames } from './hook-names.js';
 import type { Environment } from './reference-source.js';
 import type { Problem } from './references.js';
 
-/** Where the end of a run is told. */
+/** A webhook to notify when a run ends. */
 export interface Hook {
-  /** Address, which may hold a token. */
+  /** Address, which may contain a token. */
   readonly url: string;
-  /** Address of the proxy on the way. */
+  /** Address of the proxy to use. */
   readonly proxy: string | undefined;
 }
 
-/** Who is told how a run ended. */
+/** The webhooks to notify when a run ends. */
 export interface Hooks {
   readonly success: Hook | undefined;
   readonly failure: Hook | undefined;
 }
 
-/** The shape of `on_success` and `on_failure`. */
+/** The schema of `on_success` and `on_failure`. */
 export const hookShape = schema((z) =>
   z.strictObject({
     webhook: z
@@ -34,7 +34,7 @@ function isAddress(text: string): boolean {
 
 type HookShapes = { readonly [N in (typeof hookNames)[number]]?: { readonly webhook: string } | undefined };
 
-/** The hooks of a file, with their ways; what is wrong with a proxy is reported. */
+/** Returns the hooks of a file with their proxies, and reports problems with these. */
 export function hooksOf({ on_success: success, on_failure: failure }: HookShapes, env: Environment, problem: Problem): Hooks {
   const hookOf = (name: (typeof hookNames)[number], hook: { readonly webhook: string } | undefined): Hook | undefined => {
     if (hook === undefined) return undefined;
@@ -45,12 +45,12 @@ export function hooksOf({ on_success: success, on_failure: failure }: HookShapes
   return { success: hookOf('on_success', success), failure: hookOf('on_failure', failure) };
 }
 
-/** What of hooks no text may show: their addresses, and what is in them besides the host. */
+/** Returns the parts of hooks that must not be shown: their addresses, and everything in them except the host. */
 export function hookSecrets({ success, failure }: Hooks): readonly string[] {
   return [success, failure].flatMap((hook) => {
     if (!hook) return [];
     const { username, password, pathname, search } = new URL(hook.url);
-    // Shorter parts of a path are words, and no tokens.
+    // Shorter parts of a path are words rather than tokens.
     const tokens = pathname.split('/').filter((part) => part.length >= 16);
     return [hook.url, pathname + search, ...tokens, username, password].filter((part) => part !== '');
   });

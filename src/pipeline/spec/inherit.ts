@@ -1,13 +1,13 @@
 import { isMap, isNode, isScalar, type Document, type YAMLMap } from 'yaml';
 import type { Trouble } from './yaml-trouble.js';
 
-/** The one account that a pipeline has: an own one takes the place of that of the defaults as a whole. */
+/** The account of a pipeline; it replaces that of the defaults as a whole. */
 const account = 'service.auth';
 
 /**
- * What is wrong with the place of defaults: they are a document of their own, the first one of a file of pipelines.
+ * Describes misplaced defaults: they must be in a separate document, the first one in a file of pipelines.
  *
- * @param documents Those of the file that are not empty.
+ * @param documents Non-empty documents of the file.
  */
 export function standingFirst(documents: readonly Document[]): readonly Trouble[] {
   const having = documents.filter((document) => isMap(document.contents) && document.has('defaults'));
@@ -31,8 +31,8 @@ export function standingFirst(documents: readonly Document[]): readonly Trouble[
 }
 
 /**
- * Gives a document what stands under `defaults` in another, key by key of its maps; what the document has itself stays, and null keeps what
- * it would inherit out.
+ * Copies the values under `defaults` of another document into a document, key by key of its maps. The document's own values take
+ * precedence, and null excludes a value that would be inherited.
  */
 export function inherit({ contents }: Document, defaults: Document | undefined): void {
   const from = defaults?.get('defaults', true);
@@ -50,7 +50,7 @@ function fill(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
   }
 }
 
-/** Scalars are read as texts, and one in quotes is meant as such. */
+/** Returns whether a node is null. Scalars are read as texts, and one in quotes is meant as text. */
 function isNothing(node: unknown): boolean {
   return isScalar(node) && node.type === 'PLAIN' && ['null', '~', '', null].some((nothing) => node.value === nothing);
 }

@@ -5,40 +5,40 @@ import type { Path, SpecDocument } from './document.js';
 import type { Problem, SpecWarning, Unset } from './references.js';
 import { StandIns, type End } from './stand-ins.js';
 
-/** What is wrong with a document, at its place in the file. */
+/** A problem of a document, with its position in the file. */
 export interface Issue extends SpecIssue {
-  /** Whether it is about a reference to the environment. */
+  /** Whether it is about a reference to a variable or file. */
   readonly reference: boolean;
-  /** Whether it stands in the defaults of the file, and was found in a pipeline that inherits it. */
+  /** Whether it is in the defaults of the file, and was found in a pipeline that inherits it. */
   readonly inherited: boolean;
 }
 
-/** Something that is right and probably not meant, at its place. */
+/** Something valid but probably unintended, with its position. */
 export interface Doubt extends SpecIssue {
   readonly code: Warning['code'];
 }
 
-/** What the documents of a file have in common. */
+/** What the documents of a file share. */
 export interface FileContext {
   readonly credentials: FileCredentials;
-  /** Whether the environment may lack what the file asks of it. */
+  /** Whether the environment may lack what the file refers to. */
   readonly lenient: boolean;
 }
 
-/** Gathers what is wrong with a document. */
+/** Collects the problems of a document. */
 export class IssueList {
   readonly #all: Issue[] = [];
-  /** Where values are unknown, because their references stand for nothing. */
+  /** Paths of unknown values, whose references cannot be resolved. */
   readonly #unresolved = new Map<string, Path>();
-  /** The paths that have a problem. */
+  /** Paths that have a problem. */
   readonly #places = new Set<string>();
   readonly #unset = new Set<string>();
-  /** What the document holds once its references are replaced. */
+  /** The document with its references replaced. */
   resolved: unknown;
 
   /**
-   * @param file The credentials of the whole file, and whether what it asks of the environment may be missing here.
-   * @param root Where in the document the paths begin that problems have.
+   * @param file The credentials of the whole file, and whether references may be unresolved.
+   * @param root Path in the document that the paths of problems are relative to.
    */
   constructor(
     private readonly document: SpecDocument,
@@ -50,12 +50,12 @@ export class IssueList {
     return this.#all;
   }
 
-  /** What the environment lacks and may lack, by its names. */
+  /** Unresolved references, in lenient mode. */
   get unset(): readonly string[] {
     return [...this.#unset];
   }
 
-  /** Takes what the environment lacks: a problem, or where that may be, something that cannot be judged. */
+  /** Returns a function that handles an unresolved reference: as a problem, or in lenient mode as an unknown value. */
   unsetOf(): Unset {
     return (path, name, message) => {
       if (!this.file.lenient) return this.problemOf(true)(path, message);
@@ -64,12 +64,12 @@ export class IssueList {
     };
   }
 
-  /** What is asked of the environment for a document as a whole is none of its values. */
+  /** A reference for a document as a whole does not belong to any of its values. */
   #unresolve(path: Path): void {
     if (path.length > 0) this.#unresolved.set(path.join('.'), path);
   }
 
-  /** @param reference Whether the problems are those of references. */
+  /** Returns a function that adds problems. @param reference Whether the problems are about references. */
   problemOf(reference: boolean): Problem {
     return (path, message, onKey, at) => {
       if (reference) this.#unresolve(path);
@@ -83,49 +83,49 @@ export class IssueList {
     };
   }
 
-  /** The same without problems of values that have one already. */
+  /** Returns a function that skips problems of values that already have one. */
   ofUnreported(problem: Problem): Problem {
     const reported = new Set(this.#places);
     return (path, ...told) => (reported.has(path.join('.')) ? undefined : problem(path, ...told));
   }
 
-  /** The same without problems of unknown values; their keys are known. */
+  /** Returns a function that skips problems of unknown values, but not of their keys. */
   ofKnown(problem: Problem): Problem {
     return (path, message, onKey, at) => {
       if (onKey === true || !this.#unresolved.has(path.join('.'))) problem(path, message, onKey, at);
     };
   }
 
-  /** What stands in for the values that are unknown by now. */
+  /** Returns stand-ins for the values that are currently unknown. */
   standIns(end: End): StandIns {
     return new StandIns([...this.#unresolved.values()], end);
   }
 
-  /** Forgets the problems that another list does not have. */
+  /** Keeps only the problems that another list also has. */
   keepThoseOf(other: IssueList): void {
     const kept = new Set(other.#all.map(idOf));
     this.#all.splice(0, Infinity, ...this.#all.filter((issue) => kept.has(idOf(issue))));
   }
 
-  /** Where a reference was replaced, characters stand elsewhere. */
+  /** Returns whether a value is as written: if a reference was replaced, character positions differ. */
   #asWritten(path: Path): boolean {
     return getIn(this.document.value, [...this.root, ...path]) === getIn(this.resolved, path);
   }
 }
 
-/** The ways of `--set` to what it cannot take as a whole. */
+/** Suggests how to use `--set` for a value that it cannot set as a whole. */
 function setHint(message: string, set: Path): string {
   if (message.includes('expected a list')) return `; set its items, as in --set ${[...set, 0].join('.')}=…`;
   return message.includes('expected a map') ? `; set its keys, as in --set ${set.join('.')}.KEY=…` : '';
 }
 
-/** Gathers what is right in a document and probably not meant. */
+/** Collects the doubts about a document. */
 export class WarningList {
   readonly #all: Doubt[] = [];
 
   /**
-   * @param standIns What depends on a value that is unknown may be meant.
-   * @param refused Takes each as a problem, too, where warnings are failures.
+   * @param standIns Stand-ins for unknown values; doubts about these are ignored.
+   * @param refused Also receives each as a problem, if warnings are failures.
    */
   constructor(
     private readonly document: SpecDocument,
@@ -138,7 +138,7 @@ export class WarningList {
     return this.#all;
   }
 
-  /** The same with their places in front of their messages. */
+  /** The doubts as warnings, each message starting with its position. */
   get told(): readonly Warning[] {
     const { file } = this.document;
     return this.#all.map(({ code, message, line, column }) => ({ code, message: `${file}:${line}:${column} ${message}` }));
@@ -150,12 +150,12 @@ export class WarningList {
     this.refused?.(path, warning.message);
   };
 
-  /** Adds what is doubtful in a test: no run has to do with it. */
+  /** Adds a doubt about a test, which does not affect runs. */
   readonly addOfTests: SpecWarning = (path, { code, message }) => {
     this.#all.push({ code, message: this.credentials.redact(message), ...this.document.locate(path) });
   };
 
-  /** Forgets the doubts that another list does not have. */
+  /** Keeps only the doubts that another list also has. */
   keepThoseOf(other: WarningList): void {
     const kept = new Set(other.#all.map(idOf));
     this.#all.splice(0, Infinity, ...this.#all.filter((doubt) => kept.has(idOf(doubt))));
@@ -163,10 +163,10 @@ export class WarningList {
 }
 
 /**
- * What is wrong with a file: what several pipelines inherit is told once.
+ * Returns the problems of a file, reporting inherited ones once for all pipelines.
  *
- * @param defaults What was found in the defaults by themselves.
- * @param pipelines What was found in the pipelines, by their names.
+ * @param defaults Problems found in the defaults alone.
+ * @param pipelines Problems found in the pipelines, by name.
  */
 export function issuesOfFile(
   defaults: readonly Issue[],
@@ -195,12 +195,12 @@ function idOf({ line, column, message }: SpecIssue): string {
   return `${line}:${column} ${message}`;
 }
 
-/** Whether a place is another one, or in it. */
+/** Returns whether a path is the same as another one, or below it. */
 function isWithin(inner: Path, outer: Path): boolean {
   return outer.every((part, index) => part === inner[index]);
 }
 
-/** A problem without the key that it begins with, where that was said before. */
+/** Removes the key at the start of a message, if it was already mentioned. */
 function withoutKey(message: string, path: Path): string {
   const key = `${String(path.at(-1))}: `;
   return message.startsWith(key) ? message.slice(key.length) : message;

@@ -6,7 +6,7 @@ import { sinks, type SinkDefinition } from '../../sinks/index.js';
 import type { StepDefinition, StepDefinitions } from '../../steps/index.js';
 import { defaultsShape, pipelineShape } from './spec.js';
 
-/** Part of a JSON Schema, as far as the reference reads it. */
+/** The part of JSON Schema that the reference uses. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly description?: string | undefined;
@@ -23,7 +23,7 @@ export type Definition = Pick<StepDefinition | SinkDefinition, 'name' | 'summary
 
 export const sinkDefinitions = Object.values<Definition>(sinks);
 
-/** The JSON Schema of pipeline files with these steps. */
+/** Returns the JSON Schema of pipeline files with these steps. */
 export function schemaWith(steps: StepDefinitions): object {
   const shape = schemaOf(pipelineShape());
   const defaults = schemaOf(defaultsShape());
@@ -42,7 +42,7 @@ export function schemaWith(steps: StepDefinitions): object {
   const keeping = Object.fromEntries(
     Object.entries(pipeline.properties).map(([key, schema]) => [key, inherited.includes(key) ? orNull(schema) : schema]),
   );
-  // A document of a file is a pipeline, or the defaults of those behind it.
+  // A document of a file is a pipeline, or the defaults of those after it.
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'leadstream pipeline',
@@ -63,7 +63,7 @@ export function schemaWith(steps: StepDefinitions): object {
   };
 }
 
-/** The same, where null keeps out what the defaults of the file have: for the value as a whole, and for its keys. */
+/** Adds null to a schema, which excludes what is inherited from the defaults: for the value as a whole, and for its keys. */
 function orNull(schema: Schema): Schema {
   const { description, ...given } = withKeysOrNull(schema);
   return { ...(description === undefined ? {} : { description }), anyOf: [given, { type: 'null' }] };
@@ -92,12 +92,12 @@ function entrySchema({ name, summary, config }: Definition): object {
   };
 }
 
-/** The JSON Schema of a configuration, as files have it. */
+/** Returns the JSON Schema of a configuration, as written in files. */
 export function schemaOf(config: z.ZodType): Schema {
   const schema = zod().toJSONSchema(config, {
     target: 'draft-7',
     io: 'input',
-    // Files may write the word null without quotes where a name is meant.
+    // In files the word null may be written without quotes as a name.
     override: ({ jsonSchema }) => {
       if (jsonSchema.enum?.includes('null') && !jsonSchema.enum.includes(null)) {
         jsonSchema.enum = [...jsonSchema.enum, null];
@@ -109,7 +109,7 @@ export function schemaOf(config: z.ZodType): Schema {
   return withDefaults(schema) as Schema;
 }
 
-/** The same, whose descriptions say what holds where nothing is given. */
+/** Adds default values to the descriptions of a schema. */
 function withDefaults(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withDefaults);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -120,7 +120,7 @@ function withDefaults(schema: unknown): unknown {
   return { ...rest, description: isSaid ? `${description} Default ${writtenDefault(given)}.` : description, default: given };
 }
 
-/** That of a map which holds defaults of its own. */
+/** Returns whether a default is that of a map with its own defaults. */
 function isEmptyMap(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
 }

@@ -2,7 +2,7 @@ import { getIn } from '../../options/index.js';
 import { keyField } from '../../http/index.js';
 import type { Pipeline } from './pipeline.js';
 
-/** Where the key of a pipeline is from, by the reference of its file or the variable of the environment. */
+/** Describes where the key of a pipeline comes from: the reference in its file, or the environment variable. */
 export function keyOriginOf({ service, connection: { auth } }: Pick<Pipeline, 'service' | 'connection'>): string {
   const field = keyField(auth);
   const reference = getIn(service, ['auth', ...field]);

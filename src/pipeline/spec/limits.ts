@@ -2,7 +2,7 @@ import { amount, amountOf } from '../../core/index.js';
 import { gatesIn, type Expect } from '../gates/expect.js';
 import type { Problem } from './references.js';
 
-/** What is known of a step that may let some rows pass only. */
+/** What is known about a step that may limit the rows. */
 interface Limiting {
   readonly at: string;
   readonly blocking: boolean;
@@ -10,13 +10,13 @@ interface Limiting {
   readonly addsRows: boolean;
 }
 
-/** The first step that has a limit and no blocking step before it. */
+/** Returns the first step that has a limit and no blocking step before it. */
 export function stopOf<S extends Limiting>(steps: readonly S[]): S | undefined {
   const blocking = steps.findIndex(({ blocking }) => blocking);
   return steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ most }) => most !== undefined);
 }
 
-/** Reports the expectations that need more rows than limits leave. */
+/** Reports expectations that need more rows than limits allow. */
 export function refuseLimits(expect: Expect, steps: readonly Limiting[], problem: Problem): void {
   const stop = stopOf(steps);
   for (const gate of gatesIn(expect)) {
@@ -28,7 +28,7 @@ export function refuseLimits(expect: Expect, steps: readonly Limiting[], problem
   }
 }
 
-/** Reports a gate that needs more rows than a step lets pass, unless a later one adds some. */
+/** Reports a gate that needs more rows than a step passes, unless a later step adds some. */
 function refuseFewer(
   { name, fewest }: { readonly name: string; readonly fewest: number },
   { at, most = Infinity }: Limiting,

@@ -5,7 +5,7 @@ import type { Checked } from './check.js';
 import { fileText } from './file-text.js';
 import { checkLoading, type LoadOptions } from './load-options.js';
 
-/** One thing that a check found in a pipeline file. Lines and columns are 1-based. */
+/** A finding in a pipeline file. Lines and columns are 1-based. */
 export interface Finding {
   readonly severity: 'error' | 'warning';
   readonly code: SpecError['code'] | Warning['code'];
@@ -14,40 +14,40 @@ export interface Finding {
   readonly column: number;
 }
 
-/** One pipeline of a file, as far as it can be followed. */
+/** A pipeline of a file, as far as it can be determined. */
 export interface LintedPipeline {
-  /** As it stands in the file, where what it refers to is not set here. */
+  /** As written in the file, if references in it are not set here. */
   readonly name: string;
-  /** The collection that it reads, its steps and its sinks, by their names. */
+  /** The names of the collection that it reads, of its steps and of its sinks. */
   readonly from: string;
   readonly steps: readonly string[];
   readonly to: readonly string[];
   /** The columns that leave the last step. */
   readonly columns: readonly string[];
-  /** The absolute paths that it writes, rejects included, with the day and the id of a run in braces. */
+  /** The absolute paths that it writes, including rejects, with day and run id in braces. */
   readonly writes: readonly string[];
   /** Whether it prints rows on stdout. */
   readonly prints: boolean;
 }
 
-/** What a check found out about a pipeline file. */
+/** The result of checking a pipeline file. */
 export interface LintResult {
-  /** Whether there is no error. */
+  /** Whether there are no errors. */
   readonly ok: boolean;
   /** Errors and warnings, in the order of the file. */
   readonly findings: readonly Finding[];
   readonly pipelines: readonly LintedPipeline[];
-  /** What the file asks of the environment that is not there: variables by their names, and `file:PATH`. */
+  /** References of the file that are not set: names of variables, and `file:PATH`. */
   readonly unset: readonly string[];
 }
 
 /** How a pipeline file is checked. */
 export interface LintOptions extends LoadOptions {
-  /** Whether what the file asks of the environment must be there. Default false: what depends on it is not judged. */
+  /** Whether references must be set. Default `false`: values that depend on unset ones are not checked. */
   readonly envCheck?: boolean;
-  /** Whether warnings are errors. Default false. */
+  /** Whether warnings are errors. Default `false`. */
   readonly strict?: boolean;
-  /** Files that are run by the same command, before this one: a name that one of their pipelines has, a path that it writes, and stdout where it prints are errors. */
+  /** Files run by the same command before this one. It is an error to reuse a name or path of their pipelines, or to print if one of them prints. */
   readonly others?: readonly { readonly file: string; readonly pipelines: LintResult['pipelines'] }[];
 }
 
@@ -56,10 +56,10 @@ const other = object({ file: filledText, pipelines: listOf(linted) }, ['file', '
 const own = object({ envCheck: flag, strict: flag, others: listOf(other) }, [], 'open');
 
 /**
- * Checks a pipeline file without running it, and also where the credentials are not at hand, as in continuous integration. It throws for
- * wrong arguments alone: what is wrong with the file is in the result.
+ * Checks a pipeline file without running it, even if the credentials are not available, as in continuous integration. It throws only
+ * for invalid arguments: problems of the file are in the result.
  *
- * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right.
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments.
  *
  * @example
  * const { ok, findings } = await lintPipelines('pipelines/leads-enriched.yaml', { strict: true });
@@ -93,7 +93,7 @@ async function resultOf(
   const errors = issues.map(({ message, line, column, reference }): Finding => {
     return { severity: 'error', code: reference ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID', message, line, column };
   });
-  // Of a service that is strict, a doubt is among the errors already.
+  // With `service.strict`, a doubt is already among the errors.
   const doubts = pipelines
     .flatMap((checked) => checked.doubts)
     .filter((doubt) => !errors.some(({ message, line }) => line === doubt.line && message === doubt.message))
@@ -121,13 +121,13 @@ async function resultOf(
   };
 }
 
-/** A name that is right as far as it goes, and is not known here. */
+/** Returns a name that is valid as written, but unknown because its references are not set. */
 function unsetName({ document, issues }: Checked): string | undefined {
   const written = getIn(document.value, ['name']);
   return issues.length === 0 && typeof written === 'string' ? written : undefined;
 }
 
-/** The steps or sinks of a file by their names, also those of which too little is known here to plan them. */
+/** Returns the names of the steps or sinks of a file, including those that cannot be planned. */
 function namesIn({ document }: Checked, list: 'steps' | 'to'): readonly string[] {
   const entries = getIn(document.value, [list]);
   return Array.isArray(entries)

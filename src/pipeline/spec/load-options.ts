@@ -3,17 +3,17 @@ import { anyObject, checkUsage, judgedBy, optionProblems } from '../../options/i
 import { extensionsProblem, type Extensions } from './definitions.js';
 import { environmentProblem, type Environment } from './reference-source.js';
 
-/** What a pipeline file is read with. */
+/** The options for loading a pipeline file. */
 export interface LoadOptions extends Extensions {
   /** Default `process.env`. */
   readonly env?: Environment;
-  /** Values that take the place of the file's, for example `{ 'service.limit': '100' }`. Not under `service.auth`. */
+  /** Values that replace those of the file, for example `{ 'service.limit': '100' }`. Not under `service.auth`. */
   readonly set?: Readonly<Record<string, string>>;
   /** Folder that the path of the pipeline file resolves against. Default: the working directory. */
   readonly cwd?: string;
   /** Folder that relative paths in the file resolve against. Default: `cwd`. */
   readonly baseDir?: string;
-  /** State folder of the runs, in which no output may be; relative to `baseDir`. Default: the run looks for itself. */
+  /** State folder of the runs, which must not contain any output; relative to `baseDir`. Default: checked by the run. */
   readonly stateDir?: string;
 }
 
@@ -32,8 +32,8 @@ const taken = schema((z) =>
 );
 
 /**
- * @param at The function that was called.
- * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right. Values of the environment are not shown.
+ * @param at The called function, for messages.
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments. Values of the environment are not shown.
  */
 export function checkLoading(at: string, given: { readonly file: unknown; readonly text?: unknown }, options: unknown): void {
   checkUsage(at, anyObject, options);

@@ -1,7 +1,7 @@
 import { loadSteps } from '../../steps/index.js';
 
 /**
- * The JSON Schema (draft 7) of pipeline files, for editors.
+ * Returns the JSON Schema (draft 7) of pipeline files, for editors.
  *
  * @example
  * await writeFile('pipeline.schema.json', JSON.stringify(await pipelineSchema()));
@@ -12,7 +12,7 @@ export async function pipelineSchema(): Promise<object> {
 }
 
 /**
- * The reference of pipeline files as Markdown.
+ * Returns the reference of pipeline files as Markdown.
  *
  * @example
  * await writeFile('REFERENCE.md', await pipelineReference());

@@ -7,10 +7,10 @@ import { checkLoading, type LoadOptions } from './load-options.js';
 import type { Pipeline } from './pipeline.js';
 
 /**
- * Checks a pipeline file that holds one pipeline.
+ * Loads and checks a pipeline file that contains one pipeline.
  *
- * @throws {SpecError} With every problem of the file, each with its place; also when it holds several pipelines.
- * @throws {LeadstreamError} `E_USAGE` for arguments that cannot be right; so do the functions below.
+ * @throws {SpecError} With every problem of the file, each with its position; also if it contains several pipelines.
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments; this also applies to the functions below.
  *
  * @example
  * const report = await runPipeline(await loadPipeline('pipelines/leads-enriched.yaml', { set: { 'service.limit': '100' } }));
@@ -21,11 +21,11 @@ export async function loadPipeline(file: string, options: LoadOptions = {}): Pro
 }
 
 /**
- * Checks a pipeline file that holds one pipeline or several, as YAML documents separated by `---`. Their names differ, and so
- * do their outputs. What a first document has under `defaults` is inherited by all.
+ * Loads and checks a pipeline file that contains one or more pipelines, as YAML documents separated by `---`. Their names must differ, and so must their
+ * outputs. Values under `defaults` in a first document are inherited by all.
  *
  * @returns At least one, in the order of the file.
- * @throws {SpecError} With every problem of every document, each with its place.
+ * @throws {SpecError} With every problem of every document, each with its position.
  *
  * @example
  * for (const each of await loadPipelines('pipelines/nightly-export.yaml')) await runPipeline(each);
@@ -36,10 +36,10 @@ export async function loadPipelines(file: string, options: LoadOptions = {}): Pr
 }
 
 /**
- * Checks the text of a pipeline file that holds one pipeline.
+ * Checks the text of a pipeline file that contains one pipeline.
  *
  * @param file Name for messages.
- * @throws {SpecError} With every problem, each with its place; also when it holds several pipelines.
+ * @throws {SpecError} With every problem, each with its position; also if it contains several pipelines.
  *
  * @example
  * const pipeline = await parsePipeline('name: users\nfrom: users\nto: [{ csv: { path: users.csv } }]', 'users.yaml');
@@ -58,11 +58,11 @@ export async function parsePipeline(text: string, file: string, options: LoadOpt
 }
 
 /**
- * Checks the text of a pipeline file that holds one pipeline or several.
+ * Checks the text of a pipeline file that contains one or more pipelines.
  *
  * @param file Name for messages.
  * @returns At least one, in the order of the file.
- * @throws {SpecError} With every problem of every document, each with its place.
+ * @throws {SpecError} With every problem of every document, each with its position.
  *
  * @example
  * const [users, links] = await parsePipelines(text, 'both.yaml');
@@ -77,9 +77,9 @@ export async function parsePipelines(text: string, file: string, options: LoadOp
 }
 
 /**
- * The collections of one's own that a file declares, of all its documents; what else stands in these is not looked at.
+ * Loads the collections declared in all documents of a file, ignoring everything else in them.
  *
- * @throws {SpecError} With what is wrong with the first document whose collections cannot be right.
+ * @throws {SpecError} With the problems of the first document whose collections are invalid.
  *
  * @example
  * const tables = await openOwnTables('data', await loadCollections('collections.yaml'));
@@ -91,7 +91,7 @@ export async function loadCollections(file: string, options: LoadOptions = {}): 
 }
 
 /**
- * Whether a run would write over a file, or a folder that it is in.
+ * Returns whether a run would overwrite a file, or a folder that contains it.
  *
  * @param file Absolute path.
  *
@@ -106,7 +106,7 @@ export function writesOver({ plan, rejects }: Pick<Pipeline, 'plan' | 'rejects'>
   );
 }
 
-/** What only files need, YAML and CEL among it, is loaded for the first of them. */
+/** Loads what only pipeline files need, including YAML and CEL, on first use. */
 function loadCheck() {
   return import('./check-documents.js');
 }

@@ -4,10 +4,10 @@ import { pipelineShape, type PipelineShape } from './spec.js';
 import type { StandIns } from './stand-ins.js';
 import { validated } from './validate.js';
 
-/** What can be read of a pipeline. Steps and sinks that cannot be any are empty, so that all others have their places. */
+/** The readable parts of a pipeline. Invalid steps and sinks are empty, so that all others keep their index. */
 export type Parts = Pick<PipelineShape, 'to'> & Partial<Omit<PipelineShape, 'collections' | 'tests'>>;
 
-/** What can be read of a document that is wrong as a whole, key by key. */
+/** Reads the valid parts of a document that is invalid as a whole, key by key. */
 export function partsOf(document: unknown, standIns: StandIns): Parts {
   const { shape } = pipelineShape();
   const judging = { problem: () => {}, standIns };

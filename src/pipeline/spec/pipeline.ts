@@ -12,45 +12,45 @@ import type { ReferenceSource } from './reference-source.js';
 import type { RejectsPlan } from '../run/rejects.js';
 import type { PipelineShape } from './spec.js';
 
-/** A pipeline that was checked in full and can be run. */
+/** A pipeline that passed all checks and can be run. */
 export interface Pipeline {
   readonly name: string;
   readonly plan: Plan;
   readonly connection: ConnectOptions;
-  /** What the file has under `service`, as it is written there, with references in place of values; empty where it has none. */
+  /** The value of `service` as written in the file, with references instead of values; empty if there is none. */
   readonly service: Readonly<Record<string, unknown>>;
-  /** Credential-like columns of the collection that are wanted all the same. */
+  /** Credential-like columns of the collection to include anyway. */
   readonly reveal: readonly string[];
   readonly onError: OnError;
   readonly rejects: RejectsPlan;
-  /** What has to be true of the rows. */
+  /** The expectations of the rows. */
   readonly expect: Expect | undefined;
-  /** What becomes of columns that differ from those of the last run. */
+  /** What happens if columns differ from those of the last run. */
   readonly schema: 'evolve' | 'freeze';
-  /** What becomes of undeclared fields that first come after page 1. */
+  /** What happens to undeclared fields that first appear after page 1. */
   readonly onNewField: 'next_run' | 'restart';
   readonly consistency: { readonly mode: ConsistencyMode; readonly maxPasses: number | undefined; readonly allowUnstable: boolean };
-  /** Age from which spooled pages are not used, in milliseconds; `undefined` when no pages are spooled. */
+  /** Age from which spooled pages are not used, in milliseconds; `undefined` if no pages are spooled. */
   readonly spoolMaxAgeMs: number | undefined;
-  /** Longest time that a run may take, in milliseconds. */
+  /** Maximum duration of a run, in milliseconds. */
   readonly deadlineMs: number | undefined;
   /** Key of `mask: hmac`, from the environment. */
   readonly hmacKey: string | undefined;
-  /** Key of the HMACs in the log of runs, from the environment. */
+  /** Key of the HMACs in the run log, from the environment. */
   readonly manifestKey: string | undefined;
-  /** Who is told how a run ended. */
+  /** The webhooks to notify when a run ends. */
   readonly hooks: Hooks;
   /** Folder that relative paths resolve against. */
   readonly baseDir: string;
   /** SHA-256 over the specification without credentials, in hexadecimal. */
   readonly fingerprint: string;
-  /** What is right in the file and probably not meant; each message begins with its place. */
+  /** Doubts about the file: valid, but probably unintended; each message starts with its position. */
   readonly warnings: readonly Warning[];
-  /** Values that must never be seen. */
+  /** Values that must never be shown. */
   readonly secrets: readonly string[];
 }
 
-/** What a pipeline is made of, each checked. */
+/** The parts of a pipeline, all checked. */
 interface CheckedParts {
   readonly shape: PipelineShape;
   readonly plan: Plan;
@@ -58,14 +58,14 @@ interface CheckedParts {
   readonly rejects: RejectsPlan;
   readonly hooks: Hooks;
   readonly from: ReferenceSource;
-  /** The document as it is written. */
+  /** The document as written. */
   readonly written: unknown;
-  /** The document once its references are replaced. */
+  /** The document with its references replaced. */
   readonly resolved: unknown;
   readonly warnings: readonly Warning[];
 }
 
-/** The pipeline of a document in which nothing is wrong. */
+/** Returns the pipeline of a document without problems. */
 export function pipelineOf({ shape, plan, connection, rejects, hooks, from, written, resolved, warnings }: CheckedParts): Pipeline {
   const { env, baseDir } = from;
   return {
@@ -106,7 +106,7 @@ function serviceIn(written: unknown): Pipeline['service'] {
   return typeof service === 'object' && service !== null ? { ...service } : {};
 }
 
-/** What a step or sink of somebody's own does is told apart by its name and its version: nobody looks at its code. */
+/** Computes the fingerprint. Custom steps and sinks are identified by name and version; their code is not examined. */
 function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
   const own = [...steps, ...sinks].flatMap(({ at, version }) => (version === undefined ? [] : [`${at} ${version}`]));
   const text = [JSON.stringify(whatRuns(resolved), withoutCredentials), ...own].join('\n');
@@ -117,7 +117,7 @@ function withoutCredentials(key: string, value: unknown): unknown {
   return key === 'auth' ? undefined : value;
 }
 
-/** A document without what says nothing of the rows: who is told of a run, and tests. */
+/** Returns a document without parts that do not affect rows: webhooks and tests. */
 function whatRuns(document: unknown): unknown {
   if (typeof document !== 'object' || document === null) return document;
   const others: readonly string[] = ['tests', ...hookNames];

@@ -10,38 +10,38 @@ import { planSink, planStep, type BoundStep, type Entries, type Place, type Plan
 import type { Problem } from './references.js';
 import type { PipelineShape } from './spec.js';
 
-/** What a chain is made of. */
+/** The plan of a pipeline. */
 export interface Plan {
   readonly collection: Collection;
-  /** What collections there are. */
+  /** All available collections. */
   readonly collections: Registry;
-  /** All that is read: that collection, and the other sides of joins. */
+  /** Everything that is read: the collection, and the other sides of joins. */
   readonly reads: readonly string[];
   readonly steps: readonly PlannedStep[];
   readonly sinks: readonly PlannedSink[];
   /** The step that ends the read when it has its rows: a limit with no blocking step before it. */
   readonly stoppedBy: PlannedStep | undefined;
-  /** The columns that leave the last step, with undeclared ones of the source added. */
+  /** Returns the columns that leave the last step, including undeclared ones of the source. */
   columns(undeclared?: readonly Column[]): readonly Column[];
 }
 
-/** What a file says of the chain, as far as it can be read. */
+/** The part of a file that describes the plan, as far as it can be read. */
 export type ChainShape = Pick<PipelineShape, 'reveal' | 'to'> & Partial<Pick<PipelineShape, 'from' | 'steps' | 'expect'>>;
 
-/** Steps and sinks, each as far as it is right by itself. */
+/** Steps and sinks; invalid ones are `undefined` or missing. */
 export interface Chain {
   readonly steps: readonly (BoundStep | undefined)[];
   readonly sinks: readonly PlannedSink[];
 }
 
-/** A plan with what is known of it. */
+/** A plan, and what is known about it. */
 export interface Planned {
   readonly plan: Plan;
-  /** Whether no value that is unknown decides about its columns. */
+  /** Whether its columns do not depend on any unknown value. */
   readonly isKnown: boolean;
 }
 
-/** What steps are planned with. */
+/** The input for planning steps. */
 interface Surroundings {
   readonly hmacKey: string | undefined;
   readonly collections: Registry;
@@ -55,9 +55,9 @@ export function bindChain({ steps = [], to }: Pick<ChainShape, 'steps' | 'to'>, 
 }
 
 /**
- * Checks steps and sinks against the fields that are known at each of them.
+ * Checks steps and sinks against the fields available at each of them.
  *
- * @param findings Takes what is wrong, and what is right and probably not meant.
+ * @param findings Receives problems and doubts.
  */
 export function planPipeline(
   shape: ChainShape,
@@ -81,7 +81,7 @@ export function planPipeline(
   }
   for (const sink of isKnown ? sinks : []) checkSink(sink, { columns: leaving, key: collection.key, gone }, findings);
 
-  // A name that a step gives away is taken: an unknown field of that name stays out.
+  // The name of a dropped column remains taken: an unknown field of that name is left out.
   const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
   const plan: Plan = {
     collection,
@@ -95,7 +95,7 @@ export function planPipeline(
   return { plan, isKnown };
 }
 
-/** Checks a sink against the columns that arrive at it; what it says of a list or map that has an unknown value may be about that value. */
+/** Checks a sink against the arriving columns. Ignores problems of a list or map that contains an unknown value, since they may be about that value. */
 function checkSink(
   { index, name, version, check }: PlannedSink,
   { columns, ...plan }: Omit<SinkPlan, 'problem'> & { readonly columns: readonly Column[] },
@@ -113,7 +113,7 @@ function checkSink(
   });
 }
 
-/** The collection that is read, with the fields that are to be revealed. */
+/** Returns the collection that is read, and checks the fields to reveal. */
 function collectionOf({ from, reveal = [] }: ChainShape, collections: Registry, problem: Problem): Collection | undefined {
   if (from === undefined) return undefined;
   const collection = Object.hasOwn(collections, from) ? collections[from] : undefined;

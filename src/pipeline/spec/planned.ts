@@ -11,34 +11,34 @@ import { typedScalars } from './typed-scalars.js';
 import type { StandIns } from './stand-ins.js';
 import { validated, type Judging } from './validate.js';
 
-/** A step of a pipeline file with its configuration inside. */
+/** A step of a pipeline file, bound to its configuration. */
 export interface BoundStep {
   readonly name: string;
-  /** Of a step of somebody's own, what its author calls its version. */
+  /** Version of a custom step, as stated by its author. */
   readonly version: string | undefined;
   /** Name in messages and reports, like `steps[1] derive`. */
   readonly at: string;
   columns(input: readonly Column[], plan: PlanContext): readonly Column[];
   /** The other collection that it reads. */
   readonly reads: string | undefined;
-  /** What it holds in memory beyond a page, in words. */
+  /** Description of what it holds in memory beyond a page. */
   readonly holds: string | undefined;
-  /** What a row that passes it alone does not show, in words. */
+  /** What cannot be seen from a single row that passes through it, in words. */
   readonly alone: string | undefined;
-  /** The expressions that it evaluates, as the file has them. */
+  /** The expressions that it evaluates, as written in the file. */
   readonly expressions: readonly string[];
-  /** What the parts of its condition give for a row, where it has a condition that has parts. */
+  /** Returns the results of the parts of its condition for a row, if it has a condition with parts. */
   conditions(runtime: Pick<StepRuntime, 'input' | 'firstStart'>, row: Row): readonly RowCondition[];
   /** How it joins, if it does. */
   readonly joins: JoinedOn | undefined;
   open(runtime: StepRuntime): Step;
-  /** Whether every row that leaves it is one that came, as it was, and none twice. */
+  /** Whether every row that leaves it is an unchanged input row, and none is repeated. */
   readonly keepsRows: boolean;
-  /** Whether it takes all rows before it gives the first. */
+  /** Whether it takes all rows before it emits the first. */
   readonly blocking: boolean;
-  /** Most rows that leave it, where it says so. */
+  /** Maximum number of rows that leave it, if limited. */
   readonly most: number | undefined;
-  /** Whether more rows can leave it than come. */
+  /** Whether more rows can leave it than arrive. */
   readonly addsRows: boolean;
   gate(tally: Tally): StepGate | undefined;
   remark(tally: Tally, arrived: number): StepRemark | undefined;
@@ -46,40 +46,40 @@ export interface BoundStep {
 
 /** A step of a checked pipeline. */
 export interface PlannedStep extends BoundStep {
-  /** The columns that arrive at it, as far as they are declared. */
+  /** The declared columns that arrive at it. */
   readonly input: readonly Column[];
 }
 
 /** A sink of a checked pipeline. */
 export interface PlannedSink {
   readonly name: string;
-  /** Of a sink of somebody's own, what its author calls its version. */
+  /** Version of a custom sink, as stated by its author. */
   readonly version: string | undefined;
-  /** Place in the list of the file, from 0. */
+  /** Index in the list of the file, from 0. */
   readonly index: number;
   /** Name in messages and reports, like `to[0] parquet`. */
   readonly at: string;
   /** Whether it prints, and publishes nothing. */
   readonly prints: boolean;
-  /** Absolute path that is published, as far as it is known before a run: its day and its id stay in braces. None for one that has no path. */
+  /** Absolute path that is published, with placeholders for day and run id; `undefined` if it has no path. */
   readonly output: string | undefined;
-  /** The path that a run publishes. */
+  /** Returns the path that a run publishes. */
   outputOf(names: PathNames): string | undefined;
-  /** Whether the rows are added to those of an output that exists. */
+  /** Whether rows are added to those of an existing output. */
   readonly adds: boolean;
-  /** What it holds in memory beyond a page, in words. */
+  /** Description of what it holds in memory beyond a page. */
   readonly holds: string | undefined;
-  /** Columns that are in names of folders, and not in the files. */
+  /** Columns that are in names of folders instead of in the files. */
   readonly folders: readonly string[];
   check(columns: readonly Column[], plan: SinkPlan): void;
-  /** The columns that it writes when these arrive. */
+  /** Returns the columns that it writes for the arriving ones. */
   writes(columns: readonly Column[]): readonly OutputColumn[];
   open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
-  /** Opens a writer that refuses the same rows, and leaves the output as it is. */
+  /** Opens a writer that refuses the same rows, but leaves the output unchanged. */
   rehearse(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
 }
 
-/** Where a pipeline belongs. */
+/** Base folder and name of a pipeline. */
 export interface Place {
   /** Folder that relative paths resolve against. */
   readonly baseDir: string;
@@ -87,14 +87,14 @@ export interface Place {
   readonly pipeline: string;
 }
 
-/** What entries of a file can be, how its scalars stand there, and what stands in for unknown ones. */
+/** What the entries of a file can be, how its scalars are written, and the stand-ins for unknown ones. */
 export interface Entries {
   readonly definitions: Definitions;
   readonly standIns: StandIns;
   isPlain(path: Path): boolean;
 }
 
-/** A step of a file; what is wrong with it is reported. */
+/** Returns a step of a file, and reports its problems. */
 export function planStep(
   entry: Readonly<Record<string, unknown>>,
   { definitions: { steps, sinks }, isPlain, standIns }: Entries,
@@ -132,7 +132,7 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
   };
 }
 
-/** A sink of a file; what is wrong with it is reported. */
+/** Returns a sink of a file, and reports its problems. */
 export function planSink(
   entry: Readonly<Record<string, unknown>>,
   index: number,
@@ -146,12 +146,12 @@ export function planSink(
   return bindSink(chosen.definition, givenTo(chosen, path, isPlain), index, place, judging);
 }
 
-/** What somebody's own step or sink says of its options, with a value that is unknown, may be about that value. */
+/** Ignores problems that a custom step or sink has with options that contain an unknown value, since they may be about that value. */
 function judgingOf({ version }: Pick<StepDefinition, 'version'>, path: Path, { problem, standIns }: Judging): Judging {
   return { problem: version !== undefined && standIns.within(path) ? () => {} : problem, standIns };
 }
 
-/** The value of an entry as its definition takes it. */
+/** Returns the value of an entry in the form that its definition takes. */
 function givenTo(
   { definition, value }: { readonly definition: Pick<StepDefinition, 'takesTyped'>; readonly value: unknown },
   path: Path,
@@ -188,15 +188,15 @@ function bindSink(
   };
 }
 
-/** What stands in a list of the file. */
+/** The kind of entries in a list of the file. */
 interface Kind {
   readonly name: string;
-  /** What stands in the other list, which is below that key. */
+  /** The entries of the other list, which is under the key `below`. */
   readonly others: object;
   readonly below: string;
 }
 
-/** Steps and sinks are maps of a single key: the name of what they are. */
+/** Returns the definition of a step or sink, which is a map with a single key: its name. */
 function chooseOne<D>(
   entry: Readonly<Record<string, unknown>>,
   registry: Readonly<Record<string, D>>,
@@ -224,12 +224,12 @@ function chooseOne<D>(
   return { name, definition, value: entry[name] };
 }
 
-/** Where one of that name may come from which leadstream does not have. */
+/** Describes where a custom step or sink of that name could come from. */
 function ownNeeds(kind: string): string {
   return `; one of a plug-in needs --plugin FILE, and in a program the option ${kind}s`;
 }
 
-/** Most often the keys of a step stand beside its name instead of below it. */
+/** Describes several keys in an entry. The most common cause is that the keys of a step are next to its name instead of below it. */
 function severalKeys(kind: string, [name = '', ...others]: readonly string[], entry: object, known: readonly string[]): string {
   const beside = others.map((key) => `'${key}'`).join(', ');
   if (known.includes(name) && Reflect.get(entry, name) === '' && others.length > 0 && !others.some((key) => known.includes(key)))
@@ -239,7 +239,7 @@ function severalKeys(kind: string, [name = '', ...others]: readonly string[], en
   return `a ${kind} is a map with a single key${several === '' ? `: one of ${known.join(', ')}` : several}`;
 }
 
-/** What is known of a run before it. */
+/** Returns the names in paths as far as they are known before a run. */
 export function unfilled(pipeline: string): PathNames {
   return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
 }

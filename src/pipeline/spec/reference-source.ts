@@ -4,23 +4,23 @@ import { resolve } from 'node:path';
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What references stand for. */
+/** The values of references. */
 export interface ReferenceSource {
   readonly env: Environment;
   /** Folder that the paths of `${file:…}` resolve against. */
   readonly baseDir: string;
-  /** The content of a file without its last line end; `undefined` when it cannot be read. Each file is read once: it may be a pipe. */
+  /** Returns the content of a file without its last line end; `undefined` if it cannot be read. Each file is read only once, as it may be a pipe. */
   read(name: string): string | undefined;
 }
 
-/** What is wrong with something that ought to be an environment, in words; `process.env` itself is no plain object. */
+/** Describes what is wrong with a value used as an environment. Accepts `process.env`, which is not a plain object. */
 export function environmentProblem(value: unknown): string | undefined {
   const isOne = typeof value === 'object' && value !== null && !Array.isArray(value);
   const hasTexts = isOne && Object.values(value).every((text) => text === undefined || typeof text === 'string');
   return hasTexts ? undefined : 'must be an object of texts, like process.env';
 }
 
-/** What the references of a file stand for. */
+/** Creates the source of the references in a file. */
 export function referenceSource(env: Environment, baseDir: string): ReferenceSource {
   const contents = new Map<string, string | undefined>();
   return {
@@ -34,12 +34,12 @@ export function referenceSource(env: Environment, baseDir: string): ReferenceSou
   };
 }
 
-/** The absolute path of `${file:…}`. */
+/** Returns the absolute path of `${file:…}`. */
 export function pathOf(name: string, { baseDir }: ReferenceSource): string {
   return resolve(baseDir, name);
 }
 
-/** What a text names that is a single reference without a default, as credentials are given. */
+/** Parses a text that is a single reference without a default, as required for credentials. */
 export function referenceIn(text: string): { readonly kind: 'variable' | 'file'; readonly name: string } | undefined {
   const [, file, name] = /^\$\{(?:file:([^}]+)|([A-Za-z_][A-Za-z0-9_]*)(?::\?[^}]*)?)\}$/.exec(text) ?? [];
   if (file !== undefined) return { kind: 'file', name: file };

@@ -8,7 +8,7 @@ import { hookShape } from './hooks.js';
 import { defaultsShape, pipelineShape } from './spec.js';
 import { expectationShape, expectedFileShape, testShape } from './test-shape.js';
 
-/** The reference of pipeline files with these steps. */
+/** Returns the reference of pipeline files with these steps. */
 export function referenceWith(steps: StepDefinitions): string {
   const shape = schemaOf(pipelineShape());
   return [
@@ -51,7 +51,7 @@ export function referenceWith(steps: StepDefinitions): string {
   ].join('\n\n');
 }
 
-/** What a run can come to, and what surrounds it. */
+/** Returns the sections on possible outcomes of a run, and on its environment. */
 function outcomeSections(): readonly string[] {
   return [
     '## Exit codes',
@@ -100,8 +100,7 @@ function section({ name, summary, config, examples }: Definition, list: 'steps' 
   return [`### ${name}`, summary, ...formsOf(schema), `\`\`\`yaml\n${example}\`\`\``];
 }
 
-/** What a collection of one's own is declared by. */
-/** What stands under the name: a map of keys, a scalar, or either. */
+/** Describes the value under a name: a map of keys, a scalar, or either. */
 function formsOf(schema: Schema): readonly string[] {
   if (schema.properties) return [keyTable(schema)];
   const map = schema.anyOf?.find(({ properties }) => properties !== undefined);
@@ -115,7 +114,7 @@ function collectionTables(): readonly string[] {
   return [keyTable(one), 'Its `paging`:', keyTable(one.properties?.paging ?? {})];
 }
 
-/** The fields of a collection that every service has. */
+/** Describes the fields of a collection that every service has. */
 function fieldTable({ name, fields, key, paged, paths: [path], unknown }: Collection): readonly string[] {
   const rows = Object.entries(fields).map(([column, field]) => [
     `\`${column}\``,
@@ -132,7 +131,7 @@ function fieldTable({ name, fields, key, paged, paths: [path], unknown }: Collec
   ];
 }
 
-/** What a test is made of. */
+/** Describes the parts of a test. */
 function testTables(): readonly string[] {
   return [
     keyTable(schemaOf(testShape())),
@@ -167,12 +166,12 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     .join('\n');
 }
 
-/** A value as it is written in a file. */
+/** Returns a value as written in a file. */
 function literal(value: unknown): string {
   return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 }
 
-/** Choices that a table lists; there are tables of all codes. */
+/** Maximum number of choices listed in a table; codes have their own tables. */
 const most = 20;
 
 function typeOf({ type, enum: choices, const: only, anyOf, items, additionalProperties }: Schema): string {

@@ -5,30 +5,30 @@ import type { Path } from './document.js';
 import { hookNames } from './hook-names.js';
 import { pathOf, referenceIn, type ReferenceSource } from './reference-source.js';
 
-/** Takes one problem of the file: of a value, or with `onKey` of its key; `at` is the character meant of a text. */
+/** Receives a problem of the file: of a value, or with `onKey` of its key; `at` is the index of a character in a text. */
 export type Problem = (path: Path, message: string, onKey?: boolean, at?: number) => void;
 
-/** Takes something that a file asks of the environment, by its name, and that is not there; `message` says so. */
+/** Receives the name of a variable or file that is missing; `message` describes this. */
 export type Unset = (path: Path, name: string, message: string) => void;
 
-/** Takes what is right in the file and probably not meant. */
+/** Receives a doubt about the file: valid, but probably unintended. */
 export type SpecWarning = (path: Path, warning: Warning) => void;
 
 const reference = /\$\$\{|\$\{([^}]*)\}/g;
 const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
 
 /**
- * Replaces references in string values: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`;
- * `$${` is a literal `${`. What a reference stands for is not searched for references again.
+ * Replaces references in string values: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`; `$${` is a literal
+ * `${`. Inserted values are not searched for references again.
  *
- * Under `service.auth`, and for a `webhook`, only a single reference without a default is accepted, so that no key stands in a file; everywhere else no
- * credential is, by whatever way it comes there.
+ * Under `service.auth`, and for a `webhook`, only a single reference without a default is accepted, so that no key is in a file.
+ * Everywhere else credentials are refused, however they get there.
  */
 export function resolveReferences(value: unknown, from: ReferenceSource, credentials: FileCredentials, told: Told): unknown {
   return new Resolver(from, credentials, told).resolved(value, []);
 }
 
-/** Takes what is wrong with references. */
+/** Receives problems of references. */
 interface Told {
   readonly problem: Problem;
   readonly unset: Unset;
@@ -61,7 +61,7 @@ class Resolver {
   }
 
   #ordinary(text: string, path: Path): string {
-    // What rows of a test hold stands for nothing.
+    // The rows of a test contain no references.
     const whole = path[0] === 'tests' ? text : this.#replaced(text, path);
     if (!this.credentials.within(whole)) return whole;
     this.told.problem(path, misplaced);
@@ -109,7 +109,7 @@ class Resolver {
 
 const misplaced = 'this is a credential, which is accepted only under service.auth, as a reference';
 
-/** Whether what stands there is a credential: an account, or the address of a webhook. */
+/** Returns whether a value is a credential: part of an account, or the address of a webhook. */
 function isSecret(path: Path): boolean {
   if (path[1] === 'webhook') return hookNames.some((name) => name === path[0]);
   return path[0] === 'service' && path[1] === 'auth' && privacyAt(path.slice(2)) !== 'plain';

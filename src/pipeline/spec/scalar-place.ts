@@ -1,7 +1,7 @@
 import type { Scalar } from 'yaml';
 
 /**
- * Where a character of a scalar's value stands in the file: quotes, escapes, folded lines and the indentation of blocks are passed over.
+ * Returns the position in the file of a character of a scalar's value, taking account of quotes, escapes, folded lines and the indentation of blocks.
  *
  * @param text The file.
  * @param at Index in the value.
@@ -14,7 +14,7 @@ export function placeInScalar(text: string, { range, type, value }: Scalar, at: 
   const characters = String(value);
   for (let index = 0; ; index += 1) {
     const wanted = characters[index];
-    // A folded line end is a space of the value.
+    // A folded line end is a space in the value.
     while (wanted !== undefined && place < end && text[place] !== wanted && !(wanted === ' ' && text[place] === '\n')) place += 1;
     if (index >= at) return Math.min(place, end);
     place += 1;

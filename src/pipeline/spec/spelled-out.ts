@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { getIn, setIn, type Issue } from '../../options/index.js';
 
-/** Converts texts where the schema says that it wants a number or a flag. */
+/** Converts texts where the schema requires a number or a boolean. */
 export function spelledOut(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);
   if (result.success) return value;
@@ -15,7 +15,7 @@ export function spelledOut(schema: z.ZodType, value: unknown): unknown {
   return spelled;
 }
 
-/** An issue, or those of all alternatives of a union. */
+/** Returns an issue, or those of all alternatives of a union. */
 function alternativesOf(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   return issue.errors.flat().flatMap((inner) => alternativesOf({ ...inner, path: [...issue.path, ...inner.path] }));

@@ -4,53 +4,50 @@ import { getIn, setIn, type Issue } from '../../options/index.js';
 import type { Path } from './document.js';
 import { spelledOut } from './spelled-out.js';
 
-/** Which of the values that fit is taken: what is wrong with both ends of a range is wrong whatever the value is. */
+/** Which of the fitting values to use: a problem at both ends of a range exists for any value. */
 export type End = 'least' | 'greatest';
 
-/**
- * Stands in for values that nobody knows here, since their references stand for nothing: by values that fit, so that everything beside
- * them can be judged.
- */
+/** Replaces unknown values, whose references cannot be resolved, by values that fit, so that everything around them can be checked. */
 export class StandIns {
   readonly #used = new Set<Path>();
-  /** By the place of an unknown value what is said of it whatever it is, since what stands beside it takes none. */
+  /** By path of an unknown value: messages that hold for any value, since the values around it allow none. */
   readonly #certain = new Map<string, readonly string[]>();
   #isChoice = false;
 
-  /** @param unknown Where these values are. */
+  /** @param unknown Paths of the unknown values. */
   constructor(
     private readonly unknown: readonly Path[],
     private readonly end: End,
   ) {}
 
-  /** Whether the value at a path is unknown. */
+  /** Returns whether the value at a path is unknown. */
   has(path: Path): boolean {
     return this.unknown.some((each) => isWithin(each, path) && each.length === path.length);
   }
 
-  /** Whether a value at a path, or within it, is unknown. */
+  /** Returns whether the value at a path, or one within it, is unknown. */
   within(path: Path): boolean {
     return this.unknown.some((each) => isWithin(each, path));
   }
 
-  /** Whether a value at a path, or within it, is another one than the text of its reference. */
+  /** Returns whether the value at a path, or one within it, was replaced. */
   usedIn(path: Path): boolean {
     return [...this.#used].some((each) => isWithin(each, path));
   }
 
-  /** Whether other values would have done that something may depend on, like another number. */
+  /** Whether other values would have fitted on which something may depend, such as another number. */
   get isChoice(): boolean {
     return this.#isChoice;
   }
 
   /**
-   * The same value, with values that fit in place of unknown ones that do not.
+   * Replaces unknown values that do not fit.
    *
-   * @param at Where the value is.
+   * @param at Path of the value.
    */
   fill(schema: z.ZodType, value: unknown, at: Path): unknown {
     let filled = value;
-    // With what was found for the others another value may fit better; few depend on each other.
+    // A value may fit better with those found for the others; few depend on each other.
     for (let round = 0; round < 3; round += 1) {
       const before = filled;
       filled = this.#filled(schema, before, at);
@@ -74,7 +71,7 @@ export class StandIns {
       }, value);
   }
 
-  /** Whether a problem is one of an unknown value, and so perhaps none. Of a list or a map no text takes the place. */
+  /** Returns whether an issue may be caused by an unknown value. A text never fits in place of a list or map. */
   explains(issue: Issue, at: Path): boolean {
     const path = [...at, ...keysOf(issue)];
     if (issue.code === 'invalid_union') {
@@ -85,10 +82,10 @@ export class StandIns {
   }
 
   /**
-   * A value that fits where one does not, or with which more is right that is judged together with it; `undefined` where none is known.
+   * Returns a value that fits in place of one that does not, or one that leaves fewer issues in what is checked together with it; `undefined` if none is known.
    *
-   * @param value What is judged together, with the unknown value at `path` in it.
-   * @param place Where that is in the document.
+   * @param value What is checked together, including the unknown value at `path`.
+   * @param place Path of the unknown value in the document.
    */
   #fitting(value: unknown, path: Path, place: Path, issuesIn: (value: unknown) => readonly Issue[]): string | undefined {
     const text = getIn(value, path);
@@ -123,7 +120,7 @@ export class StandIns {
   }
 }
 
-/** The part of a schema that judges a value, with everything that is judged together with it, and how deep in the path it begins. */
+/** Returns the part of a schema that checks a value, including everything checked together with it, and the depth in the path at which it starts. */
 function judgeOf(schema: z.ZodType, path: Path, depth = 0): { readonly judge: z.ZodType; readonly depth: number } {
   const { ZodType, ZodObject, ZodOptional, ZodDefault, ZodPrefault } = zod();
   const bare = schema instanceof ZodOptional || schema instanceof ZodDefault || schema instanceof ZodPrefault ? schema.unwrap() : schema;
@@ -132,7 +129,7 @@ function judgeOf(schema: z.ZodType, path: Path, depth = 0): { readonly judge: z.
   return inner instanceof ZodType ? judgeOf(inner, path, depth + 1) : { judge: schema, depth };
 }
 
-/** Texts that may fit a place, the best first. */
+/** Returns texts that may fit, the best first. */
 function candidatesFor(text: string, misfit: readonly Issue[], end: End): ReadonlySet<string> {
   const word = text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
   const choices = misfit.flatMap((issue) => (issue.code === 'invalid_value' ? issue.values.map(String) : []));
@@ -143,7 +140,7 @@ function candidatesFor(text: string, misfit: readonly Issue[], end: End): Readon
   return new Set([name, ...fixed, ...ranged]);
 }
 
-/** The keys of all maps, and the texts of all lists: what names one of them has to be there. */
+/** Returns the keys of all maps, and the texts of all lists, since a value may have to name one of them. */
 function namesIn(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   const isList = Array.isArray(value);
@@ -153,10 +150,10 @@ function namesIn(value: unknown): readonly string[] {
   ]);
 }
 
-/** What is no choice of any list. */
+/** A value that is not among the choices of any list. */
 const impossible = '${}';
 
-/** What the name of an unknown value begins with. */
+/** Prefix of the name that replaces an unknown value. */
 const named = 'unset_';
 
 /** Values on which nothing depends. */
@@ -166,7 +163,7 @@ function isFixed(text: string): boolean {
   return text.startsWith(named) || fixed.includes(text);
 }
 
-/** What an issue, or one of the alternatives of a union, has against the value at a path. */
+/** Returns the issues with the value at a path, including those of alternatives of a union. */
 function issuesAt(issue: Issue, path: Path): readonly Issue[] {
   const keys = keysOf(issue);
   if (!isWithin(path, keys)) return [];

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { catalogue, exitCodes, hintAt, type RowCounts, schema, warningCatalogue, zod } from '../../core/index.js';
 
-/** A value as files have it, which is its text; editors may take it for a number or a flag. */
+/** A value as written in a file, which is text; editors may interpret it as a number or boolean. */
 const scalar = schema((z) => z.union([z.string(), z.number(), z.boolean(), z.null()]));
 
-/** The counts of the books, as files write them. */
+/** The counts of the books, by their names in files. */
 export const bookNames = {
   read: 'read',
   repaired: 'repaired',
@@ -20,7 +20,7 @@ export const bookNames = {
   grouped: 'grouped',
 } as const satisfies Readonly<Record<string, keyof RowCounts>>;
 
-/** A code of a catalogue: there are too many for a message that lists them. */
+/** Accepts a code of a catalogue, which has too many for a message that lists them. */
 function codeOf<C extends object>(codes: C) {
   const known = Object.keys(codes) as (keyof C & string)[];
   return zod().enum(known, { error: ({ input }) => `must be a code of the catalogue${hintAt(input, known)}` });
@@ -28,7 +28,7 @@ function codeOf<C extends object>(codes: C) {
 
 const rows = schema((z) => z.array(z.record(z.string(), scalar())));
 
-/** One file that a test expects. */
+/** A file that a test expects. */
 export const expectedFileShape = schema((z) =>
   z
     .strictObject({
@@ -88,7 +88,7 @@ const instant = schema((z) =>
     .refine(isInstant, 'there is no such instant'),
 );
 
-/** No 31st of February, which would become a day of March. */
+/** Refuses dates such as the 31st of February, which would become a day in March. */
 function isInstant(text: string): boolean {
   const time = Date.parse(text);
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text.slice(0, -1));
@@ -103,7 +103,7 @@ const serviceFields = schema((z) =>
   }),
 );
 
-/** The shape of one test of a pipeline. */
+/** The schema of a test of a pipeline. */
 export const testShape = schema((z) =>
   z
     .strictObject({

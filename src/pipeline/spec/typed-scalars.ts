@@ -1,8 +1,8 @@
 import type { Path } from './document.js';
 
 /**
- * A value of a file whose scalars have types: `true`, `null` (also where nothing stands) and numbers as JSON spells them, unless they are
- * quoted. All else stays text, like `yes`, `0123`, and numbers of which a digit would be lost.
+ * Converts the scalars of a value in a file: `true`, `false`, `null` (also if empty) and numbers in JSON notation, unless they are quoted. Everything else
+ * stays text, such as `yes`, `0123`, and numbers that would lose digits.
  *
  * @example
  * typedScalars({ by: '2.5', id: '0123', on: 'true' }, [], () => true); // { by: 2.5, id: '0123', on: true }
@@ -24,9 +24,9 @@ function scalarOf(text: string): unknown {
 }
 
 /**
- * The same of rows that tests give and expect, whose values are texts but for `null`.
+ * Converts unquoted `null` in rows that tests give and expect; all other values there are texts.
  *
- * @param path Of the tests.
+ * @param path Path of the tests.
  */
 export function nullsInTests(tests: unknown, path: Path, isPlain: (path: Path) => boolean): unknown {
   if (typeof tests === 'string') return tests === 'null' && isOfRow(path) && isPlain(path) ? null : tests;
@@ -35,7 +35,7 @@ export function nullsInTests(tests: unknown, path: Path, isPlain: (path: Path) =
   return Object.fromEntries(Object.entries(tests).map(([key, item]) => [key, nullsInTests(item, [...path, key], isPlain)]));
 }
 
-/** Whether a place is in a row: under `tests[0].given.leads[0]`, `tests[0].expect.rows[0]` or `tests[0].expect.files.name.rows[0]`. */
+/** Returns whether a path is in a row: under `tests[0].given.leads[0]`, `tests[0].expect.rows[0]` or `tests[0].expect.files.name.rows[0]`. */
 function isOfRow([, , part, of, name, rows]: Path): boolean {
   return part === 'given' || (part === 'expect' && (of === 'rows' || (of === 'files' && name !== undefined && rows === 'rows')));
 }

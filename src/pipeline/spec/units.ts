@@ -2,7 +2,7 @@ import { amount, schema } from '../../core/index.js';
 
 const millisecondsPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** A length of time like `500ms`, `60s`, `5m` or `6h`, in milliseconds. */
+/** A duration such as `500ms`, `60s`, `5m` or `6h`, in milliseconds. */
 export const duration = schema((z) =>
   z
     .string()
@@ -10,16 +10,16 @@ export const duration = schema((z) =>
     .transform((text) => Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1)),
 );
 
-/** A length of time as files write it, in the largest unit that leaves a whole number. */
+/** Returns a duration as written in files, in the largest unit that results in a whole number. */
 export function writtenDuration(milliseconds: number): string {
   const [unit, length] = Object.entries(millisecondsPer).findLast(([, each]) => milliseconds % each === 0) ?? ['ms', 1];
   return `${milliseconds / length}${unit}`;
 }
 
-/** The same, but not 0. */
+/** A duration greater than 0. */
 export const longerThanNothing = schema(() => duration().refine((milliseconds) => milliseconds > 0, 'must be more than 0'));
 
-/** Requests per second, written like `20/s` or `300/m`. */
+/** A rate such as `20/s` or `300/m`, in requests per second. */
 export const rate = schema((z) =>
   z
     .string()
@@ -30,10 +30,10 @@ export const rate = schema((z) =>
     }),
 );
 
-/** The most rows that may be so: a share of all, or a count. */
+/** A maximum number of rows: a share of all, or a count. */
 export type Tolerance = { readonly share: number } | { readonly rows: number };
 
-/** A share like `1%` or a count of rows like `100`. */
+/** A share such as `1%` or a count of rows such as `100`. */
 export const tolerance = schema((z) =>
   z
     .string()
@@ -41,7 +41,7 @@ export const tolerance = schema((z) =>
     .transform((text): Tolerance => (text.endsWith('%') ? { share: Number.parseFloat(text) / 100 } : { rows: Number(text) })),
 );
 
-/** A share without a bound, like `20%` or `150%`; 1 is all. */
+/** A share without an upper limit, such as `20%` or `150%`; 1 is all. */
 export const share = schema((z) =>
   z
     .string()
@@ -49,20 +49,20 @@ export const share = schema((z) =>
     .transform((text) => Number.parseFloat(text) / 100),
 );
 
-/** A share of what is there, at most `100%`; 1 is all. */
+/** A share of at most `100%`; 1 is all. */
 export const part = schema(() => share().refine((share) => share <= 1, 'nothing shrinks by more than 100%'));
 
-/** The most rows that a tolerance allows. */
+/** Returns the maximum number of rows that a tolerance allows. */
 export function maxOf(allowed: Tolerance, rows: number): number {
   return 'share' in allowed ? allowed.share * rows : allowed.rows;
 }
 
-/** A tolerance as files write it. */
+/** Returns a tolerance as written in files. */
 export function written(allowed: Tolerance): string {
   return 'share' in allowed ? percent(allowed.share) : amount(allowed.rows);
 }
 
-/** A share for people, to two decimals. */
+/** Returns a share for display, with up to two decimals. */
 export function percent(share: number): string {
   return `${Number((share * 100).toFixed(2))}%`;
 }

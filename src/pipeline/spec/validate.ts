@@ -6,19 +6,19 @@ import type { Problem } from './references.js';
 import { spelledOut } from './spelled-out.js';
 import type { StandIns } from './stand-ins.js';
 
-/** Takes what is wrong with values, and stands in for those that nobody knows here. */
+/** Receives problems of values, and replaces unknown values. */
 export interface Judging {
   readonly problem: Problem;
   readonly standIns: StandIns;
 }
 
 /**
- * Checks a value of a pipeline file against a schema and reports each problem with the nearest right name.
+ * Checks a value of a pipeline file against a schema and reports each problem, suggesting the nearest valid name.
  *
- * Scalars of a file are text; where the schema wants a number or a flag, a text that spells one is taken as such.
+ * Scalars of a file are text; where the schema requires a number or boolean, a text in that notation is converted.
  *
- * @param examples Of right values, for who gave one of another kind.
- * @returns The parsed value, or `undefined` when something was reported, or a value is unknown and nothing stands in for it.
+ * @param examples Valid values, to show if the value is of another kind.
+ * @returns The parsed value, or `undefined` if a problem was reported, or an unknown value could not be replaced.
  */
 export function validated<T>(
   schema: z.ZodType<T>,
@@ -36,7 +36,7 @@ export function validated<T>(
   return undefined;
 }
 
-/** Reports keys that JavaScript takes for something else: what is given to them would be lost on the way. */
+/** Reports keys with a special meaning in JavaScript, whose values would be lost. */
 export function refuseLostKeys(value: unknown, problem: Problem, at: Path = []): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
@@ -71,7 +71,7 @@ function report(issue: Issue, place: Place): void {
   }
 }
 
-/** What is wrong with a value, with the key that it stands under; what names the key by itself stays as it is. */
+/** Adds the key of a value to a message, unless the message already contains it. */
 function named(path: Path, message: string): string {
   const at = path.findLastIndex((part) => typeof part === 'string');
   const key = path[at];
@@ -80,7 +80,7 @@ function named(path: Path, message: string): string {
   return `${key}${entries.join('')}: ${message}`;
 }
 
-/** The first example that says something, as a file has it. */
+/** Returns the first example that is not empty, as written in a file. */
 function likeOneOf(examples: readonly unknown[]): string {
   const example = examples.map(flowOf).find((text) => text !== '{}');
   return example === undefined ? '' : `, like ${example}`;
@@ -97,7 +97,7 @@ function asKey(part: PropertyKey): string | number {
   return typeof part === 'symbol' ? String(part) : part;
 }
 
-/** None of the alternatives of a union is nearer than the others. */
+/** Reports all alternatives of a union, since none is more likely than the others. */
 function reportUnion(issue: Extract<Issue, { code: 'invalid_union' }>, path: Path, { problem }: Place): void {
   const expected = issue.errors.flat().map((inner) => messageOf(inner, path).replace(/^(?:'.*' is missing: )?expected /, ''));
   const choices = [...new Set(expected)].join(', or ');
@@ -113,7 +113,7 @@ function messageOf(issue: Issue, path: Path): string {
     if (issue.input === undefined && typeof key === 'string') return missing(`one of ${values.join(', ')}`, key);
     return `expected ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}${hintAt(issue.input, values)}`;
   }
-  // What a schema says by itself is nearer than what follows from its type.
+  // A message of the schema is more specific than one derived from its type.
   if (issue.code === 'invalid_type' && !issue.message.startsWith('Invalid input')) return issue.message;
   if (issue.code === 'invalid_type')
     return issue.input === undefined && typeof key === 'string'
@@ -124,7 +124,7 @@ function messageOf(issue: Issue, path: Path): string {
   return issue.message;
 }
 
-/** How a value is written that is wanted where another kind of value, or none, stands. */
+/** Suggests how to write a value that is missing or of another kind. */
 function form(expected: string, input: unknown): string {
   if (expected === 'array' && typeof input === 'object' && input !== null) return "; put '- ' in front of each entry";
   if (expected === 'record' && typeof input === 'string' && /^\w{1,40}$/.test(input)) return `, like ${input}: {}`;

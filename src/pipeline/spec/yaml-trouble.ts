@@ -1,12 +1,12 @@
 import { Lexer, isAlias, isCollection, isMap, isNode, isPair, isScalar, type Document, type Node, type YAMLError } from 'yaml';
 
-/** What is wrong with a file as YAML, at an offset of its text. */
+/** A problem of a file as YAML, at an offset of its text. */
 export interface Trouble {
   readonly offset: number;
   readonly message: string;
 }
 
-/** More levels of lists and maps than anybody writes; a parser that recurses has room for several hundred. */
+/** More levels of lists and maps than any realistic file has; a recursive parser supports several hundred. */
 const maxDepth = 64;
 
 const noAnchors =
@@ -15,9 +15,9 @@ const noAnchors =
 const tooDeep = `lists and maps stand in one another more than ${maxDepth} levels deep`;
 
 /**
- * The first thing that is wrong with a text as YAML. What follows it is mostly its consequence, so it stands alone.
+ * Returns the first problem of a text as YAML. It is reported alone, since later ones are mostly its consequences.
  *
- * @param documents The text, parsed.
+ * @param documents The parsed text.
  */
 export function troubleIn(text: string, documents: readonly Document[]): Trouble | undefined {
   const errors = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings]).sort((a, b) => a.pos[0] - b.pos[0]);
@@ -30,20 +30,20 @@ export function troubleIn(text: string, documents: readonly Document[]): Trouble
   return undefined;
 }
 
-/** The trouble of a text that a parser gave up. */
+/** Returns the problem of a text that the parser could not process. */
 export function gaveUp(text: string, thrown: unknown): Trouble {
   if (!(thrown instanceof RangeError)) throw thrown;
   return { offset: tooDeepAt(text), message: tooDeep };
 }
 
-/** Where a text becomes too deep by its brackets; a parser tells where its stack ended, which differs from Node to Node. */
+/** Returns where the brackets of a text become too deep. The position at which the parser's stack overflows varies between versions of Node. */
 function tooDeepAt(text: string): number {
   let [offset, depth] = [0, 1];
   for (const token of new Lexer().lex(text)) {
     if (token === '[' || token === '{') depth += 1;
     if (token === ']' || token === '}') depth -= 1;
     if (depth > maxDepth) return offset;
-    // Control characters are marks of the lexer.
+    // Control characters are markers of the lexer.
     if (!marks.has(token)) offset += token.length;
   }
   return 0;
@@ -77,7 +77,7 @@ function inOurWords(text: string, { code, message, pos: [offset] }: YAMLError, d
   return { offset, message };
 }
 
-/** A key that stands in a map twice, with the line where it stands first. */
+/** Reports a key that occurs twice in a map, with the line of its first occurrence. */
 function repeatedKey(text: string, offset: number, documents: readonly Document[]): Trouble {
   for (const { contents } of documents) {
     for (const map of nodesIn(contents).filter((node) => isMap(node))) {
@@ -92,7 +92,7 @@ function repeatedKey(text: string, offset: number, documents: readonly Document[
   return { offset, message: 'this key is here twice' };
 }
 
-/** All lists, maps and scalars below a node, and itself. It does not recurse. */
+/** Returns a node and all lists, maps and scalars below it. It does not recurse. */
 function nodesIn(root: unknown): readonly Node[] {
   const found: Node[] = [];
   const open: unknown[] = [root];
@@ -106,7 +106,7 @@ function nodesIn(root: unknown): readonly Node[] {
   return found;
 }
 
-/** A text in quotes that goes on to the end of the file: it begins at the last quote that opens one. */
+/** Reports a quoted text that continues to the end of the file, at the last quote that opens one. */
 function unclosedQuote(text: string, end: number, quote: string): Trouble {
   const begins = new RegExp(`(?:^|[\\s:,[{-])(${quote})`, 'gm');
   const openings = [...text.slice(0, end).matchAll(begins)].map(({ index, 0: found }) => index + found.length - 1);
@@ -114,7 +114,7 @@ function unclosedQuote(text: string, end: number, quote: string): Trouble {
   return { offset: opening, message: `the text that begins here does not end: a ${quote} is missing` };
 }
 
-/** Whether a quote ends a text on its line. */
+/** Returns whether a quote ends a text on its line. */
 function closes(after: string, quote: string): boolean {
   const [line = ''] = after.split('\n');
   return quote === "'" ? line.replaceAll("''", '').includes("'") : line.replaceAll(/\\./g, '').includes('"');
@@ -124,7 +124,7 @@ function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length;
 }
 
-/** A `${…}` or `{{ … }}` that YAML takes for braces of its own: where an error is, or at the start of a value on its line. */
+/** Reports a `${…}` or `{{ … }}` that YAML interprets as braces: at the error, or at the start of a value on its line. */
 function unquotedReference(text: string, offset: number): Trouble | undefined {
   if (text.startsWith('${', offset - 1)) return { offset: offset - 1, message: needsQuotes('${') };
   if (text.startsWith('{{', offset)) return { offset, message: needsQuotes('{{') };
@@ -138,7 +138,7 @@ function needsQuotes(opening: string): string {
   return `a text with ${form} needs quotes, like ${example}: its braces are YAML's own here`;
 }
 
-/** What is YAML and nothing that a pipeline file could mean. It does not recurse: a file can be deep. */
+/** Returns valid YAML that has no meaning in a pipeline file. It does not recurse, since a file can be deep. */
 function strangeIn(text: string, root: Node): Trouble | undefined {
   const open: { readonly node: Node; readonly depth: number }[] = [{ node: root, depth: 1 }];
   for (let next = open.pop(); next; next = open.pop()) {
@@ -158,16 +158,16 @@ function strangeIn(text: string, root: Node): Trouble | undefined {
         if (trouble) return trouble;
       }
     }
-    // The first one is looked at first.
+    // Reversed, so that the first one is examined first.
     for (const item of inner.reverse()) open.push({ node: item, depth: depth + 1 });
   }
   return undefined;
 }
 
-/** A text between quotes that a word processor made. */
+/** A text in typographic quotes, as inserted by word processors. */
 const typographic = /^[\u2018\u201a\u201c\u201e\u00ab].*[\u2018\u2019\u201c\u201d\u00bb]$/;
 
-/** A key is a name; lists, maps and halves of a text that a comma cut in two are none. */
+/** Reports a key that is not a name: a list, a map, or part of a text that was split at a comma. */
 function strangeKey(text: string, key: unknown, flow: boolean, parent: number): Trouble | undefined {
   const offset = isNode(key) ? (key.range?.[0] ?? parent) : parent;
   if (isAlias(key)) return { offset, message: noAnchors };

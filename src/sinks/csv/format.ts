@@ -23,18 +23,17 @@ export interface CsvDialect {
 }
 
 /**
- * CSV by RFC 4180 with `\n` at line ends: the bytes that fast-csv makes of the same rows. Values that need
- * more than their text are formatted by fast-csv; the others, nearly all, pass it by: its way to finding that there is nothing to
- * do is longer than writing them.
+ * Writes CSV by RFC 4180 with `\n` as line ending, byte for byte as fast-csv does. Only values that need more than their text go through fast-csv. Nearly all
+ * others bypass it, since for these its checks cost more than writing them.
  */
 export class CsvFormat implements TextFormat {
   readonly #out = new Utf8();
   readonly #instant = instantTexts();
   readonly #columns: readonly Encoded[];
   readonly #between: Piece;
-  /** The line of an empty cell would be an empty line, which readers skip. */
+  /** Quotes every cell of a single column: an empty cell would be an empty line, which readers skip. */
   readonly #always: boolean;
-  /** What fast-csv quotes or takes out; the bar is an idea of its own. */
+  /** The characters that fast-csv quotes or removes, including the bar, which RFC 4180 would not quote. */
   readonly #special: RegExp;
   readonly #plain: Uint8Array;
   readonly #plainInBytes: PlainBytes;
@@ -118,13 +117,13 @@ interface Encoded {
   readonly encode: ReturnType<typeof encoding>;
 }
 
-/** fast-csv takes NUL characters out without a word. */
+/** Needed because fast-csv silently removes NUL characters. */
 export const nul = 'has a NUL character, which CSV cannot hold';
 
 /**
- * Formats one cell as fast-csv does in a row. Its stream works at once: what it makes of a row is there when `write` returns.
+ * Returns a function that formats one cell as fast-csv does in a row. The stream of fast-csv is synchronous: its output is available when `write` returns.
  *
- * @throws {SinkError} `E_SINK_WRITE` should that ever not be so, rather than losing the cell.
+ * @throws {SinkError} `E_SINK_WRITE` if that ever changes, rather than losing the cell.
  */
 function cellFormatter(delimiter: string, quoteColumns: boolean): (cell: string) => string {
   const stream = formatter({ delimiter, quoteColumns, rowDelimiter: '' });
@@ -137,9 +136,9 @@ function cellFormatter(delimiter: string, quoteColumns: boolean): (cell: string)
   };
 }
 
-/** Spreadsheets run cells that begin like this. */
+/** Matches cells that spreadsheets would run. */
 const formula = /^[=+\-@\t\r]/;
 const harmless = plainExcept(formula);
-/** Notes, tags and texts of JSON often are one of a few. */
+/** Number of cached results: notes, tags and JSON texts often have few distinct values. */
 const maxOdd = 4096;
 const lineEnd = pieceOf('\n');

@@ -30,14 +30,15 @@ const config = schema((z) =>
   }),
 );
 
-/** What `csv` takes, named as in a pipeline file, whose reference explains each option. */
+/** The options of `csv`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type CsvOptions = z.input<ReturnType<typeof config>>;
 
 /**
- * Writes rows to one CSV file: a header, then one line per row; `null` and an empty text are both an empty cell.
+ * Writes rows to one CSV file: a header, then one line per row. Both `null` and an empty text become an empty cell.
  *
  * @returns A writer that holds one page of text; the file appears with the commit.
- * @throws {SinkError} `E_SINK_CONFIG` for options that cannot be right, and while another sink of the program is open there; `E_SINK_PATH` when the file cannot be written.
+ * @throws {SinkError} `E_SINK_CONFIG` for invalid options, and while another sink of the program is open
+ * at the same path; `E_SINK_PATH` if the file cannot be written.
  *
  * @example
  * const out = await csv({ path: 'leads.csv' });
@@ -68,7 +69,7 @@ export const csvSink = defineSink({
 });
 
 async function textOf(options: z.output<ReturnType<typeof config>>): Promise<TextSink> {
-  // With fast-csv, which is loaded for whoever writes CSV.
+  // Loads fast-csv only when CSV is written.
   const { CsvFormat, nul } = await import('./format.js');
   return { ...options, nul, format: (columns) => new CsvFormat(columns, options) };
 }

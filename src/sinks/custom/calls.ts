@@ -3,13 +3,13 @@ import { unlessDry } from '../../flow/index.js';
 import { given } from '../../options/index.js';
 import type { CustomWriter, ToCommit, WrittenRow } from './declaration.js';
 
-/** How long a call may go on that is under way when the output is aborted, in milliseconds. */
+/** How long to wait for a running call when the output is aborted, in milliseconds. */
 const graceMs = 10_000;
 
-/** A writer of somebody's own, whatever rows it takes. */
+/** The writer of a custom sink, for rows of any type. */
 export type AnyWriter = CustomWriter<WrittenRow<'typed'>>;
 
-/** Calls the functions of a sink one at a time, and says which of them failed, and where. */
+/** Calls the functions of a custom sink one at a time, and reports which of them failed, and where. */
 export class SinkCalls {
   #ended = false;
 
@@ -18,7 +18,7 @@ export class SinkCalls {
     private readonly writer: AnyWriter,
   ) {}
 
-  /** @param where Behind the name of the function, like `page 3`. */
+  /** @param where Text after the name of the function, such as `page 3`. */
   async call(name: 'begin' | 'write', where: string, work: (writer: AnyWriter) => unknown): Promise<void> {
     const result = await sinkCall(this.at, `${name}${where}`, () => work(this.writer));
     if (typeof result !== 'boolean') return;
@@ -31,7 +31,7 @@ export class SinkCalls {
     this.#ended = true;
   }
 
-  /** Once, and not behind a commit. @param underWay Resolves when the call that is under way has ended. */
+  /** Calls `abort` at most once, and not after a commit. @param underWay Resolves when the running call has ended. */
   async abort(underWay: Promise<unknown>): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
@@ -41,10 +41,10 @@ export class SinkCalls {
 }
 
 /**
- * Calls a function of a sink and waits for what it gives.
+ * Calls a function of a custom sink and waits for its result.
  *
- * @throws {SinkError} `E_SINK_FUNCTION` for whatever it throws but failures of leadstream.
- * @throws {LeadstreamError} `E_RUN_STALLED` for what never comes, once the process has nothing else left to do.
+ * @throws {SinkError} `E_SINK_FUNCTION` for anything it throws other than failures of leadstream.
+ * @throws {LeadstreamError} `E_RUN_STALLED` if the result never arrives, once the process has nothing else left to do.
  */
 export async function sinkCall<T>(at: string, what: string, work: () => T | PromiseLike<T>): Promise<T> {
   try {
@@ -55,7 +55,7 @@ export async function sinkCall<T>(at: string, what: string, work: () => T | Prom
   }
 }
 
-/** @throws {SinkError} `E_SINK_FUNCTION` for what lacks a function that a writer has. */
+/** @throws {SinkError} `E_SINK_FUNCTION` if the writer lacks a required function. */
 export function checkWriter(at: string, writer: unknown): AnyWriter {
   const missing = ['write', 'commit', 'abort'].filter((name) => typeof functionIn(writer, name) !== 'function');
   const begin = functionIn(writer, 'begin');

@@ -6,11 +6,11 @@ import type { AnySink, CustomSink, SinkDeclaration } from './declaration.js';
 import { openCustom, rehearseCustom } from './writer.js';
 
 /**
- * Defines a sink of one's own, for `writeTo` and for pipeline files.
+ * Defines a custom sink, for `writeTo` and for pipeline files.
  *
- * @param name Under which files have it; made of a-z, 0-9 and `_`.
- * @returns A function that opens the sink. `loadPipeline(file, { sinks: [it] })` and `leadstream run --plugin` take it, too.
- * @throws {SinkError} `E_SINK_CONFIG`, at once, for what is no declaration.
+ * @param name Name in pipeline files; made of a-z, 0-9 and `_`.
+ * @returns A function that opens the sink. `loadPipeline(file, { sinks: [it] })` and `leadstream run --plugin` accept it, too.
+ * @throws {SinkError} `E_SINK_CONFIG`, synchronously, for an invalid declaration.
  *
  * @example
  * const table = defineSink('table', {
@@ -32,17 +32,17 @@ export function defineSink<O = undefined, I = O, const T extends 'text' | 'typed
 ): CustomSink<I> {
   const problem = extensionProblem(name, declaration, { types: oneOf(['text', 'typed']) });
   if (problem !== undefined) throw new SinkError('E_SINK_CONFIG', `defineSink: ${problem}`);
-  // What the types of options and rows are, only the declaration has to know.
+  // Only the declaration needs the types of options and rows.
   const sink = declaration as unknown as AnySink;
   return extended('sink', name, declaration, (options?: unknown): Promise<SinkWriter> => openInCode(name, sink, options));
 }
 
-/** A sink of one's own as pipeline files know it; `undefined` for what is none. */
+/** Returns the definition of a custom sink for pipeline files; `undefined` for anything else. */
 export function customSinkOf(value: unknown): SinkDefinition | undefined {
   const extension = extensionOf(value);
   if (extension?.kind !== 'sink') return undefined;
   const { name } = extension;
-  // `defineSink` checked it, of this copy of leadstream or of another one.
+  // Checked by `defineSink`, of this copy of leadstream or another one.
   const sink = extension.declaration as AnySink;
   const { summary = 'A sink of a plug-in.', version = '', types = 'text' } = sink;
   return {

@@ -7,7 +7,7 @@ import type { PreparedOutput, SinkContext, SinkWriter } from '../sink.js';
 import { checkWriter, sinkCall, SinkCalls, type AnyWriter } from './calls.js';
 import type { AnySink } from './declaration.js';
 
-/** Opens a sink of somebody's own. */
+/** Opens a custom sink. */
 export async function openCustom(sink: AnySink, options: unknown, context: SinkContext): Promise<SinkWriter> {
   const { at, pipeline, runId, baseDir } = context;
   const abort = new AbortController();
@@ -17,7 +17,7 @@ export async function openCustom(sink: AnySink, options: unknown, context: SinkC
   return new PhasedWriter(at, new OpenedCustom(new SinkCalls(at, writer), sink.types ?? 'text', context, abort));
 }
 
-/** What `open` gave; what is no writer is told before anything is read, and takes back what it began, where it can. */
+/** Checks what `open` returned before anything is read. An invalid writer is aborted if it has `abort`, to undo what it started. */
 async function checkedOrAborted(at: string, opened: unknown, { warn }: SinkContext): Promise<AnyWriter> {
   try {
     return checkWriter(at, opened);
@@ -31,13 +31,13 @@ async function checkedOrAborted(at: string, opened: unknown, { warn }: SinkConte
   }
 }
 
-/** Opens a writer that casts rows as for that sink, and calls none of its functions. */
+/** Opens a writer that casts rows as that sink would, but calls none of its functions. */
 export function rehearseCustom({ types = 'text' }: AnySink, context: SinkContext): SinkWriter {
   const calls = new SinkCalls(context.at, { write: () => undefined, commit: () => undefined, abort: () => undefined });
   return new PhasedWriter(context.at, new OpenedCustom(calls, types, context, new AbortController()));
 }
 
-/** A sink of somebody's own whose columns are not known yet. */
+/** A custom sink whose columns are not known yet. */
 class OpenedCustom implements OpenedSink {
   constructor(
     private readonly calls: SinkCalls,
@@ -52,14 +52,14 @@ class OpenedCustom implements OpenedSink {
     return new BegunCustom(this.calls, projection);
   }
 
-  /** What went wrong first is what has to be told, and not that it could not be taken back. */
+  /** A failure of `abort` is only a warning, so that the original failure is the one reported. */
   async abort(underWay: Promise<unknown>): Promise<void> {
     this.controller.abort();
     await this.calls.abort(underWay).catch((failure: unknown) => this.context.warn?.({ code: 'W_SINK_ABORT', message: reasonOf(failure) }));
   }
 }
 
-/** A sink of somebody's own that takes rows. */
+/** A custom sink that accepts rows. */
 class BegunCustom implements BegunSink {
   #rows = 0;
 
@@ -89,7 +89,7 @@ class BegunCustom implements BegunSink {
   }
 }
 
-/** Rows of this sink alone: what it does with them no other output has. */
+/** Returns new rows, so that the sink may change them without affecting other outputs. */
 function rowsOf(batch: Batch, names: readonly string[]): readonly Row[] {
   const columns = batch.columns.map((vector, place) => [itemAt(names, place), vector.toArray()] as const);
   return Array.from({ length: batch.rows }, (_, row) => {

@@ -14,8 +14,7 @@ import {
 import type { TextFormat } from '../text-sink.js';
 
 /**
- * One JSON object per line, keys in column order. The lines are put together from texts, so whole numbers keep all
- * digits and a column may have any name.
+ * Writes one JSON object per line, with keys in column order. Lines are assembled from texts, so whole numbers keep all digits and a column may have any name.
  */
 export class NdjsonFormat implements TextFormat {
   readonly #out = new Utf8();
@@ -89,7 +88,7 @@ interface Member {
   readonly encode: ReturnType<typeof encoding>;
 }
 
-/** What JSON need not escape. */
+/** Characters that JSON does not escape. */
 const plain = plainExcept(/[\0-\x1f"\\]/);
 const plainInBytes = plainBytes(plain, true);
 const quote = 0x22;

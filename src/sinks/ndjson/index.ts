@@ -19,15 +19,15 @@ const config = schema((z) =>
   }),
 );
 
-/** What `ndjson` takes, named as in a pipeline file, whose reference explains each option. */
+/** The options of `ndjson`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type NdjsonOptions = z.input<ReturnType<typeof config>>;
 
 /**
- * Writes rows to one file of newline-delimited JSON. Under `types: typed` whole numbers keep all digits, instants are
- * ISO 8601 in UTC and days `YYYY-MM-DD`.
+ * Writes rows to one file of newline-delimited JSON. Under `types: typed` whole numbers keep all digits, instants are ISO 8601 in UTC and days `YYYY-MM-DD`.
  *
  * @returns A writer that holds one page of text; the file appears with the commit.
- * @throws {SinkError} `E_SINK_CONFIG` for options that cannot be right, and while another sink of the program is open there; `E_SINK_PATH` when the file cannot be written.
+ * @throws {SinkError} `E_SINK_CONFIG` for invalid options, and while another sink of the program is open
+ * at the same path; `E_SINK_PATH` if the file cannot be written.
  *
  * @example
  * const out = await ndjson({ path: 'users.ndjson' });

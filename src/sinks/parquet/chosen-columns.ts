@@ -2,12 +2,12 @@ import type { Column } from '../../core/index.js';
 import type { SinkPlan } from '../sink.js';
 
 /**
- * The columns that `columns` chooses, while a file is checked. A name that is not known here may be any of those that other options name, but
- * it is one of them only.
+ * The columns chosen by `columns`, while a file is checked. A name that is not known yet may stand for
+ * any column that other options name, but only for one of them.
  */
 export class ChosenColumns {
   readonly #known: readonly string[] | undefined;
-  /** Names that are not known. */
+  /** Number of unknown names. */
   readonly #spare: number;
   readonly #taken = new Set<string>();
 
@@ -20,12 +20,12 @@ export class ChosenColumns {
     this.#spare = (only?.length ?? 0) - (this.#known?.length ?? 0);
   }
 
-  /** Those of the columns that arrive which are chosen, or can be. */
+  /** The arriving columns that are chosen, or may be. */
   get all(): readonly Column[] {
     return this.#spare > 0 ? this.arriving : this.arriving.filter(({ name }) => this.only?.includes(name) ?? true);
   }
 
-  /** Whether a column cannot be chosen any more, since the unknown names have to be others that were asked for before. */
+  /** Returns whether a column can no longer be chosen, because the unknown names must be other columns requested before. */
   isLeftOut(name: string): boolean {
     if (this.#spare === 0 || this.#known?.includes(name) !== false) return false;
     return this.#taken.add(name).size > this.#spare;

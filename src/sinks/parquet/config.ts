@@ -96,7 +96,7 @@ const shape = schema((z) =>
   }),
 );
 
-/** The options of a Parquet table. What the engine cannot do is refused here, before the first request. */
+/** The options of a Parquet table. Anything the engine does not support is refused here, before the first request. */
 export const config = schema(() =>
   shape().superRefine((options, context) => {
     const { mode, key, partition_by: by, columns: only } = options;
@@ -120,7 +120,7 @@ export const config = schema(() =>
 
 export type ParquetConfig = z.output<ReturnType<typeof config>>;
 
-/** Checks the columns that the options name against those that arrive. */
+/** Checks the columns named by the options against those that arrive. */
 export function checkNames(options: ParquetConfig, arriving: readonly Column[], plan: SinkPlan): void {
   const { columns: only, partition_by: by, key, mode } = options;
   checkColumns(only, arriving, plan);
@@ -154,7 +154,7 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
     );
 }
 
-/** What a table holds in memory, in words. */
+/** Describes what a table holds in memory. */
 export function memoryOf(options: ParquetConfig): string {
   const { mode, row_group_rows: rows, row_group_bytes: bytes, partition_by: by } = options;
   const { scope, memory: ofSort } = sortPlanOf(options);
@@ -165,7 +165,7 @@ export function memoryOf(options: ParquetConfig): string {
   ].join('; ');
 }
 
-/** How files of these columns are encoded. */
+/** Returns how files with these columns are encoded. */
 export function encodingOf(options: ParquetConfig, columns: readonly OutputColumn[], { pipeline }: SinkContext): Encoding {
   const { bloom_filter: bloom } = options;
   const nameOf = (field: string) => columns.find((column) => column.field === field)?.name ?? field;

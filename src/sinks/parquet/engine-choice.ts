@@ -2,7 +2,7 @@ import { itemAt } from '../../core/index.js';
 import { engineNames, engines, type Compression, type EngineAbilities, type EngineName } from '../../parquet/index.js';
 import { sortPlanOf, type SortBy } from './sort-plan.js';
 
-/** The options of a table that not every engine can follow. */
+/** The options of a table that not every engine supports. */
 export interface EngineOptions {
   readonly engine?: EngineName | undefined;
   readonly compression?: Compression | undefined;
@@ -13,14 +13,14 @@ export interface EngineOptions {
   readonly sort_by: SortBy;
 }
 
-/** Something that an engine can do or not, and the option that asks for it. */
+/** A feature that an engine may lack, and the option that requests it. */
 interface Feature {
   readonly option: Exclude<keyof EngineOptions, 'engine' | 'compression'>;
-  /** As a trait of engines that have it. Default: it is none that anybody chooses an engine by. */
+  /** Name of the feature in the description of engines that have it. Default: not mentioned there. */
   readonly trait?: string;
   isAsked(options: EngineOptions): boolean;
   isIn(able: EngineAbilities): boolean;
-  /** What is said of an engine without it. */
+  /** The message for an engine without it. */
   readonly lack: string;
 }
 
@@ -64,7 +64,10 @@ function abilitiesOf(name: EngineName): EngineAbilities {
   return engines[name];
 }
 
-/** The engine asked for, or the first that can do what else is asked; where none can do all of it, the first that comes furthest. */
+/**
+ * Returns the requested engine, or the first that supports all other requested options. If none does, requirements are
+ * applied in order, skipping those that no remaining engine meets.
+ */
 export function engineOf(options: EngineOptions): EngineName {
   const { engine, compression } = options;
   if (engine !== undefined) return engine;
@@ -79,12 +82,12 @@ export function engineOf(options: EngineOptions): EngineName {
   return itemAt(able, 0);
 }
 
-/** The codec asked for, or the engine's own. */
+/** Returns the requested codec, or the engine's default. */
 export function compressionOf(options: EngineOptions): Compression {
   return options.compression ?? abilitiesOf(engineOf(options)).compressions[0];
 }
 
-/** What the engine cannot do of what is asked, by option. */
+/** Returns the requested features that the engine lacks, by option. */
 export function engineFaults(options: EngineOptions): readonly { readonly option: string; readonly message: string }[] {
   const { compression } = options;
   const engine = engineOf(options);
@@ -95,7 +98,7 @@ export function engineFaults(options: EngineOptions): readonly { readonly option
   return [...codec, ...lacking].map(({ option, lack }) => ({ option, message: `the engine ${engine} ${lack}` }));
 }
 
-/** What the options say of the engines, for the reference. It follows from what they can do. */
+/** Descriptions of the engine options for the reference, derived from what the engines support. */
 export const engineTexts = {
   engine: () => `Library that encodes: ${anyOf(engineNames.map(described))}. Default ${defaults()}.`,
   compression: () => `Codec of the data pages. Default ${defaultCodecs()}.`,
@@ -110,7 +113,7 @@ function described(name: EngineName): string {
   return `${name} (${[...traits, able.traits].join(', ')})`;
 }
 
-/** The default, and the options with which it is another one, because the first cannot do what they ask. */
+/** Describes the default engine, and the options that change the default because the first engine does not support them. */
 function defaults(): string {
   const first = itemAt(engineNames, 0);
   const options = new Map<EngineName, string[]>();
@@ -137,7 +140,7 @@ function levelsOf(name: EngineName): readonly string[] {
   return [zstd.isAdjustable ? `${name} takes any of them, ${zstd.level} by default` : `${name} has level ${zstd.level} only`];
 }
 
-/** `a, b or c`. */
+/** Joins words as `a, b or c`. */
 function anyOf(words: readonly string[]): string {
   return [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((part) => part !== '').join(' or ');
 }

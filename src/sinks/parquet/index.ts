@@ -10,20 +10,19 @@ import { loadEngine } from '../../parquet/index.js';
 import { runDateColumn, runDateTemplate, Table } from '../../lake/index.js';
 import { openRun, rehearseRun } from './writer.js';
 
-/** What `parquet` takes, named as in a pipeline file, whose reference explains each option. */
+/** The options of `parquet`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type ParquetOptions = z.input<ReturnType<typeof config>>;
 
 /**
- * Writes rows to a table of Parquet files. `lake/leads` becomes a link to `lake/.leads.runs/<run>/`; readers see the
- * earlier run until the link is replaced, in one step.
+ * Writes rows to a table of Parquet files. `lake/leads` becomes a link to `lake/.leads.runs/<run>/`; readers
+ * see the earlier run until the link is replaced, in one step.
  *
- * Flags become BOOLEAN, whole numbers INT64, decimals DOUBLE, instants TIMESTAMP (microseconds, UTC), days DATE, texts
- * UTF8; every column may be null.
+ * Flags become BOOLEAN, whole numbers INT64, decimals DOUBLE, instants TIMESTAMP (microseconds, UTC), days DATE, texts UTF8; every column may be null.
  *
- * @returns A writer that holds two row groups of at most `row_group_rows` rows: one being collected, one being encoded; and with
- * `sort_by: { columns, scope: 'table' }` rows of at most its `memory`, beyond which they are kept in a file until `prepare`.
- * @throws {SinkError} `E_SINK_CONFIG` for options that cannot be right, and while another sink of the program is open there; `E_SINK_PATH` when nothing can be written there, `E_SINK_FOREIGN` when something stands there
- * that leadstream did not make.
+ * @returns A writer that holds two row groups of at most `row_group_rows` rows: one being collected, one being encoded. With
+ * `sort_by: { columns, scope: 'table' }` it also holds rows up to its `memory`, beyond which they are kept in a file until `prepare`.
+ * @throws {SinkError} `E_SINK_CONFIG` for invalid options, and while another sink of the program is open at the same path; `E_SINK_PATH` if nothing can be
+ * written there; `E_SINK_FOREIGN` if something that leadstream did not create is there.
  *
  * @example
  * const out = await parquet({ path: 'lake/leads' });
@@ -62,7 +61,7 @@ export const parquetSink = defineSink({
     return openRun(new Table(outputIn(options.path, context)), engine, options, context);
   },
   async rehearse(options, context) {
-    // So few rows never need a thread.
+    // A rehearsal has too few rows to need a thread.
     const engine = await loadEngine(engineOf(options), 0);
     return rehearseRun(new Table(outputIn(options.path, context)), engine, options, context);
   },

@@ -1,4 +1,4 @@
-/** What `sort_by` of a table takes. */
+/** The forms of `sort_by` of a table. */
 export type SortBy =
   | readonly string[]
   | { readonly columns: readonly string[]; readonly scope: SortScope; readonly memory?: number | undefined };
@@ -6,13 +6,13 @@ export type SortBy =
 /** What is sorted: the rows of each row group, or all rows of the run. */
 export type SortScope = 'row_group' | 'table';
 
-/** What `sort_by` says in either of its forms. */
+/** The content of `sort_by`, in a single form. */
 export interface SortPlan {
   readonly columns: readonly string[];
   readonly scope: SortScope;
   /** In bytes. */
   readonly memory?: number | undefined;
-  /** Where the columns stand in it. */
+  /** Path of the columns within the option. */
   readonly path: readonly string[];
 }
 
@@ -26,12 +26,12 @@ export interface SortOrder {
   readonly descending: boolean;
 }
 
-/** What `sort_by` says, by field. */
+/** Returns the columns of `sort_by` with their direction. */
 export function sortingOf(options: { readonly sort_by: SortBy }): readonly SortOrder[] {
   return sortPlanOf(options).columns.map(orderOf);
 }
 
-/** What `timestamp desc` says. */
+/** Parses an order such as `timestamp desc`. */
 export function orderOf(text: string): SortOrder {
   const [field = '', direction] = text.split(' ');
   return { field, descending: direction === 'desc' };

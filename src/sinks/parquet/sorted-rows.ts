@@ -6,9 +6,9 @@ import type { ParquetConfig } from './config.js';
 import { sortingOf, sortPlanOf } from './sort-plan.js';
 
 /**
- * All rows of a table in their order, once they are there.
+ * Sorts all rows of a table once they have arrived.
  *
- * Memory: what `sort_by.memory` says; beyond it, sorted runs are kept in a file and merged.
+ * Memory: limited by `sort_by.memory`; beyond it, sorted runs are kept in a file and merged.
  */
 export class SortedRows {
   readonly #order: Order;
@@ -37,7 +37,7 @@ export class SortedRows {
   }
 
   /**
-   * Hands the rows on, in their order.
+   * Passes the rows on in sorted order.
    *
    * @throws {LeadstreamError} `E_RUN_ABORTED` after the signal of the run.
    */

@@ -12,9 +12,9 @@ import { SortedRows } from './sorted-rows.js';
 /**
  * Opens a new run of a table.
  *
- * @returns A writer that holds the row groups which wait to be encoded, and for `append` the key index.
+ * @returns A writer that holds the row groups waiting to be encoded, and for `append` the key index.
  * @throws {SinkError} `E_SINK_FOREIGN`, `E_SINK_PATH` or `E_SINK_RUN`.
- * @throws {GateError} `E_GATE_VERIFY` when files are to be kept that are not what their run wrote.
+ * @throws {GateError} `E_GATE_VERIFY` if files to be kept differ from what their run wrote.
  */
 export async function openRun(table: Table, engine: ParquetEngine, options: ParquetConfig, context: SinkContext): Promise<SinkWriter> {
   const run = await OpenedRun.open(table, engine, options, context);
@@ -22,9 +22,9 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
 }
 
 /**
- * Opens a writer that takes rows as one of a new run does, and leaves the table as it is.
+ * Opens a writer that accepts rows like that of a new run, but leaves the table unchanged.
  *
- * @throws As `openRun`, for what stands there.
+ * @throws As `openRun`, for what is at the path.
  */
 export async function rehearseRun(table: Table, engine: ParquetEngine, options: ParquetConfig, context: SinkContext): Promise<SinkWriter> {
   const run = await OpenedRun.rehearse(table, engine, options, context);
@@ -62,12 +62,12 @@ class OpenedTable implements OpenedSink {
   }
 }
 
-/** A table that takes rows. */
+/** A table that accepts rows. */
 class BegunTable implements BegunSink {
   constructor(
     private readonly run: BegunRun,
     private readonly projection: Projection,
-    /** Takes all rows before the first is written, where the whole table is sorted. */
+    /** Collects all rows before the first is written, if the whole table is sorted. */
     private readonly sorted: SortedRows | undefined,
   ) {}
 
@@ -82,7 +82,7 @@ class BegunTable implements BegunSink {
   }
 }
 
-/** The fields that identify a row. @throws {SinkError} `E_SINK_KEY` when one does not reach the sink. */
+/** Returns the fields that identify a row. @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. */
 function keyFields(columns: readonly Column[], options: ParquetConfig, { at, key }: SinkContext): readonly string[] {
   const wanted = options.key?.length ?? key.length;
   const fields = options.key ?? key.flatMap((source) => columns.find((column) => isOnceOf(source, column))?.name ?? []);

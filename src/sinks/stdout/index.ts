@@ -30,13 +30,13 @@ const config = schema((z) =>
 );
 
 type StdoutConfig = z.output<ReturnType<typeof config>>;
-/** What `stdout` takes, named as in a pipeline file, whose reference explains each option. */
+/** The options of `stdout`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type StdoutOptions = z.input<ReturnType<typeof config>>;
 
 /**
- * Writes rows to standard output as they come; there is nothing to publish and nothing can be taken back.
+ * Writes rows to standard output as they arrive. Nothing is published, and nothing can be undone.
  *
- * @returns A writer whose `write` waits for the reader. It rejects with `ClosedPipeError` when the reader is gone.
+ * @returns A writer whose `write` waits for the reader. It rejects with `ClosedPipeError` if the reader is gone.
  *
  * @example
  * const out = await stdout({ format: 'table' });
@@ -75,7 +75,7 @@ const formats: { readonly [F in StdoutConfig['format']]: (options: StdoutConfig)
   table: ({ max_width: column, width: table }) => ({ format: (columns) => tableFormat(columns, { column, table }), surrogates: true }),
 };
 
-/** Tables fit into the terminal that they are printed on. */
+/** Fits tables to the terminal they are printed on. */
 function fitting(
   options: StdoutConfig,
   stream: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number },

@@ -2,20 +2,19 @@ import { itemAt, textOf, type OutputColumn } from '../../core/index.js';
 import type { TextFormat } from '../text-sink.js';
 import { cut, printable, width } from './cells.js';
 
-/** How wide a table may be, in terminal cells. */
+/** Maximum widths of a table, in terminal cells. */
 export interface TableWidths {
-  /** Widest column. */
+  /** Width of the widest column. */
   readonly column: number;
-  /** The whole table. Default: no bound. */
+  /** Width of the whole table. Default: no limit. */
   readonly table?: number | undefined;
 }
 
 /**
- * A plain table for people. Widths come from the header and the first page; what is wider later is cut with `…`, and control characters
- * become spaces, so that no value can steer a terminal.
+ * Formats rows as a plain table for people. Widths are determined by the header and the first page. Wider values on later pages are cut with `…`, and control
+ * characters become spaces, so that no value can control a terminal.
  *
- * A table that would be wider than allowed gets narrower columns; where these would be too narrow to read, each record stands vertically, a
- * line for each column.
+ * A table that would be too wide gets narrower columns. If these would be too narrow to read, each record is printed vertically, one line per column.
  */
 export function tableFormat(columns: readonly OutputColumn[], allowed: TableWidths): TextFormat {
   const header = columns.map(({ name }) => printable(name));
@@ -42,17 +41,17 @@ export function tableFormat(columns: readonly OutputColumn[], allowed: TableWidt
   };
 }
 
-/** How records are put on lines. */
+/** How records are laid out on lines. */
 interface Layout {
   readonly head: string;
   record(cells: readonly string[]): string;
 }
 
 const gap = 2;
-/** Columns that are cut to less say nothing. */
+/** Columns narrower than this would be unreadable. */
 const narrowest = 12;
 
-/** The widths of columns that fit into a table, the widest ones cut; `undefined` where they would be too narrow. */
+/** Returns the widths of columns that fit into a table, cutting the widest ones; `undefined` if they would be too narrow. */
 export function fitted(widths: readonly number[], room = Infinity): readonly number[] | undefined {
   const free = room - gap * (widths.length - 1);
   const total = (most: number) => widths.reduce((sum, each) => sum + Math.min(each, most), 0);

@@ -3,7 +3,7 @@ import { attempt, errnoOf } from '../../store/index.js';
 import type { Piece, TextTarget } from '../text-sink.js';
 
 /**
- * The reader of standard output went away, as `head` does. The code is `E_SINK_WRITE`.
+ * Thrown when the reader of standard output has gone away, as `head` does. The code is `E_SINK_WRITE`.
  *
  * @example
  * await writeTo(service.leads, stdout()).catch((error: unknown) => {
@@ -16,16 +16,16 @@ export class ClosedPipeError extends SinkError {
 }
 
 /**
- * A stream as a target. `append` resolves when the stream has taken the text, so a reader may pause as long as it likes. A terminal
- * is shown control characters as escapes, so that no value can steer it; everybody else gets the text as it is.
+ * Writes to a stream. `append` resolves when the stream has accepted the text, so a reader may pause as long as it likes. On a terminal control characters are
+ * shown as escapes, so that no value can control it; otherwise the text is unchanged.
  *
- * @throws {ClosedPipeError} by `append`, when the reader is gone.
+ * @throws {ClosedPipeError} by `append`, if the reader is gone.
  */
 export function streamTarget(stream: NodeJS.WritableStream & { readonly isTTY?: boolean }, at: string): TextTarget {
   const utf8 = new TextDecoder();
   const shown = (piece: Piece) => printableLines(typeof piece === 'string' ? piece : utf8.decode(piece, { stream: true }));
   let bytes = 0;
-  // Failures come back through the callback of each write; the event without a listener would end the process.
+  // Failures are reported through the callback of each write; an `error` event without a listener would end the process.
   if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore);
   return {
     get bytes() {

@@ -1,41 +1,41 @@
 import type { Value } from '../../core/index.js';
 import type { Plain } from './plain.js';
 
-/** One result of groups that are numbered from 0. */
+/** A result for each of several groups, which are numbered from 0. */
 export interface Results {
-  /** About how many bytes of memory it takes. */
+  /** Approximate memory use, in bytes. */
   readonly bytes: number;
-  /** Begins the next group. */
+  /** Starts the next group. */
   open(): void;
-  /** Takes a value of a row of a group, which is not `null`. */
+  /** Adds a value of a row to a group; it is not `null`. */
   add(group: number, value: NonNullable<Plain>): void;
-  /** How many values the state of a group has. */
+  /** Number of values in the state of a group. */
   readonly width: number;
-  /** The result; `undefined` when its type cannot hold it. */
+  /** Returns the result; `undefined` if its type cannot hold it. */
   result(group: number): Value | undefined;
 }
 
-/** Results of the rows that came, some of which can be stored. */
+/** Results computed from rows, whose state can be stored. */
 export interface Gathering extends Results {
-  /** What is known of a group, to be merged with what others know of it. */
+  /** Returns the state of a group, to be merged with other states of the same group. */
   state(group: number): readonly Plain[];
 }
 
-/** Results of what was stored. */
+/** Results computed from stored states. */
 export interface Merging extends Results {
   merge(group: number, state: readonly Plain[]): void;
 }
 
-/** A result for which a state of a fixed size is enough. */
+/** A result with a state of fixed size. */
 export interface Accumulator extends Gathering, Merging {}
 
-/** A result that needs the values. They are stored one by one next to the state, since a group can have more of them than memory holds. */
+/** A result that needs all values. They are stored one by one next to the state, since a group can have more of them than fit into memory. */
 export interface ValueAccumulator extends Gathering {
-  /** How many values it has, over all groups. */
+  /** Number of values, over all groups. */
   readonly size: number;
-  /** The values of a group, in the order of their type. */
+  /** Returns the values of a group, in the order of their type. */
   sorted(group: number): readonly Plain[];
 }
 
-/** What a group takes for a value of its state. */
+/** Bytes per group for one value of the state. */
 export const perGroup = 16;

@@ -22,7 +22,7 @@ import { resultColumn } from './functions.js';
 import type { AggregatePlan, Computation } from './group-rows.js';
 import { plainCast } from './plain.js';
 
-/** A field whose values make groups, and as what they are read: text by default. */
+/** A field to group by, and the type it is read as: text by default. */
 export type GroupBy<F extends string = string> = F | { readonly field: F; readonly type?: DeclaredType };
 
 type FieldOf<B> = B extends string ? B : B extends { readonly field: infer F extends string } ? F : never;
@@ -32,13 +32,13 @@ export type Aggregated<B extends readonly GroupBy[], C> = { readonly [G in B[num
   readonly [K in keyof C]: Result<C[K]>;
 };
 
-/** What an aggregation takes besides groups and values. */
+/** The options of an aggregation. */
 export interface AggregateOptions {
-  /** What groups may take in memory, in bytes, before they are kept in files. Default 256,000,000. */
+  /** Maximum memory for groups, in bytes, beyond which they are kept in files. Default 256,000,000. */
   readonly memory?: number | undefined;
-  /** Folder for these files, which are private and have no name. Default: one in the system's folder for such files. */
+  /** Folder for these files, which are private and have no name. Default: one in the system's temporary folder. */
   readonly folder?: string | undefined;
-  /** What becomes of a row with a value that is not of its type. Default `reject`; with `null` it counts with that value as `null`. */
+  /** What happens to a row with a value that does not have its type. Default `reject`; with `null` the row counts, with that value as `null`. */
   readonly onError?: OnError | undefined;
 }
 
@@ -57,17 +57,16 @@ const taken = schema((z) => {
 });
 
 /**
- * Makes one row of each group of rows: it reads the stream to its end before the first page comes out. Groups come in the order of
- * their fields, in which `null` is last; texts are compared by their code points. Without a field there is one row for all rows, also
- * when there are none. All but `'count'` pass over `null`, and are `null` (a count 0) where nothing else came. Sums are exact, those of
- * decimals rounded once, so the same rows give the same results, whatever their order and pages.
+ * Turns each group of rows into one row. It reads the stream to the end before it emits the first page. Groups are sorted by their fields,
+ * `null` last; texts are compared by code points. Without fields there is one row for all rows, even if there are none. All aggregates except
+ * `'count'` ignore `null`, and are `null` (a count 0) if there are no other values. Sums are exact; those of decimals are rounded once. So the
+ * same rows give the same results, whatever their order and pages.
  *
- * Memory: what `memory` says; beyond it, groups are kept in files and merged.
+ * Memory: limited by `memory`; beyond it, groups are kept in files and merged.
  *
- * @throws {StepError} `E_STEP_CONFIG`, at once, for arguments that cannot be right; `E_STEP_VALUE` for a value that is not of its type,
- * under `onError: 'fail'` and without a context that takes rejects; `E_STEP_FUNCTION` for a condition, as of `filter`; `E_STEP_OVERFLOW`
- * for a sum beyond 64 bits, or beyond a number; `E_STEP_SCRATCH` when what does not fit into memory cannot be kept; `E_STEP_FIELD` when no row
- * of a non-empty page has a named field.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments; `E_STEP_VALUE` for a value that does not have its type, under `onError: 'fail'`
+ * and without a context that takes rejects; `E_STEP_FUNCTION` for a condition, as in `filter`; `E_STEP_OVERFLOW` for a sum beyond 64 bits, or beyond the range
+ * of a number; `E_STEP_SCRATCH` if data that does not fit into memory cannot be stored; `E_STEP_FIELD` if no row of a non-empty page has a named field.
  *
  * @example
  * service.leads.pipe(aggregate(['campaign_id'], { leads: 'count', last: { max: 'timestamp', type: 'timestamp' } }));
@@ -103,7 +102,7 @@ function planOf<T extends Row>(by: readonly GroupBy[], compute: Readonly<Record<
   const computations = Object.entries<Aggregation<T>>(compute).map(([name, aggregation]): Computation => {
     const { aggregate: kind, argument } = takenApart(aggregation);
     if (argument === undefined) return { name, aggregate: kind, argument, type: 'flag' };
-    // A field can be read as several types, and its own name is for the group.
+    // A separate label, since a field can be read as several types, and its own name is for the group.
     const label = `compute.${name}`;
     if (typeof argument === 'function') {
       reads.set(label, conditionOf(argument, at, name));
@@ -128,7 +127,7 @@ function reading({ field, type }: { readonly field: string; readonly type: Decla
   return (batch) => cast(batch.columnOrNulls(field));
 }
 
-/** The rows of the pages are of the type that the caller named. */
+/** Reads a condition. The rows of the pages have the type that the caller named. */
 function conditionOf<T extends Row>(condition: (row: T) => boolean, at: string, name: string): Read {
   return (batch, number) => {
     const page = pageOf<T>(number, batch, { release: () => {} });
@@ -137,7 +136,7 @@ function conditionOf<T extends Row>(condition: (row: T) => boolean, at: string, 
   };
 }
 
-/** The columns that leave the step: fields as they are read, and results. */
+/** Returns the output columns: the fields as they are read, and the results. */
 function groupColumns<T>(
   by: readonly GroupBy[],
   compute: Readonly<Record<string, Aggregation<T>>>,

@@ -3,12 +3,12 @@ import { declaredTypes, schema, type DeclaredType, type Row, type ValueOf, type 
 import { callback } from '../../options/index.js';
 import { aggregateNames, aggregateOf, numberTypes, type AggregateName, type aggregates, type NumberType } from './functions.js';
 
-/** What an aggregate is called in code: `countDistinct` for `count_distinct`. */
+/** The name of an aggregate in code: `countDistinct` for `count_distinct`. */
 type NameInCode<N extends string> = N extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<NameInCode<Tail>>}` : N;
 
 type Condition<T> = (row: T) => boolean;
 
-/** How code names an aggregate and what it is applied to, by what it takes. */
+/** The ways to write an aggregate and its argument in code, by the kind of argument. */
 type Forms<N extends AggregateName, T> = {
   readonly rows: NameInCode<N> | { readonly [K in NameInCode<N>]: Condition<T> };
   readonly numbers: { readonly [K in NameInCode<N>]: keyof T & string } & { readonly type: NumberType };
@@ -16,8 +16,8 @@ type Forms<N extends AggregateName, T> = {
 };
 
 /**
- * What is computed of the rows of a group: their number (`'count'`), the number of those that satisfy a condition
- * (`{ count: (row) => … }`), or what another aggregate makes of the values of a field, like `{ countDistinct: 'email' }` and
+ * What is computed from the rows of a group: their number (`'count'`), the number of those that satisfy a condition
+ * (`{ count: (row) => … }`), or another aggregate of the values of a field, such as `{ countDistinct: 'email' }` and
  * `{ sum: 'age', type: 'integer' }`. A field is read as `type`, text by default; sums and averages need numbers.
  */
 export type Aggregation<T = Row> = { [N in AggregateName]: Forms<N, T>[(typeof aggregates)[N]['takes']] }[AggregateName];
@@ -25,7 +25,7 @@ export type Aggregation<T = Row> = { [N in AggregateName]: Forms<N, T>[(typeof a
 /** Type of the values of a field, which is read as text by default. */
 export type Typed<A> = A extends { readonly type: infer D extends DeclaredType } ? ValueOf[D] : string;
 
-/** What the table says of the result. */
+/** The type of the result according to `aggregates`. */
 type Gives<A> = {
   [N in AggregateName]: A extends NameInCode<N> | { readonly [K in NameInCode<N>]: unknown } ? (typeof aggregates)[N]['gives'] : never;
 }[AggregateName];
@@ -51,13 +51,13 @@ function formsOf(z: Zod, name: AggregateName): readonly z.ZodType[] {
   }
 }
 
-/** An aggregation, taken apart. */
+/** The aggregate and the argument of an aggregation. */
 export interface Parts<T> {
   readonly aggregate: AggregateName;
   readonly argument: Condition<T> | { readonly field: string; readonly type: DeclaredType } | undefined;
 }
 
-/** Finds out which aggregate is meant. @param aggregation One that `aggregationShape` takes. */
+/** Splits an aggregation into aggregate and argument. @param aggregation One that `aggregationShape` accepts. */
 export function takenApart<T>(aggregation: Aggregation<T>): Parts<T> {
   const type = typeof aggregation === 'object' && 'type' in aggregation ? aggregation.type : undefined;
   const given: Readonly<Record<string, string | Condition<T> | undefined>> = typeof aggregation === 'string' ? {} : aggregation;

@@ -11,22 +11,22 @@ import { MergedGroups, valueName } from './merged-groups.js';
 import { comparedAs, type Plain } from './plain.js';
 
 export interface AggregatorOptions {
-  /** What groups may take in memory, in bytes. */
+  /** Maximum memory for groups, in bytes. */
   readonly memory: number;
-  /** Private folder for what does not fit. */
+  /** Private folder for data that does not fit. */
   readonly folder: string;
-  /** What becomes of a row with a value that is not of its type. */
+  /** What happens to a row with a value that does not have its type. */
   readonly onError: OnError;
 }
 
 /**
- * Computes results of groups of rows in memory, and beyond it by sorted runs of groups in scratch files that are merged. Half of the
- * memory is for groups; the rest is for their order, for blocks on their way, and for what the runtime has not given back yet.
+ * Computes results of groups of rows in memory. Beyond that, sorted runs of groups are written to scratch files and merged. Half of the memory is for groups;
+ * the rest is for sorting them, for blocks in transit, and for memory that the runtime has not freed yet.
  */
 export class Aggregator implements Collector {
   #groups: Groups;
   readonly #stored: Runs;
-  /** Of the results that are stored value by value, as in `#groups.values`. */
+  /** Runs of the results that are stored value by value, as in `#groups.values`. */
   readonly #values: readonly { readonly place: number; readonly runs: Runs }[];
 
   constructor(
@@ -93,7 +93,7 @@ export class Aggregator implements Collector {
     };
   }
 
-  /** Writes the groups in memory as a run, and what is stored value by value as others. */
+  /** Writes the groups in memory as a run, and values that are stored individually as further runs. */
   async #spill(): Promise<void> {
     const { rows } = this.#groups;
     const sorted = rows.sorted();
@@ -112,7 +112,7 @@ export class Aggregator implements Collector {
     this.#groups = new Groups(this.plan);
   }
 
-  /** The values of all groups, in the order of both. */
+  /** Returns the values of all groups, in the order of groups and values. */
   #valueRun(runs: Runs, sorted: Uint32Array, gathered: ValueAccumulator): Run {
     const { rows } = this.#groups;
     const blockRows = runs.blockRows(gathered.size, rows.bytes);
@@ -139,7 +139,7 @@ function* pairsOf(sorted: Uint32Array, gathered: ValueAccumulator): Generator<re
   return undefined;
 }
 
-/** The plain values of some rows. */
+/** Returns the plain values of some rows. */
 function taken(plains: ReadonlyMap<string, Mapped>, rows: readonly number[]): ReadonlyMap<string, Mapped> {
   const take = taking(rows);
   return new Map(Array.from(plains, ([name, { vector, unfit }]) => [name, { vector: take(vector), unfit }]));

@@ -1,22 +1,22 @@
 import { callOf, isAggregate } from './functions.js';
 
-/** One call of an aggregate function, as a file writes it. */
+/** A call of an aggregate function, as written in a file. */
 export interface Call {
   readonly name: string;
-  /** What stands between the parentheses, without spaces around it; empty when nothing does. */
+  /** The text between the parentheses, trimmed; may be empty. */
   readonly argument: string;
-  /** Where the argument begins, as a character from 0. */
+  /** Index of the first character of the argument. */
   readonly at: number;
 }
 
-/** Why a text is no call. */
+/** Why a text is not a call. */
 export interface CallProblem {
   readonly message: string;
-  /** The character that it is about, from 0. */
+  /** Index of the character that the problem refers to. */
   readonly at: number;
 }
 
-/** Takes a call apart: `count_distinct(email)`. */
+/** Parses a call: `count_distinct(email)`. */
 export function callIn(text: string): Call | CallProblem {
   const [head = '', name] = /^\s*([A-Za-z_]\w*)\s*\(/.exec(text) ?? [];
   if (name === undefined) return { message: notCalled(text.trim()), at: text.length - text.trimStart().length };
@@ -38,7 +38,7 @@ function notCalled(text: string): string {
   return 'a result is one call of an aggregate, like count() or max(timestamp)';
 }
 
-/** Where the parenthesis that is open at a place closes, and where a comma stands within it; texts and inner brackets are passed over. */
+/** Returns the index at which an open parenthesis closes, and that of a comma within it; skips string literals and inner brackets. */
 function closing(text: string, from: number): { readonly end?: number; readonly comma?: number } {
   let depth = 1;
   let comma: number | undefined;
@@ -53,7 +53,7 @@ function closing(text: string, from: number): { readonly end?: number; readonly 
   return {};
 }
 
-/** The quote that ends a text, or the end of all where none does. */
+/** Returns the index of the quote that ends a string literal, or the end of the text if there is none. */
 function textEnd(text: string, start: number): number {
   const quote = text.charAt(start);
   let at = start + 1;

@@ -2,7 +2,7 @@ import { itemAt } from '../../core/index.js';
 import { perGroup, type Accumulator } from './accumulator.js';
 import type { Plain } from './plain.js';
 
-/** Counts rows: all, or those that have `true`. */
+/** Counts rows: all, or those with `true`. */
 export class Counts implements Accumulator {
   readonly width = 1;
   readonly #counts: number[] = [];

@@ -2,14 +2,13 @@ import { itemAt } from '../../core/index.js';
 import type { Plain } from './plain.js';
 
 /**
- * Exact sums of decimals, by group: what is given back is the true sum, rounded once. So it does not depend on the order in which
- * values came, nor on how many sums were merged into one.
+ * Exact sums of decimals, by group. The result is the true sum, rounded once. So it does not depend
+ * on the order of the values, or on how many sums were merged.
  *
- * A sum is two numbers, of which the second has what the first cannot hold (Knuth's two-sum), and for the few that need more a whole
- * number of units.
+ * A sum is two numbers, the second of which holds what the first cannot (Knuth's two-sum), plus a whole number of units for the few sums that need more.
  */
 export class DecimalSums {
-  /** NaN where no value came. */
+  /** NaN if there was no value. */
   readonly #high: number[] = [];
   readonly #low: number[] = [];
   readonly #rest = new Map<number, bigint>();
@@ -27,7 +26,7 @@ export class DecimalSums {
     }
     const sum = before + value;
     const lost = errorOf(before, value, sum);
-    // Beyond the range of a number, all is counted in units.
+    // Beyond the range of a number, everything is counted in units.
     if (!Number.isFinite(sum) || !Number.isFinite(lost)) return this.#addUnits(group, unitsOf(value));
     this.#high[group] = sum;
     if (lost === 0) return;
@@ -37,7 +36,7 @@ export class DecimalSums {
     if (lostAgain !== 0) this.#addUnits(group, unitsOf(lostAgain));
   }
 
-  /** What is known of a group, exactly; `null` when no value came. */
+  /** Returns the exact state of a group; `null` if there was no value. */
   state(group: number): readonly Plain[] {
     const high = itemAt(this.#high, group);
     return Number.isNaN(high) ? [null, null, null] : [high, itemAt(this.#low, group), this.#rest.get(group) ?? null];
@@ -50,7 +49,7 @@ export class DecimalSums {
     if (typeof rest === 'bigint') this.#addUnits(group, rest);
   }
 
-  /** The sum, divided by a number of values; `null` when no value came. It is infinite where no number is as large. */
+  /** Returns the sum, divided by a number of values; `null` if there was no value. It is infinite beyond the range of a number. */
   result(group: number, count = 1): number | null {
     const high = itemAt(this.#high, group);
     if (Number.isNaN(high)) return null;
@@ -67,7 +66,7 @@ export class DecimalSums {
   }
 }
 
-/** What a sum of two numbers lost by being rounded. */
+/** Returns the rounding error of a sum of two numbers. */
 function errorOf(one: number, other: number, sum: number): number {
   const ofOther = sum - one;
   return one - (sum - ofOther) + (other - ofOther);
@@ -76,7 +75,7 @@ function errorOf(one: number, other: number, sum: number): number {
 const view = new DataView(new ArrayBuffer(8));
 const mantissaBits = 52n;
 
-/** A number in units of 2^-1074, of which every number has a whole number. */
+/** Returns a number in units of 2^-1074; every number is a whole number of these. */
 function unitsOf(value: number): bigint {
   view.setFloat64(0, Math.abs(value));
   const bits = view.getBigUint64(0);
@@ -86,12 +85,12 @@ function unitsOf(value: number): bigint {
   return value < 0 ? -units : units;
 }
 
-/** The number nearest to so many units. */
+/** Returns the number nearest to a number of units. */
 function rounded(units: bigint): number {
   const size = units < 0n ? -units : units;
   const shift = Math.max(0, 4 * size.toString(16).length - 68);
   const top = size >> BigInt(shift);
-  // What was cut off only matters where the rest is just half: one bit says that there was something.
+  // What was cut off only matters if the rest is exactly half: one bit records that there was something.
   const isCut = top << BigInt(shift) !== size;
   const value = Number(isCut ? top | 1n : top) * 2 ** (shift - 1074);
   return units < 0n ? -value : value;

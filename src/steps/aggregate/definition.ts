@@ -67,7 +67,7 @@ export const aggregateStep = defineStep('aggregate', {
   },
 });
 
-/** What is said of a text under `by` that cannot name a field. */
+/** Describes why a text under `by` cannot be the name of a field. */
 function noField(text: string): string | undefined {
   if (/^\S+\s+(?:asc|desc)$/i.test(text.trim())) return 'groups come in the order of their fields; a sort after this step gives another';
   if (/[()+*?:]/.test(text)) return `by takes fields; derive one of ${JSON.stringify(text)} before this step`;
@@ -99,7 +99,7 @@ function opened(by: readonly string[], calls: Readonly<Record<string, string>>, 
   };
 }
 
-/** Reads the plain values of fields and expressions. */
+/** Returns a function that reads the plain values of fields and expressions. */
 function reading(
   fields: ReadonlyMap<string, DeclaredType>,
   expressions: ReadonlyMap<string, Expression>,
@@ -119,7 +119,7 @@ function reading(
   };
 }
 
-/** What two steps of a mapping made of values, one after the other. */
+/** Combines the results of two consecutive mappings. */
 function both(first: Mapped, second: Mapped): Mapped {
   if (!first.unfit) return second;
   return { vector: second.vector, unfit: (row) => first.unfit?.(row) ?? second.unfit?.(row) };

@@ -3,15 +3,15 @@ import type { Merging, ValueAccumulator } from './accumulator.js';
 import { Counts } from './counts.js';
 import { bytesOf, comparingPlain, type Plain } from './plain.js';
 
-/** An entry of a set, beside its value. */
+/** Bytes for an entry of a set, in addition to its value. */
 const perValue = 40;
 
-/** The different values of every group. */
+/** The distinct values of each group. */
 export class DistinctValues implements ValueAccumulator {
   readonly width = 0;
   bytes = 0;
   size = 0;
-  /** A set from the second value on. */
+  /** A `Set` from the second value on. */
   readonly #values: (Plain | Set<NonNullable<Plain>>)[] = [];
   readonly #compare: (one: Plain, other: Plain) => number;
 
@@ -57,7 +57,7 @@ export class DistinctValues implements ValueAccumulator {
   }
 }
 
-/** Counts the different values that were stored: several runs can have the same ones, which come one after the other. */
+/** Counts the distinct stored values. Several runs can contain the same value; equal values arrive one after another. */
 export class DistinctCounts implements Merging {
   readonly width = 0;
   readonly #counts = new Counts();
@@ -79,7 +79,7 @@ export class DistinctCounts implements Merging {
   }
 
   merge(): void {
-    // The values say everything.
+    // The values contain everything.
   }
 
   result(group: number): bigint {

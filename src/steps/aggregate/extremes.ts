@@ -2,7 +2,7 @@ import type { DeclaredType, Value } from '../../core/index.js';
 import { perGroup, type Accumulator } from './accumulator.js';
 import { bytesOf, comparingPlain, plainAt, valueOf, type Plain } from './plain.js';
 
-/** The least values, or the greatest. */
+/** The smallest values, or the largest. */
 export class Extremes implements Accumulator {
   readonly width = 1;
   bytes = 0;

@@ -6,7 +6,7 @@ import { DistinctCounts, DistinctValues } from './distinct-values.js';
 import { Extremes } from './extremes.js';
 import { DoubleSums, Int64Sums } from './sums.js';
 
-/** What can be computed of the rows of a group. Whatever an aggregate is asked for stands in its entry. */
+/** The aggregates of a group of rows. Everything about an aggregate is in its entry. */
 export const aggregates = {
   count: {
     summary: 'the rows, or those for which a condition is true',
@@ -61,22 +61,22 @@ export const aggregates = {
 
 export type AggregateName = keyof typeof aggregates;
 
-/** @see aggregates */
+/** An entry of `aggregates`. */
 export type AggregateFunction = Accumulation & {
-  /** What it gives, in a few words. */
+  /** The result, in a few words. */
   readonly summary: string;
-  /** What it is called elsewhere. */
+  /** Names for it in other tools. */
   readonly aliases: readonly string[];
-  /** `rows`: no argument, or a condition. `numbers` and `values`: a field or an expression, whose `null` it passes over. */
+  /** `rows`: no argument, or a condition. `numbers` and `values`: a field or an expression, whose `null` is ignored. */
   readonly takes: 'rows' | 'numbers' | 'values';
   /**
-   * Type of the result. `count`: a whole number that tells nothing of the values, 0 where there are none. Of all others a result is `null`
-   * there, and as sensitive as the values; with `same` it has their type.
+   * Type of the result. `count`: a whole number that reveals nothing about the values, 0 if there are none. All other results are `null` in that case, and as
+   * sensitive as the values; with `same` they have the type of the values.
    */
   readonly gives: 'count' | 'same' | DeclaredType;
 };
 
-/** How a result comes about. @param type Of the values. */
+/** How a result is computed. @param type Type of the values. */
 type Accumulation =
   | {
       readonly keeps: 'state';
@@ -85,13 +85,13 @@ type Accumulation =
   | {
       readonly keeps: 'values';
       readonly open: (type: DeclaredType) => ValueAccumulator;
-      /** Takes what was stored group by group: all states of a group, then its values in their order, equal ones as often as they were stored. */
+      /** Creates what merges the stored data, group by group: all states of a group, then its sorted values, including repeated ones. */
       readonly merging: (type: DeclaredType) => Merging;
     };
 
 export const aggregateNames = Object.keys(aggregates) as readonly AggregateName[];
 
-/** The types of numbers. */
+/** The numeric types. */
 export const numberTypes = ['integer', 'decimal'] as const satisfies readonly DeclaredType[];
 
 export type NumberType = (typeof numberTypes)[number];
@@ -100,7 +100,7 @@ export function isNumberType(type: DeclaredType): type is NumberType {
   return type === 'integer' || type === 'decimal';
 }
 
-/** The entry of an aggregate. */
+/** Returns the entry of an aggregate. */
 export function aggregateOf(name: AggregateName): AggregateFunction {
   return aggregates[name];
 }
@@ -109,7 +109,7 @@ export function isAggregate(name: string): name is AggregateName {
   return Object.hasOwn(aggregates, name);
 }
 
-/** The column of a result. @param values Type and sensitivity of the values that the aggregate takes. */
+/** Returns the column of a result. @param values Type and sensitivity of the values that the aggregate takes. */
 export function resultColumn(name: string, aggregate: AggregateName, values: Pick<Column, 'type' | 'sensitivity'>): Column {
   const { gives } = aggregateOf(aggregate);
   const result = { name, original: name, cast: true };
@@ -117,17 +117,17 @@ export function resultColumn(name: string, aggregate: AggregateName, values: Pic
   return { ...result, type: gives === 'same' ? values.type : gives, sensitivity: values.sensitivity };
 }
 
-/** How a call is written, for messages. */
+/** Returns the form of a call, for messages. */
 export function callOf(name: AggregateName): string {
   return aggregateOf(name).takes === 'rows' ? `${name}()` : `${name}(field)`;
 }
 
-/** The aggregate that goes by another name elsewhere. */
+/** Returns the aggregate that has another name in other tools. */
 export function aggregateCalled(alias: string): AggregateName | undefined {
   return aggregateNames.find((name) => aggregateOf(name).aliases.includes(alias));
 }
 
-/** Says that there is no such function, and which one can be meant. */
+/** Describes an unknown aggregate, suggesting the one that may be meant. */
 export function unknownAggregate(name: string): string {
   const meant = aggregateCalled(name.toLowerCase());
   if (meant !== undefined) return `unknown aggregate '${name}', did you mean '${meant}'?`;

@@ -5,35 +5,35 @@ import type { Results } from './accumulator.js';
 import type { AggregateName } from './functions.js';
 import { bytesOf, comparedAs, comparingPlain, plainAt, plainOf, valueOf, type Plain } from './plain.js';
 
-/** A field that makes groups. */
+/** A field to group by. */
 export interface GroupField {
   readonly field: string;
   readonly type: DeclaredType;
 }
 
-/** What is computed of every group. */
+/** What is computed for each group. */
 export interface Computation {
   /** Name of the result. */
   readonly name: string;
   readonly aggregate: AggregateName;
-  /** Which of the plain values of a row it takes; without, it counts rows. */
+  /** Label of the plain values to aggregate; `undefined` to count rows. */
   readonly argument: string | undefined;
-  /** Type of these. */
+  /** Type of these values. */
   readonly type: DeclaredType;
 }
 
-/** What an aggregation does. */
+/** What an aggregation computes. */
 export interface AggregatePlan {
   readonly by: readonly GroupField[];
   readonly compute: readonly Computation[];
-  /** Plain values for the rows of a page, by field or argument. @param page Its number, for messages. */
+  /** Returns the plain values for the rows of a page, by field or argument. @param page Number of the page, for messages. */
   read(batch: RecordBatch, page: number): ReadonlyMap<string, Mapped>;
 }
 
-/** What a group takes besides its key and its results. */
+/** Bytes per group, in addition to its key and its results. */
 const perGroup = 64;
 
-/** Groups with what is known of them, numbered from 0 in the order in which they were opened. */
+/** Groups and their results, numbered from 0 in the order in which they were opened. */
 export class GroupRows<A extends Results> {
   readonly #keys: readonly Plain[][];
   #size = 0;
@@ -51,12 +51,12 @@ export class GroupRows<A extends Results> {
     return this.#size;
   }
 
-  /** About how many bytes of memory they take. */
+  /** Approximate memory use, in bytes. */
   get bytes(): number {
     return this.accumulators.reduce((sum, { bytes }) => sum + bytes, this.#keyBytes);
   }
 
-  /** Begins a group. @returns Its number. */
+  /** Starts a group. @returns Its number. */
   open(key: readonly Plain[]): number {
     this.#keyBytes += perGroup;
     this.#keys.forEach((column, index) => {
@@ -68,12 +68,12 @@ export class GroupRows<A extends Results> {
     return this.#size++;
   }
 
-  /** Whether a group has the key of a row that was stored. */
+  /** Returns whether a group has the key of a stored row. */
   is(group: number, keys: readonly Vector[], row: number): boolean {
     return this.#keys.every((column, index) => plainAt(column, group) === plainOf(itemAt(keys, index), row));
   }
 
-  /** All groups by their keys, `null` last. */
+  /** Returns all groups sorted by key, `null` last. */
   sorted(): Uint32Array {
     const columns = this.#keys.map((values, index) => ({ values, compare: comparingPlain(itemAt(this.plan.by, index).type) }));
     return Uint32Array.from({ length: this.#size }, (_, group) => group).sort((one, other) => {
@@ -85,7 +85,7 @@ export class GroupRows<A extends Results> {
     });
   }
 
-  /** Groups as rows: their keys, then their results. @throws {StepError} `E_STEP_OVERFLOW`. */
+  /** Returns groups as rows: their keys, then their results. @throws {StepError} `E_STEP_OVERFLOW`. */
   results(groups: Uint32Array, at: string): RecordBatch {
     const keys = this.plan.by.map(({ field, type }, index) => {
       const values = itemAt(this.#keys, index);
@@ -98,28 +98,28 @@ export class GroupRows<A extends Results> {
     return new RecordBatch(groups.length, new Map([...keys, ...results]));
   }
 
-  /** The keys of some groups, to be stored with what is known of these. */
+  /** Returns the keys of some groups, to be stored along with their state. */
   keysOf(groups: Uint32Array | readonly number[]): readonly (readonly [name: string, vector: FlatVector])[] {
     return this.#keys.map((values, index) => [keyName(index), columnOf(groups, (group) => plainAt(values, group))] as const);
   }
 }
 
-/** By what rows that were stored are sorted. */
+/** Returns the sort keys of stored rows. */
 export function storedKeys(by: readonly GroupField[]): readonly SortKey[] {
   return by.map(({ type }, index) => ({ field: keyName(index), type: comparedAs(type) }));
 }
 
-/** The columns with the keys of rows that were stored. */
+/** Returns the key columns of stored rows. */
 export function keysIn(batch: RecordBatch, by: readonly GroupField[]): readonly Vector[] {
   return by.map((_, index) => batch.column(keyName(index)));
 }
 
-/** The values of a row that was stored. */
+/** Returns the values of a stored row. */
 export function plainsAt(vectors: readonly Vector[], row: number): readonly Plain[] {
   return vectors.map((vector) => plainOf(vector, row));
 }
 
-/** The names of the columns with the state of a result, in rows that were stored. @param place Of its computation. */
+/** Returns the names of the columns with the state of a result, in stored rows. @param place Index of its computation. */
 export function stateNames({ width }: Results, place: number): readonly string[] {
   return Array.from({ length: width }, (_, index) => `state ${place} ${index}`);
 }
@@ -132,7 +132,7 @@ function columnOf(groups: Uint32Array | readonly number[], valueAt: (group: numb
   return new FlatVector(Array.from(groups, valueAt));
 }
 
-/** `null` is a result; one that its type cannot hold is none. */
+/** Accepts the result `null`, and refuses one that its type cannot hold. */
 function refuseLarge(result: Value | undefined, name: string, at: string): null {
   if (result === null) return null;
   throw new StepError('E_STEP_OVERFLOW', `${at}: ${name}: a sum is beyond what its type holds`);

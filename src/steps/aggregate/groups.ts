@@ -5,20 +5,20 @@ import { aggregateOf } from './functions.js';
 import { GroupRows, stateNames, type AggregatePlan } from './group-rows.js';
 import { plainAt, plainOf, type Plain } from './plain.js';
 
-/** A `Map` holds at most 2^24. */
+/** Half of the 2^24 entries that a `Map` can hold. */
 const maxEntries = 1 << 23;
 
 /** The values of a result that is stored value by value. */
 export interface PlacedValues {
-  /** Which of the computations it is. */
+  /** Index of the computation. */
   readonly place: number;
   readonly gathered: ValueAccumulator;
 }
 
-/** Groups in memory, found by their keys. */
+/** Groups in memory, found by key. */
 export class Groups {
   readonly rows: GroupRows<Gathering>;
-  /** What is stored value by value. */
+  /** The results that are stored value by value. */
   readonly values: readonly PlacedValues[];
   readonly #numbers = new Map<Plain, number>();
 
@@ -35,12 +35,12 @@ export class Groups {
     this.values = values;
   }
 
-  /** Whether there is room for more, in so many bytes. */
+  /** Returns whether there is room for more within the given bytes. */
   fits(memory: number): boolean {
     return this.rows.bytes <= memory && this.rows.size <= maxEntries && this.values.every(({ gathered }) => gathered.size <= maxEntries);
   }
 
-  /** Takes rows. @param plains Their plain values, by field or argument. */
+  /** Adds rows. @param plains Their plain values, by field or argument. */
   add(length: number, plains: ReadonlyMap<string, Mapped>): void {
     const groups = this.#groupsOf(
       length,
@@ -53,7 +53,7 @@ export class Groups {
     });
   }
 
-  /** Some groups as rows that `MergedGroups` takes. */
+  /** Returns some groups as rows for `MergedGroups`. */
   stored(groups: Uint32Array): RecordBatch {
     const states = this.rows.accumulators.flatMap((each, place) => {
       const rows = Array.from(groups, (group) => each.state(group));
@@ -62,7 +62,7 @@ export class Groups {
     return new RecordBatch(groups.length, new Map([...this.rows.keysOf(groups), ...states]));
   }
 
-  /** The group of every row. */
+  /** Returns the group of each row. */
   #groupsOf(length: number, keys: readonly Vector[]): Uint32Array {
     const groups = new Uint32Array(length);
     const [first] = keys;
@@ -86,7 +86,7 @@ function addValues(each: Gathering, groups: Uint32Array, vector: Vector): void {
   }
 }
 
-/** One text for the parts of a key, such that different keys have different texts. */
+/** Joins the parts of a key into one text, such that different keys have different texts. */
 function keyText(keys: readonly Vector[], row: number): string {
   let text = '';
   for (const key of keys) {

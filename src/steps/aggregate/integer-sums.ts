@@ -1,11 +1,11 @@
 import { itemAt } from '../../core/index.js';
 import type { Plain } from './plain.js';
 
-/** Exact sums of whole numbers, by group, however large. */
+/** Exact sums of whole numbers, by group, of any size. */
 export class IntegerSums {
-  /** NaN where no value came. */
+  /** NaN if there was no value. */
   readonly #sums: number[] = [];
-  /** What a number cannot hold exactly. */
+  /** The part that a number cannot hold exactly. */
   readonly #rest = new Map<number, bigint>();
 
   open(): void {
@@ -24,7 +24,7 @@ export class IntegerSums {
     this.#sums[group] = 0;
   }
 
-  /** What is known of a group; `null` when no value came. */
+  /** Returns the state of a group; `null` if there was no value. */
   state(group: number): readonly Plain[] {
     return [this.result(group)];
   }
@@ -33,7 +33,7 @@ export class IntegerSums {
     if (typeof sum === 'bigint') this.add(group, Number.isSafeInteger(Number(sum)) ? Number(sum) : sum);
   }
 
-  /** The sum, which may be beyond 64 bits; `null` when no value came. */
+  /** Returns the sum, which may be beyond 64 bits; `null` if there was no value. */
   result(group: number): bigint | null {
     const sum = itemAt(this.#sums, group);
     return Number.isNaN(sum) ? null : BigInt(sum) + (this.#rest.get(group) ?? 0n);

@@ -7,22 +7,22 @@ import { aggregateOf } from './functions.js';
 import { GroupRows, keysIn, plainsAt, stateNames, type AggregatePlan, type Computation } from './group-rows.js';
 import { plainOf } from './plain.js';
 
-/** Where the values are of a run of groups and values. */
+/** Name of the column with the values in a run of groups and values. */
 export const valueName = 'value';
 
-/** Where the reading of sorted rows has got to. */
+/** Position in sorted rows that are read batch by batch. */
 class Cursor<C> {
   row = 0;
   #length = 0;
   #columns: C | undefined;
 
-  /** @param columnsOf Takes what is wanted out of a batch. */
+  /** @param columnsOf Extracts the columns needed from a batch. */
   constructor(
     private readonly reader: BatchReader,
     private readonly columnsOf: (batch: RecordBatch) => C,
   ) {}
 
-  /** Whether the row is there; if not, `load` tells. */
+  /** Whether the current row is available; if not, call `load`. */
   get isLoaded(): boolean {
     return this.row < this.#length;
   }
@@ -32,7 +32,7 @@ class Cursor<C> {
     return this.#columns;
   }
 
-  /** Goes on with the next batch. @returns Whether there is a row. */
+  /** Loads the next batch. @returns Whether there is a row. */
   async load(): Promise<boolean> {
     const batch = await this.reader.next();
     this.row = 0;
@@ -42,18 +42,18 @@ class Cursor<C> {
   }
 }
 
-/** Reads the values of a result, in their order. */
+/** Reads the values of a result, in order. */
 export interface PlacedReader {
-  /** Which of the computations it is. */
+  /** Index of the computation. */
   readonly place: number;
   readonly reader: BatchReader;
 }
 
 /**
- * Makes one of the groups that several runs have in part.
+ * Merges groups that are spread over several runs.
  *
  * @param stored Rows of groups in the order of their keys.
- * @param values For each result that was stored value by value: groups and values, in the order of both.
+ * @param values For each result that is stored value by value: groups and values, in the order of both.
  */
 export class MergedGroups implements BatchReader {
   #rows: GroupRows<Merging>;
@@ -97,7 +97,7 @@ export class MergedGroups implements BatchReader {
     return new GroupRows(this.plan, this.plan.compute.map(merging));
   }
 
-  /** The next group, from all rows that have its key. */
+  /** Merges all rows with the next key into a group. */
   async #group(rows: GroupRows<Merging>): Promise<void> {
     const cursor = this.#groups;
     const group = rows.open(plainsAt(cursor.columns.keys, cursor.row));

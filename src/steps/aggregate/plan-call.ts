@@ -17,7 +17,7 @@ import {
 } from './functions.js';
 import type { Computation } from './group-rows.js';
 
-/** Checks the call of an aggregate in a file, and reports what is wrong with it. @returns The column of its results. */
+/** Checks the call of an aggregate in a file, and reports any problem. @returns The column of its results. */
 export function planCall(name: string, text: string, input: readonly Column[], plan: PlanContext): Column | undefined {
   const path = ['compute', name];
   const call = callIn(text);
@@ -34,7 +34,7 @@ export function planCall(name: string, text: string, input: readonly Column[], p
   return undefined;
 }
 
-/** What planning has found right, ready to be computed; an argument goes by its text. */
+/** Returns the computation of a call that planning has accepted; an argument is identified by its text. */
 export function computationOf(name: string, text: string, typeOf: (argument: string) => DeclaredType): Computation {
   const call = callIn(text);
   if ('message' in call || !isAggregate(call.name)) throw new Error(`compute.${name} was not planned`);
@@ -43,7 +43,7 @@ export function computationOf(name: string, text: string, typeOf: (argument: str
 }
 
 function argumentProblem(aggregate: AggregateName, argument: string): string | undefined {
-  // As SQL writes it.
+  // The notation of SQL.
   const [, distinct = '', field] = /^(distinct)\s+(\w+)$/i.exec(argument) ?? [];
   const meant = aggregateCalled(distinct.toLowerCase());
   if (meant !== undefined) return `different values are counted by ${meant}(${field})`;
@@ -51,7 +51,7 @@ function argumentProblem(aggregate: AggregateName, argument: string): string | u
   return argument === '' ? `${aggregate} takes a field or an expression, as in ${callOf(aggregate)}` : undefined;
 }
 
-/** Type of the values that an argument gives, if it is right. */
+/** Returns the type of an argument's values, if it is valid. */
 function typeIn(
   aggregate: AggregateName,
   argument: string,
@@ -99,10 +99,10 @@ function conditionIn(
   return undefined;
 }
 
-/** The same plan for a part of a text that begins at a character. */
+/** Returns the same plan for a part of a text that begins at a character. */
 function shifted(plan: PlanContext, by: number): PlanContext {
   return { ...plan, problem: (path, message, onKey, at) => plan.problem(path, message, onKey, at === undefined ? undefined : by + at) };
 }
 
-/** What aggregates there are, for the reference. */
+/** The list of aggregates, for the reference. */
 export const aggregatesListed = aggregateNames.map((name) => `${name} (${aggregateOf(name).summary})`).join(', ');

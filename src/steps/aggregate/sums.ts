@@ -3,7 +3,7 @@ import { DecimalSums } from './decimal-sums.js';
 import { IntegerSums } from './integer-sums.js';
 import type { Plain } from './plain.js';
 
-/** Sums of whole numbers, of up to 64 bits. */
+/** Sums of whole numbers, up to 64 bits. */
 export class Int64Sums implements Accumulator {
   readonly width = 1;
   bytes = 0;

@@ -4,10 +4,10 @@ import { Rename } from './rename.js';
 
 const kinds = [Rename, Link];
 
-/** The names of the actions of local disk. */
+/** The names of the actions that local disk supports. */
 export const supports: readonly string[] = kinds.map(({ action }) => action);
 
-/** What an action says; `undefined` for what is damaged, or no action of local disk. */
+/** Parses an action; returns `undefined` if it is damaged, or not an action of local disk. */
 export function actionIn(value: unknown): LocalAction | undefined {
   for (const kind of kinds) {
     const found = kind.in(value);

@@ -8,13 +8,13 @@ import { linkAction, type LinkAction } from './link-action.js';
 import type { LocalAction, PreparedAction } from './local-action.js';
 import { refuseChanged } from './unchanged.js';
 
-/** A link below the runs of a table, to the folder of a run right there, becomes the table. */
+/** Turns a link below the runs of a table, to the folder of a run there, into the table. */
 export class Link implements LocalAction {
   static readonly action = 'link';
 
   private constructor(private readonly data: LinkAction) {}
 
-  /** `undefined` for what is no link. */
+  /** Returns `undefined` for anything that is not a link action. */
   static in(value: unknown): Link | undefined {
     const { data } = linkAction().safeParse(value);
     return data && new Link(data);
@@ -46,11 +46,11 @@ export class Link implements LocalAction {
 class PreparedLink implements PreparedAction {
   private constructor(
     private readonly action: LinkAction,
-    /** What stands at `draft`; `undefined` when the link is in place, or has to be made again. */
+    /** What is at `draft`; `undefined` if the link is in place, or must be created again. */
     private readonly found: Stats | undefined,
   ) {}
 
-  /** A link takes the place of one to another folder beside its own, of an empty folder, or of nothing. */
+  /** Prepares a link, which may replace a link to another folder of the same runs, an empty folder, or nothing. */
   static async of(action: LinkAction): Promise<PreparedLink> {
     const { at, to, draft } = action;
     await placeOf(action);
@@ -64,7 +64,7 @@ class PreparedLink implements PreparedAction {
     return this.found && dirname(this.action.draft);
   }
 
-  /** A draft that is gone without having arrived is made again. */
+  /** Creates a draft again if it is gone but the link is not in place. */
   async commit(): Promise<void> {
     const { at, to, draft } = this.action;
     if (this.found !== undefined) await refuseChanged(this.found, draft, at);
@@ -74,7 +74,7 @@ class PreparedLink implements PreparedAction {
   }
 }
 
-/** A rename replaces whatever it finds, so one is done only where a link of ours was found just before. */
+/** A rename replaces whatever it finds, so it is used only if one of our links was found there just before. */
 async function put(action: LinkAction): Promise<void> {
   const { at, to, draft } = action;
   const place = await placeOf(action);
@@ -86,7 +86,7 @@ async function put(action: LinkAction): Promise<void> {
   await unlink(draft);
 }
 
-/** What a link finds where it belongs: another one like it, an empty folder, or nothing. */
+/** Returns what is at the link's place: another link of the same table, an empty folder, or nothing. */
 async function placeOf({ at, to }: LinkAction): Promise<'link' | 'folder' | 'free'> {
   const found = await lstat(at).catch(unlessMissing(undefined));
   if (found === undefined) return 'free';

@@ -1,24 +1,24 @@
 import type { KnownAction } from '../action.js';
 
-/** An action of local disk. A kind of them is a class in a file of its own, and a line in `actions.ts`. */
+/** An action of local disk. Each kind is a class in its own file, listed in `actions.ts`. */
 export interface LocalAction extends KnownAction {
   /** Where readers find its result. */
   readonly destination: string;
-  /** The folders of the names that it changes. */
+  /** The folders whose entries it changes. */
   readonly folders: readonly string[];
   /**
-   * Makes sure that it can be carried out, or was before.
+   * Checks that it can be carried out, or already was.
    *
    * @throws {SinkError} As `Store.prepare`.
-   * @throws The system's error; the caller knows the words for it.
+   * @throws The system's error, for the caller to describe.
    */
   prepare(): Promise<PreparedAction>;
 }
 
-/** An action that was found to be possible, or to be done. */
+/** An action that can be carried out, or already was. */
 export interface PreparedAction {
-  /** The folder of what it starts from, when that is there. */
+  /** The folder of its source, if that exists. */
   readonly source: string | undefined;
-  /** Changes nothing when it was carried out before. @throws As `LocalAction.prepare`. */
+  /** Carries out the action; does nothing if it already was. @throws As `LocalAction.prepare`. */
   commit(): Promise<void>;
 }

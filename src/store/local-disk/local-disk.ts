@@ -12,7 +12,7 @@ import { isOccupied } from './occupied.js';
 import { pathsOverlap } from './overlap.js';
 import { lookAtFile, reserveFile } from './reserve.js';
 
-/** Files and links of this machine. Its actions are renames, the only thing that a local disk does in one step. */
+/** Files and links of this machine. Its actions are renames, the only atomic operation of a local disk. */
 export const localDisk: Store = {
   name: 'local-disk',
   scheme: undefined,
@@ -33,7 +33,7 @@ function homeProblem(path: string): string | undefined {
   return /^~[\w.-]*(?:\/|$)/.test(path) ? "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…" : undefined;
 }
 
-/** Actions that were found to be possible, or to be done. */
+/** Actions that can be carried out, or already were. */
 class PreparedActions implements PreparedCommit {
   private constructor(private readonly actions: readonly Planned[]) {}
 
@@ -46,7 +46,7 @@ class PreparedActions implements PreparedCommit {
       const { destination } = action;
       planned.push({ action, prepared: await attempt('E_SINK_WRITE', `cannot commit ${destination}`, () => action.prepare()) });
     }
-    // The redo log may lie on another disk: what it starts from must not be younger than itself after a loss of power.
+    // The redo log may be on another disk: it must not become durable before the sources do.
     for (const folder of new Set(planned.flatMap(({ prepared }) => prepared.source ?? []))) {
       await attempt('E_SINK_WRITE', `cannot make ${folder} durable`, () => syncFolder(folder));
     }
@@ -67,13 +67,13 @@ interface Planned {
   readonly prepared: PreparedAction;
 }
 
-/** An action, and the output that it is for. */
+/** An action with the output it is for. */
 interface Confined {
   readonly output: string;
   readonly action: LocalAction;
 }
 
-/** @throws {LeadstreamError} `E_RUN_FAILED` for what is no action for any of the outputs. */
+/** @throws {LeadstreamError} `E_RUN_FAILED` if it is not an action for any of the outputs. */
 function confinedTo(outputs: readonly string[], given: Action): Confined {
   const action = actionIn(given);
   if (action === undefined)
@@ -84,7 +84,7 @@ function confinedTo(outputs: readonly string[], given: Action): Confined {
   return { output, action };
 }
 
-/** @param ways Folders that were looked at already. */
+/** @param ways Folders that are already checked. */
 async function refuseLinksTo({ output, action }: Confined, ways: Set<string>): Promise<void> {
   for (const folder of action.folders) {
     if (!ways.has(folder)) await refuseLinks(dirname(output), folder);

@@ -2,9 +2,9 @@ import { lstat, readdir } from 'node:fs/promises';
 import { attempt, unlessMissing } from '../failure.js';
 
 /**
- * Whether something stands at a path. An empty folder is nothing.
+ * Returns whether anything is at a path. An empty folder counts as nothing.
  *
- * @throws {SinkError} `E_SINK_PATH` for what cannot be looked at, which may be anything.
+ * @throws {SinkError} `E_SINK_PATH` if the path cannot be examined, since anything may be there.
  */
 export function isOccupied(path: string): Promise<boolean> {
   return attempt('E_SINK_PATH', `cannot read ${path}`, async () => {

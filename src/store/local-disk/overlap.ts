@@ -2,10 +2,10 @@ import { readlinkSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, parse, sep } from 'node:path';
 
 /**
- * Whether writing one output would write over or into the other, or into a file that leadstream has beside it (`.<name>.lock` and so on),
- * whatever links lead to them. An output that is a link itself is not followed: the link of a table is replaced, any other is refused.
+ * Returns whether writing one output would write over or into the other, or into a file that leadstream has next to it (`.<name>.lock` and so on), through any
+ * links. An output that is itself a link is not followed: the link of a table is replaced, any other is refused.
  *
- * @param a Absolute path of a file, or of the link of a table, existing or not; `b` too.
+ * @param a Absolute path of a file, or of the link of a table, existing or not; the same applies to `b`.
  */
 export function pathsOverlap(a: string, b: string): boolean {
   const [one, other] = [placeOf(a), placeOf(b)];
@@ -13,16 +13,16 @@ export function pathsOverlap(a: string, b: string): boolean {
 }
 
 interface Place {
-  /** Everything that is the output's: its name, and the names that leadstream gives beside it. */
+  /** Returns whether a place belongs to the output: its name, or one of the names that leadstream uses next to it. */
   owns(place: string): boolean;
-  /** All names on the way to the output, those of links included, and its own. */
+  /** All names on the way to the output, including those of links, and its own. */
   readonly passed: ReadonlySet<string>;
 }
 
-/** The most links on one way, as Linux has it; what lies behind more cannot be written anyway. */
+/** The most links on one path, as in Linux; anything beyond cannot be written anyway. */
 const maxLinks = 40;
 
-/** Goes to a path as the system does. */
+/** Resolves a path as the system does. */
 function placeOf(path: string): Place {
   const passed = new Set<string>();
   const { root } = parse(path);
@@ -52,7 +52,7 @@ function placeOf(path: string): Place {
   return { owns, passed };
 }
 
-/** Whether something that belongs to one output is on the way to the other, or is it. */
+/** Returns whether something that belongs to one output is on the way to the other, or is the other. */
 function takes(one: Place, other: Place): boolean {
   return [...other.passed].some((place) => one.owns(place));
 }
@@ -62,14 +62,14 @@ function ownedBy(folder: string, name: string): Place['owns'] {
   return (place) => place === itself || (place.startsWith(hidden) && hiddenEnding.test(place.slice(hidden.length)));
 }
 
-/** What is behind `.<name>.`: the runs of a table and what a gate refused of it, locks, and files that are being written. */
+/** What follows `.<name>.`: the runs of a table and those that a gate refused, locks, and files being written. */
 const hiddenEnding = /^(?:runs|failed|lock(?:-[^/]+\.lock)?|[\w-]+\.partial)$/;
 
 function partsOf(path: string): readonly string[] {
   return path.split(sep).filter((part) => part !== '' && part !== '.');
 }
 
-/** A name in a folder that is told by its identity, since it can be mounted twice; `folder` has no links. */
+/** Returns a key for a name in a folder. The folder is identified by device and inode, since it can be mounted twice. `folder` contains no links. */
 function nameIn(folder: string, name: string): string {
   return `${identityOf(folder)}${sep}${name}`;
 }
@@ -83,7 +83,7 @@ function identityOf(folder: string): string {
   }
 }
 
-/** Where a link points to; `undefined` for what is none, or cannot be looked at. */
+/** Returns the target of a link; `undefined` if the path is not a link or cannot be read. */
 function linkAt(path: string): string | undefined {
   try {
     return readlinkSync(path);

@@ -8,10 +8,10 @@ import { removeFile } from '../remove-file.js';
 import type { FileContent, RenameAction } from './rename-action.js';
 
 /**
- * A file that is being written under a name that readers ignore. It gets its final name by `action`, once it is closed.
+ * A file written under a name that readers ignore. Once it is closed, `action` gives it its final name.
  *
- * Nothing is buffered: `append` resolves when the system has taken the bytes. After a failure every further call fails
- * with it, so that a file with a hole is never closed.
+ * Nothing is buffered: `append` resolves when the system has accepted the bytes. After a failure every further
+ * call fails with it, so that an incomplete file is never closed.
  */
 export class PartialFile implements OutputFile {
   readonly #hash = createHash('sha256');
@@ -22,17 +22,19 @@ export class PartialFile implements OutputFile {
 
   private constructor(
     private readonly handle: FileHandle,
-    /** Where the bytes are now. */
+    /** The current path of the file. */
     readonly path: string,
-    /** Where they will be after the commit. */
+    /** Its path after the commit. */
     readonly destination: string,
     private readonly folders: readonly string[],
   ) {}
 
   /**
-   * @param folders Folders that were made for this file, outermost first; `discard` removes those that are empty.
-   * @param mode Permissions of the file, whatever the umask is.
-   * @throws {SinkError} `E_SINK_PATH`, also when there is a file of that name.
+   * Creates and opens the file.
+   *
+   * @param folders Folders that were created for this file, outermost first; `discard` removes those that are empty.
+   * @param mode Permissions of the file, regardless of the umask.
+   * @throws {SinkError} `E_SINK_PATH`, also if a file of that name exists.
    */
   static async open(path: string, destination: string, folders: readonly string[] = [], mode = 0o600): Promise<PartialFile> {
     const handle = await attempt('E_SINK_PATH', `cannot write ${path}`, () => open(path, 'wx', 0o600));
@@ -45,7 +47,7 @@ export class PartialFile implements OutputFile {
     return this.#bytes;
   }
 
-  /** What was written to the file, once it is closed. */
+  /** Size and digest of the file, once it is closed. */
   get content(): FileContent {
     if (this.#content === undefined) throw new SinkError('E_SINK_WRITE', `${this.path} is not closed yet`);
     return this.#content;
@@ -62,7 +64,7 @@ export class PartialFile implements OutputFile {
    * @throws {SinkError} `E_SINK_WRITE`.
    */
   async append(data: string | Uint8Array): Promise<void> {
-    // Before the bytes are given away: those of an encoder may be gone afterwards.
+    // Before handing the bytes over: an encoder may reuse its buffer afterwards.
     if (!this.#closed) this.#hash.update(data);
     await this.#guard(() => this.handle.appendFile(data));
     this.#bytes += Buffer.byteLength(data);
@@ -80,7 +82,7 @@ export class PartialFile implements OutputFile {
     this.#content = { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }
 
-  /** Closes and removes the file, and the folders made for it as far as they are empty. Never rejects. */
+  /** Closes and removes the file, and the folders created for it if they are empty. Never rejects. */
   async discard(): Promise<void> {
     this.#failure ??= new SinkError('E_SINK_WRITE', `${this.path} was discarded`);
     if (!this.#closed) await this.handle.close().catch(() => undefined);
@@ -90,9 +92,9 @@ export class PartialFile implements OutputFile {
   }
 
   /**
-   * Instead of a commit: gives the closed file the name `<destination>.<label>`, so that a person can look at it.
+   * Renames the closed file to `<destination>.<label>` instead of committing it, so that someone can inspect it.
    *
-   * @returns Where it is now.
+   * @returns The new path.
    * @throws {SinkError} `E_SINK_WRITE`.
    */
   async quarantine(label: string): Promise<string> {

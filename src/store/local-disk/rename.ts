@@ -9,13 +9,13 @@ import type { LocalAction, PreparedAction } from './local-action.js';
 import { renameAction, type ExpectedContent, type RenameAction } from './rename-action.js';
 import { refuseChanged } from './unchanged.js';
 
-/** A rename: a partial file beside an output becomes the output, or something below the runs of a table becomes something else there. */
+/** Renames a partial file next to an output to the output, or something below the runs of a table to another name there. */
 export class Rename implements LocalAction {
   static readonly action = 'rename';
 
   private constructor(private readonly data: RenameAction) {}
 
-  /** `undefined` for what is no rename. */
+  /** Returns `undefined` for anything that is not a rename. */
   static in(value: unknown): Rename | undefined {
     const { data } = renameAction().safeParse(value);
     return data && new Rename(data);
@@ -33,7 +33,7 @@ export class Rename implements LocalAction {
     return [dirname(this.data.from), dirname(this.data.to)];
   }
 
-  /** What becomes an output has a SHA-256. */
+  /** A file that becomes an output must have a SHA-256. */
   belongsTo(output: string): boolean {
     const { from, to, file } = this.data;
     const runs = runsOf(output);
@@ -49,11 +49,11 @@ export class Rename implements LocalAction {
 class PreparedRename implements PreparedAction {
   private constructor(
     private readonly action: RenameAction,
-    /** What stands at `from`; `undefined` when the rename was done before. */
+    /** What is at `from`; `undefined` if the rename was already done. */
     private readonly found: Stats | undefined,
   ) {}
 
-  /** One whose `from` is gone was done before when `to` is what it has to be. */
+  /** Prepares a rename. If `from` is gone, the rename counts as done when `to` has the expected content. */
   static async of(action: RenameAction): Promise<PreparedRename> {
     const { from, to, file } = action;
     const found = await lstat(from).catch(unlessMissing(undefined));
@@ -74,7 +74,7 @@ class PreparedRename implements PreparedAction {
     return this.found && dirname(this.action.from);
   }
 
-  /** An empty folder at `to` gives way, since a rename does not replace one. */
+  /** Removes an empty folder at `to` first, since a rename does not replace one. */
   async commit(): Promise<void> {
     if (this.found === undefined) return;
     const { from, to } = this.action;
@@ -90,14 +90,14 @@ class PreparedRename implements PreparedAction {
   }
 }
 
-/** A rename takes the place of a regular file or of nothing; of an empty folder, too, which shows when it is done. */
+/** Refuses anything but a regular file, a folder or nothing. Whether a folder is empty shows when the rename is done. */
 async function refuseOccupied(to: string): Promise<void> {
   const found = await lstat(to).catch(unlessMissing(undefined));
   if (found === undefined || found.isFile() || found.isDirectory()) return;
   throw new SinkError('E_SINK_FOREIGN', `cannot commit ${to}: what stands there is no file that can be replaced; move it away`);
 }
 
-/** In what a file differs from what was written; `undefined` when in nothing. */
+/** Describes how a file differs from what was written; `undefined` if it does not. */
 async function faultOf(path: string, found: Stats, { bytes, sha256 }: ExpectedContent): Promise<string | undefined> {
   if (!found.isFile()) return 'is no regular file';
   if (found.size !== bytes) return `has ${amountOf(found.size, 'byte')}, ${amount(bytes)} were written`;

@@ -7,12 +7,12 @@ import { PartialFile } from './partial-file.js';
 import { removeFile } from '../remove-file.js';
 
 /**
- * Reserves a file: makes the folders above it and an empty partial file beside it, `.<name>.<runId>.partial`. Partial
- * files that killed runs left for the same destination are removed, so the caller holds the lock of the output.
+ * Reserves a file: creates the folders above it and an empty partial file next to it, `.<name>.<runId>.partial`. Partial files that killed runs left for the
+ * same destination are removed, so the caller must hold the lock of the output.
  *
- * @param destination Absolute path. A file there stays as it is until the commit.
+ * @param destination Absolute path. An existing file stays unchanged until the commit.
  * @param mode Permissions of the file. Default `0o600`.
- * @throws {SinkError} `E_SINK_PATH` when nothing can be written there, or when something other than a file is there.
+ * @throws {SinkError} `E_SINK_PATH` if the destination is not writable, or is something other than a file.
  */
 export async function reserveFile(destination: string, runId: string, mode?: number): Promise<PartialFile> {
   await refuseNoFile(destination);
@@ -28,7 +28,7 @@ export async function reserveFile(destination: string, runId: string, mode?: num
 }
 
 /**
- * Looks whether a file can be reserved, and changes nothing.
+ * Checks whether a file can be reserved, without changing anything.
  *
  * @throws {SinkError} `E_SINK_PATH`, as `reserveFile`.
  */
@@ -37,7 +37,7 @@ export async function lookAtFile(destination: string): Promise<void> {
   await refuseUnwritable(dirname(destination));
 }
 
-/** A rename would put a file in the place of a pipe, a device or a link, whose file would stay as it was, and fail over a folder. */
+/** Refuses anything but a file. A rename would replace a pipe, a device or a link (whose target would stay unchanged), and would fail over a folder. */
 async function refuseNoFile(destination: string): Promise<void> {
   const found = await attempt('E_SINK_PATH', `cannot write ${destination}`, () =>
     lstat(destination).catch((thrown: unknown) => {
@@ -53,7 +53,7 @@ async function refuseNoFile(destination: string): Promise<void> {
   throw new SinkError('E_SINK_PATH', `cannot write ${destination}: it is ${found.isDirectory() ? 'a folder' : 'no regular file'}`);
 }
 
-/** Ids of runs, as pipelines (with `Z`) and sinks in code give them; a person's file may have any other word in that place. */
+/** Run ids, as created by pipelines (with `Z`) and by sinks in code. In a user's file, any other word may be in this place. */
 const runIdForm = /^\d{8}T\d{9}Z?-[0-9a-f]{8}$/;
 
 async function removeLeftovers(folder: string, name: string): Promise<void> {

@@ -3,9 +3,9 @@ import type { Stats } from 'node:fs';
 import { SinkError } from '../../core/index.js';
 
 /**
- * Makes sure that something is what was checked: the check may be some gigabytes ago.
+ * Checks that something is unchanged since it was checked, which may be several gigabytes ago.
  *
- * @param destination What it is to become, for the message.
+ * @param destination Where it is to be committed, for the message.
  * @throws {SinkError} `E_SINK_VERIFY`.
  */
 export async function refuseChanged(before: Stats, path: string, destination: string): Promise<void> {

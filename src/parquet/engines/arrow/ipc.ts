@@ -38,7 +38,7 @@ export class ArrowStream {
     return stream;
   }
 
-  /** Takes a buffer back from a thread. */
+  /** Takes back a buffer from a thread. */
   takeBack(buffer: ArrayBuffer): void {
     this.#buffer = buffer;
   }

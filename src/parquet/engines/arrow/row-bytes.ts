@@ -15,7 +15,7 @@ export interface GroupBytes {
 
 /** A row group after `take`. */
 export interface TakenBytes extends GroupBytes {
-  /** Takes the buffer of the stream back, for the next row group. */
+  /** Takes back the buffer of the stream, for the next row group. */
   takeBack(buffer: ArrayBuffer): void;
 }
 
@@ -72,7 +72,7 @@ class RowBytes implements RowGroup<TakenBytes> {
   }
 }
 
-/** Turns values into bytes when they are taken. */
+/** Creates a row group that converts values to bytes when they are taken. */
 function lateBytes(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<TakenBytes> {
   const values = new RowValues(columns, plan);
   return {

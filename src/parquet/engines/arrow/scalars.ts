@@ -1,7 +1,7 @@
 import type { DeclaredType, Value } from '../../../core/index.js';
 import { Validity, type ColumnBuilder, type ColumnBytes, type Vector, daysOf } from '../../../vector/index.js';
 
-/** How the values of a type are laid out. */
+/** Memory layout of the values of a type. */
 export interface Layout {
   readonly bits: 1 | 32 | 64;
   /** Writes a value of the type at a row. */

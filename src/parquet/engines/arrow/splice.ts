@@ -9,7 +9,7 @@ export interface Slice {
 }
 
 /**
- * Takes the row group out of a file.
+ * Extracts the row group from a file.
  *
  * @param file A file with one row group, which begins right after the magic.
  * @param at Offset of its bytes in the other file.

@@ -24,7 +24,10 @@ export const acceptedValues = defineGate('accepted_values', {
   }),
 });
 
-/** Values of a column that is about persons, or secret, are only counted, and so are those that are no words: a URL may hold an address. */
+/**
+ * Counts values that are not accepted. Values of a column that is personal or secret, and values
+ * that are not words, are not shown: a URL may contain an address.
+ */
 function checkValues(name: string, accepted: readonly string[], column: Column | undefined): Check {
   const values = new Set(accepted);
   const samples = new Set<string>();

@@ -23,7 +23,7 @@ export const maxGrowth = defineGate('max_growth', {
   }),
 });
 
-/** What is wrong with the size of an output, measured by the last run's. */
+/** Describes what is wrong with the size of an output compared to the last run's. */
 function refusedChange(gate: string, most: number, way: 'smaller' | 'bigger', { at, total, earlier }: Measured): string | undefined {
   if (earlier === undefined || earlier.rows === 0) return undefined;
   const growth = total / earlier.rows - 1;

@@ -2,7 +2,7 @@ import { usually } from '../../../options/index.js';
 import { part, percent } from '../../spec/units.js';
 import { defineGate, someName } from './gate.js';
 
-/** How much smaller the lists of the service may be than in the last run, unless told otherwise. */
+/** Default for how much smaller the lists of the service may be than in the last run. */
 export const defaultReadShrink = 0.5;
 
 export const maxReadShrink = defineGate('max_read_shrink', {

@@ -33,7 +33,7 @@ function checkNulls(name: string, gate: string, most: Tolerance): Check {
   let empty = 0;
   return {
     gate,
-    // Where some rows may be empty, the others decide.
+    // If some rows may be empty, the result depends on other rows.
     alone: maxOf(most, 1) === 0,
     observe: (batch) => {
       const vector = batch.columnOrNulls(name);

@@ -16,15 +16,15 @@ import { Passages } from './passage.js';
 
 /** How a record is explained. */
 export interface ExplainRowOptions {
-  /** Whether personal values and credentials are shown instead of `***`. Default false. */
+  /** Whether to show personal values and credentials instead of `***`. Default `false`. */
   readonly reveal?: boolean;
-  /** Most rows of the list that are looked at for the record. Default 10,000. */
+  /** Maximum number of rows of the list to search for the record. Default 10,000. */
   readonly scan?: number;
-  /** Folder of the state of runs, whose log tells of tables; only read. Default `.leadstream` in the pipeline's base folder. */
+  /** State folder of runs, whose log contains information about tables; only read. Default `.leadstream` in the pipeline's base folder. */
   readonly stateDir?: string;
-  /** Stops it, with `E_RUN_ABORTED`. */
+  /** Stops the explanation, with `E_RUN_ABORTED`. */
   readonly signal?: AbortSignal;
-  /** Receives what happens meanwhile. */
+  /** Receives events in the meantime. */
   readonly watch?: Watchers | undefined;
 }
 
@@ -38,12 +38,12 @@ const looking = object({
 const taken = object({ key: texts(), options: looking }, ['key']);
 
 /**
- * Leads one record through the steps of a pipeline and says what each of them makes of it. Nothing is written. The other sides of joins are read
- * whole, as a run does; the record itself comes by a single read where the service has one, else from the list.
+ * Passes one record through the steps of a pipeline and explains what each of them does to it. Nothing is written. The other sides of joins are read
+ * completely, as in a run. The record itself is fetched by a single read if the service supports it, otherwise from the list.
  *
  * @param key Values of the key of the collection, in the order of its columns.
- * @throws {LeadstreamError} `E_USAGE` for a key that cannot be one, `E_ROW_NOT_FOUND`, `E_RUN_ABORTED`.
- * @throws {SourceError} When the service cannot be read.
+ * @throws {LeadstreamError} `E_USAGE` for an invalid key, `E_ROW_NOT_FOUND`, `E_RUN_ABORTED`.
+ * @throws {SourceError} If the service cannot be read.
  *
  * @example
  * const { steps } = await explainRow(await loadPipeline('leads.yaml'), ['1000001']);
@@ -107,7 +107,7 @@ function refuseKey({ plan: { collection } }: Pipeline, key: readonly string[]): 
     throw new LeadstreamError('E_USAGE', `the key of ${collection.name} is ${columns}, and none of its values is empty`);
 }
 
-/** For a read that nobody keeps: in few requests, without waiting at ends, and no failure for a warning. */
+/** Returns options for a one-time read: few requests, no waiting at the end of lists, and warnings are not failures. */
 function readingOnce(connection: ConnectOptions): ConnectOptions {
   return { ...connection, limit: connection.limit ?? bounds.limit.max, endWaitMs: 0, strict: false };
 }

@@ -1,7 +1,7 @@
 import type { DeclaredType, Sensitivity } from '../../../core/index.js';
 import type { RowCondition } from '../../../steps/index.js';
 
-/** A field of a row. Values are texts, as text formats write them; personal values and credentials are `***`, unless they are revealed. */
+/** A field of a row. Values are texts, as in text formats; personal values and credentials are `***`, unless revealed. */
 export interface RowField {
   readonly name: string;
   readonly type: DeclaredType;
@@ -11,86 +11,86 @@ export interface RowField {
 
 /** How the record was found. */
 export interface RowSearch {
-  /** `single read`: asked for by its identifier. `list`: looked for in the list. */
+  /** `single read`: requested by its identifier. `list`: searched in the list. */
   readonly by: 'single read' | 'list';
-  /** Why the list was read, where a single read was tried before. */
+  /** Why the list was read, if a single read was tried before. */
   readonly because: string | undefined;
-  /** Rows of the list that were looked at; 0 for a single read. */
+  /** Number of rows of the list that were searched; 0 for a single read. */
   readonly looked: number;
 }
 
-/** One pair of fields of a join. */
+/** A pair of fields of a join. */
 export interface KeyPart {
   readonly left: string;
   readonly right: string;
   /** The value of the row. */
   readonly value: string | null;
-  /** What is compared: the same, or the normalised text; `null` for a value that is empty, which never matches. */
+  /** The text that is compared, normalized if so configured; `null` for an empty value, which never matches. */
   readonly compared: string | null;
-  /** Rows of the other side that agree in this field, whatever the others are. */
+  /** Number of rows of the other side that agree in this field, regardless of the other fields. */
   readonly agreeing: number;
 }
 
-/** What a join made of a row; of several, of the first one without a match, or else of the first. */
+/** The result of a join for a row. If there are several rows: for the first one without a match, or else for the first. */
 export interface RowJoin {
-  /** Which of the rows that came, from 1. */
+  /** Number of the row among those that arrived, from 1. */
   readonly row: number;
   readonly with: string;
   readonly lookup: 'preload' | 'by_id';
   readonly key: readonly KeyPart[];
-  /** What is done with texts before they are compared. */
+  /** How texts are normalized before they are compared. */
   readonly normalize: 'casefold' | undefined;
-  /** Rows of the other side that were looked at. */
+  /** Number of rows of the other side that were examined. */
   readonly looked: number;
   readonly matches: number;
-  /** Which of several is taken, as the file says. */
+  /** Which of several matches is taken, according to the file. */
   readonly pick: string;
   /** Why nothing matched, in words. */
   readonly miss: string | undefined;
-  /** Of all rows that came, those without a match. */
+  /** Number of rows without a match, among all that arrived. */
   readonly missed: number;
 }
 
-/** What a step made of a row. */
+/** The result of a step for a row. */
 export interface RowPassage {
   /** Like `steps[1] derive`. */
   readonly at: string;
   /**
-   * `passed`: a row leaves it; `dropped`: by the step's own rule; `rejected`: a value was unfit; `failed`: the run would fail here; `not reached`: an
-   * earlier step took the row out.
+   * `passed`: a row leaves it; `dropped`: removed by the step's own rule; `rejected`: a value did not fit; `failed`: the run
+   * would fail here; `not reached`: an earlier step removed the row.
    */
   readonly outcome: 'passed' | 'dropped' | 'rejected' | 'failed' | 'not reached';
-  /** Why it did not pass, in words; of several rows that it rejects, why the first one is. */
+  /** Why it did not pass, in words; if several rows are rejected, the reason for the first. */
   readonly reason: string | undefined;
-  /** Rows that come to the step: a join before it can make several of one. */
+  /** Rows that arrive at the step: a join before it can turn one row into several. */
   readonly arrived: number;
-  /** Rows of these that it rejects. */
+  /** How many of these it rejects. */
   readonly rejected: number;
   /** The expressions of the step. */
   readonly expressions: readonly string[];
-  /** The parts that `&&` joins in the condition of a filter, with what each gives for the first row; empty where there is one alone. */
+  /** The parts joined by `&&` in the condition of a filter, with the result of each for the first row; empty if there is only one part. */
   readonly conditions: readonly RowCondition[];
-  /** What these look at. */
+  /** The fields used by these. */
   readonly used: readonly RowField[];
   readonly join: RowJoin | undefined;
-  /** Fields that the step added or gave another value or type; of the first row. */
+  /** Fields of the first row that the step added, or whose value or type it changed. */
   readonly changed: readonly (RowField & { readonly before: string | null | undefined })[];
-  /** Fields that it left out. */
+  /** Fields that it removed. */
   readonly removed: readonly string[];
   /** Rows that leave the step. */
   readonly rows: number;
   /** Values that did not fit and became null. */
   readonly nulled: number;
-  /** What a single row does not show here, in words. */
+  /** What cannot be seen from a single row, in words. */
   readonly alone: string | undefined;
 }
 
-/** What a sink does with rows, in rows, as the books of a run count it. */
+/** What a sink does with rows, in rows, as counted in the books of a run. */
 export interface RowOutputCounts {
   readonly written: number;
-  /** Rows that an append leaves out, because the output has their key already. */
+  /** Rows that an append skips, because the output already has their key. */
   readonly unchanged: number;
-  /** Those of them whose content is another one than that of the output. */
+  /** Skipped rows whose content differs from that in the output. */
   readonly changed: number;
   readonly rejected: number;
   /** Values that become null. */
@@ -103,34 +103,34 @@ export interface RowOutput {
   readonly at: string;
   readonly path: string | undefined;
   /**
-   * What becomes of its rows, the worst of all: `written`; `nulled`: written, with null for what does not fit; `rejected`: written to the rejects instead;
-   * `unchanged`: left out, because the output has the key already; `failed`: the run would fail here.
+   * The worst outcome of its rows. `written`; `nulled`: written, with null for values that do not fit; `rejected`: written to the rejects instead; `unchanged`:
+   * skipped, because the output already has the key; `failed`: the run would fail here.
    */
   readonly outcome: 'written' | 'nulled' | 'unchanged' | 'rejected' | 'failed';
-  /** Why the run would fail, with the code. */
+  /** Why the run would fail, with the error code. */
   readonly reason: string | undefined;
   readonly counts: RowOutputCounts;
-  /** By the names of the output; `problem` says why a value does not fit. One list per row, at most 20. */
+  /** The fields by their names in the output; `problem` explains why a value does not fit. One list per row, at most 20. */
   readonly rows: readonly (readonly (RowField & { readonly problem: string | undefined })[])[];
 }
 
-/** One record on its way through a chain; plain data. */
+/** The path of one record through a pipeline; plain data. */
 export interface RowExplanation {
   readonly pipeline: string;
   readonly collection: string;
   readonly search: RowSearch;
-  /** The record as the service gave it. */
+  /** The record as returned by the service. */
   readonly record: readonly RowField[];
   readonly steps: readonly RowPassage[];
-  /** Rows that come out of the last step. */
+  /** Number of rows that leave the last step. */
   readonly rows: number;
-  /** Empty where no row comes out. */
+  /** Empty if no row leaves the last step. */
   readonly outputs: readonly RowOutput[];
-  /** The gates that refuse a run because of this record alone, whatever the other ones are. */
+  /** The gates that refuse a run because of this record alone, regardless of all others. */
   readonly gates: readonly RowGate[];
 }
 
-/** A gate that a single row is enough for. */
+/** A gate for which a single row is sufficient. */
 export interface RowGate {
   /** `rejects`, or `expect.…` as in the file. */
   readonly gate: string;

@@ -1,14 +1,14 @@
 import { textOf, undeclaredColumn, type Column, type Row, type Value } from '../../../core/index.js';
 import type { RowField } from './explanation.js';
 
-/** What is shown of a value that is personal or a credential. */
+/** Replacement for a personal value or credential. */
 const hidden = '***';
 
-/** Shows values as texts, and hides those of persons and credentials. */
+/** Shows values as texts, and hides personal values and credentials. */
 export class FieldView {
   constructor(private readonly reveal: boolean) {}
 
-  /** The value of a field as text. */
+  /** Returns the value of a field as text. */
   value(value: Value, { type, sensitivity }: Pick<Column, 'type' | 'sensitivity'>): string | null {
     const text = textOf(value, type);
     return this.reveal || sensitivity === 'plain' || text === null || text === '' ? text : hidden;
@@ -24,7 +24,7 @@ export class FieldView {
   }
 }
 
-/** The columns of a row: those that are declared there, and fields that nobody declared, which may be about a person. */
+/** Returns the columns of a row: the declared ones, and undeclared fields, which may be personal. */
 export function columnsWith(declared: readonly Column[], rows: readonly Row[]): readonly Column[] {
   const known = new Set(declared.map(({ name }) => name));
   const others = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => !known.has(name));

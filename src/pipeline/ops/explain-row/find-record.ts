@@ -3,21 +3,21 @@ import { amountOf, isAddressable, LeadstreamError, SourceError, type Row } from 
 import type { CollectionStream, Service } from '../../../source/index.js';
 import type { RowSearch } from './explanation.js';
 
-/** What is looked for. */
+/** The record to find. */
 export interface Wanted {
   readonly collection: Collection;
   /** Values of the key, in the order of its columns. */
   readonly key: readonly string[];
   readonly reveal: readonly string[];
-  /** Most rows of the list that are looked at. */
+  /** Maximum number of rows of the list to search. */
   readonly scan: number;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Finds a record: by a single read where the service has one, else in the list.
+ * Finds a record: by a single read if the service supports it, otherwise in the list.
  *
- * @throws {LeadstreamError} `E_ROW_NOT_FOUND`; what reading the service throws.
+ * @throws {LeadstreamError} `E_ROW_NOT_FOUND`; whatever reading the service throws.
  */
 export async function findRecord(service: Service, wanted: Wanted): Promise<{ readonly row: Row; readonly search: RowSearch }> {
   const single = wanted.collection.served ? undefined : await singleRead(service, wanted);
@@ -66,9 +66,9 @@ async function inList(
   );
 }
 
-/** The rows of a collection, which may be one of the file's own. */
+/** Returns the rows of a collection, which may be defined by the file. */
 export function streamOf(service: Service, { name }: Collection, reveal: readonly string[]): CollectionStream<Row, Row> {
-  // Own collections were given to the connection, and what is only known by its name has rows of any fields.
+  // Custom collections were passed to the connection; a collection known only by its name has rows with any fields.
   const stream: CollectionStream<Row, Row> = service.collection(name as CollectionName);
   return stream.with({ reveal });
 }

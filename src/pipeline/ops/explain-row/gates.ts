@@ -6,17 +6,20 @@ import type { Pipeline } from '../../spec/pipeline.js';
 import { maxOf } from '../../spec/units.js';
 import type { RowExplanation, RowGate } from './explanation.js';
 
-/** What became of the record. */
+/** What happened to the record. */
 export interface Passed extends Pick<RowExplanation, 'steps' | 'outputs'> {
   /** The columns that leave the last step. */
   readonly leaving: readonly Column[];
   readonly rows: readonly Row[];
 }
 
-/** Rows beside which one is nothing, whatever share of them a gate allows. */
+/** A number of rows so large that a single row is negligible for any share that a gate allows. */
 const many = 1e12;
 
-/** The gates that a record is enough for, in a collection of any size. Those that look at shares of all rows, or at earlier runs, are not asked. */
+/**
+ * Returns the gates for which a record is sufficient, in a collection of any size. Gates that depend
+ * on shares of all rows, or on earlier runs, are not evaluated.
+ */
 export function gatesOf(pipeline: Pipeline, passed: Passed): readonly RowGate[] {
   return [...matchGates(pipeline, passed), ...rejectsGate(pipeline, passed), ...expectGates(pipeline, passed)];
 }
@@ -31,7 +34,7 @@ function matchGates({ plan }: Pipeline, { steps }: Passed): readonly RowGate[] {
 }
 
 function rejectsGate({ rejects }: Pipeline, { steps, outputs }: Passed): readonly RowGate[] {
-  // As a run counts them: a row that two outputs reject is one.
+  // Counted as in a run: a row rejected by two outputs counts once.
   const rejected = steps.reduce((sum, step) => sum + step.rejected, 0) + Math.max(0, ...outputs.map(({ counts }) => counts.rejected));
   const max = Math.floor(maxOf(rejects.max, many));
   if (rejected <= max) return [];

@@ -10,22 +10,22 @@ interface Part {
   readonly left: string;
   readonly right: string;
   readonly value: Value;
-  /** Text that is compared; `undefined` for none. */
+  /** The text that is compared; `undefined` if empty. */
   readonly compared: string | undefined;
   agreeing: number;
 }
 
-/** What is known of the rows that a join is led through. */
+/** What is known about the rows that pass through a join. */
 interface Joining {
   readonly joined: JoinedOn;
   readonly input: readonly Column[];
   readonly view: FieldView;
 }
 
-/** Most rows that are compared with the other side one by one. */
+/** Maximum number of rows that are compared with the other side one by one. */
 const mostRows = 100;
 
-/** Watches the other side of a join pass, for each of the rows that come. */
+/** Observes the other side of a join, for each arriving row. */
 export class JoinTrace {
   readonly #rows: readonly RowTrace[];
 
@@ -33,12 +33,12 @@ export class JoinTrace {
     this.#rows = rows.slice(0, mostRows).map((row) => new RowTrace(row, joining));
   }
 
-  /** Says that the other side is asked for single records. */
+  /** Notes that the other side is requested by single records. */
   looksUp(): void {
     for (const row of this.#rows) row.looksUp();
   }
 
-  /** Pages of the other side, which are looked at as they pass. */
+  /** Observes pages of the other side. */
   pages(page$: Observable<Page>): Observable<Page> {
     return page$.pipe(
       tap((page) => {
@@ -48,7 +48,7 @@ export class JoinTrace {
     );
   }
 
-  /** Single records of the other side, by their identifier. */
+  /** Observes single records of the other side, by identifier. */
   records(id: string, record$: Observable<readonly Row[]>): Observable<readonly Row[]> {
     return record$.pipe(
       tap((rows) => {
@@ -57,7 +57,7 @@ export class JoinTrace {
     );
   }
 
-  /** @param missed Rows without a match. */
+  /** Returns the result. @param missed Rows without a match. */
   result(missed: number): RowJoin {
     const results = this.#rows.map((row) => row.result);
     const shown = Math.max(
@@ -73,7 +73,7 @@ class RowTrace {
   readonly #parts: readonly Part[];
   #looked = 0;
   #matches = 0;
-  /** Rows that agree once white space and case do not count. */
+  /** Number of rows that agree when white space and case are ignored. */
   #alike = 0;
   #lookup: RowJoin['lookup'] = 'preload';
 
@@ -92,7 +92,7 @@ class RowTrace {
     this.#lookup = 'by_id';
   }
 
-  /** Whether a single record with that identifier is the one that the row wants. */
+  /** Returns whether a single record with that identifier is the one that the row needs. */
   looksFor(id: string): boolean {
     return this.#parts.every(({ value }) => value === id);
   }
@@ -121,7 +121,7 @@ class RowTrace {
     };
   }
 
-  /** Takes rows of the other side. */
+  /** Compares rows of the other side. */
   see(rows: readonly Row[]): void {
     const { normalize } = this.joining.joined;
     for (const row of rows) {

@@ -10,7 +10,7 @@ import type { StateFolder } from '../../run/state-folder.js';
 import type { RowOutput } from './explanation.js';
 import type { FieldView } from './fields.js';
 
-/** Most rows of an output that are shown. */
+/** Maximum number of rows of an output that are shown. */
 const mostRows = 20;
 
 /** What all sinks of a rehearsal share. */
@@ -22,16 +22,16 @@ export interface Rehearsing {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What rows would become in the outputs, and the columns that they come with. */
+/** What rows would become in the outputs, and the columns that leave the last step. */
 export interface Rehearsed {
   readonly leaving: readonly Column[];
   readonly outputs: readonly RowOutput[];
 }
 
 /**
- * Hands rows to the sinks of a pipeline, which take and refuse them as in a run, and leave their outputs as they are.
+ * Passes rows to the sinks of a pipeline, which accept and refuse them as in a run, but leave their outputs unchanged.
  *
- * @param discovered Fields of the record that nobody declared.
+ * @param discovered Undeclared fields of the record.
  */
 export async function rehearsed(rows: readonly Row[], discovered: readonly Column[], options: Rehearsing): Promise<Rehearsed> {
   const { plan } = options.pipeline;
@@ -49,15 +49,15 @@ export async function rehearsed(rows: readonly Row[], discovered: readonly Colum
   }
 }
 
-/** What a sink says of a row. */
+/** The response of a sink to a row. */
 interface Said {
   readonly row: Row;
   readonly faults: readonly Fault[];
-  /** Fields that it made null. */
+  /** Fields that became null. */
   readonly nulled: ReadonlySet<string>;
 }
 
-/** One sink that takes rows and stores none. */
+/** A sink that accepts rows and stores none. */
 class RehearsedSink {
   readonly #said: Said[] = [];
   #faults: Fault[] = [];
@@ -109,7 +109,7 @@ class RehearsedSink {
     }
   }
 
-  /** What a run fails by ends the rehearsal of this sink, and is told of it. */
+  /** Ends the rehearsal of this sink with whatever would make a run fail, and records the failure. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     if (this.#failure) return;
     try {
@@ -167,14 +167,14 @@ class RehearsedSink {
   }
 }
 
-/** The worst that became of rows. */
+/** Returns the worst outcome of the rows. */
 function outcomeOf({ written, unchanged, rejected, nulled }: RowOutput['counts']): RowOutput['outcome'] {
   if (rejected > 0) return 'rejected';
   if (unchanged > 0 && written === 0) return 'unchanged';
   return nulled > 0 ? 'nulled' : 'written';
 }
 
-/** A value that fits, as it is written. */
+/** Returns a value as it is written, if it fits. */
 function shownAs(type: OutputColumn['type'], { type: arriving }: Column, value: Value): Value {
   const cast = type === 'text' ? castText(arriving, true) : castTyped(type);
   const fitting = cast(value);

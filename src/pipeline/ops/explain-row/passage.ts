@@ -13,13 +13,13 @@ import { columnsWith, type FieldView } from './fields.js';
 import { streamOf } from './find-record.js';
 import { JoinTrace } from './join-trace.js';
 
-/** What came of rows at a step. */
+/** The result of a step for rows. */
 export interface Passed {
   readonly passage: RowPassage;
   readonly rows: readonly Row[];
 }
 
-/** Leads rows through steps one after the other, and says what each makes of them. */
+/** Passes rows through steps one after another, and reports the result of each. */
 export class Passages {
   constructor(
     private readonly pipeline: Pipeline,
@@ -68,7 +68,7 @@ export class Passages {
       onError,
       firstStart: this.firstStart,
       hmacKey,
-      // So few rows never need it.
+      // A few rows never need it.
       scratch: tmpdir(),
       read: (collection, reveal) => {
         const pages$ = asChecked(this.pipeline, collection, streamOf(this.service, collection, reveal).with({ consistency: 'off' }).pages$);
@@ -154,7 +154,7 @@ function untrueIn(conditions: readonly RowCondition[]): readonly string[] {
   return untrue.length === 0 ? [] : [untrue.map(({ expression, value }) => `${expression} is ${value}`).join(', ')];
 }
 
-/** The row that a row was made of: the first with most of its values. Those before it may be gone. */
+/** Returns the row that a row was made from: the first with most of its values. Earlier rows may have been dropped. */
 function nearestTo(made: Row, rows: readonly Row[]): Row | undefined {
   const alike = rows.map((row) => Object.entries(row).filter(([name, value]) => isEqual(value, made[name] ?? null)).length);
   return rows[alike.indexOf(Math.max(...alike))];
