@@ -1,11 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { loadPipeline, testPipelines } from '../../../src/index.js';
-import { cli } from '../../support/cli.js';
-import { folderWith, visible } from '../../support/temporary.js';
+import { cli, startCli } from '../../support/cli.js';
+import { folderWith, temporaryFolder, visible } from '../../support/temporary.js';
 import { everySecond } from '../../support/rung.js';
 
 /** A pipeline file with tests. */
@@ -33,12 +32,12 @@ describe('test', () => {
   });
 
   test('leaves nothing behind, and needs nothing of the environment', async () => {
-    const before = await readdir(tmpdir());
-    const { cwd, code } = await tested(file(`  - name: a\n    ${given}\n    expect: { rows: [{ low: new }, { low: sold }] }`));
-    expect(code).toBe(0);
+    const tests = file(`  - name: a\n    ${given}\n    expect: { rows: [{ low: new }, { low: sold }] }`);
+    const [cwd, temporary] = [await folderWith({ 'p.yaml': tests }), await temporaryFolder()];
+    const { code, stderr } = await startCli(['test', 'p.yaml'], { cwd, env: { TMPDIR: temporary } }).finished;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '1 test, 1 passed, 0 failed\n' });
     expect(await visible(cwd)).toEqual(['p.yaml']);
-    const left = (await readdir(tmpdir())).filter((name) => name.startsWith('leadstream-test-') && !before.includes(name));
-    expect(left).toEqual([]);
+    expect(await readdir(temporary)).toEqual([]);
   });
 
   test('shows what came in place of what was expected', async () => {
