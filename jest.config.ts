@@ -28,7 +28,7 @@ const config: Config = {
   projects: ['unit', 'system', 'soak', 'rooms'].map(rung),
   testSequencer: '<rootDir>/test/support/order.js',
   // A project's own time limit is ignored. This limit ends a test that hangs; no test measures anything by it.
-  testTimeout: 120_000,
+  testTimeout: 300_000,
   // Many tests wait for another process, a timer or a thread; one more worker than there are cores keeps the cores busy.
   maxWorkers: availableParallelism() + 1,
 };
