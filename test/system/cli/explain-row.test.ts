@@ -200,7 +200,7 @@ describe('explain-row', () => {
   test('tells what is rejected, becomes null, or fails a run', async () => {
     const cast = 'cast: { types: { age: integer } }';
     const [rejected] = (await explained([cast], '3')).steps;
-    expect(rejected).toMatchObject({ outcome: 'rejected', reason: 'field age is not a whole number of 64 bits' });
+    expect(rejected).toMatchObject({ outcome: 'rejected', reason: 'field age is not a 64-bit integer' });
     const nulled = await explained([cast], '3', 'on_error: null\n');
     expect(nulled.steps[0]).toMatchObject({ outcome: 'passed', nulled: 1, changed: [{ name: 'age', before: '***', value: null }] });
     const [from, cwd] = [
@@ -234,7 +234,7 @@ describe('explain-row', () => {
     ];
     const { stdout } = await cli(['explain-row', 'p.yaml', '3'], { cwd, env: from.env });
     expect(stdout).toMatch(
-      /to\[0\] parquet -> .*\/lake: rejected\n {2}lead_id {2}3\n {2}age {6}\*\*\*\n {2}! age is not a whole number of 64 bits\n$/,
+      /to\[0\] parquet -> .*\/lake: rejected\n {2}lead_id {2}3\n {2}age {6}\*\*\*\n {2}! age is not a 64-bit integer\n$/,
     );
   });
 
@@ -290,7 +290,7 @@ describe('explain-row', () => {
     const { outputs }: RowExplanation = JSON.parse(stdout);
     expect(outputs).toMatchObject([
       { at: 'to[0] csv', outcome: 'written' },
-      { at: 'to[1] parquet', outcome, rows: [[{ name: 'lead_id' }, { name: 'age', value, problem: 'is not a whole number of 64 bits' }]] },
+      { at: 'to[1] parquet', outcome, rows: [[{ name: 'lead_id' }, { name: 'age', value, problem: 'is not a 64-bit integer' }]] },
     ]);
     const told = outcome === 'failed' ? 'E_ROW_FAILED: to[1] parquet: a run fails by this row' : '';
     expect({ code, stderr }).toEqual({ code: told === '' ? 0 : 1, stderr: expect.stringContaining(told) });
