@@ -119,7 +119,7 @@ describe('mapAsync', () => {
     expect(() => Reflect.apply(mapAsync, undefined, [() => of([]), concurrency])).toThrow(
       expect.objectContaining({
         code: 'E_STEP_CONFIG',
-        message: expect.stringMatching(/^mapAsync: concurrency .*a whole number from 1 on/),
+        message: expect.stringMatching(/^mapAsync: concurrency .*a whole number of at least 1/),
       }),
     );
   });
