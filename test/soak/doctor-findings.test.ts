@@ -227,7 +227,7 @@ describe('doctor', () => {
     expect({ code, ...told }).toMatchObject({
       code: 0,
       first_page: expect.stringContaining('ok: page 1 is the first'),
-      limit: expect.stringMatching(/not determined, since leads has only/),
+      limit: expect.stringMatching(/not determined, because leads has only/),
     });
     expect(diagnosis.block).toContain('limit: 500');
   });

@@ -41,7 +41,11 @@ export function addExplainRow(yargs: Argv, runner: Runner): Argv {
         })
         .option('reveal', { type: 'boolean', default: false, describe: 'Show personal values and credentials instead of ***' })
         .option('only', { type: 'string', describe: 'Name of the pipeline, if the file has several' })
-        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'State folder of the runs, whose log tells of tables' })
+        .option('state-dir', {
+          type: 'string',
+          default: '.leadstream',
+          describe: 'State folder of the runs, whose log is checked for tables',
+        })
         .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
         .check(({ scan }) => (Number.isInteger(scan) && scan >= 1) || '--scan takes a whole number of at least 1')
         .example('$0 explain-row leads.yaml 1000001', 'one lead')

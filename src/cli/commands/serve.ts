@@ -33,7 +33,7 @@ Faults (KIND[=VALUE][@TERM,…], the first one outermost):
   gzip  gzip-bomb=MB  redirect=ORIGIN
  terms, all of which must hold:
   page=3 or 3-5 or 3-   requests=5-7 (of the whole service)   rate=0.1 (by --seed)
-  times=2 (the first times that the same request comes)
+  times=2 (only the first 2 times that the same request comes)
   collection=NAME   purpose=page|probe
 
 Drift (TERM,…):
@@ -82,7 +82,7 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
         .option('drift', { type: 'string', describe: 'Lists that change while they are read: TERM,…' })
         .option('request-log', { type: 'string', describe: 'File that gets a line of NDJSON per request' })
         .example('LEADSTREAM_REST_API_KEY=… $0 serve --leads 100000 --seed 7', 'prints its URL on stdout')
-        .example('$0 serve --quirk cap=100 --fault 503=1@page=3,times=2 --drift every=10', 'is hard to read')
+        .example('$0 serve --quirk cap=100 --fault 503=1@page=3,times=2 --drift every=10', 'a service that is hard to read')
         .epilogue(grammar),
     (arguments_) => runner(arguments_, (context) => serve(arguments_, context)),
   );
