@@ -15,7 +15,7 @@ export interface Ask {
 /** @throws {LeadstreamError} `E_USAGE` if there is no terminal to ask at. */
 export function asking({ stdin, stderr, signal }: CommandContext): Ask {
   const input = stdin?.();
-  if (!input?.isTTY) throw new LeadstreamError('E_USAGE', 'there is no terminal to ask at; say --yes and what is wanted as options');
+  if (!input?.isTTY) throw new LeadstreamError('E_USAGE', 'there is no terminal to ask on; pass --yes and the answers as options');
   const lines = createInterface({ input, output: stderr });
   const ended = new Promise<never>((_resolve, reject) => {
     lines.once('close', () => reject(new LeadstreamError('E_RUN_ABORTED', 'nothing was written: the questions were not answered')));

@@ -57,7 +57,7 @@ export function commonOptions<T>(yargs: Argv<T>, global = true) {
         choices: logLevels,
         default: 'info' as const,
         global,
-        describe: 'Most detailed level that is printed; debug tells every request, page, step, write and commit',
+        describe: 'Most detailed level to print; debug reports every request, page, step, write and commit',
       })
       .option('log-format', {
         choices: ['text', 'json'] as const,
@@ -66,7 +66,7 @@ export function commonOptions<T>(yargs: Argv<T>, global = true) {
         describe: 'Format of messages on stderr',
       })
       // Not --env-file: Node takes that one for itself, wherever it is on the command line.
-      .option('env', { type: 'string', global, describe: 'File of NAME=value lines that add to the environment' })
+      .option('env', { type: 'string', global, describe: 'File of NAME=value lines to add to the environment' })
   );
 }
 
@@ -107,7 +107,7 @@ function readEnvFile(file: string, cwd: string): Readonly<Record<string, string 
   // Anyone who can write to the file could send the key to another address. Mode bits mean nothing for a pipe, nor for any file on Windows.
   const tells = found.isFile() && process.platform !== 'win32';
   if (tells && (found.mode & 0o002) !== 0)
-    throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write it; make it private (chmod 600)`);
+    throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write to it; make it private (chmod 600)`);
   return parseEnv(entriesOf(text, file).join('\n'));
 }
 
@@ -121,7 +121,7 @@ function entriesOf(text: string, file: string): readonly string[] {
   for (let at = 0; at < whole.length; at = envEntry.lastIndex) {
     envEntry.lastIndex = at;
     const found = envEntry.exec(whole);
-    if (!found) throw new LeadstreamError('E_USAGE', `--env ${file}: line ${whole.slice(0, at).split('\n').length} is no NAME=value`);
+    if (!found) throw new LeadstreamError('E_USAGE', `--env ${file}: line ${whole.slice(0, at).split('\n').length} is not NAME=value`);
     if (found[1] !== undefined) entries.push(`${found[1]}=${found[2] ?? ''}`);
   }
   return entries;

@@ -19,7 +19,7 @@ function moments(say: Console['event']): Watcher {
       say(
         'read.waiting',
         event,
-        `${listOf(event)}: may have more than ${amountOf(event.read, 'row')}, and is looked at again in ${event.delayMs} ms`,
+        `${listOf(event)}: may have more than ${amountOf(event.read, 'row')}, and is checked again in ${event.delayMs} ms`,
       ),
     step: (event) => say('page.processed', event, `${event.at}: page ${event.number}, ${amountOf(event.rows, 'row')}`),
   };
@@ -38,7 +38,7 @@ function operations(say: Console['event']): Watcher {
   /** Logs how long an operation took and how it ended. */
   function end(name: LogEvent, event: object & Ending, what: string, done: string): void {
     const ms = Math.round(performance.now() - (started.get(event) ?? performance.now()));
-    const how = event.error ? `failed: ${event.error.code} ${event.error.message}` : event.aborted ? 'given up' : done;
+    const how = event.error ? `failed: ${event.error.code} ${event.error.message}` : event.aborted ? 'aborted' : done;
     say(name, { ...event, ms }, `${what}${how}, ${ms} ms`);
   }
 

@@ -17,7 +17,7 @@ export function linesOf({ at, expected, received, rows }: Difference): readonly 
 }
 
 function rowLines(difference: RowDifference): readonly string[] {
-  if (difference.kind === 'missing') return [`  row ${difference.row} did not come: ${recordText(difference.expected)}`];
+  if (difference.kind === 'missing') return [`  row ${difference.row} is missing: ${recordText(difference.expected)}`];
   if (difference.kind === 'unexpected') return [`  row ${difference.row} was not expected: ${recordText(filled(difference.received))}`];
   return Object.entries(difference.columns).map(
     ([name, { expected, received }]) => `  row ${difference.row}, ${name}: expected ${value(expected)}, received ${value(received)}`,

@@ -35,7 +35,7 @@ function unique(files: readonly string[], cwd: string): readonly string[] {
  */
 export function refuseMissing(words: readonly string[], cwd: string): void {
   const missing = words.findIndex((word) => !isPattern(word) && !/\.(?:ya?ml|json)$/i.test(word) && !existsSync(resolve(cwd, word)));
-  if (words.length > 1 && missing >= 0) throw new LeadstreamError('E_USAGE', `of ${words.length} files number ${missing + 1} is not there`);
+  if (words.length > 1 && missing >= 0) throw new LeadstreamError('E_USAGE', `file ${missing + 1} of ${words.length} does not exist`);
 }
 
 /** Whether a word can stand for several files, or for one with another name. */

@@ -43,7 +43,7 @@ export function pipelineTextOf({ name, from, joins: others, to }: Wanted, schema
     `# yaml-language-server: $schema=${schema}`,
     `# ${from}${others.length === 0 ? '' : ` with ${others.join(' and ')}`}, to ${to}.`,
     '#',
-    '# Without a request; with the first rows; and with everything:',
+    '# Check it without a request, preview the first rows, and run it:',
     `#   leadstream validate ${file}`,
     `#   leadstream preview ${file} --env .env`,
     `#   leadstream run ${file} --env .env`,

@@ -7,6 +7,6 @@ export function pluginOption<T>(yargs: Argv<T>) {
     array: true,
     nargs: 1,
     default: [] as string[],
-    describe: 'Module with steps and sinks of your own, which is run: ./mine.mjs',
+    describe: 'Module with custom steps and sinks, which is executed, like ./mine.mjs',
   });
 }

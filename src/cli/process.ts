@@ -42,7 +42,7 @@ function workingFolder(): string {
   try {
     return process.cwd();
   } catch (cause) {
-    throw new LeadstreamError('E_RUN_FOLDER', 'the working folder is not there any more', { cause });
+    throw new LeadstreamError('E_RUN_FOLDER', 'the working folder no longer exists', { cause });
   }
 }
 

@@ -103,6 +103,6 @@ function finished(console: Console, report: RunReport, summary: readonly string[
 /** Reports the pages of a failed run that are kept. */
 function keptLine(pages: number, { restart }: RunFlags): readonly string[] {
   if (pages === 0) return [];
-  const next = restart ? 'run it again without --restart to go on' : 'run the same command to go on';
+  const next = restart ? 'run it again without --restart to continue' : 'run the same command to continue';
   return [`${pages === 1 ? '1 page is' : `${amount(pages)} pages are`} kept; ${next}`];
 }

@@ -60,13 +60,13 @@ export function refuseClashes(loaded: readonly LoadedFile[], wanted: readonly Pi
       if (clash)
         throw new LeadstreamError(
           'E_USAGE',
-          `${file}: the pipeline '${name}' writes to the same path as '${clash.pipeline.name}' of ${clash.file}, or within`,
+          `${file}: the pipeline '${name}' writes to the same path as '${clash.pipeline.name}' of ${clash.file}, or inside it`,
         );
       const printer = prints(plan) ? earlier.find(({ pipeline }) => prints(pipeline.plan)) : undefined;
       if (printer)
         throw new LeadstreamError(
           'E_USAGE',
-          `${file}: the pipeline '${name}' prints, as '${printer.pipeline.name}' of ${printer.file} does, and stdout would hold the rows of both; run them one by one`,
+          `${file}: the pipeline '${name}' prints to stdout, as does '${printer.pipeline.name}' of ${printer.file}, which would mix their rows; run them one at a time`,
         );
     }
     earlier.push(...pipelines.map((pipeline) => ({ file, pipeline })));
@@ -89,7 +89,7 @@ export function refuseSameFile(files: readonly NamedFile[], { cwd }: CommandCont
     if (file === undefined) continue;
     const path = realPath(resolve(cwd, file));
     const other = known.get(path);
-    if (other !== undefined) throw new LeadstreamError('E_USAGE', `${other} and ${what} name one file, ${file}: name two`);
+    if (other !== undefined) throw new LeadstreamError('E_USAGE', `${other} and ${what} name the same file, ${file}; name two files`);
     known.set(path, what);
   }
 }
@@ -117,6 +117,6 @@ function realPath(path: string): string {
 export function refuseWritingOver(pipelines: readonly Pipeline[], files: readonly NamedFile[], { cwd }: CommandContext): void {
   for (const { what, file } of files) {
     const writer = file === undefined ? undefined : pipelines.find((pipeline) => writesOver(pipeline, resolve(cwd, file)));
-    if (writer) throw new LeadstreamError('E_USAGE', `${what} ${file} is where the pipeline '${writer.name}' writes, or within`);
+    if (writer) throw new LeadstreamError('E_USAGE', `${what} ${file} is where the pipeline '${writer.name}' writes, or inside it`);
   }
 }

@@ -120,7 +120,7 @@ class Series {
       this.pipelines.filter((_, index) => this.#endings[index]?.status === status).map(({ name }) => name);
     const parts = Object.entries({
       published: names('published'),
-      'left by their reader': names('closed'),
+      'closed by their reader': names('closed'),
       failed: names('failed'),
       'not loaded': this.#broken.map(({ file }) => file),
       'not run': names('not_run'),

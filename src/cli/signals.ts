@@ -32,7 +32,7 @@ export function onSignals(): Signals {
     const now = performance.now();
     if (exitCode !== undefined) {
       if (now - first < onceMs) return;
-      process.stderr.write(`leadstream: a second ${name} ended it at once: nothing more is written, and no report\n`);
+      process.stderr.write(`leadstream: ended at once by a second ${name}: nothing more is written, and no report\n`);
       process.exit(exits[name]);
     }
     first = now;

@@ -66,7 +66,7 @@ function namesStream(name: string, words: readonly string[]): boolean {
 }
 
 function noStream(name: string): string {
-  return `--${name} takes no '-', which stands for nothing here`;
+  return `--${name} takes no '-', which has no meaning here`;
 }
 
 /** Returns the log format that a command line requests, whatever else is wrong with it. */
@@ -116,7 +116,7 @@ function unknownWord(kind: string, word: string, known: readonly string[]): stri
 }
 
 function tooMany(takes: string): string {
-  return `an argument too many: ${takes}`;
+  return `too many arguments: ${takes}`;
 }
 
 function wrongChoices(message: string): string {

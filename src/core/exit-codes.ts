@@ -5,12 +5,12 @@ export const exitCodes = {
   2: { meaning: 'Wrong usage.', action: 'A person corrects the command.' },
   65: {
     meaning: 'A gate refused; nothing was published.',
-    action: 'Look at the data; run again when it is repaired. That reads everything again.',
+    action: 'Check the data; run again when it is fixed. That reads everything again.',
   },
   69: { meaning: 'The service could not be read.', action: 'Run again; the run resumes.' },
-  75: { meaning: 'Another run works on an output.', action: 'Run again when it is over.' },
+  75: { meaning: 'Another run is writing to an output.', action: 'Run again when it has ended.' },
   76: {
-    meaning: '`doctor` could not find out all that a run needs to know of the service, or found that no run can read it.',
+    meaning: '`doctor` could not determine all that a run needs to know about the service, or found that no run can read it.',
     action: 'A person reads the findings.',
   },
   77: { meaning: 'The credentials were refused.', action: 'A person changes the key, now.' },

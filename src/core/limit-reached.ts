@@ -18,7 +18,7 @@ export function limitReached(thrown: unknown, message = reasonOf(thrown)): Leads
   // Node finds modules by opening files, and reports one that it may not open as missing.
   const limit = code === 'ERR_MODULE_NOT_FOUND' ? maxOpenFiles() : undefined;
   if (limit === undefined || limit >= manyFiles) return undefined;
-  const why = `no more than ${limit} files may be open, which is too few to load it`;
+  const why = `at most ${limit} files may be open, which is too few to load it`;
   return new LeadstreamError('E_RUN_FILES', `${message}; ${why}`, { cause: thrown });
 }
 

@@ -17,14 +17,14 @@ export const logEvents = {
   },
   'run.closed': {
     level: 'info',
-    summary: 'The reader of a run that only prints has had enough, which is no failure.',
+    summary: 'The reader of a run that only prints closed the stream, which is not a failure.',
     fields: ['pipeline', 'run'],
   },
   'series.finished': { level: 'info', summary: 'Several pipelines were run, and none failed.', fields: ['exit'] },
   'series.failed': {
     level: 'error',
     summary:
-      'Several pipelines were to be run, and some failed; `code`, `error` and `help` are those of the failure that gave the exit code.',
+      'Several pipelines were run, and some failed; `code`, `error` and `help` are those of the failure that determined the exit code.',
     fields: ['exit', 'code', 'error', 'help'],
   },
   'command.failed': {
@@ -50,13 +50,13 @@ export const logEvents = {
   'page.processed': { level: 'debug', summary: 'A page came out of a step.', fields: ['run', 'at', 'number', 'rows'] },
   'page.written': {
     level: 'debug',
-    summary: 'A page was handed to a sink.',
+    summary: 'A page was passed to a sink.',
     fields: ['run', 'at', 'number', 'rows', 'error', 'aborted', 'ms'],
   },
-  'read.started': { level: 'debug', summary: 'The reading of a list began.', fields: ['run', 'collection', 'at', 'expected'] },
+  'read.started': { level: 'debug', summary: 'The read of a list began.', fields: ['run', 'collection', 'at', 'expected'] },
   'read.waiting': {
     level: 'debug',
-    summary: 'A list seems to have ended where it may not; it is looked at again after `delayMs`.',
+    summary: 'A list seems to have ended, perhaps too early; it is checked again after `delayMs`.',
     fields: ['run', 'collection', 'at', 'read', 'delayMs'],
   },
   'read.finished': {
@@ -70,13 +70,13 @@ export const logEvents = {
     summary: 'The files of a sink were closed, synced and read back.',
     fields: ['run', 'at', 'rows', 'bytes', 'error', 'aborted', 'ms'],
   },
-  'output.published': { level: 'info', summary: 'A result is in its place.', fields: ['pipeline', 'run', 'at', 'path', 'rows', 'bytes'] },
+  'output.published': { level: 'info', summary: 'An output is published.', fields: ['pipeline', 'run', 'at', 'path', 'rows', 'bytes'] },
   'commit.finished': {
     level: 'debug',
     summary: 'All outputs became visible.',
     fields: ['run', 'outputs', 'actions', 'error', 'aborted', 'ms'],
   },
-  warning: { level: 'warn', summary: 'Something was recognised that is no failure.', fields: ['run', 'code'] },
+  warning: { level: 'warn', summary: 'Something was detected that is not a failure.', fields: ['run', 'code'] },
   'file.refused': {
     level: 'error',
     summary: '`validate` found something wrong in a pipeline file.',
@@ -84,10 +84,10 @@ export const logEvents = {
   },
   'file.warned': {
     level: 'warn',
-    summary: '`validate` or `test` found something that is right and probably not meant.',
+    summary: '`validate` or `test` found something that is valid but probably not intended.',
     fields: ['code', 'file', 'line', 'column'],
   },
-  message: { level: 'info', summary: 'Whatever else there is to say; some have another level.', fields: [] },
+  message: { level: 'info', summary: 'Any other message; some have another level.', fields: [] },
 } as const satisfies Record<string, { readonly level: string; readonly summary: string; readonly fields: readonly string[] }>;
 
 /** The name of a log line. */

@@ -6,7 +6,7 @@
  * whatWasThrown(new RangeError('no such zip: 10001')); // 'RangeError (at /srv/steps.mjs:12:9)'
  */
 export function whatWasThrown(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return thrown === null ? 'null' : `a value of the type ${typeof thrown}`;
+  if (!(thrown instanceof Error)) return thrown === null ? 'null' : `a value of type ${typeof thrown}`;
   const { name } = thrown;
   const code = 'code' in thrown && typeof thrown.code === 'string' && codePattern.test(thrown.code) ? ` ${thrown.code}` : '';
   const place = placeOf(thrown);

@@ -22,9 +22,9 @@ export const declaredTypes = ['text', 'flag', 'integer', 'decimal', 'timestamp',
 
 /** The required form of a text, for messages. */
 export const expectations: Readonly<Record<DeclaredType, string>> = {
-  text: 'text of valid Unicode',
+  text: 'valid Unicode text',
   flag: 'yes/no, y/n, true/false or 1/0',
-  integer: 'a whole number of 64 bits',
+  integer: 'a 64-bit integer',
   decimal: 'a number',
   timestamp: 'seconds since 1970',
   date: 'a calendar day as YYYYMMDD',

@@ -34,21 +34,21 @@ export class CapSearch {
     if (whole.kind !== 'rows') return this.#unknown(`${this.#size}=${most}: ${cameOf(whole)}`);
     const rows = whole.records.length;
     if (rows < most) return this.#short(whole, most);
-    const told = `${this.#size}=${most} gives ${amountOf(most, 'row')}`;
-    if (most < bounds.limit.max) findings.add('limit', 'ok', `${told}, as pages of the service have`, this.#replies);
-    else findings.add('limit', 'ok', `${told}${await this.#beyond(2 * most)}; leadstream asks for at most ${most}`, this.#replies);
+    const told = `${this.#size}=${most} returns ${amountOf(most, 'row')}`;
+    if (most < bounds.limit.max) findings.add('limit', 'ok', `${told}, like other pages of the service`, this.#replies);
+    else findings.add('limit', 'ok', `${told}${await this.#beyond(2 * most)}; leadstream requests at most ${most}`, this.#replies);
     return most;
   }
 
   async #beyond(limit: number): Promise<string> {
     const more = await this.#page(0, limit);
-    return more.kind === 'rows' ? `, ${this.#size}=${limit} gives ${more.records.length}` : '';
+    return more.kind === 'rows' ? `, ${this.#size}=${limit} returns ${more.records.length}` : '';
   }
 
   /** If limit has no effect, pages have a fixed size, and a run reads them as they are. */
   #fixed(): number {
     const { rows } = this.pages;
-    this.findings.add('limit', 'note', `${this.#size} changes nothing: a page has ${amountOf(rows, 'row')}`);
+    this.findings.add('limit', 'note', `${this.#size} has no effect: a page has ${amountOf(rows, 'row')}`);
     return Math.min(rows, bounds.limit.max);
   }
 
@@ -59,7 +59,7 @@ export class CapSearch {
     if (follows === undefined) return undefined;
     if (follows) return this.#silent(page, asked);
     const { name } = this.list.collection;
-    const message = `${this.#size}=${asked} is accepted; whether pages have so many rows is not determined, since ${name} has only ${rows}`;
+    const message = `${this.#size}=${asked} is accepted; whether pages can have that many rows is not determined, because ${name} has only ${rows}`;
     this.findings.add('limit', 'note', message, this.#replies);
     return asked;
   }
@@ -108,7 +108,7 @@ export class CapSearch {
     this.findings.add(
       'limit',
       'note',
-      `${rows} is the cap: ${this.#size}=${asked} gives ${amountOf(rows, 'row')}, and more follow`,
+      `${rows} is the cap: ${this.#size}=${asked} returns ${amountOf(rows, 'row')}, and more follow`,
       this.#replies,
     );
     return rows;

@@ -107,17 +107,17 @@ class Concurrency {
     }
     this.measured = this.measured.filter(({ inFlight: fewer }) => fewer < least);
     const came = cameOf(refusal.failure);
-    const told = `with ${amountOf(least, 'request')} in flight came ${came} (${this.#bursts.counted(least)})`;
+    const told = `with ${amountOf(least, 'request')} in flight, some failed with ${came} (${this.#bursts.counted(least)})`;
     const isOften = refusal.kind === 'too often';
-    const advice = isOften ? `${this.#often}; set rate_limit, or concurrency lower` : 'set concurrency lower, or rate_limit';
+    const advice = isOften ? `${this.#often}; set rate_limit, or lower concurrency` : 'lower concurrency, or set rate_limit';
     this.findings.add('concurrency', 'note', `${told}; ${advice}`, this.#bursts.replies);
     return isOften ? undefined : (this.measured.at(-1)?.inFlight ?? 1);
   }
 
   get #often(): string {
     const { tooOften } = this.asking;
-    const requests = tooOften === 1 ? 'a request that was' : `${tooOften} requests that were`;
-    return `HTTP 429 came to ${requests} sent alone, too, at ${this.measuring.ratePerSecond}/s at most`;
+    const requests = tooOften === 1 ? 'a request' : `${tooOften} requests`;
+    return `${requests} sent alone also got HTTP 429, at no more than ${this.measuring.ratePerSecond}/s`;
   }
 
   #report(unclear: UnclearAt | undefined): void {
@@ -132,10 +132,14 @@ class Concurrency {
     const told = measured.map(({ inFlight, perSecond }) => `${inFlight} in flight: ${perSecond}/s`).join(', ');
     const isMost = measured.every(({ perSecond }) => perSecond <= chosen.perSecond);
     const enough =
-      chosen.inFlight === 1 ? 'more requests in flight brought no more' : `more than ${chosen.inFlight} in flight brought little`;
-    const most = isMost && chosen.inFlight > 1 ? `${chosen.inFlight} in flight brought most` : enough;
+      chosen.inFlight === 1 ? 'more requests in flight were no faster' : `more than ${chosen.inFlight} in flight gained little`;
+    const most = isMost && chosen.inFlight > 1 ? `${chosen.inFlight} in flight were fastest` : enough;
     const isAlone = this.measuring.ratePerSecond < 2;
-    const words = [`answers a second: ${told}`, ...(measured.length > 1 ? [most] : isAlone ? ['none were sent together'] : []), ...remarks];
+    const words = [
+      `responses per second: ${told}`,
+      ...(measured.length > 1 ? [most] : isAlone ? ['no requests were sent together'] : []),
+      ...remarks,
+    ];
     this.findings.add('concurrency', remarks.length === 0 ? 'ok' : 'note', words.join('; '), replies);
   }
 
@@ -143,9 +147,9 @@ class Concurrency {
   #remarks(unclear: UnclearAt | undefined): readonly string[] {
     const { unfit, replies } = this.#bursts;
     const often = this.asking.tooOften > 0 ? [`${this.#often}; set rate_limit`] : [];
-    const advice = replies.some(isRefusal) ? ['set concurrency lower, or rate_limit'] : [];
+    const advice = replies.some(isRefusal) ? ['lower concurrency, or set rate_limit'] : [];
     return [
-      ...(unfit ? [`page ${unfit.page} fails alone, too: ${cameOf(unfit.reply)}`] : []),
+      ...(unfit ? [`page ${unfit.page} also fails on its own: ${cameOf(unfit.reply)}`] : []),
       ...this.#failures(unclear),
       ...(often.length > 0 ? often : advice),
     ];
@@ -154,18 +158,18 @@ class Concurrency {
   #failures(unclear: UnclearAt | undefined): readonly string[] {
     const { failure, failsAlone } = this.#bursts;
     const { exhausted } = this.asking;
-    const chance = failure ? [`${cameOf(failure)} came, as it may by chance (${this.#bursts.counted()})`] : [];
+    const chance = failure ? [`${cameOf(failure)} occurred, possibly by chance (${this.#bursts.counted()})`] : [];
     if (!unclear) return chance;
     const { inFlight, outcome } = unclear;
     if (outcome.kind === 'unasked') return [...chance, `${exhausted} before ${inFlight} in flight could be measured`];
     const came = cameOf(outcome.failure);
-    if (outcome.why === 'chance') return inFlight > 1 ? chance : [`${came} came to each of several requests sent alone`];
-    if (outcome.why === 'spent' && failsAlone) return [...chance, `${exhausted} before ${inFlight} in flight came whole`];
+    if (outcome.why === 'chance') return inFlight > 1 ? chance : [`several requests sent alone all failed with ${came}`];
+    if (outcome.why === 'spent' && failsAlone) return [...chance, `${exhausted} before ${inFlight} in flight all succeeded`];
     const where =
       inFlight === 1
-        ? `${came} came to a request sent alone`
-        : `with ${amountOf(inFlight, 'request')} in flight came ${came} (${this.#bursts.counted()})`;
-    const why = outcome.why === 'wait' ? 'that is too long to wait for another try' : `${exhausted} before it could be told from chance`;
+        ? `a request sent alone failed with ${came}`
+        : `with ${amountOf(inFlight, 'request')} in flight, some failed with ${came} (${this.#bursts.counted()})`;
+    const why = outcome.why === 'wait' ? 'that is too long to wait for another attempt' : `${exhausted} before chance could be ruled out`;
     return [`${where}; ${why}`];
   }
 }

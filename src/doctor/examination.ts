@@ -57,7 +57,7 @@ export class Examination {
     if (!form) return 'the service could not be read at all';
     asking.auth = form.auth;
     const { subject, own } = await findSubjects(asking, findings, collections);
-    const examined = subject ? await this.#examineService(subject) : 'no collection that is paged gave a row';
+    const examined = subject ? await this.#examineService(subject) : 'no paged collection returned a row';
     const known = typeof examined === 'string' ? undefined : examined;
     const examinations = own.map((each) => new OwnExamination(asking, findings, each));
     const wanted = await this.#examineOwn(examinations, known);
@@ -69,17 +69,17 @@ export class Examination {
     if ((known || isOwn) && examinations.every(({ isKnown: isOwnKnown }) => isOwnKnown))
       this.wanted = { ...wanted, concurrency, otherKey: form.remark };
     if (typeof examined !== 'string') return undefined;
-    return isOwn ? 'that needs to know how the list is paged' : examined;
+    return isOwn ? 'it is not known how the list is paged' : examined;
   }
 
   async #examineService(subject: Subject): Promise<Known | string> {
     const { asking, findings } = this;
     this.measured = subject.collection.name;
     const pages = await findFirstPage(asking, findings, subject);
-    if (!pages) return 'that needs to know how the list is paged';
+    if (!pages) return 'it is not known how the list is paged';
     const list = new NumberedList(asking, subject, pages.firstPage);
     const limit = await new CapSearch(findings, list, pages).limit();
-    if (limit === undefined) return 'that needs to know how long pages may be';
+    if (limit === undefined) return 'it is not known how long pages may be';
     await findEnd(findings, list, limit);
     await findOrder(findings, list, limit);
     await findSingle(asking, findings, subject, pages);
@@ -119,7 +119,7 @@ export class Examination {
       return bearable;
     }
     const names = examinations.filter(({ isKnown }) => isKnown).map(({ subject }) => subject.collection.name);
-    if (names.length > 0) findings.add('concurrency', 'ok', `${names.join(', ')}: one request after another, whatever concurrency is`);
+    if (names.length > 0) findings.add('concurrency', 'ok', `${names.join(', ')}: one request after another, regardless of concurrency`);
     return undefined;
   }
 }

@@ -55,8 +55,8 @@ export async function findFirstPage(asking: Requester, findings: Findings, subje
     );
     return undefined;
   }
-  const came = zero?.records.length === 0 ? `; page 0 is answered with ${cameOf(zero)}` : verdict.why;
-  const fixed = honoursLimit ? '' : `; limit changes nothing: a page has ${amountOf(rows, 'row')}`;
+  const came = zero?.records.length === 0 ? `; page 0 returns ${cameOf(zero)}` : verdict.why;
+  const fixed = honoursLimit ? '' : `; limit has no effect: a page has ${amountOf(rows, 'row')}`;
   findings.add('first_page', 'ok', `page ${verdict.firstPage} is the first${came}${fixed}`, replies);
   return { firstPage: verdict.firstPage, taken, honoursLimit, rows };
 }
@@ -117,10 +117,10 @@ function verdictOf({ sample, zeros, ones, two }: PagesRead, size: number | undef
   const same = (a: Names, b: Names) => overlapOf(a, b) >= other;
   const isEmpty = (page: Names) => page.length === 0;
   for (const [page, reads] of [zeros, ones].entries())
-    if (reads.some(isEmpty) && !reads.every(isEmpty)) return unsure(`page ${page} is empty one time and not another`);
+    if (reads.some(isEmpty) && !reads.every(isEmpty)) return unsure(`page ${page} is sometimes empty and sometimes not`);
   if (isEmpty(one)) return isEmpty(zero) ? unsure('neither page 0 nor page 1 has rows') : { firstPage: 0, why: ': page 1 has no rows' };
   if (!isEmpty(zero) && [zeros, ones].some(([first = [], ...others]) => others.some((again) => overlapOf(first, again) < alike)))
-    return unsure('two reads of a page have other rows, so that pages cannot be told apart');
+    return unsure('two reads of a page returned different rows, so pages cannot be told apart');
   if (same(one, two)) {
     if (size !== undefined && sample.length > size)
       return {
@@ -129,15 +129,15 @@ function verdictOf({ sample, zeros, ones, two }: PagesRead, size: number | undef
         why: 'page is ignored: page 1 and page 2 have the same rows, and the list has more; it cannot be read page by page',
       };
     if (size === undefined && same(zero, one))
-      return unsure(`neither page nor limit changes anything: each answer has the same ${amountOf(sample.length, 'row')}`);
+      return unsure(`neither page nor limit has any effect: each response has the same ${amountOf(sample.length, 'row')}`);
     if (!isEmpty(zero)) return unsure('the list has too few rows to tell pages apart');
   }
   if (isEmpty(zero)) return { firstPage: 1, why: '' };
   // Without another page after them, two similar pages may be one whose rows moved.
   if (same(zero, one))
-    return isEmpty(two) ? unsure('the list has too few rows to tell pages apart') : { firstPage: 1, why: '; page 0 is answered like it' };
+    return isEmpty(two) ? unsure('the list has too few rows to tell pages apart') : { firstPage: 1, why: '; page 0 returns the same rows' };
   if (same(zero, two)) return unsure('page 0 has rows of page 2');
   if (overlapOf(sample, zero) < alike)
-    return unsure('page 0 has other rows than page 1, and is not the first page without a number either');
-  return { firstPage: 0, why: ': it has other rows than page 1' };
+    return unsure('page 0 has different rows from page 1, and is not the page returned without a number either');
+  return { firstPage: 0, why: ': its rows differ from those of page 1' };
 }

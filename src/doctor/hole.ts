@@ -14,7 +14,7 @@ export async function findHole(asking: Requester, findings: Findings, list: Numb
   const distance = page - list.firstPage;
   const [again, behind] = [await list.page(distance, limit), await list.page(distance + 1, limit)];
   if (again.kind !== 'rows' || again.records.length > 0 || behind.records.length === 0) return;
-  const message = `page ${page} stays without rows, and page ${page + 1} has some: a run cannot know where such a list ends, and fails with E_SOURCE_ORDER`;
+  const message = `page ${page} is empty each time, but page ${page + 1} has rows: a run cannot know where such a list ends, and fails with E_SOURCE_ORDER`;
   findings.correct('order', 'problem', message, [again, behind]);
 }
 

@@ -22,16 +22,16 @@ export async function findEnd(findings: Findings, list: NumberedList, limit: num
     if (reply.kind === 'rows' && reply.records.length === 0)
       return findings.add('end_of_list', 'ok', 'pages past the end are empty lists', replies);
     if (reply.kind === 'refused' && reply.evidence.status === 404)
-      return findings.add('end_of_list', 'ok', 'pages past the end are answered with 404, which leadstream reads as the end', replies);
+      return findings.add('end_of_list', 'ok', 'pages past the end return 404, which leadstream reads as the end', replies);
     if (reply.kind !== 'rows')
       return findings.add(
         'end_of_list',
         'problem',
-        `a page past the end is answered with ${cameOf(reply)}, which fails a run${declareEnd(reply)}`,
+        `a page past the end returns ${cameOf(reply)}, which makes a run fail${declareEnd(reply)}`,
         replies,
       );
     if (before && overlapOf(names(before), names(reply)) >= 0.5)
-      return findings.add('end_of_list', 'note', 'past the end the last page comes again; leadstream leaves the repeats out', replies);
+      return findings.add('end_of_list', 'note', 'past the end, the last page is repeated; leadstream leaves out the repeats', replies);
   }
   findings.unknown('end_of_list', `page ${list.firstPage + 1_000_000} still has other rows`, replies);
 }
@@ -55,7 +55,7 @@ export async function findOrder(findings: Findings, list: MeasuredList, limit: n
     return findings.add(
       'order',
       'note',
-      'the same pages come in another order each time: rows move from page to page while a list is read. consistency: repair (the default with files) reads it until all were seen; never set it to off',
+      'the same pages have a different order each time: rows move from page to page while a list is read. consistency: repair (the default with files) reads it until all rows were seen; never set it to off',
       replies,
     );
   if (changes.includes('changed'))
@@ -68,7 +68,7 @@ export async function findOrder(findings: Findings, list: MeasuredList, limit: n
   findings.add(
     'order',
     'ok',
-    `two pages of ${Math.max(first.records.length, second.records.length)} rows came twice in the same order`,
+    `two pages of ${Math.max(first.records.length, second.records.length)} rows had the same order when read twice`,
     replies,
   );
 }
@@ -89,18 +89,18 @@ export async function findSingle(asking: Requester, findings: Findings, subject:
     return findings.add(
       'single_record',
       'problem',
-      `a record that is there is answered with ${cameOf(known)}: lookup: by_id and fetch ID do not work here`,
+      `an existing record returns ${cameOf(known)}: lookup: by_id and fetch ID do not work here`,
       replies,
     );
   if (!known.records.every((record) => record[original] === id))
     return findings.add(
       'single_record',
       'problem',
-      'asked for one record, the service gives others: lookup: by_id and fetch ID do not work here',
+      'asked for one record, the service returns others: lookup: by_id and fetch ID do not work here',
       replies,
     );
   const form = known.kind === 'single' ? 'an object' : `a list of ${known.records.length}`;
   const isNone = missing.evidence.status === 404 || ((missing.kind === 'rows' || missing.kind === 'none') && missing.records.length === 0);
-  const none = `one that is not there with ${cameOf(missing)}`;
-  findings.add('single_record', isNone ? 'ok' : 'problem', `a record that is there is answered with ${form}, ${none}`, replies);
+  const none = `a missing one returns ${cameOf(missing)}`;
+  findings.add('single_record', isNone ? 'ok' : 'problem', `an existing record returns ${form}, ${none}`, replies);
 }

@@ -19,24 +19,24 @@ export async function findSequentialEnd(findings: Findings, list: SequentialList
       return findings.add(
         'end_of_list',
         'problem',
-        `page ${number} is answered with ${cameOf(reply)}, which fails a run${declareEnd(reply)}`,
+        `page ${number} returns ${cameOf(reply)}, which makes a run fail${declareEnd(reply)}`,
         replies,
       );
     const place: string = JSON.stringify(reply.next);
     if (reply.next === undefined)
-      return findings.add('end_of_list', 'ok', `the list ends on page ${number}, which names no next one`, replies);
+      return findings.add('end_of_list', 'ok', `the list ends on page ${number}, which names no next page`, replies);
     if (named.has(place))
       return findings.add(
         'end_of_list',
         'problem',
-        `page ${number} names the next page as one before it did; the list would never end`,
+        `page ${number} names the same next page as an earlier one; the list would never end`,
         replies,
       );
     if (reply.records.length === 0 && replies.at(-2)?.records.length === 0)
       return findings.add(
         'end_of_list',
         'problem',
-        `pages ${number - 1} and ${number} have no rows, and each names a next one; declare end: empty_page`,
+        `pages ${number - 1} and ${number} have no rows, but each names a next page; declare end: empty_page`,
         replies,
       );
     named.add(place);
@@ -46,7 +46,7 @@ export async function findSequentialEnd(findings: Findings, list: SequentialList
   findings.add(
     'end_of_list',
     'note',
-    `after ${mostPages} pages of ${amountOf(limit, 'row')} the list goes on; its end was not seen`,
+    `the list continues after ${mostPages} pages of ${amountOf(limit, 'row')}; its end was not reached`,
     replies,
   );
 }

@@ -78,10 +78,10 @@ async function sampleOf(asking: Requester, subject: OwnSubject): Promise<Sample>
   const names = (reply: Reply) => namesOf(reply.records, subject.collection);
   const isSame = overlapOf(names(zero), names(sample.reply)) >= alike;
   if (zero.records.length > 0 && !isSame) {
-    const why = sample.reply.records.length === 0 ? 'page 1 has no rows' : 'it has other rows than page 1';
+    const why = sample.reply.records.length === 0 ? 'page 1 has no rows' : 'its rows differ from those of page 1';
     return { list: before, taken: sample.taken, reply: zero, tried, remark: `page 0 is the first: ${why}; ` };
   }
-  return { ...sample, tried, remark: `page 1 is the first; page 0 is answered ${isSame ? 'like it' : `with ${cameOf(zero)}`}; ` };
+  return { ...sample, tried, remark: `page 1 is the first; page 0 returns ${isSame ? 'the same rows' : cameOf(zero)}; ` };
 }
 
 async function sampled(list: NumberedList | SequentialList, { paging }: Served): Promise<Omit<Sample, 'remark'>> {
@@ -139,9 +139,9 @@ function verdictOf(subject: OwnSubject, { reply, list }: Sample, { first, second
     return came(isOpen ? 'unknown' : 'problem', `${isOpen ? 'not determined: ' : ''}the ${which} page: ${cameOf(page)}`);
   }
   const at = listAt(served);
-  const fixed = honoursLimit ? '' : `; a page has ${amountOf(first.records.length, 'row')}, whatever is asked for`;
+  const fixed = honoursLimit ? '' : `; a page has ${amountOf(first.records.length, 'row')}, whatever size is requested`;
   if (second.records.length === 0 && (!honoursLimit || reply.records.length <= size))
-    return came('note', `${at}; there is no second page to be seen${fixed}`);
+    return came('note', `${at}; there is no second page${fixed}`);
   if (second.records.length === 0) return came('problem', lacking(served, size));
   if (overlapOf(names(first), names(second)) >= alike)
     return came('problem', `the second page has the rows of the first: the service ignores ${parameterOf(served)}`);

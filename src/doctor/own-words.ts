@@ -3,7 +3,7 @@ import type { Reply } from './reply.js';
 
 /** Describes where the list is, for findings. */
 export function listAt({ rows }: Served): string {
-  return rows.length === 0 ? 'the answer is the list' : `the list is at /${rows.join('/')}`;
+  return rows.length === 0 ? 'the response is the list' : `the list is at /${rows.join('/')}`;
 }
 
 /** Describes what leads to the next page. */
@@ -22,8 +22,8 @@ export function parameterOf({ paging }: Pick<Served, 'paging'>): string {
 
 /** Explains that rows should follow the first page, but do not. */
 export function lacking(served: Served, size: number): string {
-  const rows = size === 1 ? 'one of its rows, the service gives it' : `${size} of its rows, the service gives these`;
-  return `asked for ${rows} and nothing after: ${nextAt(served)} leads to no others`;
+  const rows = size === 1 ? 'one of its rows, the service returns it' : `${size} of its rows, the service returns them`;
+  return `asked for ${rows} but nothing after: ${nextAt(served)} leads to no others`;
 }
 
 /** Suggests the declaration that would make an answer the end of the list, if there is one. */

@@ -63,7 +63,7 @@ export class OwnExamination {
     const findings = this.#findings;
     if (reply.kind === 'failed' || reply.kind === 'unasked') return findings.unknown('first_page', cameOf(reply), [reply]);
     if (reply.kind !== 'rows') return findings.add('first_page', 'problem', `${cameOf(reply)}${declareEnd(reply)}`, [reply]);
-    findings.add('first_page', 'ok', `${listAt(this.subject.served)}; one answer has all ${reply.evidence.answer}`, [reply]);
+    findings.add('first_page', 'ok', `${listAt(this.subject.served)}; one response has all ${reply.evidence.answer}`, [reply]);
   }
 
   async #examinePages(pages: OwnPages, sendsLimit: boolean, most: number | undefined): Promise<void> {
@@ -83,7 +83,7 @@ export class OwnExamination {
     const { measured, asking } = this;
     const latency = measured ? await measureLatency(asking, this.#findings, measured.list, measured) : [];
     const isWhole = this.subject.served.paging.scheme === 'none';
-    const why = measured || asking.left <= 0 ? asking.exhausted : 'that needs to know how the list is paged';
+    const why = measured || asking.left <= 0 ? asking.exhausted : 'it is not known how the list is paged';
     this.#findings.unknownRest(isWhole ? wholeChecks : pagedChecks, why);
     return latency;
   }

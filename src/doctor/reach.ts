@@ -23,9 +23,9 @@ export function formsOf(configured: Credentials): readonly [CredentialForm, ...C
   const md5 = createHash('md5').update(key).digest('hex');
   return [
     own,
-    { name: 'rest_api_key, the key of the user', auth: { rest_api_key: key }, remark: 'the key of authorized_rest_api_key' },
+    { name: "rest_api_key, the user's key", auth: { rest_api_key: key }, remark: 'the key of authorized_rest_api_key' },
     {
-      name: 'rest_api_key, the MD5 of the key of the user',
+      name: "rest_api_key, the MD5 of the user's key",
       auth: { rest_api_key: md5 },
       remark: 'the MD5 of authorized_rest_api_key, in lower-case hex',
     },
@@ -47,7 +47,7 @@ export async function reach(
   const [configured, ...others] = forms;
   const first = await askList(asking, collections[0]);
   if (first.kind === 'failed' && first.evidence.status === undefined) {
-    findings.add('reachable', 'problem', `no answer: ${first.evidence.answer}; check base_url, the network and the proxy`, [first]);
+    findings.add('reachable', 'problem', `no response: ${first.evidence.answer}; check base_url, the network and the proxy`, [first]);
     return undefined;
   }
   if (!isDenied(first) && !(await isService(asking, findings, first, collections))) return undefined;
@@ -59,7 +59,7 @@ export async function reach(
   const working = replies.filter(([, reply]) => standingOf(reply) === 'works');
   if (!isDenied(wrong) && working.length > 0) tellUnchecked(findings, wrong);
   else if (isDenied(wrong)) findings.add('wrong_key', 'ok', `a wrong key is refused: ${cameOf(wrong)}`, [wrong]);
-  else findings.unknown('wrong_key', `a request with a wrong key came to ${cameOf(wrong)}`, [wrong]);
+  else findings.unknown('wrong_key', `a request with a wrong key ended with ${cameOf(wrong)}`, [wrong]);
   return tellForms(findings, replies, working);
 }
 
@@ -103,7 +103,7 @@ async function isService(asking: Requester, findings: Findings, first: Reply, co
   if (second && isList(second)) return true;
   const replies = second ? [first, second] : [first];
   const passing = first.kind === 'failed';
-  const remedy = passing ? 'the service is there and does not work; try again later' : remedyFor(first, collections[0]);
+  const remedy = passing ? 'the service is reachable but failing; try again later' : remedyFor(first, collections[0]);
   findings.add('reachable', 'problem', `${cameOf(first)}: ${remedy}`, replies);
   return false;
 }
@@ -111,11 +111,11 @@ async function isService(asking: Requester, findings: Findings, first: Reply, co
 function remedyFor({ evidence: { status } }: Reply, collection: Collection | undefined): string {
   if (collection?.served)
     return status === 404
-      ? `nothing is at ${collection.paths[0]} below base_url`
-      : `this is not what the file declares of ${collection.name}; check base_url, and path and rows of the collection`;
+      ? `there is nothing at ${collection.paths[0]} below base_url`
+      : `this is not what the file declares for ${collection.name}; check base_url, and path and rows of the collection`;
   return status === 404
-    ? 'nothing is there; base_url is everything before /api'
-    : 'this is no answer of the service; check that base_url is everything before /api of it, and no web page';
+    ? 'nothing was found there; base_url is everything before /api'
+    : 'this is not a response of the service; check that base_url is everything before /api, and not a web page';
 }
 
 export function isList({ kind }: Reply): boolean {
@@ -124,16 +124,10 @@ export function isList({ kind }: Reply): boolean {
 
 function tellUnchecked(findings: Findings, wrong: Reply): void {
   const came = cameOf(wrong);
-  if (isList(wrong))
-    findings.add('wrong_key', 'note', `a wrong key is answered with ${came}: the service does not check credentials here`, [wrong]);
+  if (isList(wrong)) findings.add('wrong_key', 'note', `a wrong key returns ${came}: the service does not check credentials here`, [wrong]);
   else if (wrong.kind === 'failed' || wrong.kind === 'unasked') findings.unknown('wrong_key', came, [wrong]);
   else
-    findings.add(
-      'wrong_key',
-      'note',
-      `a wrong key is answered with ${came}, not with 401 or 403: a run would take it for another failure`,
-      [wrong],
-    );
+    findings.add('wrong_key', 'note', `a wrong key returns ${came}, not 401 or 403: a run would mistake it for another failure`, [wrong]);
 }
 
 function tellForms(
@@ -150,12 +144,12 @@ function tellForms(
     return best[0];
   }
   if (standings.includes('unknown')) findings.unknown('credentials', told, all);
-  else findings.add('credentials', 'problem', `${told}; check the key, and that the account may read`, all);
+  else findings.add('credentials', 'problem', `${told}; check the key, and that the account has read access`, all);
   return undefined;
 }
 
 function sayingOf(reply: Reply): string {
   const standing = standingOf(reply);
   if (standing !== 'unknown') return standing === 'works' ? 'works' : 'is refused';
-  return reply.kind === 'unasked' ? 'was not tried' : `came to ${cameOf(reply)}`;
+  return reply.kind === 'unasked' ? 'was not tried' : `ended with ${cameOf(reply)}`;
 }

@@ -77,7 +77,7 @@ export class Requester {
   /** Why no more requests are sent. */
   get exhausted(): string {
     if (this.#waitMs !== undefined) return `the service asks to wait ${Math.ceil(this.#waitMs / 1000)} s`;
-    return this.isGivenUp ? 'the service stopped answering' : `the ${this.options.maxRequests} requests were spent`;
+    return this.isGivenUp ? 'the service stopped answering' : `the ${this.options.maxRequests} requests were used up`;
   }
 
   /** Returns the full pages of a list received so far, of the requested size. */

@@ -26,5 +26,5 @@ export function writtenBlock({ given, firstPage, limit, concurrency, otherKey }:
   };
   const text = stringify({ service }, { schema: 'failsafe', lineWidth: 0 });
   if (otherKey === undefined) return text;
-  return text.replace(/^(\s+rest_api_key: .*)$/m, `$1 # to be set to ${otherKey}`);
+  return text.replace(/^(\s+rest_api_key: .*)$/m, `$1 # set it to ${otherKey}`);
 }

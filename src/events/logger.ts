@@ -33,12 +33,12 @@ export function logging(logger: Logger): Watcher {
   const log = (level: Level, message: string) => void logger[level]?.(`leadstream: ${message}`);
   return {
     retry: ({ url, attempt, delayMs, error }) =>
-      log('warn', `${url}: attempt ${attempt} failed, again in ${Math.round(delayMs)} ms: ${error.message}`),
+      log('warn', `${url}: attempt ${attempt} failed, retrying in ${Math.round(delayMs)} ms: ${error.message}`),
     warning: ({ code, message }) => log('warn', `${code}: ${message}`),
     wait: ({ collection, read, delayMs }) =>
       log(
         'info',
-        `${collection}: seems to end after ${amountOf(read, 'row')}, which may be an outage; looking again in ${delayMs} ms (endWaitMs)`,
+        `${collection}: seems to end after ${amountOf(read, 'row')}, which may be an outage; checking again in ${delayMs} ms (endWaitMs)`,
       ),
     read: { asyncEnd: (event) => log(event.error ? 'error' : 'info', readLine(event)) },
     ...(logger.debug && {
@@ -51,11 +51,11 @@ export function logging(logger: Logger): Watcher {
 function readLine({ collection, read = 0, pages = 0, error, aborted }: OperationEvent<'read'>): string {
   const amount = `${amountOf(read, 'row')} in ${amountOf(pages, 'page')}`;
   if (error) return `${collection}: ${failed(error)} after ${amount}`;
-  return `${collection}: ${aborted ? 'left after' : 'read,'} ${amount}`;
+  return `${collection}: ${aborted ? 'aborted after' : 'read,'} ${amount}`;
 }
 
 function requestLine({ url, attempt, status, bytes, error, aborted }: OperationEvent<'request'>): string {
-  const end = error ? failed(error) : aborted ? 'given up' : `status ${status}, ${bytes} bytes`;
+  const end = error ? failed(error) : aborted ? 'aborted' : `status ${status}, ${bytes} bytes`;
   return `request ${url}${attempt > 1 ? ` (attempt ${attempt})` : ''}: ${end}`;
 }
 

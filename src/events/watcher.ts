@@ -30,7 +30,7 @@ export type Handlers = ReadonlyMap<string, readonly Handler[]>;
 /** Describes what is wrong with a value given as watchers; `undefined` if it is valid. */
 export function watchersProblem(watch: unknown): string | undefined {
   for (const watcher of [watch].flat()) {
-    if (!isRecord(watcher)) return `must be an object with functions by the names of events, like { page: (event) => {} }`;
+    if (!isRecord(watcher)) return `must be an object that maps event names to functions, like { page: (event) => {} }`;
     for (const [name, handler] of [...entriesOf(watcher), ...inherited(watcher, eventNames)]) {
       if (!Object.hasOwn(moments, name) && !Object.hasOwn(operations, name)) return unknownName('event', name, eventNames);
       if (Object.hasOwn(moments, name) && typeof handler !== 'function') return `${name} must be a function`;
@@ -73,7 +73,7 @@ export function handlersOf(watchers: readonly Watcher[]): Handlers {
  * end();
  */
 export function watch(watcher: Watcher): () => void {
-  const problem = Array.isArray(watcher) ? 'must be one object with functions by the names of events' : watchersProblem(watcher);
+  const problem = Array.isArray(watcher) ? 'must be one object that maps event names to functions' : watchersProblem(watcher);
   if (problem !== undefined) throw new LeadstreamError('E_USAGE', `watch: ${problem}`);
   const subscriptions = [...handlersOf([watcher])].flatMap(([name, handlers]) => {
     const channel = name.includes(':') ? `tracing:leadstream:${name}` : `leadstream:${name}`;
@@ -100,7 +100,7 @@ function harmless(name: string, handler: (event: object) => unknown): Handler {
   let failed = false;
   const fail = (thrown: unknown) => {
     failed = true;
-    process.emitWarning(`a watcher of ${name} failed and is not called any more: ${said(thrown)}`, 'LeadstreamWatcherWarning');
+    process.emitWarning(`a watcher of ${name} failed and is no longer called: ${said(thrown)}`, 'LeadstreamWatcherWarning');
   };
   return (event) => {
     if (failed) return;

@@ -36,12 +36,12 @@ export function addressProblem(address: unknown): string | undefined {
   if (typeof address !== 'string') return 'must be a text';
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) return 'must be an http or https URL';
   const { username, password, search, hash } = new URL(address);
-  return [username, password, search, hash].every((part) => part === '') ? undefined : 'must hold no user info, query or fragment';
+  return [username, password, search, hash].every((part) => part === '') ? undefined : 'must not contain user info, a query or a fragment';
 }
 
 /** Describes a range, as text to follow `a number`. */
 export function rangeText({ min, max, above }: Range): string {
   if (above !== undefined) return max === undefined ? ` above ${above}` : ` above ${above}, at most ${max}`;
   if (min === undefined) return '';
-  return max === undefined ? ` from ${min} on` : ` from ${min} to ${max}`;
+  return max === undefined ? ` of at least ${min}` : ` from ${min} to ${max}`;
 }

@@ -143,7 +143,7 @@ export function faultsIn(wanted: Check, options: unknown, withheld: readonly str
     if (place !== '' && value === undefined) return `${place} is missing: ${asks ? `it ${message}` : message}`;
     if (!asks) return `${place}: ${message}`;
     const but = withheld.some((name) => place === name || place.startsWith(`${name}[`)) ? '' : `, not ${given(value)}`;
-    return `${place === '' ? 'what is given' : place} ${message}${but}${hint}`;
+    return `${place === '' ? 'the argument' : place} ${message}${but}${hint}`;
   });
 }
 

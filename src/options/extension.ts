@@ -55,8 +55,8 @@ function isMade(made: unknown): made is Extension[typeof extensionKey] {
  * @param own The keys that it may have in addition to those of all extensions; it must have `open`.
  */
 export function extensionProblem(name: unknown, declaration: unknown, own: Checks): string | undefined {
-  if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*$/.test(name)) return 'the first argument is a name made of a-z, 0-9 and _';
-  if (typeof declaration !== 'object' || declaration === null) return `${name}: the second argument is an object with open`;
+  if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*$/.test(name)) return 'the first argument must be a name of a-z, 0-9 and _';
+  if (typeof declaration !== 'object' || declaration === null) return `${name}: the second argument must be an object with open`;
   const problems = faultsIn(object({ ...common, open: callable, ...own }, ['open']), declaration);
   return problems.length === 0 ? undefined : `${name}: ${problems.join('; ')}`;
 }
@@ -74,7 +74,7 @@ export function extensionConfig<O>(check: OptionsCheck<unknown, O> | undefined):
     .transform((given, context) => {
       const checked = checkedOptions(check, given, true);
       if ('value' in checked && checked.value !== undefined) return checked.value;
-      const nothing = [{ path: [], message: 'its options came out as undefined; give them, or throw' }];
+      const nothing = [{ path: [], message: 'the check of its options returned undefined; return the options, or throw' }];
       for (const { path, message } of 'problems' in checked ? checked.problems : nothing)
         context.addIssue({ code: 'custom', path: [...path], message });
       return zod().NEVER;

@@ -48,7 +48,7 @@ function sentencesOf(issue: Issue, { wanted: whole, options, withheld }: Checked
   if (!ask.startsWith('must ')) return [`${place}: ${ask}`];
   const but = withheld.includes(String(issue.path[0])) ? '' : `, not ${given(value)}`;
   const hint = issue.code === 'invalid_value' ? hintAt(value, issue.values.map(String)) : '';
-  return [`${place === '' ? 'what is given' : place} ${ask}${but}${hint}`];
+  return [`${place === '' ? 'the argument' : place} ${ask}${but}${hint}`];
 }
 
 /** Returns the requirement on a value: `must be …`, or its schema's own message. */
@@ -73,7 +73,7 @@ function phraseOf(wanted: Wanted): string {
 function rangeOf({ minimum, maximum, exclusiveMinimum }: Wanted): string {
   if (typeof exclusiveMinimum === 'number') return ` above ${exclusiveMinimum}`;
   if (typeof minimum !== 'number') return '';
-  return typeof maximum === 'number' && maximum < Number.MAX_SAFE_INTEGER ? ` from ${minimum} to ${maximum}` : ` from ${minimum} on`;
+  return typeof maximum === 'number' && maximum < Number.MAX_SAFE_INTEGER ? ` from ${minimum} to ${maximum}` : ` of at least ${minimum}`;
 }
 
 function placeOf(path: readonly PropertyKey[]): string {

@@ -15,7 +15,7 @@ export const settings = schema((z) => ({
     .number()
     .int()
     .min(bounds.firstPage.min)
-    .max(bounds.firstPage.max, 'must be 0 or 1: a list that is read from a later page on is not the whole list'),
+    .max(bounds.firstPage.max, 'must be 0 or 1: a list read from a later page is not complete'),
   maxPages: ranged(z, bounds.maxPages),
   maxPasses: ranged(z, bounds.maxPasses),
   endWaitMs: ranged(z, bounds.endWaitMs),

@@ -92,7 +92,7 @@ function bySchema<O>(schema: StandardSchema<unknown, O>, given: unknown): Checke
 /** Ignores the later result, including a rejection. */
 function asynchronous(what: string, later: PromiseLike<unknown>): { readonly problems: readonly OptionProblem[] } {
   later.then(undefined, () => {});
-  return { problems: [{ path: [], message: `its ${what} is asynchronous, and options are checked at once` }] };
+  return { problems: [{ path: [], message: `its ${what} is asynchronous, but options are checked synchronously` }] };
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -59,7 +59,7 @@ function warningDifferences({ warnings }: Expected, outcome: Outcome): readonly 
 function bookDifferences({ books = {} }: Expected, { report }: Outcome): readonly Difference[] {
   if (Object.keys(books).length === 0) return [];
   if (report === undefined || report.sinks.length === 0)
-    return [{ at: 'books', expected: 'those of the outputs', received: 'the run ended before it had books' }];
+    return [{ at: 'books', expected: 'those of the outputs', received: 'the run ended before rows were counted' }];
   return report.sinks.flatMap(({ at, books: counted }) =>
     Object.entries(bookNames).flatMap(([name, key]) => {
       const wanted = Object.entries(books).find(([given]) => given === name)?.[1];
@@ -77,7 +77,7 @@ async function fileDifferences({ files = {} }: Expected, { report }: Outcome, { 
       () => false,
     );
     if (isThere !== exists)
-      found.push({ at, expected: exists ? 'a file' : 'no file', received: isThere ? 'it is there' : 'it is not there' });
+      found.push({ at, expected: exists ? 'a file' : 'no file', received: isThere ? 'it exists' : 'it does not exist' });
     if (!isThere || !exists) continue;
     if (text !== undefined) found.push(...differing(at, text, await readFile(path, 'utf8')));
     if (rows === undefined) continue;

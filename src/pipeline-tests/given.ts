@@ -31,7 +31,7 @@ export async function startGiven({ test, own, data, folder, key }: Given): Promi
   for (const { entry } of found) await copyFile(join(data ?? '', entry), join(folder, entry));
   for (const [name, rows] of Object.entries(given)) {
     const other = found.find(({ collection }) => collection === name);
-    if (other) throw new LeadstreamError('E_DATA', `${name} has rows under given, and in ${other.entry} of ${data}; keep one`);
+    if (other) throw new LeadstreamError('E_DATA', `${name} has rows under given, and in ${other.entry} of ${data}; keep one of them`);
     await writeFile(join(folder, `${name}.ndjson`), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
   }
   const [source, tables] = [await openDirectory(folder), await openOwnTables(folder, own)];
@@ -41,7 +41,7 @@ export async function startGiven({ test, own, data, folder, key }: Given): Promi
 /** Returns the files of a folder that hold rows of a collection. */
 async function filesIn(data: string, names: readonly string[]) {
   const entries = await readdir(data).catch(() => {
-    throw new LeadstreamError('E_DATA', `${data}: is no folder that can be read`);
+    throw new LeadstreamError('E_DATA', `${data}: is not a readable folder`);
   });
   return entries.flatMap((entry) => {
     const collection = /^(.+)\.(?:csv|ndjson|jsonl)$/.exec(entry)?.[1];

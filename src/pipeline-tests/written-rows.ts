@@ -16,7 +16,7 @@ export async function writtenRows(path: string, typeOf: (column: string) => Decl
   if ((await stat(path)).isDirectory()) return tableRows(path, typeOf);
   if (path.endsWith('.csv')) return csvRows(await readFile(path, 'utf8'));
   if (/\.(?:ndjson|jsonl)$/.test(path)) return lineRows(await readFile(path));
-  return 'is neither a table, nor .csv, .ndjson or .jsonl; compare its text';
+  return 'is not a table or a .csv, .ndjson or .jsonl file; compare its text';
 }
 
 async function tableRows(path: string, typeOf: (column: string) => DeclaredType): Promise<readonly TextRow[]> {
@@ -59,7 +59,7 @@ function lineRows(bytes: Buffer): readonly TextRow[] | string {
   const rows: TextRow[] = [];
   for (const [index, line] of lines.entries()) {
     const record = readJson(Buffer.from(line));
-    if (!isRecord(record)) return `line ${index + 1} is no JSON object`;
+    if (!isRecord(record)) return `line ${index + 1} is not a JSON object`;
     rows.push(Object.fromEntries(Object.entries(record).map(([name, value]) => [name, value instanceof JsonText ? value.text : value])));
   }
   return rows;

@@ -18,7 +18,7 @@ export const memory = schema((z) =>
   usually(
     z
       .string()
-      .regex(/^\d+(?:\.\d+)?(?:kB|MB|GB)$/, 'an amount of memory is written like 256MB or 1GB')
+      .regex(/^\d+(?:\.\d+)?(?:kB|MB|GB)$/, 'must be an amount of memory like 256MB or 1GB')
       .transform((text) => Number.parseFloat(text) * (bytesPer[text.replace(/[\d.]/g, '')] ?? 1))
       .refine((bytes) => bytes >= 1e6, 'must be at least 1MB'),
     `${defaultMemory / 1e6}MB`,
@@ -27,5 +27,5 @@ export const memory = schema((z) =>
 
 /** Describes the memory of a step that spills rows. @param bytes Default: `defaultMemory`. */
 export function spilledBeyond(bytes = defaultMemory): string {
-  return `at most ${bytes / 1_000_000} MB; more goes to a file in the state folder`;
+  return `at most ${bytes / 1_000_000} MB; the rest goes to a file in the state folder`;
 }

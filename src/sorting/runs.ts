@@ -95,13 +95,15 @@ export class Runs {
     const scratch = this.#scratch ?? (this.#closed ? undefined : await ScratchFile.open(this.options.folder));
     if (!this.#closed && scratch) return (this.#scratch = scratch);
     await scratch?.close();
-    throw this.options.failed('it was left');
+    throw this.options.failed('it was closed');
   }
 
   async #inScratch<R>(work: (scratch: ScratchFile) => Promise<R>): Promise<R> {
     const { folder, failed } = this.options;
     try {
-      return await attempt('E_SINK_WRITE', `rows beyond its memory cannot be kept in ${folder}`, async () => work(await this.#opened()));
+      return await attempt('E_SINK_WRITE', `rows that exceed its memory cannot be stored in ${folder}`, async () =>
+        work(await this.#opened()),
+      );
     } catch (failure) {
       if (!(failure instanceof SinkError)) throw failure;
       throw failed(failure.message, failure);

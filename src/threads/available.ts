@@ -28,7 +28,7 @@ export function defaultThreads(file: URL | undefined): 0 | 1 {
 export function warnOfNoThread(name: string): void {
   if (warned.has(name)) return;
   warned.add(name);
-  const message = `threads: 1 needs the file ${name} beside the code, which a bundle has to bring along; without it everything happens in this thread`;
+  const message = `threads: 1 needs the file ${name} next to the code, so a bundle must include it; without it, everything runs in this thread`;
   process.emitWarning(message, { type: 'LeadstreamThreadWarning', code: 'W_THREADS' });
 }
 

@@ -32,10 +32,8 @@ describe('doctor', () => {
   test('says what it asked, without credentials, identifiers and personal data, and gives a block to paste', async () => {
     const [from, cwd] = [await service(generate({ leads: 700, bridges: 5, seed: 3 })), await temporaryFolder()];
     const { code, stdout, stderr } = await cli(['doctor', ...fast], { cwd, env: from.env });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: `asking ${from.url}, at most 60 requests\n` });
-    expect(stdout).toContain(
-      `ok       first page: page 1 is the first; page 0 is answered with HTTP 400 (an object with the keys error)\n`,
-    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `measuring ${from.url} with at most 60 requests\n` });
+    expect(stdout).toContain(`ok       first page: page 1 is the first; page 0 returns HTTP 400 (an object with the keys error)\n`);
     expect(stdout).toMatch(
       new RegExp(
         `^ +GET ${from.url}/api/leads\\?page=0&limit=20&rest_api_key=\\*\\*\\* -> HTTP 400, an object with the keys error, \\d+ ms$`,
@@ -92,7 +90,7 @@ describe('doctor', () => {
     expect(diagnosis.requests).toBe(60);
     expect(from.probes).toHaveLength(60);
     expect(told['concurrency']).toMatch(
-      /^note: answers a second: 1 in flight: [\d.]+\/s; the 60 requests were spent before 2 in flight could be measured$/,
+      /^note: responses per second: 1 in flight: [\d.]+\/s; the 60 requests were used up before 2 in flight could be measured$/,
     );
   });
 
@@ -124,9 +122,9 @@ describe('doctor', () => {
     const { code, told, diagnosis } = await found(env);
     expect(code).toBe(0);
     expect(told['credentials']).toBe(
-      'note: authorized_uid + authorized_rest_api_key is refused; rest_api_key, the key of the user is refused; rest_api_key, the MD5 of the key of the user works',
+      "note: authorized_uid + authorized_rest_api_key is refused; rest_api_key, the user's key is refused; rest_api_key, the MD5 of the user's key works",
     );
-    expect(diagnosis.block).toContain('rest_api_key: ${LEADSTREAM_REST_API_KEY} # to be set to the MD5 of authorized_rest_api_key');
+    expect(diagnosis.block).toContain('rest_api_key: ${LEADSTREAM_REST_API_KEY} # set it to the MD5 of authorized_rest_api_key');
     expect(JSON.stringify(diagnosis)).not.toContain(restApiKey);
   });
 
@@ -136,22 +134,22 @@ describe('doctor', () => {
       { accounts: [{ restApiKey: 'another-key-12' }] },
       { credentials: 'problem: rest_api_key is refused; check the key' },
     ],
-    ['HTML', { faults: ['html'] }, { reachable: 'problem: HTTP 200 (HTML): this is no answer of the service' }],
-    ['404 everywhere', { faults: ['404'] }, { reachable: 'problem: HTTP 404 (an object with the keys error): nothing is there' }],
+    ['HTML', { faults: ['html'] }, { reachable: 'problem: HTTP 200 (HTML): this is not a response of the service' }],
+    ['404 everywhere', { faults: ['404'] }, { reachable: 'problem: HTTP 404 (an object with the keys error): nothing was found there' }],
     ['errors with 200', { faults: ['error-object'] }, { reachable: 'problem: HTTP 200 (an object with the keys error)' }],
     [
       '503',
       { faults: ['503=0'] },
-      { reachable: 'problem: HTTP 503 (an object with the keys error): the service is there and does not work' },
+      { reachable: 'problem: HTTP 503 (an object with the keys error): the service is reachable but failing' },
     ],
-    ['cut answers', { faults: ['cut=length'] }, { reachable: 'problem: no answer: the answer was cut' }],
+    ['cut answers', { faults: ['cut=length'] }, { reachable: 'problem: no response: the answer was cut' }],
     ['a redirect', { faults: ['redirect=http://127.0.0.1:9'] }, { reachable: 'problem: HTTP 302 (a redirect, which is never followed)' }],
     [
       'an empty page before others',
       { quirks: { 'empty-page': 2 } },
       {
         order:
-          'problem: page 2 stays without rows, and page 3 has some: a run cannot know where such a list ends, and fails with E_SOURCE_ORDER',
+          'problem: page 2 is empty each time, but page 3 has rows: a run cannot know where such a list ends, and fails with E_SOURCE_ORDER',
       },
     ],
     [
@@ -159,7 +157,7 @@ describe('doctor', () => {
       { quirks: { 'empty-page': 3 } },
       {
         order:
-          'problem: page 3 stays without rows, and page 4 has some: a run cannot know where such a list ends, and fails with E_SOURCE_ORDER',
+          'problem: page 3 is empty each time, but page 4 has rows: a run cannot know where such a list ends, and fails with E_SOURCE_ORDER',
       },
     ],
     [
@@ -167,18 +165,18 @@ describe('doctor', () => {
       { quirks: { 'ignore-page': true } },
       { first_page: 'problem: page is ignored: page 1 and page 2 have the same rows' },
     ],
-    ['400 past the end', { faults: ['400@page=8-'] }, { end_of_list: 'problem: a page past the end is answered with HTTP 400' }],
+    ['400 past the end', { faults: ['400@page=8-'] }, { end_of_list: 'problem: a page past the end returns HTTP 400' }],
     [
-      'a page 0 that is empty one time and not another',
+      'a page 0 that is sometimes empty and sometimes not',
       { faults: ['empty-list@requests=9'], quirks: { 'first-page': 0 } },
-      { first_page: 'unknown: not determined: page 0 is empty one time and not another' },
+      { first_page: 'unknown: not determined: page 0 is sometimes empty and sometimes not' },
     ],
     ['503 on page 0', { faults: ['503=0@page=0'] }, { first_page: 'unknown: not determined: ' }],
     ['a collection that is not there', { faults: ['404@collection=links'] }, { collections: 'problem: links: HTTP 404' }],
     [
       'no row at all',
       {},
-      { collections: 'note: without rows: leads, ', first_page: 'unknown: not determined: no collection that is paged gave a row' },
+      { collections: 'note: without rows: leads, ', first_page: 'unknown: not determined: no paged collection returned a row' },
     ],
   ] satisfies [string, Partial<StartOptions>, Record<string, string>][])(
     'tells %s, fails with 76 and gives no block',
@@ -198,13 +196,13 @@ describe('doctor', () => {
     [
       '503',
       503,
-      'unknown: not determined: .*authorized_rest_api_key is refused; rest_api_key, the key of the user came to HTTP 503 .*MD5.* came to HTTP 503 ',
+      "unknown: not determined: .*authorized_rest_api_key is refused; rest_api_key, the user's key ended with HTTP 503 .*MD5.* ended with HTTP 503 ",
       false,
     ],
-    ['429', 429, 'came to HTTP 429 ', false],
-    ['400', 400, 'came to HTTP 400 ', false],
-    ['503 for leads alone', 503, '^note: .*refused; rest_api_key, the key of the user works; .* works$', true],
-  ])('does not say of credentials that they work, where they came to %s', async (_name, status, expected, onlyLeads) => {
+    ['429', 429, 'ended with HTTP 429 ', false],
+    ['400', 400, 'ended with HTTP 400 ', false],
+    ['503 for leads alone', 503, "^note: .*refused; rest_api_key, the user's key works; .* works$", true],
+  ])('does not say of credentials that they work, where they ended with %s', async (_name, status, expected, onlyLeads) => {
     const handler: Handler = (...asked) => {
       const [, url] = asked;
       if (url.searchParams.has('authorized_uid')) return answer(401, '{}')(...asked);
@@ -229,7 +227,7 @@ describe('doctor', () => {
     expect({ code, ...told }).toMatchObject({
       code: 0,
       first_page: expect.stringContaining('ok: page 1 is the first'),
-      limit: expect.stringMatching(/not determined, since leads has only/),
+      limit: expect.stringMatching(/not determined, because leads has only/),
     });
     expect(diagnosis.block).toContain('limit: 500');
   });
@@ -243,7 +241,7 @@ describe('doctor', () => {
     const { code, told } = await found({ LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: testKey });
     expect({ code, reachable: told['reachable'] }).toEqual({
       code: 76,
-      reachable: expect.stringContaining('problem: no answer: no connection (ECONNREFUSED 127.0.0.1:9)'),
+      reachable: expect.stringContaining('problem: no response: no connection (ECONNREFUSED 127.0.0.1:9)'),
     });
   });
 
@@ -251,7 +249,7 @@ describe('doctor', () => {
     [
       'a service that takes any key',
       json([]),
-      { wrong_key: 'note: a wrong key is answered with 0 rows: the service does not check credentials here' },
+      { wrong_key: 'note: a wrong key returns 0 rows: the service does not check credentials here' },
     ],
     [
       'a service that answers wrong keys with 400',

@@ -90,7 +90,7 @@ const cases: Readonly<Record<string, Case>> = {
   'a type that an output makes null': { lead: unfit, to: [lake(', on_error: null')] },
   'a type that an output fails by': { lead: unfit, to: [lake(', on_error: fail')], code: 'E_SINK_VALUE' },
   'a whole number of more than 64 bits': { lead: { age: '9223372036854775808' }, to: [lake()] },
-  'a whole number of 64 bits': { lead: { age: '9223372036854775807' }, to: [lake()] },
+  'a 64-bit integer': { lead: { age: '9223372036854775807' }, to: [lake()] },
   'a whole number that an engine cannot write': { lead: { age: '9007199254740993' }, to: [lake(', engine: parquetjs-lite')] },
   'an instant that is none': { lead: { timestamp: '99999999999999999999' }, steps: ['select: [lead_id, timestamp]'], to: [lake()] },
   'a lone surrogate in CSV': { lead: { lead_status: lone } },

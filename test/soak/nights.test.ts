@@ -109,7 +109,7 @@ describe('a night with 2 % bad casts', () => {
     expect(await seen()).toMatchObject({ run: before.run, digests: before.digests });
     const rejects = (await readFile(`${table}.rejects.ndjson`, 'utf8')).trimEnd().split('\n');
     expect(rejects).toHaveLength(20);
-    expect(JSON.parse(rejects[0] ?? '')).toMatchObject({ key: { lead_id: '0' }, field: 'age', reason: 'is not a whole number of 64 bits' });
+    expect(JSON.parse(rejects[0] ?? '')).toMatchObject({ key: { lead_id: '0' }, field: 'age', reason: 'is not a 64-bit integer' });
     expect(rejects.join('')).not.toContain('forty-two');
   });
 

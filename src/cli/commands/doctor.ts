@@ -25,15 +25,22 @@ export function addDoctor(yargs: Argv, runner: Runner): Argv {
     'Measure the service with at most 60 requests, and print its service block',
     (options) =>
       pluginOption(commonOptions(options))
-        .positional('file', { type: 'string', describe: 'Pipeline file (YAML) whose service is measured; default that of the environment' })
+        .positional('file', {
+          type: 'string',
+          describe: 'Pipeline file (YAML) whose service is measured; default: the service of the environment',
+        })
         .option('collection', { choices: collectionNames, describe: 'Collection whose pages are measured first' })
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'Findings for people, or JSON' })
-        .option('rate-limit', { type: 'number', default: 10, describe: 'Most requests per second; a lower rate_limit of the file holds' })
-        .option('only', { type: 'string', describe: 'Name of the pipeline, of several in the file' })
+        .option('rate-limit', {
+          type: 'number',
+          default: 10,
+          describe: 'Most requests per second; a lower rate_limit in the file takes precedence',
+        })
+        .option('only', { type: 'string', describe: 'Name of the pipeline, if the file has several' })
         .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
         .check(({ 'rate-limit': rate }) => (Number.isFinite(rate) && rate > 0) || '--rate-limit takes a number above 0')
         .example('$0 doctor', 'the service of LEADSTREAM_BASE_URL and the key variables')
-        .example('$0 doctor leads.yaml --format json', 'that of a pipeline file'),
+        .example('$0 doctor leads.yaml --format json', 'the service of a pipeline file'),
     (arguments_) => runner(arguments_, (context) => doctor(arguments_, context)),
   );
 }
@@ -46,7 +53,7 @@ async function doctor(arguments_: DoctorArguments, context: CommandContext): Pro
   const first = arguments_.collection;
   const asked = [...new Set([...(first ? [first] : []), ...collections])];
   const options = { service, collections: asked, ratePerSecond: arguments_.rateLimit, signal, watch: debugLog(console) };
-  console.log('info', `asking ${connection.baseUrl}, at most 60 requests`);
+  console.log('info', `measuring ${connection.baseUrl} with at most 60 requests`);
   const diagnosis = await diagnoseService(connection, options);
   const text =
     arguments_.format === 'json' ? `${JSON.stringify(diagnosis, undefined, 2)}\n` : textOf(diagnosis, painterFor(stdout, context.env));
@@ -65,8 +72,7 @@ interface Subject {
 async function subjectOf(arguments_: DoctorArguments, context: CommandContext): Promise<Subject> {
   const { file, only, set, plugin } = arguments_;
   if (file !== undefined) return fileSubject({ ...arguments_, file }, context);
-  if (only !== undefined || set.length + plugin.length > 0)
-    throw new LeadstreamError('E_USAGE', '--only, --set and --plugin go with a file');
+  if (only !== undefined || set.length + plugin.length > 0) throw new LeadstreamError('E_USAGE', '--only, --set and --plugin need a file');
   const { connectionFromEnvironment } = await import('../../index.js');
   const connection = connectionFromEnvironment(context.env);
   if ('missing' in connection) {

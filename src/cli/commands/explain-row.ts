@@ -23,7 +23,7 @@ interface ExplainRowArguments extends CommonArguments {
 export function addExplainRow(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
     'explain-row <file> <key..>',
-    'Say what every step makes of one record, and write nothing',
+    'Show what every step does to one record, and write nothing',
     (options) =>
       pluginOption(commonOptions(options))
         .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
@@ -31,15 +31,23 @@ export function addExplainRow(yargs: Argv, runner: Runner): Argv {
           type: 'string',
           array: true,
           demandOption: true,
-          describe: 'Key of the record; of several columns one value each',
+          describe: 'Key of the record; if it has several columns, one value for each',
         })
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'Text for people, or JSON' })
-        .option('scan', { type: 'number', default: 10_000, describe: 'Most rows of the list that are looked at, without a single read' })
+        .option('scan', {
+          type: 'number',
+          default: 10_000,
+          describe: 'Most rows of the list to search, if the record cannot be read by itself',
+        })
         .option('reveal', { type: 'boolean', default: false, describe: 'Show personal values and credentials instead of ***' })
-        .option('only', { type: 'string', describe: 'Name of the pipeline, of several in the file' })
-        .option('state-dir', { type: 'string', default: '.leadstream', describe: 'State folder of the runs, whose log tells of tables' })
+        .option('only', { type: 'string', describe: 'Name of the pipeline, if the file has several' })
+        .option('state-dir', {
+          type: 'string',
+          default: '.leadstream',
+          describe: 'State folder of the runs, whose log is checked for tables',
+        })
         .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
-        .check(({ scan }) => (Number.isInteger(scan) && scan >= 1) || '--scan takes a whole number from 1 on')
+        .check(({ scan }) => (Number.isInteger(scan) && scan >= 1) || '--scan takes a whole number of at least 1')
         .example('$0 explain-row leads.yaml 1000001', 'one lead')
         .example('$0 explain-row areas.yaml 212 "New York" NY', 'a key of three columns'),
     (arguments_) => runner(arguments_, (context) => explainRow(arguments_, context)),
@@ -61,7 +69,7 @@ async function explainRow(arguments_: ExplainRowArguments, context: CommandConte
   const text = format === 'json' ? `${JSON.stringify(explanation, undefined, 2)}\n` : textOf(explanation, painterFor(stdout, env));
   await print(stdout, console.redact(text));
   const failed = [...explanation.steps, ...explanation.outputs].find(({ outcome }) => outcome === 'failed');
-  if (failed) throw new LeadstreamError('E_ROW_FAILED', `${failed.at}: a run fails by this row`);
+  if (failed) throw new LeadstreamError('E_ROW_FAILED', `${failed.at}: a run fails on this row`);
   const [refused] = explanation.gates;
   if (refused) throw new LeadstreamError('E_ROW_FAILED', `the gate ${refused.gate} refuses a run with this row`);
   return 0;
@@ -70,7 +78,7 @@ async function explainRow(arguments_: ExplainRowArguments, context: CommandConte
 function textOf({ collection, search, record, steps, rows, outputs, gates }: RowExplanation, paint: Painter): string {
   const list = search.because === undefined ? 'found in the list' : `${search.because}; found in the list`;
   const how = search.by === 'single read' ? 'found by a single read' : `${list}, row ${amount(search.looked)}`;
-  const end = rows === 0 ? [`nothing is written of it: ${endOf(steps)}`] : outputs.flatMap((output) => outputLines(output, paint));
+  const end = rows === 0 ? [`nothing is written for it: ${endOf(steps)}`] : outputs.flatMap((output) => outputLines(output, paint));
   const refusals = gates.map(({ gate, message }) => `gate ${gate}: ${paint('bad', 'refused')}: ${message}`);
   const blocks = [
     [`from ${collection}: ${how}`, ...table(record)],
@@ -138,7 +146,8 @@ function joinLines(join: RowJoin): readonly string[] {
     const found = lookup === 'by_id' ? '' : `: ${amountOf(agreeing, 'row')} of ${other} with that ${right}`;
     return `${which}key ${left} = ${shown(value)}${normal}${found}`;
   });
-  const where = lookup === 'by_id' ? `${amountOf(looked, 'row')} that the service gave for it` : `${amountOf(looked, 'row')} of ${other}`;
+  const where =
+    lookup === 'by_id' ? `${amountOf(looked, 'row')} that the service returned for it` : `${amountOf(looked, 'row')} of ${other}`;
   const several = matches > 1 ? `; pick: ${pick}` : '';
   return [
     ...tried,
@@ -150,7 +159,7 @@ function joinLines(join: RowJoin): readonly string[] {
 
 function outputLines({ at, path, outcome, reason, counts, rows }: RowOutput, paint: Painter): readonly string[] {
   const where = path === undefined ? '' : ` -> ${path}`;
-  const differing = counts.changed > 0 ? ', whose content is another one' : '';
+  const differing = counts.changed > 0 ? ', with different content' : '';
   const kept = counts.unchanged > 0 ? [`  the table has ${counts.unchanged > 1 ? 'their keys' : 'its key'} already${differing}`] : [];
   return rows.flatMap((row, index) => {
     const name = rows.length === 1 ? '' : `, row ${index + 1}`;

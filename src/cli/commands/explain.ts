@@ -19,12 +19,12 @@ interface ExplainArguments extends CommonArguments {
 export function addExplain(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
     'explain <file>',
-    'Say what a run would request, do and write, without a request',
+    'Show what a run would request, do and write, without a request',
     (options) =>
       pluginOption(commonOptions(options))
         .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'A tree for people, or JSON' })
-        .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline, of several in the file' })
+        .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline, if the file has several' })
         .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
         .example('$0 explain leads.yaml', 'requests, columns, memory, files and settings')
         .example('$0 explain leads.yaml --format json', 'the same with the columns after each step'),
@@ -93,7 +93,7 @@ function branchOf({ at, reads, blocking, memory, added, dropped, columns }: Expl
     title: at,
     notes: [
       ...(reads ? requestOf(reads) : []),
-      ...(blocking ? ['takes all rows before it gives the first'] : []),
+      ...(blocking ? ['takes all rows before it returns the first'] : []),
       ...(memory === undefined ? [] : [`memory: ${memory}`]),
       `${amountOf(columns.length, 'column')}${changes.length === 0 ? '' : `: ${changes.join(', ')}`}`,
     ],
@@ -106,7 +106,7 @@ function sinkBranch({ at, prints, path, adds, memory, folders, columns }: Explai
   return {
     title: at,
     notes: [
-      `${path ?? (prints ? 'standard output' : 'a destination of its own, committed when all is complete')}${adds ? ', added to what is there' : ''}`,
+      `${path ?? (prints ? 'standard output' : 'a destination of its own, committed when all is complete')}${adds ? ', added to the existing rows' : ''}`,
       `${amountOf(columns.length, 'column')}${isText ? ' of text' : ''}: ${names}`,
       ...(folders.length === 0 ? [] : [`folders by the values of ${folders.join(', ')}, which are not in the files`]),
       ...(memory === undefined ? [] : [`memory: ${memory}`]),

@@ -24,7 +24,7 @@ export function addFetch(yargs: Argv, runner: Runner): Argv {
         .positional('collection', { choices: collectionNames, demandOption: true, describe: 'Collection' })
         .positional('id', { type: 'string', describe: 'Identifier at the end of the path' })
         .option('format', { choices: ['ndjson', 'csv', 'table'] as const, default: 'ndjson' as const, describe: 'Format of the rows' })
-        .option('page-size', { type: 'number', default: 500, describe: 'Rows asked for per request, 1 to 500; all pages are printed' })
+        .option('page-size', { type: 'number', default: 500, describe: 'Rows per request, 1 to 500; all pages are printed' })
         .option('reveal', {
           type: 'string',
           array: true,

@@ -21,7 +21,7 @@ interface InitArguments extends CommonArguments {
 export function addInit(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
     'init [name]',
-    'Write a commented pipeline file to begin with',
+    'Write a commented pipeline file to start from',
     (options) =>
       commonOptions(options)
         .positional('name', { type: 'string', describe: 'Name of the pipeline and its file' })
@@ -42,11 +42,11 @@ async function init(arguments_: InitArguments, context: CommandContext): Promise
   const installed = 'node_modules/leadstream/pipelines/pipeline.schema.json';
   const schema = existsSync(join(cwd, installed)) ? `./${installed}` : packageFile('pipelines/pipeline.schema.json');
   if (!(await created(file, pipelineTextOf(wanted, schema), cwd)))
-    throw new LeadstreamError('E_USAGE', `${file} is there already; choose another name, or remove it`);
+    throw new LeadstreamError('E_USAGE', `${file} already exists; choose another name, or remove it`);
   console.log('info', `${file}: written`);
-  console.log('info', `.env.example: ${(await created('.env.example', envExample, cwd)) ? 'written' : 'is there, left as it is'}`);
+  console.log('info', `.env.example: ${(await created('.env.example', envExample, cwd)) ? 'written' : 'exists, left unchanged'}`);
   const added = await ignore(cwd);
-  console.log('info', `.gitignore: ${added.length === 0 ? 'has all lines' : `added ${added.join(' ')}`}`);
+  console.log('info', `.gitignore: ${added.length === 0 ? 'already has all lines' : `added ${added.join(' ')}`}`);
   console.log('info', `next: copy .env.example to .env, fill it in, and run leadstream preview ${file} --env .env`);
   return 0;
 }
@@ -57,7 +57,7 @@ async function wantedBy(given: InitArguments, context: CommandContext): Promise<
   try {
     const name = given.name ?? (await answered(asked, 'Name of the pipeline', 'leads'));
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name))
-      throw new LeadstreamError('E_USAGE', 'a name is made of letters, digits, dots, dashes and underscores');
+      throw new LeadstreamError('E_USAGE', 'a name consists of letters, digits, dots, dashes and underscores');
     const from =
       given.from ?? oneOf('collection', await answered(asked, `Collection (${collectionNames.join(', ')})`, 'leads'), collectionNames);
     const joinable = joinsOf(from);

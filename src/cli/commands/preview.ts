@@ -32,11 +32,11 @@ export function addPreview(yargs: Argv, runner: Runner): Argv {
         .option('rows', { alias: 'n', type: 'number', default: 10, describe: 'Rows to show after each step' })
         .option('step', { type: 'number', describe: 'Only the rows after this step, counted from 0, with all columns' })
         .option('columns', { type: 'string', array: true, nargs: 1, default: [], describe: 'Columns to show, like lead_id,email' })
-        .option('sample', { type: 'number', default: 1000, describe: 'Most rows of the collection that are read' })
+        .option('sample', { type: 'number', default: 1000, describe: 'Most rows of the collection to read' })
         .option('reveal', { type: 'boolean', default: false, describe: 'Show personal values and credentials instead of ***' })
-        .option('only', { type: 'string', describe: 'Name of the pipeline, of several in the file' })
+        .option('only', { type: 'string', describe: 'Name of the pipeline, if the file has several' })
         .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
-        .check(({ rows }) => isCount(rows) || '--rows takes a whole number from 1 on')
+        .check(({ rows }) => isCount(rows) || '--rows takes a whole number of at least 1')
         .check(({ rows, sample }) => (isCount(sample) && sample >= rows) || '--sample takes a whole number, not less than --rows')
         .example('$0 preview leads.yaml -n 5', 'the first five rows after every step')
         .example('$0 preview leads.yaml --step 2', 'all columns after steps[2]')
@@ -109,7 +109,7 @@ async function printStage(
   const gone = earlier ? names(earlier.columns).filter((name) => !names(stage.columns).includes(name)) : [];
   const width = Math.max(20, stdout.columns ?? 100);
   // Only rows show what a step does to the columns.
-  const told = isCut && stage.passed === 0 ? `${stage.at}: nothing came of it before the failure` : titleOf(stage, names(added), gone);
+  const told = isCut && stage.passed === 0 ? `${stage.at}: no rows came out of it before the failure` : titleOf(stage, names(added), gone);
   const title = wrapped(told, width - 2).join('\n  ');
   const note = noteOf(stage, step !== undefined);
   await print(stdout, `${earlier === undefined || step !== undefined ? '' : '\n'}${title}\n${note}`);
@@ -134,7 +134,7 @@ async function printStage(
 
 function titleOf({ at, rows, passed, columns }: PreviewStage, added: readonly string[], gone: readonly string[]): string {
   const few = rows.length < passed ? `first ${amount(rows.length)} of ${amountOf(passed, 'row')}` : amountOf(passed, 'row');
-  const count = passed === 0 ? 'no row of the sample gets here' : `${few}, ${amountOf(columns.length, 'column')}`;
+  const count = passed === 0 ? 'no row of the sample reaches this step' : `${few}, ${amountOf(columns.length, 'column')}`;
   const changes = [...added.map((name) => `+${name}`), ...gone.map((name) => `-${name}`)].join(' ');
   return `${at}: ${count}${changes === '' ? '' : `, ${changes}`}`;
 }

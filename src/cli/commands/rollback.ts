@@ -6,7 +6,7 @@ import { commonOptions, type Runner } from '../context.js';
 export function addRollback(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
     'rollback <dir>',
-    'Make an earlier run of a table the published one again',
+    'Publish an earlier run of a table again',
     (options) =>
       commonOptions(options)
         .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })
@@ -17,7 +17,7 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
         .option('state-dir', {
           type: 'string',
           default: '.leadstream',
-          describe: 'Folder of the redo log and of the log of runs, as runs have it',
+          describe: 'Folder of the redo log and the log of runs, as given to the runs',
         })
         .example('$0 rollback lake/leads', 'one run back; again, one run further')
         .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
@@ -35,7 +35,7 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
           console.event(
             'warning',
             { code: 'W_STATE_LOG' },
-            `W_STATE_LOG: ${dir}: no log of runs in ${stateDir} has run ${done.to}, so that its manifest was taken at its word; name the state folder of its runs with --state-dir`,
+            `W_STATE_LOG: ${dir}: no log of runs in ${stateDir} has run ${done.to}, so its manifest could not be checked; name the state folder of its runs with --state-dir`,
           );
         console.log('info', `${dir}: run ${done.to} is published again${kept}`);
         return 0;

@@ -33,7 +33,7 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
     (options) =>
       pluginOption(commonOptions(options))
         .positional('files', { type: 'string', array: true, default: [], describe: 'Pipeline files (YAML), or patterns in quotes' })
-        .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline to run, of several' })
+        .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline to run, if there are several' })
         .option('set', {
           type: 'string',
           array: true,
@@ -54,12 +54,12 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
         .option('allow-shrink', {
           type: 'boolean',
           default: false,
-          describe: 'Publish this once, although lists or outputs shrank more than allowed',
+          describe: 'Publish this once even if lists or outputs shrank more than allowed',
         })
         .option('allow-partial', {
           type: 'boolean',
           default: false,
-          describe: 'Replace outputs that exist, although a limit stops the read',
+          describe: 'Replace existing outputs even if a limit stops the read',
         })
         .option('keep-failed', {
           type: 'boolean',

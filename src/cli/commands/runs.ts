@@ -9,7 +9,7 @@ import { tableOf } from '../table.js';
 export function addRuns(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
     'runs <dir>',
-    'List the runs of a table that are there',
+    'List the existing runs of a table',
     (options) =>
       commonOptions(options)
         .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })

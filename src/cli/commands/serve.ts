@@ -31,9 +31,9 @@ Faults (KIND[=VALUE][@TERM,…], the first one outermost):
   hang  stall  delay=MS  drip=BYTES_PER_SECOND  cut=length|chunked|close
   html  empty-body  empty-object  error-object  null  non-objects  empty-list
   gzip  gzip-bomb=MB  redirect=ORIGIN
- terms, all of which have to hold:
+ terms, all of which must hold:
   page=3 or 3-5 or 3-   requests=5-7 (of the whole service)   rate=0.1 (by --seed)
-  times=2 (the first times that the same request comes)
+  times=2 (only the first 2 times that the same request comes)
   collection=NAME   purpose=page|probe
 
 Drift (TERM,…):
@@ -50,13 +50,13 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
     'Run the data service itself, on generated rows or on files',
     (options) =>
       commonOptions(options)
-        .option('port', { type: 'number', default: 8080, describe: 'Port; 0 takes a free one' })
+        .option('port', { type: 'number', default: 8080, describe: 'Port; 0 picks a free one' })
         .option('host', { type: 'string', default: '127.0.0.1', describe: 'Address to listen on' })
         .options(counts)
         .option('seed', {
           type: 'number',
           default: 1,
-          describe: 'Seed of the generator, and of what quirks, faults and drift leave to chance',
+          describe: 'Seed of the generator, and of what is random in quirks, faults and drift',
         })
         .option('data', { type: 'string', describe: 'Folder of CSV or NDJSON files to serve, named after the collections' })
         .option('collections', {
@@ -82,7 +82,7 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
         .option('drift', { type: 'string', describe: 'Lists that change while they are read: TERM,…' })
         .option('request-log', { type: 'string', describe: 'File that gets a line of NDJSON per request' })
         .example('LEADSTREAM_REST_API_KEY=… $0 serve --leads 100000 --seed 7', 'prints its URL on stdout')
-        .example('$0 serve --quirk cap=100 --fault 503=1@page=3,times=2 --drift every=10', 'is hard to read')
+        .example('$0 serve --quirk cap=100 --fault 503=1@page=3,times=2 --drift every=10', 'a service that is hard to read')
         .epilogue(grammar),
     (arguments_) => runner(arguments_, (context) => serve(arguments_, context)),
   );
@@ -100,7 +100,7 @@ async function serve(arguments_: ServeArguments, { console, env, cwd, stdout, si
     );
   }
   if (accounts.some((account) => ('key' in account ? account.key : account.restApiKey).length < minSecretLength))
-    console.log('warn', `a key is shorter than ${minSecretLength} characters: pipelines and programs take it for no key`);
+    console.log('warn', `a key is shorter than ${minSecretLength} characters: pipelines and programs do not accept it`);
   const requestLog = arguments_.requestLog === undefined ? undefined : resolve(cwd, arguments_.requestLog);
   const source =
     data === undefined
@@ -113,7 +113,7 @@ async function serve(arguments_: ServeArguments, { console, env, cwd, stdout, si
     await print(stdout, `${service.url}\n`);
     console.log(
       'info',
-      `serving ${data ?? `${arguments_.leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C ends it`,
+      `serving ${data ?? `${arguments_.leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C stops it`,
     );
     await new Promise((done) => {
       if (signal.aborted) done(undefined);

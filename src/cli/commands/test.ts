@@ -22,7 +22,7 @@ const testFailed = catalogue.E_TEST_FAILED.exit;
 export function addTest(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
     'test <files..>',
-    'Run the tests that stand in pipeline files, against a service of their own',
+    'Run the tests in pipeline files, against a service of their own',
     (options) =>
       pluginOption(commonOptions(options))
         .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
@@ -30,7 +30,7 @@ export function addTest(yargs: Argv, runner: Runner): Argv {
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'json prints one document on stdout' })
         .example('$0 test pipelines/*.yaml', 'needs no service and no credentials')
         .example('$0 test nightly.yaml --only nightly-leads', 'the tests of one pipeline')
-        .epilogue(`Exit codes: 0 when all tests passed, ${testFailed} when one failed, ${refusedExit} for a file that is wrong.`),
+        .epilogue(`Exit codes: 0 when all tests passed, ${testFailed} when one failed, ${refusedExit} for an invalid file.`),
     (arguments_) => runner(arguments_, (context) => test(arguments_, context)),
   );
 }
@@ -104,5 +104,5 @@ function refuseUnknown(tested: readonly Tested[], only: readonly string[]): void
 function refuseNothing(tested: readonly Tested[]): void {
   const results = tested.flatMap((each) => ('results' in each ? each.results : []));
   if (results.length < tested.length || results.some(({ tests }) => tests.length > 0)) return;
-  throw new LeadstreamError('E_USAGE', 'there is no test in these files; tests stand under tests: of a pipeline');
+  throw new LeadstreamError('E_USAGE', 'there are no tests in these files; tests belong under tests: of a pipeline');
 }

@@ -28,7 +28,7 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
         .option('env-check', {
           type: 'boolean',
           default: false,
-          describe: 'Ask for the variables and files that the pipelines take from the environment',
+          describe: 'Require the variables and files that the pipelines take from the environment',
         })
         .option('strict', { type: 'boolean', default: false, describe: 'Treat warnings as errors' })
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'json prints one document on stdout' })
@@ -85,5 +85,5 @@ function tell(file: string, { ok, findings, pipelines, unset }: LintResult, { co
     const chain = [from, ...steps, to.join(' + ')].join(' > ');
     console.log('info', `${file}: ${pipelines.length === 1 ? '' : `${name} `}ok, ${chain}, ${amountOf(columns.length, 'column')}`);
   }
-  if (unset.length > 0) console.log('info', `${file}: not set here, and so not checked: ${unset.join(', ')} (--env-check asks for them)`);
+  if (unset.length > 0) console.log('info', `${file}: not set here, so not checked: ${unset.join(', ')} (--env-check requires them)`);
 }

@@ -12,14 +12,14 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
     (options) =>
       commonOptions(options)
         .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads' })
-        .option('run', { type: 'string', describe: 'A kept run in place of the published one', conflicts: 'manifest' })
+        .option('run', { type: 'string', describe: 'A kept run instead of the published one', conflicts: 'manifest' })
         .option('manifest', { type: 'string', describe: 'Manifest of a copied table; DIR is then the folder with the copied files' })
         .option('state-dir', {
           type: 'string',
           defaultDescription: '".leadstream"',
-          describe: 'Folder with the log of runs, as runs have it; a table that was moved is found in it by its run',
+          describe: 'Folder with the log of runs, as given to the runs; a moved table is found in it by its run',
         })
-        .example('$0 verify lake/leads', 'exits with 65 when anything differs')
+        .example('$0 verify lake/leads', 'exits with 65 if anything differs')
         .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),
     (arguments_) =>
       runner(arguments_, async ({ console, cwd, env }) => {
@@ -37,7 +37,7 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
             differences.map((difference) => `${dir}: ${difference}`),
           );
         if (evidence === 'none' && manifest === undefined) {
-          const unchecked = `${dir}: no log of runs in ${stateDir} has run ${run}, so that only files and manifest were compared with each other`;
+          const unchecked = `${dir}: no log of runs in ${stateDir} has run ${run}, so only files and manifest were compared with each other`;
           // A folder given with the option is expected to have the runs.
           if (arguments_.stateDir !== undefined) throw new LeadstreamError('E_STATE_LOG', unchecked);
           console.event(
@@ -48,7 +48,7 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
         }
         console.log(
           'info',
-          `${dir}: run ${run} is as its manifest says: ${amountOf(rows, 'row')}, ${amountOf(files, 'file')}, ${amountOf(bytes, 'byte')}; ${evidences[evidence]}${movedFrom === undefined ? '' : `, where the table is ${movedFrom}`}`,
+          `${dir}: run ${run} matches its manifest: ${amountOf(rows, 'row')}, ${amountOf(files, 'file')}, ${amountOf(bytes, 'byte')}; ${evidences[evidence]}${movedFrom === undefined ? '' : `, where the table is ${movedFrom}`}`,
         );
         return 0;
       }),
@@ -57,7 +57,7 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
 
 /** How the manifest itself was checked. */
 const evidences = {
-  hmac: 'the manifest is the one of the log of runs (HMAC)',
-  sha256: 'the manifest is the one of the log of runs (SHA-256)',
-  none: 'the manifest could not be checked, since no log of runs has it',
+  hmac: 'the manifest is the one in the log of runs (HMAC)',
+  sha256: 'the manifest is the one in the log of runs (SHA-256)',
+  none: 'the manifest could not be checked, because no log of runs has it',
 };

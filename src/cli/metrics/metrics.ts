@@ -46,7 +46,7 @@ const none: Metrics = {
 export async function openMetrics(file: string | undefined, context: CommandContext): Promise<Metrics> {
   if (file === undefined) return none;
   if (!file.endsWith('.prom'))
-    throw new LeadstreamError('E_USAGE', '--metrics names a file that ends in .prom: the node exporter reads no others');
+    throw new LeadstreamError('E_USAGE', '--metrics must name a file that ends in .prom: the node exporter reads no others');
   const path = fixedPath(file, '--metrics', context.cwd);
   await removeTemporariesOf(path);
   const known = (await earlier(path, file)).length > 0;
@@ -110,7 +110,7 @@ class MetricsFile implements Metrics {
     } catch (error) {
       this.context.console.log(
         'warn',
-        `the metrics were not written: --metrics ${this.file}: ${reasonOf(error)}; what was published stays, and so does the exit code`,
+        `the metrics were not written: --metrics ${this.file}: ${reasonOf(error)}; what was published and the exit code are unaffected`,
       );
     }
   }
@@ -138,6 +138,6 @@ async function earlier(path: string, file: string): Promise<readonly Sample[]> {
   if (samples) return samples;
   throw new LeadstreamError(
     'E_USAGE',
-    `--metrics ${file}: there is a file with something else than metrics of leadstream; name another one`,
+    `--metrics ${file}: the existing file has something other than leadstream metrics; name another one`,
   );
 }

@@ -50,7 +50,7 @@ async function writeTo({ file, path }: Place, report: ReportDocument, { console 
   } catch (error) {
     console.log(
       'warn',
-      `the report was not written: --report ${file}: ${reasonOf(error)}; what was published stays, and so does the exit code`,
+      `the report was not written: --report ${file}: ${reasonOf(error)}; what was published and the exit code are unaffected`,
     );
   }
 }
@@ -117,7 +117,7 @@ async function refuseForeign(path: string): Promise<void> {
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64, 0);
     if (bytesRead > 0 && !beginning.test(buffer.toString('latin1', 0, bytesRead)))
-      throw new LeadstreamError('E_USAGE', `--report ${path}: there is a file that is no report; name another one, or remove it`);
+      throw new LeadstreamError('E_USAGE', `--report ${path}: the existing file is not a report; name another one, or remove it`);
   } finally {
     await file.close();
   }

@@ -17,7 +17,7 @@ export function sectionsOf(document: PipelineDocument): readonly Section[] {
 
 /** Describes in one line how a run ended. */
 export function headlineOf({ status, exit, error }: PipelineDocument): string {
-  const how = { published: 'Published', failed: 'Failed', closed: 'Left by its reader', not_run: 'Not run' }[status];
+  const how = { published: 'Published', failed: 'Failed', closed: 'Closed by its reader', not_run: 'Not run' }[status];
   return error && status === 'failed' ? `${how}: ${error.code} (exit ${exit ?? 1})` : how;
 }
 
@@ -38,7 +38,7 @@ function facts(document: PipelineDocument): Section {
       'read',
       read === undefined
         ? undefined
-        : `${amount(read)} ${collection} in ${amountOf(pages ?? 0, 'page')}${partial ? ', a part of the list' : ''}`,
+        : `${amount(read)} ${collection} in ${amountOf(pages ?? 0, 'page')}${partial ? ', part of the list' : ''}`,
     ],
     ['pages of an interrupted run', resumed ? amount(resumed) : undefined],
     ['pages kept for the next run', keptPages ? amount(keptPages) : undefined],
@@ -112,7 +112,7 @@ function requests({ requests: made }: PipelineDocument): Section {
   if (!made) return { title: 'Requests', head: [], rows: [] };
   const { total, probes, bytes, retries, latency } = made;
   const rows = [
-    ['requests', `${amount(total)}, of them ${amount(probes)} that only checked`],
+    ['requests', `${amount(total)}, including ${amount(probes)} that only checked`],
     ['bytes', sizeOf(bytes)],
     ...(latency ? [['latency', `median ${latency.median} ms, 95% within ${latency.p95} ms, longest ${latency.max} ms`]] : []),
     ...retries.map(({ code, status, count }) => [`retries after ${code}${status === undefined ? '' : ` (HTTP ${status})`}`, amount(count)]),

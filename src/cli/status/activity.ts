@@ -17,7 +17,7 @@ export interface Snapshot {
 }
 
 /** What a run can wait for, in words. */
-type Pause = 'next attempt' | 'end looked at again';
+type Pause = 'next attempt' | 'end checked again';
 
 /** How far the reading of a list has got. */
 export interface ListProgress {
@@ -67,7 +67,7 @@ export class Activity {
       asyncEnd: () => void (this.#inFlight -= 1),
     },
     retry: ({ delayMs }) => this.#wait('next attempt', delayMs),
-    wait: ({ delayMs }) => this.#wait('end looked at again', delayMs),
+    wait: ({ delayMs }) => this.#wait('end checked again', delayMs),
     finish: { start: ({ at }) => void (this.#doing = `finishing ${at}`) },
     commit: { start: () => void (this.#doing = 'publishing') },
   };

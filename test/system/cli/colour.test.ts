@@ -31,7 +31,7 @@ async function said(parameters: readonly string[], given: { isTTY: boolean; env?
     .replaceAll(from.url, 'URL')
     .replaceAll(cwd, '.')
     .replaceAll(/\d+(?:\.\d+)?(?= ?(?:ms|\/s|s\b))/g, 'N')
-    .replaceAll(/; \d in flight brought most|; more requests in flight brought no more|; more than \d in flight brought little/g, '');
+    .replaceAll(/; \d in flight were fastest|; more requests in flight were no faster|; more than \d in flight gained little/g, '');
 }
 
 const verbs = [

@@ -21,7 +21,7 @@ const oneCase: readonly Case[] = [
   {
     quirks: { 'first-page': 0, 'repeat-last': true, cap: 60 },
     block: { first_page: 0, limit: 60 },
-    notes: { limit: '60 is the cap', end_of_list: 'the last page comes again' },
+    notes: { limit: '60 is the cap', end_of_list: 'the last page is repeated' },
   },
 ];
 
@@ -32,7 +32,7 @@ const allCases: readonly Case[] = [
     block: { first_page: 1, limit: 45 },
     notes: {
       limit: '45 is the cap: limit=46 is refused with HTTP 400 (an object with the keys error)',
-      end_of_list: 'the last page comes again',
+      end_of_list: 'the last page is repeated',
     },
   },
   { quirks: {}, block: { first_page: 1, limit: 500 }, notes: {} },
@@ -45,7 +45,7 @@ const allCases: readonly Case[] = [
   {
     quirks: { cap: 100, 'first-page': 0, 'unstable-order': 5 },
     block: { first_page: 0, limit: 100 },
-    notes: { limit: '100 is the cap: limit=500 gives 100 rows, and more follow', order: 'in another order each time' },
+    notes: { limit: '100 is the cap: limit=500 returns 100 rows, and more follow', order: 'a different order each time' },
   },
   {
     quirks: { 'first-page': 0, 'refuse-over-cap': true, cap: 9, 'not-found': 'object' },
@@ -55,7 +55,7 @@ const allCases: readonly Case[] = [
   {
     quirks: { cap: 4000, 'unstable-order': 3, 'unknown-fields': 0.2, 'missing-fields': 0.2, 'non-strings': 0.1, 'bare-record': true },
     block: { first_page: 1, limit: 500 },
-    notes: { order: 'in another order each time' },
+    notes: { order: 'a different order each time' },
   },
 ];
 

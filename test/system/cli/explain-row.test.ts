@@ -150,7 +150,7 @@ describe('explain-row', () => {
     expect(steps[2]).toMatchObject({ reason: 'the condition is not true for it', used: [{ name: 'lower_status', value: 'new' }] });
     expect(from.requests).toEqual(['leads/2']);
     const text = await cli(['explain-row', 'p.yaml', '2'], { cwd, env: from.env });
-    expect(text.stdout).toMatch(/\nnothing is written of it: steps\[2\] filter, dropped\n$/);
+    expect(text.stdout).toMatch(/\nnothing is written for it: steps\[2\] filter, dropped\n$/);
   });
 
   test.each([
@@ -189,7 +189,7 @@ describe('explain-row', () => {
       ),
     ];
     const { stdout } = await cli(['explain-row', 'p.yaml', '1'], { cwd, env: from.env });
-    expect(stdout).toContain('  key bridge_id = 7\n  1 of 1 row that the service gave for it matches\n  + b_title text = Auto\n');
+    expect(stdout).toContain('  key bridge_id = 7\n  1 of 1 row that the service returned for it matches\n  + b_title text = Auto\n');
     expect(from.requests).toEqual(['leads/1', 'bridges/7']);
     const dots = await serviceOf({ leads: [{ lead_id: '1', bridge_id: '..' }], bridges: [{ id: '..', title: 'Auto' }] });
     expect((await cli(['explain-row', 'p.yaml', '1'], { cwd, env: dots.env })).stdout).toContain(
@@ -200,7 +200,7 @@ describe('explain-row', () => {
   test('tells what is rejected, becomes null, or fails a run', async () => {
     const cast = 'cast: { types: { age: integer } }';
     const [rejected] = (await explained([cast], '3')).steps;
-    expect(rejected).toMatchObject({ outcome: 'rejected', reason: 'field age is not a whole number of 64 bits' });
+    expect(rejected).toMatchObject({ outcome: 'rejected', reason: 'field age is not a 64-bit integer' });
     const nulled = await explained([cast], '3', 'on_error: null\n');
     expect(nulled.steps[0]).toMatchObject({ outcome: 'passed', nulled: 1, changed: [{ name: 'age', before: '***', value: null }] });
     const [from, cwd] = [
@@ -208,7 +208,7 @@ describe('explain-row', () => {
       await workplace('from: leads\non_error: fail\nsteps:\n  - cast: { types: { age: integer } }\n  - dedupe: {}\nto:\n  - stdout: {}'),
     ];
     const { code, stdout, stderr } = await cli(['explain-row', 'p.yaml', '3'], { cwd, env: from.env });
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('E_ROW_FAILED: steps[0] cast: a run fails by this row') });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('E_ROW_FAILED: steps[0] cast: a run fails on this row') });
     expect(stdout).toContain('steps[0] cast: failed: E_STEP_VALUE: ');
     expect(stdout).toContain('steps[1] dedupe: not reached');
     const several = await explained(
@@ -234,7 +234,7 @@ describe('explain-row', () => {
     ];
     const { stdout } = await cli(['explain-row', 'p.yaml', '3'], { cwd, env: from.env });
     expect(stdout).toMatch(
-      /to\[0\] parquet -> .*\/lake: rejected\n {2}lead_id {2}3\n {2}age {6}\*\*\*\n {2}! age is not a whole number of 64 bits\n$/,
+      /to\[0\] parquet -> .*\/lake: rejected\n {2}lead_id {2}3\n {2}age {6}\*\*\*\n {2}! age is not a 64-bit integer\n$/,
     );
   });
 
@@ -266,7 +266,7 @@ describe('explain-row', () => {
     const other = await serviceOf({ leads: [{ lead_id: '1', age: '42' }], bridges, areacodes });
     const { code, stdout } = await cli(['explain-row', 'p.yaml', '1'], { cwd, env: other.env });
     expect(code).toBe(0);
-    expect(stdout).toMatch(/lake: unchanged\n.*\n.*\n {2}the table has its key already, whose content is another one\n$/);
+    expect(stdout).toMatch(/lake: unchanged\n.*\n.*\n {2}the table has its key already, with different content\n$/);
     const strict = await cli(['explain-row', 'p.yaml', '3', '--set', 'rejects.max=0'], { cwd, env: from.env });
     expect(strict.stdout).toMatch(/\n\ngate rejects: refused: rejects.max: no row may be rejected\n$/);
     expect(strict).toMatchObject({
@@ -290,9 +290,9 @@ describe('explain-row', () => {
     const { outputs }: RowExplanation = JSON.parse(stdout);
     expect(outputs).toMatchObject([
       { at: 'to[0] csv', outcome: 'written' },
-      { at: 'to[1] parquet', outcome, rows: [[{ name: 'lead_id' }, { name: 'age', value, problem: 'is not a whole number of 64 bits' }]] },
+      { at: 'to[1] parquet', outcome, rows: [[{ name: 'lead_id' }, { name: 'age', value, problem: 'is not a 64-bit integer' }]] },
     ]);
-    const told = outcome === 'failed' ? 'E_ROW_FAILED: to[1] parquet: a run fails by this row' : '';
+    const told = outcome === 'failed' ? 'E_ROW_FAILED: to[1] parquet: a run fails on this row' : '';
     expect({ code, stderr }).toEqual({ code: told === '' ? 0 : 1, stderr: expect.stringContaining(told) });
     const run = await cli(['run', 'p.yaml', '--set', 'rejects.max=100%'], { cwd, env: from.env });
     expect(run.code === 0).toBe(told === '');

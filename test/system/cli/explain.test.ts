@@ -43,7 +43,9 @@ describe('explain', () => {
       '│    35 columns: +bridge_title text',
     ];
     expect(tree).toContain(`\n${begin.join('\n')}\n├─ steps[3] select\n`);
-    expect(tree).toContain(['├─ steps[5] sort', '│    takes all rows before it gives the first', '│    memory: at most 64 MB;'].join('\n'));
+    expect(tree).toContain(
+      ['├─ steps[5] sort', '│    takes all rows before it returns the first', '│    memory: at most 64 MB;'].join('\n'),
+    );
     expect(tree).toContain(
       '├─ to[0] parquet\n│    ./lake/leads\n│    4 columns: lead_id text, zip_city text, bridge_title text, age integer\n',
     );
@@ -86,10 +88,10 @@ to:
       '2 columns: lead_id text, timestamp timestamp folders by the values of month, run_date, which are not in the files',
     );
     expect(told).toMatch(
-      /memory: five row groups of at most 10,000 rows or 8,388,608 bytes of text; for sort_by at most 64 MB; more goes to a file in the state folder\n/,
+      /memory: five row groups of at most 10,000 rows or 8,388,608 bytes of text; for sort_by at most 64 MB; the rest goes to a file in the state folder\n/,
     );
     expect(told).toMatch(
-      /b, added to what is there 3 columns[^\n]* memory: two row groups of at most 500 rows or 8,388,608 bytes of text; 16 to 32 bytes for each row of the table\n/,
+      /b, added to the existing rows 3 columns[^\n]* memory: two row groups of at most 500 rows or 8,388,608 bytes of text; 16 to 32 bytes for each row of the table\n/,
     );
     expect(told).toContain('gates memory: at most 32 bytes for each value of expect.unique');
     expect(told).toMatch(/consistency: repair, unless steps\[2\] limit stops the read,\s+spool: off,/);

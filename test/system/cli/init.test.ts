@@ -65,11 +65,11 @@ describe('init', () => {
     await writeFile(join(cwd, 'night.yaml'), 'mine');
     await writeFile(join(cwd, '.env.example'), 'mine, too');
     const refused = await cli(['init', 'night', '--yes'], { cwd });
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('night.yaml is there already') });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('night.yaml already exists') });
     expect(await visible(cwd)).toEqual(['.env.example', 'night.yaml']);
     expect(await cli(['init', 'day', '--yes'], { cwd })).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('.env.example: is there, left as it is'),
+      stderr: expect.stringContaining('.env.example: exists, left unchanged'),
     });
     expect(await Promise.all(['night.yaml', '.env.example'].map((name) => readFile(join(cwd, name), 'utf8')))).toEqual([
       'mine',
@@ -79,8 +79,8 @@ describe('init', () => {
 
   test.each(
     everySecond([
-      [['init'], 'there is no terminal to ask at'],
-      [['init', '../up', '--yes'], 'a name is made of letters, digits, dots, dashes and underscores'],
+      [['init'], 'there is no terminal to ask on'],
+      [['init', '../up', '--yes'], 'a name consists of letters, digits, dots, dashes and underscores'],
       [['init', 'a', '--from', 'leads', '--join', 'links', '--yes'], "unknown join of leads 'links'"],
       [['init', 'a', '--from', 'users', '--join', 'bridges', '--yes'], 'there is no join of users'],
     ]),

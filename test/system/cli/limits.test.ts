@@ -44,9 +44,7 @@ test.each(['--version', 'schema'])('a working folder that was removed is told by
   expect({ code, stdout, stderr }).toEqual({
     code: 1,
     stdout: '',
-    stderr: expect.stringMatching(
-      /^leadstream: E_RUN_FOLDER: the working folder is not there any more\. Change into a folder that is there/,
-    ),
+    stderr: expect.stringMatching(/^leadstream: E_RUN_FOLDER: the working folder no longer exists\. Change to an existing folder/),
   });
 });
 

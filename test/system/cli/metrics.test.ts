@@ -225,7 +225,7 @@ describe('run --metrics', () => {
     };
     expect(await refusal('other.prom')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('something else than metrics of leadstream'),
+      stderr: expect.stringContaining('something other than leadstream metrics'),
     });
     expect(await refusal('m.txt')).toMatchObject({ code: 2, stderr: expect.stringContaining('ends in .prom') });
     expect(await refusal('nowhere/m.prom')).toMatchObject({ code: 1, stderr: expect.stringContaining('E_SINK_PATH') });
@@ -238,7 +238,7 @@ describe('run --metrics', () => {
     await symlink('.', join(cwd, 'link'));
     const { code, stderr } = await cli(['run', 'p.yaml', '--metrics', 'm.prom', '--report', report], { cwd, env: from.env });
     expect(code).toBe(2);
-    expect(stderr).toContain('--report and --metrics name one file');
+    expect(stderr).toContain('--report and --metrics name the same file');
     expect({ requests: from.requests, files: await visible(cwd) }).toEqual({ requests: [], files: ['link', 'p.yaml'] });
   });
 

@@ -126,7 +126,7 @@ describe('--plugin', () => {
     [
       'defines what is wrong',
       plugin.replace("'shout'", "'Shout!'"),
-      '--plugin mine.mjs: cannot be loaded: defineStep: the first argument is a name',
+      '--plugin mine.mjs: cannot be loaded: defineStep: the first argument must be a name',
     ],
   ])('is refused before any request when the module %s', async (_what, module, message) => {
     const [cwd, from] = [await place(body, module), await service()];

@@ -75,7 +75,7 @@ describe('preview', () => {
     const [from, cwd] = [await service(), await workplace(chain)];
     const { code, stdout, stderr } = await cli(['preview', 'p.yaml', '-n', '2'], { cwd, env: from.env });
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^steps\[0\] derive: first 2 of [^]*^steps\[1\] join: nothing came of it before the failure$/m);
+    expect(stdout).toMatch(/^steps\[0\] derive: first 2 of [^]*^steps\[1\] join: no rows came out of it before the failure$/m);
     expect(stderr).toContain('E_STEP_MATCHES: steps[1] join');
   });
 
@@ -91,7 +91,7 @@ describe('preview', () => {
   test.each([
     [['--step', '5'], '--step: there are 0 dedupe, 1 derive, 2 filter, 3 join, 4 select'],
     [['--columns', 'lead_idd'], "--columns: unknown column 'lead_idd', did you mean 'lead_id'?"],
-    [['-n', '0'], '--rows takes a whole number from 1 on'],
+    [['-n', '0'], '--rows takes a whole number of at least 1'],
     [['-n', '20', '--sample', '5'], '--sample takes a whole number, not less than --rows'],
     [['--only', 'q'], "--only: unknown pipeline 'q'"],
   ])('refuses %j', async (words, message) => {

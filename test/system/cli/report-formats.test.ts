@@ -125,7 +125,7 @@ test('one run writes several reports, each in the format of its name, and not tw
   const asked = ['run', 'p.yaml', '--report', 'r.json', '--report', 'r.html', '--report'];
   expect(await cli([...asked, './r.json'], { cwd, env: from.env })).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('--report and --report name one file'),
+    stderr: expect.stringContaining('--report and --report name the same file'),
   });
   await writeFile(join(cwd, 'notes.md'), 'mine');
   await writeFile(join(cwd, 'r.html'), '<!-- leadstream report -->of yesterday');

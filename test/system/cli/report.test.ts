@@ -96,7 +96,7 @@ describe('--report', () => {
     async (path) => {
       const [from, cwd] = [await service(), await workplace(toCsv)];
       const { code, stderr } = await cli(['run', 'p.yaml', '--report', path], { cwd, env: from.env });
-      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is where the pipeline 'test' writes, or within") });
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is where the pipeline 'test' writes, or inside it") });
       expect(from.requests).toEqual([]);
     },
   );

@@ -153,7 +153,7 @@ describe('leadstream run on several files', () => {
     expect(await cli(['run', '{1,2}.yaml', '[3].yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
     expect(await csvs(cwd)).toEqual(['a.csv', 'b.csv', 'c.csv']);
     const mistyped = async (word: string) => (await cli(['run', '1.yaml', word], { cwd, env: from.env })).stderr;
-    expect(await mistyped('7f3a9c')).toMatch(/^leadstream: E_USAGE: of 2 files number 2 is not there/);
+    expect(await mistyped('7f3a9c')).toMatch(/^leadstream: E_USAGE: file 2 of 2 does not exist/);
     expect(await mistyped('7f3a{9c')).toMatch(/^leadstream: E_USAGE: no file matches word 2 of 2/);
   });
 
@@ -171,7 +171,10 @@ describe('leadstream run on several files', () => {
       await folderWith({ '1.yaml': good('a'), '2.yaml': good('a'), '3.yaml': good('b').replace('b.csv', 'a.csv') }),
     ];
     const both = await cli(['run', '1.yaml', '2.yaml'], { cwd, env: from.env });
-    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("2.yaml: the name 'a' is taken by a pipeline of 1.yaml") });
+    expect(both).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("2.yaml: the name 'a' is taken by a pipeline of 1.yaml"),
+    });
     const same = await cli(['run', '1.yaml', '3.yaml'], { cwd, env: from.env });
     expect(same).toMatchObject({
       code: 2,
@@ -247,7 +250,7 @@ describe('leadstream run --keep-failed', () => {
     const [from, cwd] = [await service(), await workplaceOf(refused('a').replace('100000', '100000, accepted_values: { affid: [none] }'))];
     const { stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
     expect(stderr).toMatch(
-      /^leadstream: E_GATE_EXPECT:\n {2}expect\.min_rows: .*\.\n {2}expect\.accepted_values\.affid: .*\.\n {2}Look into the rows/m,
+      /^leadstream: E_GATE_EXPECT:\n {2}expect\.min_rows: .*\.\n {2}expect\.accepted_values\.affid: .*\.\n {2}Inspect the rows/m,
     );
   });
 });

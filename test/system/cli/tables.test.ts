@@ -19,12 +19,12 @@ async function runsIn(cwd: string): Promise<readonly string[]> {
 }
 
 describe('verify', () => {
-  test('exits with 0 when a table is as its manifest says', async () => {
+  test('exits with 0 when a table matches its manifest', async () => {
     const { cwd } = await lake();
     const { code, stderr } = await cli(['verify', 'lake/users'], { cwd });
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^lake\/users: run \S+ is as its manifest says: [\d,]+ rows, 1 file, [\d,]+ bytes; the manifest is the one of the log of runs \(SHA-256\)\n$/,
+      /^lake\/users: run \S+ matches its manifest: [\d,]+ rows, 1 file, [\d,]+ bytes; the manifest is the one in the log of runs \(SHA-256\)\n$/,
     );
   });
 
@@ -58,7 +58,7 @@ describe('verify', () => {
     const from = await service();
     expect(await cli(['run', 'p.yaml'], { cwd, env: { ...from.env, ...env } })).toMatchObject({ code: 0 });
     const after = await cli(['verify', 'lake/users'], { cwd, env });
-    expect(after).toMatchObject({ code: 0, stderr: expect.stringContaining('the manifest is the one of the log of runs (HMAC)') });
+    expect(after).toMatchObject({ code: 0, stderr: expect.stringContaining('the manifest is the one in the log of runs (HMAC)') });
     expect(await readFile(join(cwd, '.leadstream/runs.ndjson'), 'utf8')).not.toContain(env.LEADSTREAM_MANIFEST_KEY);
   });
 
@@ -104,7 +104,7 @@ describe('verify without the log of runs', () => {
     await rename(join(cwd, '.leadstream'), join(cwd, 'moved'));
     const { code, stderr } = await cli(['verify', 'lake/users'], { cwd });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^W_STATE_LOG: lake\/users: no log of runs in \.leadstream has run .*\n.* is as its manifest says/);
+    expect(stderr).toMatch(/^W_STATE_LOG: lake\/users: no log of runs in \.leadstream has run .*\n.* matches its manifest/);
   });
 
   test('finds a table that was moved in it by its run, and says where it was', async () => {

@@ -90,7 +90,7 @@ describe('test', () => {
       'FAIL p.yaml night: rows',
       '       rows: expected 3 rows, received 2 rows',
       '         row 1, low: expected "old", received "new"',
-      '         row 3 did not come: { low: "x", lead_id: "3", lead_status: null }',
+      '         row 3 is missing: { low: "x", lead_id: "3", lead_status: null }',
       'FAIL p.yaml night: too few',
       '       rows: expected 1 row, received 2 rows',
       '         row 1 was not expected: { lead_id: "1", lead_status: "NEW", low: "new" }',
@@ -101,7 +101,7 @@ describe('test', () => {
       'FAIL p.yaml night: files',
       '       files out/leads.csv: expected 2 rows, received 2 rows',
       '         row 2, lead_status: expected "sold", received "Sold"',
-      '       files out/leads.csv.rejects.ndjson: expected no file, received it is there',
+      '       files out/leads.csv.rejects.ndjson: expected no file, received it exists',
       'FAIL p.yaml night: a column',
       '       files out/leads.csv: expected a column leadid, received none; did you mean lead_id?',
       'FAIL p.yaml night: success where a failure is expected',
@@ -114,9 +114,9 @@ describe('test', () => {
       'FAIL p.yaml night: books of a refused run',
       '       books of to[0] csv: written: expected 7, received 2',
       'FAIL p.yaml night: books of a run that began not to write',
-      '       books: expected those of the outputs, received the run ended before it had books',
+      '       books: expected those of the outputs, received the run ended before rows were counted',
       'FAIL p.yaml night: a file that is not there',
-      '       files out/leads.csv: expected a file, received it is not there',
+      '       files out/leads.csv: expected a file, received it does not exist',
       '',
     ]);
     expect(stderr).toBe('11 tests, 0 passed, 11 failed\n');
@@ -240,8 +240,8 @@ to:
     });
     const { code, stdout } = await cli(['test', 'sub/p.yaml'], { cwd });
     expect(stdout.match(/^(?:ok|FAIL)/gm)).toEqual(['ok', 'ok', 'FAIL', 'FAIL']);
-    expect(stdout).toMatch(/E_DATA: orders has rows under given, and in orders\.ndjson of .*sub\/orders; keep one/);
-    expect(stdout).toMatch(/E_DATA: .*sub\/order: is no folder that can be read/);
+    expect(stdout).toMatch(/E_DATA: orders has rows under given, and in orders\.ndjson of .*sub\/orders; keep one of them/);
+    expect(stdout).toMatch(/E_DATA: .*sub\/order: is not a readable folder/);
     expect(code).toBe(1);
   });
 

@@ -46,7 +46,7 @@ describe('a certificate is', () => {
   ])('refused with what to do, when it is one %s', async (_what, given, reason) => {
     const { code, stderr } = await fetched(given);
     expect(stderr).toMatch(
-      new RegExp(`the certificate is not accepted \\(${reason} ${given.host}:\\d+\\)\\. Check that base_url names the host`),
+      new RegExp(`the certificate is not accepted \\(${reason} ${given.host}:\\d+\\)\\. Check that base_url has the host`),
     );
     expect(stderr).toMatch(/E_SOURCE_TLS: .*NODE_EXTRA_CA_CERTS.*expired/);
     expect(code).toBe(69);

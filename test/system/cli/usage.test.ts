@@ -97,7 +97,7 @@ describe('a command line', () => {
     const cwd = await workplace(toCsv);
     await writeFile(join(cwd, 'v.env'), text);
     const { code, stderr } = await cli(['validate', 'p.yaml', '--env', 'v.env'], { cwd });
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`--env v.env: line ${line} is no NAME=value`) });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`--env v.env: line ${line} is not NAME=value`) });
   });
 
   test('takes a file of --env with a byte order mark, comments, blank lines, export and quotes', async () => {
@@ -132,15 +132,15 @@ describe('a command line', () => {
     [['--versoin'], 'unknown option --versoin, did you mean --version?'],
     [['--log-level', 'warn', 'rum'], 'unknown command, did you mean run?'],
     [['runs'], 'an argument is missing: runs <dir>.'],
-    [['verify', 'a', 'b'], 'an argument too many: verify <dir>.'],
-    [['explain', 'a.yaml', 'b.yaml'], 'an argument too many: explain <file>.'],
-    [['explain', 'a.yaml', '--', 'b.yaml'], 'an argument too many: explain <file>.'],
+    [['verify', 'a', 'b'], 'too many arguments: verify <dir>.'],
+    [['explain', 'a.yaml', 'b.yaml'], 'too many arguments: explain <file>.'],
+    [['explain', 'a.yaml', '--', 'b.yaml'], 'too many arguments: explain <file>.'],
     [['run', 'a.yaml', '-x'], 'unknown option -x.'],
     [['run', 'a.yaml', '--no-report'], 'unknown option --no-report, did you mean --report?'],
     [['run', 'a.yaml', '--set.limit=5'], 'unknown option --set.limit, did you mean --set?'],
-    [['run', 'a.yaml', '--report', '-'], "--report takes no '-', which stands for nothing here."],
-    [['run', 'a.yaml', '--only', '-'], "--only takes no '-', which stands for nothing here."],
-    [['run', 'a.yaml', '--metrics=-'], "--metrics takes no '-', which stands for nothing here."],
+    [['run', 'a.yaml', '--report', '-'], "--report takes no '-', which has no meaning here."],
+    [['run', 'a.yaml', '--only', '-'], "--only takes no '-', which has no meaning here."],
+    [['run', 'a.yaml', '--metrics=-'], "--metrics takes no '-', which has no meaning here."],
     [['run', 'a.yaml', '--metrics', 'a', '--metrics', 'b'], '--metrics is given twice.'],
     [['run', 'a.yaml', '--env='], '--env needs a value.'],
     [['run', 'a.yaml', '--state-dir'], '--state-dir needs a value.'],
@@ -188,7 +188,7 @@ test.each([
   await chmod(join(cwd, 'x.env'), mode);
   const { code, stderr } = await cli(['validate', 'p.yaml', '--env', 'x.env'], { cwd });
   expect(code).toBe(expected);
-  expect(stderr.includes('everyone can write it; make it private (chmod 600)')).toBe(expected === 2);
+  expect(stderr.includes('everyone can write to it; make it private (chmod 600)')).toBe(expected === 2);
 });
 
 test('a pipe for --env is read whatever its mode is, which says nothing of who wrote what comes', async () => {

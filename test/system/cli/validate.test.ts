@@ -30,7 +30,7 @@ describe('validate', () => {
       stdout: '',
       stderr: [
         'p.yaml: ok, leads > filter > csv, 33 columns',
-        'p.yaml: not set here, and so not checked: URL, file:/nowhere/key, LIMIT, CONDITION, FILE (--env-check asks for them)',
+        'p.yaml: not set here, so not checked: URL, file:/nowhere/key, LIMIT, CONDITION, FILE (--env-check requires them)',
         '',
       ].join('\n'),
     });
@@ -66,7 +66,7 @@ describe('validate', () => {
     ['notaurl', 'must be an http or https URL'],
     ['ftp://leads.example', 'must be an http or https URL'],
     ['http://leads.example:99999', 'must be an http or https URL'],
-    ['http://me:secret@leads.example', 'must hold no user info, query or fragment'],
+    ['http://me:secret@leads.example', 'must not contain user info, a query or a fragment'],
   ])('takes no address %s of the environment, and no other command does', async (address, problem) => {
     const cwd = await folderWith({ 'p.yaml': sound });
     const env = { LEADSTREAM_BASE_URL: address, LEADSTREAM_REST_API_KEY: 'a-key-of-nobody' };

@@ -20,7 +20,7 @@ test('puts a single failure down to chance when the same burst comes whole the n
   expect(found.concurrency).toMatchObject({
     outcome: 'note',
     message: expect.stringMatching(
-      /; HTTP 503 .* came, as it may by chance \(1 of 22 requests sent together failed, 0 of \d\d sent alone\)$/,
+      /; HTTP 503 .* occurred, possibly by chance \(1 of 22 requests sent together failed, 0 of \d\d sent alone\)$/,
     ),
   });
   expect(measured(found)).toEqual([1, 2, 4, 8]);
@@ -38,7 +38,7 @@ test('blames no concurrency for what fails as often alone', async () => {
   );
   expect(found.concurrency).toMatchObject({
     outcome: 'note',
-    message: expect.stringMatching(/as it may by chance \(.*before 8 in flight came whole$/),
+    message: expect.stringMatching(/possibly by chance \(.*before 8 in flight all succeeded$/),
   });
   expect(found.diagnosis.block).not.toContain('concurrency');
 });
@@ -47,7 +47,7 @@ test('leaves out of bursts a page that fails alone, too', async () => {
   const found = await diagnosed(({ page, limit }) => page === 7 && limit === 100 && { status: 503 });
   expect(found.concurrency).toMatchObject({
     outcome: 'note',
-    message: expect.stringMatching(/; page 7 fails alone, too: HTTP 503 \([^)]*\)$/),
+    message: expect.stringMatching(/; page 7 also fails on its own: HTTP 503 \([^)]*\)$/),
   });
   expect(measured(found)).toEqual([1, 2, 4, 8]);
   expect(found.diagnosis.block).not.toContain('concurrency');
@@ -58,7 +58,7 @@ test('sets concurrency to what the service bore, when half of a greater burst fa
   expect(found.concurrency).toMatchObject({
     outcome: 'note',
     message: expect.stringMatching(
-      /^with 8 requests in flight came HTTP 503 .* \(4 of 8 requests sent together failed, 0 of \d\d sent alone\); set concurrency lower/,
+      /^with 8 requests in flight, some failed with HTTP 503 .* \(4 of 8 requests sent together failed, 0 of \d\d sent alone\); lower concurrency/,
     ),
   });
   expect(found.diagnosis.block).toContain('concurrency: 4');
@@ -79,7 +79,7 @@ test.each(rung(bearing.slice(0, 1), bearing))(
     const found = await diagnosed(over(bears, 429));
     expect(found.concurrency.message).toMatch(
       new RegExp(
-        `^with ${size} requests in flight came HTTP 429 .* \\(${size - bears} of ${size} requests .*; set concurrency lower, or rate_limit$`,
+        `^with ${size} requests in flight, some failed with HTTP 429 .* \\(${size - bears} of ${size} requests .*; lower concurrency, or set rate_limit$`,
       ),
     );
     // One burst is enough, and what it bears is sent again.
@@ -94,7 +94,7 @@ test('takes a burst that came whole by luck back when it is refused the next tim
     if (together === 4 && place === 1) fours += 1;
     return place > (fours > 1 || together > 4 ? 2 : 4) && { status: 429 };
   });
-  expect(found.concurrency.message).toMatch(/^with 4 requests in flight came HTTP 429 /);
+  expect(found.concurrency.message).toMatch(/^with 4 requests in flight, some failed with HTTP 429 /);
   expect(measured(found)).toEqual([1, 2]);
   expect(found.diagnosis.block).toContain('concurrency: 2\n');
 });
@@ -102,33 +102,37 @@ test('takes a burst that came whole by luck back when it is refused the next tim
 test('says of a service that refuses single requests by 429, too, that it limits the rate', async () => {
   const found = await diagnosed(({ sent, together }) => (together > 2 || sent % 9 === 8) && { status: 429 });
   expect(found.concurrency.message).toMatch(
-    /^with [24] requests in flight came HTTP 429 .*; HTTP 429 came to \d requests that were sent alone, too, at 500\/s at most; set rate_limit, or concurrency lower$/,
+    /^with [24] requests in flight, some failed with HTTP 429 .*; \d requests sent alone also got HTTP 429, at no more than 500\/s; set rate_limit, or lower concurrency$/,
   );
   expect(found.diagnosis.block).not.toContain('concurrency');
   const never = await diagnosed(({ sent, together }) => together === 1 && sent === 8 && { status: 429 });
   expect(never.concurrency).toMatchObject({
     outcome: 'note',
-    message: expect.stringMatching(/; HTTP 429 came to a request that was sent alone, too, at 500\/s at most; set rate_limit$/),
+    message: expect.stringMatching(/; a request sent alone also got HTTP 429, at no more than 500\/s; set rate_limit$/),
   });
 });
 
 test('takes three failures of one size for a limit when no smaller burst failed, and nothing alone', async () => {
   const found = await diagnosed(over(7, 503));
-  expect(found.concurrency.message).toMatch(/^with 8 requests in flight came HTTP 503 .* \(3 of 24 requests .*; set concurrency lower/);
+  expect(found.concurrency.message).toMatch(
+    /^with 8 requests in flight, some failed with HTTP 503 .* \(3 of 24 requests .*; lower concurrency/,
+  );
   expect(found.diagnosis.block).toContain('concurrency: 4\n');
 });
 
 test('does not count what fails for its own reason as a failure by chance', async () => {
   const found = await diagnosed((request) => (request.id === '999999999999999999' ? { status: 500 } : over(4, 503)(request)));
   expect(found.concurrency.message).toMatch(
-    /^with 8 requests in flight came HTTP 503 .* \(\d+ of \d+ requests sent together failed, 0 of \d\d sent alone\); set concurrency lower/,
+    /^with 8 requests in flight, some failed with HTTP 503 .* \(\d+ of \d+ requests sent together failed, 0 of \d\d sent alone\); lower concurrency/,
   );
   expect(found.diagnosis.block).toContain('concurrency: 4\n');
 });
 
-test('takes a burst for failed that is answered with something else than rows', async () => {
+test('takes a burst for failed that is answered with something other than rows', async () => {
   const found = await diagnosed(over(2, 403));
-  expect(found.concurrency.message).toMatch(/^with [48] requests in flight came HTTP 403 .*; set concurrency lower, or rate_limit$/);
+  expect(found.concurrency.message).toMatch(
+    /^with [48] requests in flight, some failed with HTTP 403 .*; lower concurrency, or set rate_limit$/,
+  );
   expect(found.diagnosis.block).toContain('concurrency: 2\n');
 });
 
@@ -141,19 +145,23 @@ test.each(rung([503], [429, 503]))('sends nothing before the time that a burst w
     return together > 1 && { status, retryAfter: 1 };
   });
   expect(early).toBe(0);
-  expect(found.concurrency.message).toMatch(/^with 8 requests in flight came HTTP (?:429|503) .*; set concurrency lower, or rate_limit$/);
+  expect(found.concurrency.message).toMatch(
+    /^with 8 requests in flight, some failed with HTTP (?:429|503) .*; lower concurrency, or set rate_limit$/,
+  );
   expect(bursts(found).filter((size) => size === 8)).toHaveLength(status === 429 ? 1 : 2);
 });
 
 test('sends no second burst when the service asks for a long wait, and says so', async () => {
   const found = await diagnosed(over(5, 503, 60));
   expect(found.concurrency.message).toMatch(
-    /; with 8 requests .*.*Retry-After: 60 s.*; that is too long to wait for another try; set concurrency lower, or rate_limit$/,
+    /; with 8 requests .*.*Retry-After: 60 s.*; that is too long to wait for another attempt; lower concurrency, or set rate_limit$/,
   );
   expect(bursts(found)).toEqual([2, 4, 8]);
   expect(found.seen.at(-1)).toMatchObject({ together: 8 });
   const refused = await diagnosed(over(5, 429, 60));
-  expect(refused.concurrency.message).toMatch(/^with 8 requests in flight came HTTP 429 .*; set concurrency lower, or rate_limit$/);
+  expect(refused.concurrency.message).toMatch(
+    /^with 8 requests in flight, some failed with HTTP 429 .*; lower concurrency, or set rate_limit$/,
+  );
   expect(refused.seen.at(-1)).toMatchObject({ together: 8 });
   expect(refused.diagnosis.block).toContain('concurrency: 4\n');
 });
@@ -166,23 +174,23 @@ test('asks nothing more of a service that asks a single request to wait for long
   );
 });
 
-test('says that the requests were spent, not that it may be chance, when nothing is left for another burst', async () => {
+test('says that the requests were used up, not that it may be chance, when nothing is left for another burst', async () => {
   // A cap that takes many requests to find.
   const found = await diagnosed(over(7, 503), { cap: 301 });
   expect(found.diagnosis.requests).toBeLessThanOrEqual(60);
   expect(found.concurrency.message).toMatch(
-    /; with 8 requests in flight came HTTP 503 .* \(\d of \d+ requests sent together failed, .*\); the 60 requests were spent before it could be told from chance$/,
+    /; with 8 requests in flight, some failed with HTTP 503 .* \(\d of \d+ requests sent together failed, .*\); the 60 requests were used up before chance could be ruled out$/,
   );
-  expect(found.concurrency.message).not.toContain('as it may by chance');
+  expect(found.concurrency.message).not.toContain('possibly by chance');
 });
 
-test('says of a size that was not sent that the requests were spent, not that more brought no more', async () => {
+test('says of a size that was not sent that the requests were used up, not that more were no faster', async () => {
   let single = 0;
   const found = await diagnosed(({ together }) => together === 1 && (single += 1) % 2 === 0 && { status: 503 });
   expect(found.diagnosis.requests).toBeGreaterThan(50);
   expect(found.concurrency).toMatchObject({
     outcome: 'note',
-    message: expect.stringMatching(/; the 60 requests were spent before \d in flight could be measured$/),
+    message: expect.stringMatching(/; the 60 requests were used up before \d in flight could be measured$/),
   });
 });
 

@@ -7,7 +7,7 @@ import { answer, json, withServer, type Handler } from '../../support/odd-server
 import { testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
-/** Leads in pages of one size, whatever is asked for. */
+/** Leads in pages of one size, whatever size is requested. */
 function fixed(size: number, count: number): Handler {
   const leads = Array.from({ length: count }, (_, index) => ({ lead_id: String(index + 1) }));
   return (...asked) => {
@@ -33,10 +33,10 @@ test.each([
     const told = Object.fromEntries(findings.map(({ check, outcome, message }) => [check, `${outcome}: ${message}`]));
     expect({ code, ...told }).toMatchObject({
       code: 0,
-      limit: `note: limit changes nothing: a page has ${size} rows`,
-      order: `ok: two pages of ${size} rows came twice in the same order`,
+      limit: `note: limit has no effect: a page has ${size} rows`,
+      order: `ok: two pages of ${size} rows had the same order when read twice`,
       latency: expect.stringMatching(new RegExp(`^ok: median of \\d requests: limit=${size}: \\d+ ms$`)),
-      concurrency: expect.stringMatching(/^ok: answers a second: .* 8 in flight: /),
+      concurrency: expect.stringMatching(/^ok: responses per second: .* 8 in flight: /),
     });
     expect(requests).toBeLessThan(60);
     expect(block).toContain(`  limit: ${limit}\n`);

@@ -79,9 +79,9 @@ const schemes: readonly [string, (rows: readonly Order[]) => Handler, string, Re
     cursor,
     {
       'first_page of orders': 'ok: the list is at /data/items; the cursor at /paging/next leads to the rows after the first page',
-      'limit of orders': 'note: 100 is the cap: limit=500 gives 100 rows, and more follow',
-      'end_of_list of orders': 'ok: the list ends on page 4, which names no next one',
-      concurrency: 'ok: orders: one request after another, whatever concurrency is',
+      'limit of orders': 'note: 100 is the cap: limit=500 returns 100 rows, and more follow',
+      'end_of_list of orders': 'ok: the list ends on page 4, which names no next page',
+      concurrency: 'ok: orders: one request after another, regardless of concurrency',
     },
   ],
   [
@@ -89,7 +89,7 @@ const schemes: readonly [string, (rows: readonly Order[]) => Handler, string, Re
     byLink,
     link,
     {
-      'first_page of orders': 'ok: the answer is the list; the link in the header Link leads to the rows after the first page',
+      'first_page of orders': 'ok: the response is the list; the link in the header Link leads to the rows after the first page',
       'end_of_list of orders': 'ok: the list ends on page 4',
     },
   ],
@@ -99,9 +99,9 @@ const schemes: readonly [string, (rows: readonly Order[]) => Handler, string, Re
     offset,
     {
       'first_page of orders': 'ok: the list is at /items; the parameter skip leads to the rows after the first page',
-      'limit of orders': 'note: 100 is the cap: top=500 gives 100 rows, and more follow',
+      'limit of orders': 'note: 100 is the cap: top=500 returns 100 rows, and more follow',
       'end_of_list of orders': 'ok: pages past the end are empty lists',
-      concurrency: 'ok: answers a second: 1 in flight',
+      concurrency: 'ok: responses per second: 1 in flight',
     },
   ],
 ];
@@ -119,7 +119,7 @@ test.each(everySecond(schemes))(
         ]),
       ),
     );
-    expect(diagnosed.told['order of orders']).toBe('ok: two pages of 100 rows came twice in the same order');
+    expect(diagnosed.told['order of orders']).toBe('ok: two pages of 100 rows had the same order when read twice');
     expect(diagnosed.told['latency of orders']).toMatch(/^ok: median of /);
     expect(diagnosed.diagnosis).toMatchObject({ measured: 'orders', ready: true, requests: server.requests.length });
     expect(diagnosed.diagnosis.block).toContain('  limit: 100\n');
@@ -129,13 +129,13 @@ test.each(everySecond(schemes))(
 );
 
 test.each<[number, string]>([
-  [0, 'page 0 is the first: it has other rows than page 1'],
-  [1, 'page 1 is the first; page 0 is answered with HTTP 400 (an object with the keys error)'],
+  [0, 'page 0 is the first: its rows differ from those of page 1'],
+  [1, 'page 1 is the first; page 0 returns HTTP 400 (an object with the keys error)'],
 ])('doctor finds the first page of a collection that does not declare it: %i', async (first, message) => {
   const text = ownText(page);
   const diagnosed = await found(await ownServer(guarded(byPage(orders(333), first))), text);
   expect(diagnosed.told['first_page of orders']).toBe(
-    `ok: ${message}; the answer is the list; the parameter p leads to the rows after the first page`,
+    `ok: ${message}; the response is the list; the parameter p leads to the rows after the first page`,
   );
   expect(diagnosed.diagnosis.block).toContain(`  first_page: ${first}\n`);
   expect(await readBack(diagnosed, text)).toHaveLength(333);
@@ -149,7 +149,7 @@ test.each<[string, Handler, string, Readonly<Record<string, string>>]>([
     cursor.replace('/data/items', '/items'),
     {
       reachable:
-        'problem: HTTP 200 (there is no list at /items; the answer is an object with the keys data, paging): this is not what the file declares of orders',
+        'problem: HTTP 200 (there is no list at /items; the answer is an object with the keys data, paging): this is not what the file declares for orders',
     },
   ],
   [
@@ -158,7 +158,7 @@ test.each<[string, Handler, string, Readonly<Record<string, string>>]>([
     cursor.replace('/paging/next', '/paging/nxt'),
     {
       'first_page of orders':
-        'problem: asked for 20 of its rows, the service gives these and nothing after: the cursor at /paging/nxt leads to no others',
+        'problem: asked for 20 of its rows, the service returns them but nothing after: the cursor at /paging/nxt leads to no others',
     },
   ],
   [
@@ -206,7 +206,7 @@ test.each<[string, Handler, string, Readonly<Record<string, string>>]>([
     offset,
     {
       'end_of_list of orders':
-        'problem: a page past the end is answered with HTTP 200 (there is no list at /items; the answer is an object), which fails a run; declare end: empty_object',
+        'problem: a page past the end returns HTTP 200 (there is no list at /items; the answer is an object), which makes a run fail; declare end: empty_object',
     },
   ],
   [
@@ -216,7 +216,7 @@ test.each<[string, Handler, string, Readonly<Record<string, string>>]>([
       send(response, { data: { items: sent.rows }, paging: { next: String(sent.from + Math.max(1, sent.rows.length)) } });
     },
     cursor,
-    { 'end_of_list of orders': 'problem: pages 2 and 3 have no rows, and each names a next one; declare end: empty_page' },
+    { 'end_of_list of orders': 'problem: pages 2 and 3 have no rows, but each names a next page; declare end: empty_page' },
   ],
   [
     'cursors in a circle',
@@ -225,13 +225,13 @@ test.each<[string, Handler, string, Readonly<Record<string, string>>]>([
       send(response, { data: { items: sent.rows }, paging: { next: String((sent.from + sent.rows.length) % 33) } });
     },
     cursor,
-    { 'end_of_list of orders': 'problem: page 2 names the next page as one before it did; the list would never end' },
+    { 'end_of_list of orders': 'problem: page 2 names the same next page as an earlier one; the list would never end' },
   ],
   [
     'a collection that is not there',
     (response) => send(response, { error: 'none' }, {}, 404),
     cursor,
-    { reachable: 'problem: HTTP 404 (an object with the keys error): nothing is at /v2/orders below base_url' },
+    { reachable: 'problem: HTTP 404 (an object with the keys error): there is nothing at /v2/orders below base_url' },
   ],
   [
     'no rows',
@@ -256,7 +256,7 @@ test('doctor shows no cursor, and no value of a row', async () => {
   };
   const { diagnosis, told } = await found(await ownServer(guarded(handler)), ownText(declared));
   expect(told['first_page of orders']).toBe(
-    'ok: the answer is the list; the cursor in the field email leads to the rows after the first page',
+    'ok: the response is the list; the cursor in the field email leads to the rows after the first page',
   );
   expect(JSON.stringify(diagnosis)).toContain('/v2/orders?limit=20&{next}&rest_api_key=***');
   expect(JSON.stringify(diagnosis)).not.toContain('customer-');
@@ -287,11 +287,11 @@ test('doctor measures both a collection that every service has and one that the 
     expect(told).toMatchObject({
       collections: 'ok: leads, orders: each has rows',
       first_page: expect.stringContaining('ok: page 1 is the first'),
-      limit: expect.stringContaining('ok: limit=500 gives 500 rows'),
+      limit: expect.stringContaining('ok: limit=500 returns 500 rows'),
       'first_page of orders': expect.stringContaining(
-        'ok: page 0 is the first: it has other rows than page 1; the list is at /data/items;',
+        'ok: page 0 is the first: its rows differ from those of page 1; the list is at /data/items;',
       ),
-      'limit of orders': expect.stringContaining('ok: size=500 gives 500 rows'),
+      'limit of orders': expect.stringContaining('ok: size=500 returns 500 rows'),
       'end_of_list of orders': 'ok: pages past the end are empty lists',
       'order of orders': expect.stringContaining('ok: '),
     });
@@ -334,8 +334,8 @@ test('doctor measures one answer that has all rows, and pages whose size nobody 
   const whole = `    path: /v2/orders\n    key: [no]\n    rows: /items\n    paging: { scheme: none }`;
   const all = await found(await ownServer(guarded((response) => send(response, { items: orders(77) }))), ownText(whole));
   expect(all.told).toMatchObject({
-    'first_page of orders': 'ok: the list is at /items; one answer has all 77 rows',
-    concurrency: 'ok: orders: one request after another, whatever concurrency is',
+    'first_page of orders': 'ok: the list is at /items; one response has all 77 rows',
+    concurrency: 'ok: orders: one request after another, regardless of concurrency',
   });
   expect(all.diagnosis).toMatchObject({ ready: true, requests: 3 });
   const fixed = byPage(orders(1_555), 1);

@@ -148,7 +148,7 @@ describe('steps and sinks of a program in a file', () => {
         ...{ steps: [silent], sinks: [lines] },
       }),
     );
-    expect(String(failure)).toMatch(/p\.yaml:\d+:\d+ .*came out as undefined/);
+    expect(String(failure)).toMatch(/p\.yaml:\d+:\d+ .*returned undefined/);
   });
 
   test.each<[string, Extensions, string]>([

@@ -22,12 +22,12 @@ describe('a row that ends a run', () => {
     [
       'a cast',
       'steps: [cast: { types: { age: integer }, on_error: fail }]\n',
-      `steps[0] cast: field age is not a whole number of 64 bits in ${young}`,
+      `steps[0] cast: field age is not a 64-bit integer in ${young}`,
     ],
     [
       'a cast behind a step that drops rows',
       'on_error: fail\nsteps:\n  - filter: num(zipcode) >= 205.0\n  - cast: { types: { age: integer } }\n',
-      "steps[1] cast: field age is not a whole number of 64 bits in the row with lead_id '210' (row 6 of page 3)",
+      "steps[1] cast: field age is not a 64-bit integer in the row with lead_id '210' (row 6 of page 3)",
     ],
     ['a filter', 'on_error: fail\nsteps: [filter: num(age) > 1.0]\n', `steps[0] filter: condition: num() cannot read the text in ${young}`],
     [
@@ -40,17 +40,17 @@ describe('a row that ends a run', () => {
       'on_error: fail\nsteps: [derive: { years: num(age) }]\n',
       `steps[0] derive: years: num() cannot read the text in ${young}`,
     ],
-    ['a sort', 'on_error: fail\nsteps: [sort: { by: [age] }]\n', `steps[0] sort: field age is not a whole number of 64 bits in ${young}`],
+    ['a sort', 'on_error: fail\nsteps: [sort: { by: [age] }]\n', `steps[0] sort: field age is not a 64-bit integer in ${young}`],
     [
       'a join with several matches',
       'steps: [join: { with: bridges, on: { bridge_id: adnum }, as: bridge, select: [title] }]\n',
       `steps[0] join: 2 rows match on adnum for ${twice}; say which one with pick`,
     ],
-    ['a sink', 'on_error: fail\n', `to[0] csv: field age is not a whole number of 64 bits in ${young}`],
+    ['a sink', 'on_error: fail\n', `to[0] csv: field age is not a 64-bit integer in ${young}`],
     [
       'a sink of rows without their key',
       'on_error: fail\nsteps: [select: [age]]\n',
-      'to[0] csv: field age is not a whole number of 64 bits in row 11 of page 3',
+      'to[0] csv: field age is not a 64-bit integer in row 11 of page 3',
     ],
   ])('is named by its key and its place: %s', async (_what, body, message) => {
     const folder = await temporaryFolder();
@@ -65,15 +65,11 @@ describe('a row that ends a stream of a program', () => {
   const age = { types: { age: 'integer' } } as const;
 
   test.each<readonly [string, (stream: Leads) => RowStream<unknown>, string]>([
-    [
-      'by a cast',
-      (stream) => stream.pipe(cast(age.types)),
-      `cast: field age is not a whole number of 64 bits in ${young}; such a row ends`,
-    ],
+    ['by a cast', (stream) => stream.pipe(cast(age.types)), `cast: field age is not a 64-bit integer in ${young}; such a row ends`],
     [
       'by a cast under onError: fail',
       (stream) => stream.pipe(select(['lead_id', 'age']), cast(age.types, { onError: 'fail' })),
-      `cast: field age is not a whole number of 64 bits in ${young}`,
+      `cast: field age is not a 64-bit integer in ${young}`,
     ],
   ])('is named by its key and its place %s', async (_how, made, message) => {
     const rows = made((await connected()).leads);
@@ -85,7 +81,7 @@ describe('a row that ends a stream of a program', () => {
     const folder = await temporaryFolder();
     const path = join(folder, 'leads');
     await expect(writeTo(service.leads, parquet({ path }))).rejects.toThrow(
-      expect.objectContaining({ code: 'E_SINK_VALUE', message: `parquet: field age is not a whole number of 64 bits in ${young}` }),
+      expect.objectContaining({ code: 'E_SINK_VALUE', message: `parquet: field age is not a 64-bit integer in ${young}` }),
     );
     const both = service.leads.pipe(joined(service.bridges, { on: { bridge_id: 'adnum' }, as: 'bridge', select: ['title'] }));
     await expect(writeTo(both, csv({ path: join(folder, 'leads.csv') }))).rejects.toThrow(

@@ -167,7 +167,7 @@ describe('rejected rows', () => {
     const report = await run(from, 'from: leads\nto:\n  - parquet: { path: leads }', folder);
     expect(report.sinks[0]?.books).toMatchObject({ read: 200, written: 199, rejected: 1 });
     expect(await objects(folder, 'leads.rejects.ndjson')).toEqual([
-      { at: 'to[0] parquet', key: { lead_id: '500' }, field: 'age', reason: 'is not a whole number of 64 bits' },
+      { at: 'to[0] parquet', key: { lead_id: '500' }, field: 'age', reason: 'is not a 64-bit integer' },
     ]);
   });
 
@@ -200,7 +200,7 @@ describe('rejected rows', () => {
     const [from, folder] = [await serviceOf({ leads: rows }), await temporaryFolder()];
     const refused = run(from, 'from: leads\nto:\n  - parquet: { path: leads }\nrejects: { max: 0.4% }', folder);
     await expect(refused).rejects.toMatchObject({
-      message: expect.stringContaining('; most often by to[0] parquet, age: is not a whole number of 64 bits (1 row); see '),
+      message: expect.stringContaining('; most often by to[0] parquet, age: is not a 64-bit integer (1 row); see '),
     });
   });
 

@@ -338,7 +338,7 @@ describe('a sink refuses, in words, options', () => {
 
   test.each<[string, unknown, string]>([
     ['csv', {}, 'csv: path is missing: it must be a text that is not empty'],
-    ['csv', undefined, 'csv: what is given must be an object with path, naming, types,'],
+    ['csv', undefined, 'csv: the argument must be an object with path, naming, types,'],
     ['csv', { path: 'a.csv', columns: ['uid', 'uid'] }, "csv: columns[1]: 'uid' is listed twice; list it once"],
     ['csv', { pth: 'a.csv' }, "csv: unknown option 'pth', did you mean 'path'?"],
     ['csv', { path: '' }, 'csv: path must be a text that is not empty'],

@@ -102,7 +102,7 @@ describe('csv', () => {
     const sink = csv({ path: 'x.csv', types: 'typed' }, { baseDir: folder });
     await expect(writeAll(sink, [column('n', 'integer')], [{ n: 'x' }])).rejects.toMatchObject({
       code: 'E_SINK_VALUE',
-      message: 'csv: field n is not a whole number of 64 bits in row 1 of page 1',
+      message: 'csv: field n is not a 64-bit integer in row 1 of page 1',
     });
   });
 

@@ -160,7 +160,7 @@ describe.each(engineNames)('parquet by %s', (engine) => {
     const context = recording(folder);
     const prepared = await writeAll(parquet({ path: 't', engine, types: 'text' }, context), [column('a')], [{ a: 'x\udc00' }, { a: 'y' }]);
     expect(prepared.rows).toBe(1);
-    expect(context.rejects[0]?.[1]).toEqual({ field: 'a', reason: 'is not text of valid Unicode', page: 1, index: 0 });
+    expect(context.rejects[0]?.[1]).toEqual({ field: 'a', reason: 'is not valid Unicode text', page: 1, index: 0 });
   });
 });
 

@@ -43,7 +43,7 @@ describe.each([0, 1])('with %i threads, a logger', (threads) => {
         expect.stringMatching(/^debug leadstream: request http:\S+\/api\/leads\?page=1&limit=100: status 200, \d+ bytes$/),
         expect.stringMatching(/^debug leadstream: request http:\S+page=2&limit=100 \(attempt 2\): status 200, \d+ bytes$/),
         'debug leadstream: leads: page 3, 50 rows, 250 so far',
-        expect.stringMatching(/^warn leadstream: http:\S+page=2&limit=100: attempt 1 failed, again in \d+ ms: .*503/),
+        expect.stringMatching(/^warn leadstream: http:\S+page=2&limit=100: attempt 1 failed, retrying in \d+ ms: .*503/),
         expect.stringMatching(/^info leadstream: leads: read, 250 rows in \d+ pages?$/),
       ]),
     );
@@ -58,7 +58,7 @@ describe.each([0, 1])('with %i threads, a logger', (threads) => {
     const from = await service(generate({ leads: 900, bridges: 5, seed: 7 }));
     await using connection = connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, limit: 100, threads, logger });
     for await (const _ of connection.leads) break;
-    expect(logger.lines.at(-1)).toMatch(/^info leadstream: leads: left after [\d,]+ rows in \d+ pages?$/);
+    expect(logger.lines.at(-1)).toMatch(/^info leadstream: leads: aborted after [\d,]+ rows in \d+ pages?$/);
   });
 });
 
@@ -106,7 +106,7 @@ test('a logger is told why a read rests where a list ends with a full page', asy
   await using connection = connect({ baseUrl: from.url, auth, limit: 100, endWaitMs: 1, logger, consistency: 'off' });
   for await (const _ of connection.leads);
   expect(logger.lines).toEqual([
-    'info leadstream: leads: seems to end after 200 rows, which may be an outage; looking again in 1 ms (endWaitMs)',
+    'info leadstream: leads: seems to end after 200 rows, which may be an outage; checking again in 1 ms (endWaitMs)',
     expect.stringMatching(/^info leadstream: leads: read, 200 rows/),
   ]);
   for await (const _ of connection.bridges);

@@ -93,9 +93,9 @@ describe('the flow of rows', () => {
     ]);
   });
 
-  test('says of a run without outputs that its rows were on their way', () => {
+  test('says of a run without outputs that its rows were in progress', () => {
     const flow = flowOf({ ...document, status: 'failed', steps: [] });
-    expect(flow?.nodes.map(({ label }) => label)).toEqual(['leads\n100', 'on their way,\nnot published\n100']);
+    expect(flow?.nodes.map(({ label }) => label)).toEqual(['leads\n100', 'in progress,\nnot published\n100']);
   });
 
   test('is nothing where nothing was read', () => {

@@ -38,9 +38,9 @@ describe('the line of the status', () => {
       'nightly: reading leads, 120,000 rows (40%), 34.1 MB, 12 retries, next attempt in 24 s',
     ],
     [
-      'says when the end of a list is looked at again',
-      { ...reading, wait: { until: 'end looked at again' as const, seconds: 5 } },
-      'nightly: reading leads, 120,000 rows (40%), 34.1 MB, 12 retries, end looked at again in 5 s',
+      'says when the end of a list is checked again',
+      { ...reading, wait: { until: 'end checked again' as const, seconds: 5 } },
+      'nightly: reading leads, 120,000 rows (40%), 34.1 MB, 12 retries, end checked again in 5 s',
     ],
   ])('%s', (_, snapshot, line) => {
     expect(statusLine('nightly', snapshot)).toBe(line);
@@ -67,7 +67,7 @@ describe('the line of the status', () => {
       list: fc.option(lists, { nil: undefined }),
       bytes: count,
       retries: count,
-      wait: fc.option(fc.record({ until: fc.constantFrom('next attempt' as const, 'end looked at again' as const), seconds: count }), {
+      wait: fc.option(fc.record({ until: fc.constantFrom('next attempt' as const, 'end checked again' as const), seconds: count }), {
         nil: undefined,
       }),
     });

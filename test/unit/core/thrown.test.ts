@@ -28,9 +28,9 @@ test('names the code that systems and databases give', () => {
 });
 
 test.each([
-  ['jane@example.com', 'a value of the type string'],
+  ['jane@example.com', 'a value of type string'],
   [null, 'null'],
-  [undefined, 'a value of the type undefined'],
+  [undefined, 'a value of type undefined'],
   [Object.assign(new Error(''), { name: 'jane doe', stack: '' }), 'Error'],
 ])('tells nothing of %s but its type', (thrown, said) => {
   expect(whatWasThrown(thrown)).toBe(said);

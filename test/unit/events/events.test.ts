@@ -90,7 +90,7 @@ describe('events', () => {
       expect(told).toEqual(['start - - false', 'error - E_SOURCE_AUTH false', 'end - E_SOURCE_AUTH false']);
     });
 
-    test('that is unsubscribed is told as given up', () => {
+    test('that is unsubscribed is reported as aborted', () => {
       const { told, watcher } = notes();
       events(watcher)
         .during$('request', () => request, new Subject())
@@ -155,7 +155,7 @@ describe('events', () => {
       expect(pages).toEqual([1, 2, 3]);
       expect(broken).toHaveBeenCalledTimes(1);
       expect(warn.mock.calls).toEqual([
-        ['a watcher of page failed and is not called any more: TypeError: no such field', 'LeadstreamWatcherWarning'],
+        ['a watcher of page failed and is no longer called: TypeError: no such field', 'LeadstreamWatcherWarning'],
       ]);
     });
 

@@ -8,7 +8,7 @@ import { leasedPages, marbles, pageOf, shown } from '../../support/pages.js';
 const pages = { a: pageOf(1, [1, 2]), b: pageOf(2, [2, 3]), c: pageOf(3, [3, 4]) };
 /** What a function that throws `'three'` for the second row of page 2 comes to. */
 const failure = (who: string) =>
-  new StepError('E_STEP_FUNCTION', `${who}: the function threw a value of the type string for row 2 of page 2`, { cause: 'three' });
+  new StepError('E_STEP_FUNCTION', `${who}: the function threw a value of type string for row 2 of page 2`, { cause: 'three' });
 const show = map((page: Page<number>) => page.rows.join(' '));
 
 describe('mapRows', () => {

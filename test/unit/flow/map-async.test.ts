@@ -66,7 +66,7 @@ describe('mapAsync', () => {
 
   test('tells an error after the results of the pages before it', () => {
     marbles(({ cold, expectObservable }) => {
-      const message = 'mapAsync: the function failed with a value of the type string on page 2';
+      const message = 'mapAsync: the function failed with a value of type string on page 2';
       const failure = new StepError('E_STEP_FUNCTION', message, { cause: 'two' });
       const project = (page: Page<string>) => (page.number === 2 ? throwError(() => 'two') : laterForEarlier(page));
       expectObservable(cold('(abc|)', pages).pipe(mapAsync(project, 3), show)).toBe('------(a#)', { a: '1x' }, failure);
@@ -119,7 +119,7 @@ describe('mapAsync', () => {
     expect(() => Reflect.apply(mapAsync, undefined, [() => of([]), concurrency])).toThrow(
       expect.objectContaining({
         code: 'E_STEP_CONFIG',
-        message: expect.stringMatching(/^mapAsync: concurrency .*a whole number from 1 on/),
+        message: expect.stringMatching(/^mapAsync: concurrency .*a whole number of at least 1/),
       }),
     );
   });

@@ -60,7 +60,7 @@ test.each([
   [undefined, 'undefined'],
   [null, 'null'],
   [['a'], 'a list'],
-  [Promise.resolve({}), 'a promise, which has to be awaited'],
+  [Promise.resolve({}), 'a promise, which must be awaited'],
   ['x', "the text 'x'"],
 ])('what is no row of a page is named: %p', (row, what) => {
   const rows: readonly unknown[] = [{ a: '1' }, row];

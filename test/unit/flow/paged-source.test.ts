@@ -410,7 +410,7 @@ describe('pagedSource', () => {
       ["an observable of the text 'rows'", of('rows')],
       ['an observable without a value', EMPTY],
       ['an observable of several values', of([1], [2])],
-      ['a promise, which has to be awaited', Promise.resolve([1])],
+      ['a promise, which must be awaited', Promise.resolve([1])],
       ['a list', [1]],
       ['undefined', undefined],
     ])('%s', async (what, wrong) => {

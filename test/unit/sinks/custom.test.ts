@@ -288,7 +288,7 @@ describe('a sink of a program', () => {
 
 describe('a sink of a program is refused at once', () => {
   test.each<[string, () => unknown, string]>([
-    ['for a name that files cannot have', () => defineSink('My Sink', { open: throwing }), 'a name made of a-z, 0-9 and _'],
+    ['for a name that files cannot have', () => defineSink('My Sink', { open: throwing }), 'a name of a-z, 0-9 and _'],
     ['without open', () => defineSink('x', {} as never), 'defineSink: x: open is missing: it must be a function'],
     [
       'for types that there are not',

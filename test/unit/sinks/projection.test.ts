@@ -100,7 +100,7 @@ describe('a table', () => {
     expect(context.rejects).toEqual([
       [
         { a: 'y', n: 'many' },
-        { field: 'n', reason: 'is not a whole number of 64 bits', page: 1, index: 1 },
+        { field: 'n', reason: 'is not a 64-bit integer', page: 1, index: 1 },
       ],
     ]);
   });

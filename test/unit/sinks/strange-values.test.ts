@@ -49,6 +49,6 @@ describe.each(['typed', 'text'] as const)('a column of text, types: %s', (types)
 });
 
 test.each(strange)('a column of whole numbers refuses %s: %#', (what, value) => {
-  const refused = { field: 'a', reason: `is ${what}, and not a whole number of 64 bits` };
+  const refused = { field: 'a', reason: `is ${what}, and not a 64-bit integer` };
   expect(reasonsFor('integer', {}, value)[1]).toContainEqual(refused);
 });

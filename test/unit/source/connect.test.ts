@@ -33,7 +33,7 @@ describe('connect refuses at once', () => {
     [{ consistency: 'maybe' }, "consistency must be one of off, check, repair, prove, not the text 'maybe'"],
     [{ consistency: true }, 'consistency must be one of off, check, repair, prove, not true'],
     [{ strict: 'yes' }, "strict must be true or false, not the text 'yes'"],
-    [{ watch: 'log' }, 'watch must be an object with functions by the names of events'],
+    [{ watch: 'log' }, 'watch must be an object that maps event names to functions'],
     [{ watch: { pages: () => {} } }, "watch: unknown event 'pages', did you mean 'page'?"],
     [{ watch: { page: 'log' } }, 'watch: page must be a function'],
     [{ watch: [{}, { request: () => {} }] }, 'watch: request must be an object with start, error, asyncEnd'],

@@ -304,7 +304,7 @@ describe('aggregate', () => {
     ])
       await expect(run(step, otherSide([{ n: 'x' }]))).rejects.toMatchObject({
         code: 'E_STEP_VALUE',
-        message: expect.stringContaining('is not a whole number of 64 bits'),
+        message: expect.stringContaining('is not a 64-bit integer'),
       });
   });
 });

@@ -31,9 +31,7 @@ describe('a value that does not cast', () => {
     const context = watched();
     const out = await rowsThrough(cast<Row>({ age: 'integer' }, {}, context), rows);
     expect(out.map(({ id }) => id)).toEqual(['1', '3']);
-    expect(context.rejects).toEqual([
-      { row: rows[1], fault: { field: 'age', reason: 'is not a whole number of 64 bits', page: 1, index: 1 } },
-    ]);
+    expect(context.rejects).toEqual([{ row: rows[1], fault: { field: 'age', reason: 'is not a 64-bit integer', page: 1, index: 1 } }]);
     expect(context.tally).toMatchObject({ rejected: 1, nulled: 0 });
   });
 
@@ -54,7 +52,7 @@ describe('a value that does not cast', () => {
   test('fails the stream under onError: fail, naming step and field but no value', async () => {
     await expect(rowsThrough(cast<Row>({ age: 'integer' }, { onError: 'fail' }, watched('steps[2] cast')), rows)).rejects.toMatchObject({
       code: 'E_STEP_VALUE',
-      message: 'steps[2] cast: field age is not a whole number of 64 bits in row 2 of page 1',
+      message: 'steps[2] cast: field age is not a 64-bit integer in row 2 of page 1',
     });
   });
 
@@ -62,7 +60,7 @@ describe('a value that does not cast', () => {
     await expect(rowsThrough(cast<Row>({ age: 'integer' }), rows)).rejects.toMatchObject({
       code: 'E_STEP_VALUE',
       message:
-        "cast: field age is not a whole number of 64 bits in row 2 of page 1; such a row ends the stream without onError: 'null' or a context that takes rejects",
+        "cast: field age is not a 64-bit integer in row 2 of page 1; such a row ends the stream without onError: 'null' or a context that takes rejects",
     });
   });
 

@@ -197,7 +197,7 @@ describe('a step of a program is refused at once', () => {
   });
 
   test.each<[string, () => unknown, string]>([
-    ['for a name that files cannot have', () => defineStep('In Euro', { open: () => (row) => row }), 'a name made of a-z, 0-9 and _'],
+    ['for a name that files cannot have', () => defineStep('In Euro', { open: () => (row) => row }), 'a name of a-z, 0-9 and _'],
     ['without open', () => defineStep('x', {} as never), 'defineStep: x: open is missing: it must be a function'],
     [
       'for another version',
@@ -285,7 +285,7 @@ describe('a step of a program is refused at once', () => {
     ['gives one that fails', () => Promise.reject(new TypeError('later'))],
   ])('for a function of options that %s', async (_what, options) => {
     const step = defineStep('x', { options, open: () => (row) => row });
-    expect(() => step({} as never)).toThrow('x: its function is asynchronous, and options are checked at once');
+    expect(() => step({} as never)).toThrow('x: its function is asynchronous, but options are checked synchronously');
     // What fails later must not end the process.
     await new Promise((resolve) => setImmediate(resolve));
   });
@@ -296,7 +296,7 @@ describe('a step of a program is refused at once', () => {
       options: { '~standard': { version: 1, vendor: 'test', validate: (given) => later.parseAsync(given) as never } },
       open: () => (row) => row,
     });
-    expect(() => step('a' as never)).toThrow('x: its schema is asynchronous, and options are checked at once');
+    expect(() => step('a' as never)).toThrow('x: its schema is asynchronous, but options are checked synchronously');
   });
 });
 
@@ -387,11 +387,7 @@ describe('a step of a program fails with the row, and says what to do', () => {
       },
       'mine: open threw RangeError (at',
     ],
-    [
-      'gives no function',
-      () => Promise.resolve(() => undefined),
-      'mine: open gave a promise, which has to be awaited; it gives a function',
-    ],
+    ['gives no function', () => Promise.resolve(() => undefined), 'mine: open gave a promise, which must be awaited; it gives a function'],
   ])('when open %s', async (_what, open, message) => {
     const stream = leads().pipe(defineStep('mine', { open: open as never })());
     expect(await failureOf(() => read(stream))).toMatchObject({ code: 'E_STEP_FUNCTION', message: expect.stringContaining(message) });

@@ -184,7 +184,7 @@ describe('what is proposed for a text in another form than that of its field', (
 
   test.each([
     ["yearmonthday.contains('-01-')", "yearmonthday is text here and comes as a calendar day as YYYYMMDD, so that no row has '-01-'"],
-    ["age == 'old'", "age is text here and comes as a whole number of 64 bits, so that no row has 'old'"],
+    ["age == 'old'", "age is text here and comes as a 64-bit integer, so that no row has 'old'"],
     [
       "trim(yearmonthday) == '2023-01-01'",
       "yearmonthday is text here and comes as a calendar day as YYYYMMDD, so that no row has '2023-01-01'",
@@ -193,7 +193,7 @@ describe('what is proposed for a text in another form than that of its field', (
       "yearmonthday in ['', '2023-01-01']",
       "yearmonthday is text here and comes as a calendar day as YYYYMMDD, so that no row has '2023-01-01'",
     ],
-    ['flag(age) == true', 'age comes as a whole number of 64 bits, which flag() does not read; num(age) reads it'],
+    ['flag(age) == true', 'age comes as a 64-bit integer, which flag() does not read; num(age) reads it'],
     ['timestamp(timestamp) > now()', 'timestamp comes as seconds since 1970, which timestamp() does not read; epoch(timestamp) reads it'],
     [
       'timestamp(yearmonthday) > now()',
@@ -201,7 +201,7 @@ describe('what is proposed for a text in another form than that of its field', (
     ],
     ['bool(timestamp)', 'timestamp comes as seconds since 1970, which bool() does not read; epoch(timestamp) reads it'],
     ['bool(yearmonthday)', 'yearmonthday comes as a calendar day as YYYYMMDD, which bool() does not read; date(yearmonthday) reads it'],
-    ['epoch(age) == null', 'age comes as a whole number of 64 bits, which epoch() does not read; num(age) reads it'],
+    ['epoch(age) == null', 'age comes as a 64-bit integer, which epoch() does not read; num(age) reads it'],
   ])('is nothing where that cannot be told: %s', (wrong, message) => {
     expect(saidOf(wrong)).toBe(message);
   });

@@ -141,7 +141,7 @@ describe('sort', () => {
 
   test('fails on one under fail, and in code without rejects', async () => {
     const by = [{ field: 'n', type: 'integer' }] as const;
-    const message = 'is not a whole number of 64 bits';
+    const message = 'is not a 64-bit integer';
     for (const step of [sort(by, { onError: 'fail' }, watched()), sort(by)])
       await expect(run(step, otherSide([{ n: 'x' }]))).rejects.toMatchObject({
         code: 'E_STEP_VALUE',

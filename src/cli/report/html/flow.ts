@@ -24,7 +24,7 @@ export function flowOf(document: PipelineDocument): Flow | undefined {
     flow.pass('whole list', [['repaired', consistency.repaired]], [['read twice', consistency.duplicates]]);
   }
   for (const { at, tally } of steps) flow.pass(at, counted(tally, origins), counted(tally, outcomes));
-  if (!sink) return flow.end([['on their way,\nnot published', undefined]]);
+  if (!sink) return flow.end([['in progress,\nnot published', undefined]]);
   const { unchanged, rejected, written } = sink.books;
   const before = steps.reduce((sum, { tally }) => sum + tally.rejected, 0);
   const last = status === 'published' ? `written by ${sink.at}` : `prepared by ${sink.at},\nnot published`;
