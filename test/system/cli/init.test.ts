@@ -80,7 +80,7 @@ describe('init', () => {
   test.each(
     everySecond([
       [['init'], 'there is no terminal to ask at'],
-      [['init', '../up', '--yes'], 'a name is made of letters, digits, dots, dashes and underscores'],
+      [['init', '../up', '--yes'], 'a name consists of letters, digits, dots, dashes and underscores'],
       [['init', 'a', '--from', 'leads', '--join', 'links', '--yes'], "unknown join of leads 'links'"],
       [['init', 'a', '--from', 'users', '--join', 'bridges', '--yes'], 'there is no join of users'],
     ]),

@@ -144,7 +144,7 @@ describe('validate', () => {
     };
     expect(await both('self.yaml')).toEqual({
       codes: [78, 2],
-      first: `self.yaml:4:10 ${join(cwd, 'self.yaml')} is where this file is, or around it; write to another place`,
+      first: `self.yaml:4:10 ${join(cwd, 'self.yaml')} is this file, or contains it; write somewhere else`,
     });
     expect(await both('a.yaml', 'over.yaml')).toEqual({
       codes: [78, 2],
@@ -152,15 +152,15 @@ describe('validate', () => {
     });
     expect(await both('over.yaml', 'a.yaml')).toEqual({
       codes: [78, 2],
-      first: "a.yaml:1:1 the pipeline 'over' of over.yaml writes over this file",
+      first: "a.yaml:1:1 the pipeline 'over' of over.yaml would overwrite this file",
     });
     expect(await cli(['validate', 'over.yaml', 'a.yaml'], { cwd })).toMatchObject({
       code: 78,
-      stderr: expect.stringContaining("a.yaml:1:1 the pipeline 'over' of over.yaml writes over this file"),
+      stderr: expect.stringContaining("a.yaml:1:1 the pipeline 'over' of over.yaml would overwrite this file"),
     });
     expect(await both('a.yaml', 'b.yaml')).toEqual({
       codes: [78, 2],
-      first: expect.stringMatching(/^b\.yaml:4:\d+ the pipeline 'a' of a\.yaml prints, too/),
+      first: expect.stringMatching(/^b\.yaml:4:\d+ the pipeline 'a' of a\.yaml also prints/),
     });
     expect(await both('a.yaml', 'no.yaml')).toEqual({
       codes: [78, 78],
@@ -179,7 +179,7 @@ describe('validate', () => {
     const { code, stderr } = await cli(['validate', 'a.yaml', 'b.yaml'], { cwd });
     expect(code).toBe(78);
     expect(stderr.split('\n').slice(0, 2)).toEqual([
-      'a.yaml:1:7 name: a name is made of letters, digits, dots, dashes and underscores',
+      'a.yaml:1:7 name: a name consists of letters, digits, dots, dashes and underscores',
       expect.stringContaining("b.yaml:2:7 unknown collection 'userss'"),
     ]);
   });
