@@ -29,9 +29,7 @@ const serviceFields = schema((z) =>
     end_wait: usually(
       duration().refine((ms) => settings().endWaitMs.safeParse(ms).success, 'must be at most 35s'),
       writtenDuration(defaults.endWaitMs),
-    ).describe(
-      'How long to wait before checking an end again that may be an outage: an empty list, or nothing after a full page. At most 35s.',
-    ),
+    ).describe('Wait before the second check of an end that may be an outage: an empty list, or nothing after a full page. At most 35s.'),
     strict: z.boolean().default(false).describe('Whether warnings fail the run.'),
     deadline: longerThanNothing()
       .refine((ms) => ms <= maxTimerMs, 'must be at most 596h')

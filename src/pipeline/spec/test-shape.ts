@@ -113,7 +113,7 @@ export const testShape = schema((z) =>
         .record(z.string(), z.array(z.record(z.string(), z.unknown())))
         .optional()
         .describe(
-          'Rows of the service by collection, with the field names of the service or those of columns. Other collections have no rows.',
+          'Rows of the service by collection, with the field names of the service or the column names. Other collections have no rows.',
         ),
       data: z
         .string()

@@ -102,8 +102,8 @@ describe('--plugin', () => {
     const cwd = await place();
     const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd });
     expect(code).toBe(78);
-    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown step 'shout'; there are .*; one of a plug-in needs --plugin FILE/);
-    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown sink 'log'; there are .*; one of a plug-in needs --plugin FILE/);
+    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown step 'shout'; there are .*; a step from a plug-in needs --plugin FILE/);
+    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown sink 'log'; there are .*; a sink from a plug-in needs --plugin FILE/);
   });
 
   test('has its options checked at their places', async () => {
@@ -121,7 +121,7 @@ describe('--plugin', () => {
       'export const helper = () => 1;',
       "--plugin mine.mjs: the export 'helper' was not made by defineStep or defineSink of this version",
     ],
-    ['exports a list of steps', `${plugin}export default [shout];`, "--plugin mine.mjs: the export 'default' is nothing that"],
+    ['exports a list of steps', `${plugin}export default [shout];`, "--plugin mine.mjs: the export 'default' was not made by"],
     ['has a name of leadstream', plugin.replace("'shout'", "'select'"), "the step name 'select' is already used by a built-in one"],
     [
       'defines what is wrong',

@@ -175,7 +175,7 @@ describe('leadstream run on several files', () => {
     const same = await cli(['run', '1.yaml', '3.yaml'], { cwd, env: from.env });
     expect(same).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("3.yaml: the pipeline 'b' writes to the same or an overlapping path as 'a' of 1.yaml"),
+      stderr: expect.stringContaining("3.yaml: the pipeline 'b' writes to the same path as 'a' of 1.yaml"),
     });
     expect(from.requests).toEqual([]);
   });

@@ -253,7 +253,7 @@ to:
         `from: leads\nto:\n  - parquet: { path: "\${LAKE:-${place}}/leads" }`,
       ),
     );
-    expect(stdout).toMatch(/FAIL.*: a\n.*E_SPEC_INVALID: p\.yaml:4:\d+ .*lake\/leads is outside of the folder of a test/);
+    expect(stdout).toMatch(/FAIL.*: a\n.*E_SPEC_INVALID: p\.yaml:4:\d+ .*lake\/leads is outside the folder of the test/);
     expect(stdout).toMatch(/^ok .*: b$/m);
     expect(code).toBe(1);
     await expect(readdir(place)).rejects.toThrow('ENOENT');
@@ -366,7 +366,7 @@ describe('validate, of tests', () => {
     expect(stderr).toContain('p.yaml:10:43 error: must be a code of the catalogue');
     expect(stderr).toContain("did you mean 'W_SOURCE_CAP'?");
     expect(stderr).toContain('needs given or data');
-    expect(stderr).toContain('a test has to expect something');
+    expect(stderr).toContain('a test must expect something');
   });
 
   test('finds collections, columns and names that are none', async () => {
