@@ -54,7 +54,7 @@ describe('a night with 30 % fewer rows', () => {
     expect(code).toBe(65);
     expect(stderr).toContain('E_GATE_EXPECT');
     expect(stderr).toContain('expect.max_shrink');
-    expect(stderr).toContain('seen 700 after 1,000 rows (30% smaller)');
+    expect(stderr).toContain('found 700 rows, previously 1,000 (30% smaller)');
     expect(await seen()).toEqual(before);
     expect((await verifyTable(table)).differences).toEqual([]);
   });
@@ -104,7 +104,7 @@ describe('a night with 2 % bad casts', () => {
     const { code, stderr } = await run(bad);
     expect({ code, stderr }).toMatchObject({
       code: 65,
-      stderr: expect.stringContaining('20 of 1,000 rows were rejected, at most 1% may be'),
+      stderr: expect.stringContaining('20 of 1,000 rows were rejected, but at most 1% may be'),
     });
     expect(await seen()).toMatchObject({ run: before.run, digests: before.digests });
     const rejects = (await readFile(`${table}.rejects.ndjson`, 'utf8')).trimEnd().split('\n');

@@ -51,8 +51,8 @@ export function warnOfUnknown(
     return isUnmeasured || isBlind ? [path] : [];
   });
   if (unknown.length === 0) return [];
-  const what = `${unknown.join(', ')} ${unknown.length === 1 ? 'stands' : 'stand'} there, and no earlier count for it is in the state folder`;
-  return [{ code: 'W_GATE_BASELINE', message: `${what}: whether lists or outputs shrank is not known` }];
+  const what = `${unknown.join(', ')} ${unknown.length === 1 ? 'exists' : 'exist'}, but the state folder has no earlier count for ${unknown.length === 1 ? 'it' : 'them'}`;
+  return [{ code: 'W_GATE_BASELINE', message: `${what}: whether lists or outputs shrank is unknown` }];
 }
 
 /** Warnings about missing earlier counts: publishing once in spite of them creates counts to compare with. */

@@ -40,7 +40,7 @@ export function checkLists(expect: Expect, read: readonly string[], problem: Pro
     const unread = gate.judges === 'lists' ? gate.lists.filter((name) => !read.includes(name)) : [];
     for (const name of unread) {
       const near = nearest(name, read);
-      const hint = near === undefined ? `there are ${read.join(', ')}` : `did you mean '${near}'?`;
+      const hint = near === undefined ? `this pipeline reads ${read.join(', ')}` : `did you mean '${near}'?`;
       problem(['expect', gate.name, name], `${name} is not read here; ${hint}`, true);
     }
   }
@@ -55,7 +55,7 @@ export function checkExpect(expect: Expect, { columns, gone }: Leaving, problem:
     const near = step === undefined ? nearest(name, known) : undefined;
     const lost = step === undefined ? '' : `: ${step} does not pass it on`;
     const hint = near === undefined ? '' : `, did you mean '${near}'?`;
-    problem(['expect', gate, ...path], `no column '${name}' leaves the last step${lost}${hint}`, onKey);
+    problem(['expect', gate, ...path], `there is no column '${name}' after the last step${lost}${hint}`, onKey);
   };
   for (const gate of gatesIn(expect)) if (gate.judges === 'rows') for (const column of gate.columns) require(gate.name, column);
 }

@@ -14,7 +14,7 @@ export function refuseReplacing({ stoppedBy, sinks }: Pick<Plan, 'stoppedBy' | '
   const violations = sinks.flatMap(({ at, adds }): readonly Violation[] => {
     const path = standing.get(at);
     if (path === undefined || adds) return [];
-    const message = `${at}: ${path} exists, and ${stoppedBy.at} lets the run replace it by a part`;
+    const message = `${at}: ${path} exists, and ${stoppedBy.at} would make the run replace it with partial data`;
     return [{ code: 'E_GATE_PARTIAL', message }];
   });
   const failure = GateError.of(violations);

@@ -18,7 +18,7 @@ export function remarksOf(run: GateInput, refused: boolean): readonly Warning[] 
   function emptyOutput({ at, prepared, rejected }: GateInput['outputs'][number]): readonly Warning[] {
     const why = rejected > 0 && rejected === flow.left ? `it ${everyRow(rejected)}` : rejecting;
     if (refused || prepared.total > 0 || why === undefined) return [];
-    return [{ code: 'W_SINK_EMPTY', message: `${at}: no row was written, since ${why}; a lower rejects.max refuses that` }];
+    return [{ code: 'W_SINK_EMPTY', message: `${at}: no row was written, because ${why}; a lower rejects.max would refuse this` }];
   }
 }
 
@@ -59,5 +59,5 @@ function whyEmpty({ step, tally, arrived }: Passed): string {
 }
 
 function everyRow(rows: number): string {
-  return `rejected every row that came (${amount(rows)})`;
+  return `rejected every row (${amount(rows)})`;
 }

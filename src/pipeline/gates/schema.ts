@@ -27,13 +27,13 @@ export function refuseChanges(outputs: readonly Compared[], undeclared: Readonly
       const was = before.get(keyOf(column))?.type;
       return was === undefined || was === column.type ? [] : [`${column.name} (${was} before, ${column.type} now)`];
     });
-    return [list('new', added.map(nameOf)), list('missing', missing.map(nameOf)), list('of another type', retyped)].flat();
+    return [list('new', added.map(nameOf)), list('missing', missing.map(nameOf)), list('changed type', retyped)].flat();
   }
 
   return outputs.flatMap(({ at, columns, earlier }): readonly Violation[] => {
     const changes = earlier ? changesOf(columns, earlier.columns) : [];
     if (changes.length === 0) return [];
-    return [{ code: 'E_GATE_SCHEMA', message: `${at}: schema: the columns of the last run are frozen, seen ${changes.join('; ')}` }];
+    return [{ code: 'E_GATE_SCHEMA', message: `${at}: schema: the columns of the last run are frozen, found ${changes.join('; ')}` }];
   });
 }
 

@@ -42,7 +42,7 @@ function refuseShrunk({ name, collection, rows, earlier }: ListCount, allowed: A
   return [
     {
       code: 'E_GATE_SHRINK',
-      message: `${name}: ${amountOf(rows, 'row')} ${rows === 1 ? 'was' : 'were'} read, and ${amount(earlier.rows)} by run ${earlier.run} before; more than ${percent(most)} fewer are refused; if that is right, run once with --allow-shrink, or set ${enough}`,
+      message: `${name}: ${amountOf(rows, 'row')} ${rows === 1 ? 'was' : 'were'} read, and ${amount(earlier.rows)} by the earlier run ${earlier.run}; a drop of more than ${percent(most)} is refused; if it is right, run once with --allow-shrink, or set ${enough}`,
     },
   ];
 }

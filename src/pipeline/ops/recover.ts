@@ -23,7 +23,7 @@ export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Pr
   const { path, redoLog, settle } = StateFolder.at(stateDir, baseDir);
   const found = await attempt('E_SINK_PATH', `cannot read ${path}`, () => stat(path).catch(unlessMissing(undefined)));
   if (!found?.isDirectory()) {
-    const remedy = 'name the one that the runs were given by --state-dir, or change into the folder that they ran in';
+    const remedy = 'pass the --state-dir that the runs used, or change to the folder that they ran in';
     throw new LeadstreamError('E_USAGE', `there is no state folder ${path}; ${remedy}`);
   }
   await refuseEarlierState(path);

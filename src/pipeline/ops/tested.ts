@@ -120,7 +120,7 @@ function inside(value: unknown, key: string): unknown {
 /** @throws {SpecError} `E_SPEC_REFERENCE`. */
 function soundIn({ pipeline, unset, document }: Checked, { line }: PipelineTest, file: string): Pipeline {
   if (pipeline) return pipeline;
-  const message = `a test has no other environment than its own: set ${unset.join(', ')} under env`;
+  const message = `a test has only its own environment: set ${unset.join(', ')} under env`;
   throw new SpecError('E_SPEC_REFERENCE', file, [{ message, line, column: document.locate(['tests']).column }]);
 }
 
@@ -151,7 +151,7 @@ function patient(pipeline: Pipeline, { set = {} }: PipelineTest): Pipeline {
 function testing(pipeline: Pipeline, { document, outputs }: Checked, { folder, service }: TestPlace, file: string): Pipeline {
   for (const { path, place } of outputs) {
     if (path === undefined || !relative(folder, path).startsWith('..')) continue;
-    const message = `${path} is outside of the folder of a test, which writes nowhere else; give the test another path, by set or env`;
+    const message = `${path} is outside the folder of the test, and a test writes nowhere else; give the test another path, with set or env`;
     throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(place) }]);
   }
   const { ratePerSecond: _, ...connection } = pipeline.connection;

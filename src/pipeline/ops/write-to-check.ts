@@ -17,8 +17,8 @@ const used = new WeakSet<object>();
  */
 export async function claimSink(sink: unknown): Promise<SinkWriter> {
   const opened = await unlessDry(Promise.resolve(sink), 'writeTo: the promise of the sink');
-  if (!isSink(opened)) throw wrong(`the second argument is a sink, like csv({ path }), and not ${given(opened)}`);
-  if (used.has(opened)) throw wrong('something was written to this sink before; open another one for another stream');
+  if (!isSink(opened)) throw wrong(`the second argument must be a sink, like csv({ path }), not ${given(opened)}`);
+  if (used.has(opened)) throw wrong('this sink was already used; open another one for another stream');
   used.add(opened);
   return opened;
 }
@@ -26,15 +26,15 @@ export async function claimSink(sink: unknown): Promise<SinkWriter> {
 /** @throws {SinkError} `E_SINK_CONFIG` for an invalid stream, invalid options, and columns that the rows do not have. */
 export function checkWriting(rows: unknown, options: { readonly columns?: readonly Column[] | undefined }): void {
   const isStream = rows instanceof RowStream;
-  if (!isStream && !isObservable(rows)) throw wrong(`the first argument is a stream of rows, like service.leads, and not ${given(rows)}`);
+  if (!isStream && !isObservable(rows)) throw wrong(`the first argument must be a stream of rows, like service.leads, not ${given(rows)}`);
   const [problem] = faultsIn(taken, options);
   if (problem !== undefined) throw wrong(`the third argument, like { columns: columnsOf(collections.leads) }: ${problem}`);
   const known = isStream ? rows.columns?.map(({ name }) => name) : undefined;
   if (options.columns === undefined) {
     if (known !== undefined) return;
     const why = isStream
-      ? "nobody knows those that operators of others make, or mapRows, mapAsync and liftRows without { columns: { id: 'text', … } }"
-      : 'of an observable of pages nobody knows them; of rows, like rows$, nothing is written: give the stream itself, like service.leads';
+      ? "they are unknown after foreign operators, and after mapRows, mapAsync and liftRows without { columns: { id: 'text', … } }"
+      : 'an observable of pages does not declare them; one of rows, like rows$, cannot be written: pass the stream itself, like service.leads';
     throw wrong(`name the columns of the rows, like { columns: columnsOf(collections.leads) }: ${why}`);
   }
   const absent = options.columns.find(({ name }) => known !== undefined && !known.includes(name));

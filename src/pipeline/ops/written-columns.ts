@@ -26,7 +26,7 @@ export class WrittenColumns {
   /** The columns, fixed by the first access. */
   get columns(): readonly Column[] {
     const columns = this.#columns ?? this.declared ?? this.found();
-    if (columns === undefined) throw wrong('nobody knows the columns of the rows');
+    if (columns === undefined) throw wrong('the columns of the rows are unknown');
     if (this.#columns === undefined) this.#names = new Set(columns.map(({ name }) => name));
     return (this.#columns = columns);
   }
@@ -38,7 +38,7 @@ export class WrittenColumns {
    * `E_SINK_VALUE` for values whose type differs from that of their column.
    */
   check(page: Page): void {
-    if (!isPage(page)) throw wrong(`the stream gives ${given(page)} that is no page; give service.leads or .pages$, and not .rows$`);
+    if (!isPage(page)) throw wrong(`the stream emitted ${given(page)}, which is not a page; pass service.leads or .pages$, not .rows$`);
     const { columns } = this;
     const isFirst = !this.#begun;
     this.#begun = true;
@@ -68,16 +68,19 @@ export class WrittenColumns {
     const left = extra.filter((name) => !this.#left.has(name));
     if (left.length === 0) return;
     for (const name of left) this.#left.add(name);
-    this.warn({ code: 'W_SINK_COLUMN', message: `writeTo: columns names no column for ${listed(left)}, so that is left out` });
+    this.warn({
+      code: 'W_SINK_COLUMN',
+      message: `writeTo: columns does not name ${listed(left)}, so ${left.length === 1 ? 'it is' : 'they are'} left out`,
+    });
   }
 }
 
 /** @param isFirst Whether this is the first page. If so, the field comes from a program: a field of the service would have a column. */
 function unnamed(names: readonly string[], page: number, isFirst: boolean): SinkError {
-  const which = `${names.length === 1 ? 'the field' : 'the fields'} ${listed(names)}, which no column is there for`;
+  const which = `${names.length === 1 ? 'the field' : 'the fields'} ${listed(names)}, which ${names.length === 1 ? 'has' : 'have'} no column`;
   const why = isFirst
-    ? '; name it in the columns that the stream was given, as by fromPages, or leave it out with select'
-    : ', since page 1 did not have it';
+    ? '; declare it in the columns of the stream, as with fromPages, or leave it out with select'
+    : ', because page 1 did not have it';
   return new SinkError('E_SINK_FIELD', `writeTo: rows of page ${page} have ${which}${why}`);
 }
 
@@ -85,8 +88,11 @@ function refuseNoText(name: string, strange: Value | undefined, page: number): v
   const kind = strange instanceof Date ? 'timestamp' : typesBy[typeof strange];
   // Values that no column can hold are refused by the sink.
   if (kind === undefined) return;
-  const what = `field ${name} holds a value of the type ${kind} on page ${page}, and its column is one of texts`;
-  throw new SinkError('E_SINK_VALUE', `writeTo: ${what}; say so where it is made, like derive({ ${name}: { type: '${kind}', of: … } })`);
+  const what = `field ${name} has a value of type ${kind} on page ${page}, but its column has type text`;
+  throw new SinkError(
+    'E_SINK_VALUE',
+    `writeTo: ${what}; declare the type where the field is made, like derive({ ${name}: { type: '${kind}', of: … } })`,
+  );
 }
 
 /** The types of values by their `typeof`. */

@@ -57,9 +57,9 @@ export class NewFields extends BeginAgain {
     warn: (warning: Warning) => void,
   ): Attempt {
     const are = this.columns.length === 1 ? 'is' : 'are';
-    const off = spoolMaxAgeMs === undefined ? 'spool is off' : stoppedBy && `a run that ${stoppedBy.at} may stop spools none`;
-    const how = off === undefined ? 'with the pages that are spooled' : `and requests all pages once more, since ${off}`;
-    const message = `${collection.name}: ${this.message} first came after page 1 and ${are} not declared; the run begins again ${how}`;
+    const off = spoolMaxAgeMs === undefined ? 'spool is off' : stoppedBy && `a run that ${stoppedBy.at} may stop does not spool`;
+    const how = off === undefined ? 'with the spooled pages' : `and requests all pages again, because ${off}`;
+    const message = `${collection.name}: ${this.message} first appeared after page 1 and ${are} not declared; the run starts again ${how}`;
     warn({ code: 'W_RUN_RESTARTED', message });
     return { found: this.columns, replayed: before?.replayed ?? false, resumed: this.resumed };
   }

@@ -24,7 +24,7 @@ export type Begun = Omit<z.output<ReturnType<typeof begun>>, 'version'>;
  * @throws {LeadstreamError} `E_STATE_FOREIGN` if the file was not created by leadstream for this user.
  */
 export async function readBegun(folder: string, pipeline: string): Promise<Begun | undefined> {
-  const text = await inState('E_SINK_PATH', `cannot read in ${folder}`, () => readOwn(pathOf(folder, pipeline)));
+  const text = await inState('E_SINK_PATH', `cannot read from ${folder}`, () => readOwn(pathOf(folder, pipeline)));
   try {
     return text === undefined ? undefined : begun().safeParse(JSON.parse(text)).data;
   } catch {
@@ -39,7 +39,7 @@ export async function readBegun(folder: string, pipeline: string): Promise<Begun
  * @throws {SinkError} `E_SINK_PATH`.
  */
 export async function writeBegun(folder: string, pipeline: string, { startedAt, spoolSince }: Begun): Promise<void> {
-  await inState('E_SINK_PATH', `cannot note in ${folder} that a run has begun`, async () => {
+  await inState('E_SINK_PATH', `cannot record in ${folder} that a run has started`, async () => {
     await makePrivate(folder);
     await removeTemporaries(folder, (name) => name.endsWith(ending));
     await replaceFile(pathOf(folder, pipeline), `${JSON.stringify({ version: 1, startedAt, spoolSince })}\n`, { mode: 0o600 });

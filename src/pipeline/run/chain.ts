@@ -150,7 +150,7 @@ export class Chain {
       count.rows += countOf(page);
     };
     const onEnd = (hasMore: () => Observable<boolean>) => {
-      const message = `${at}: rows came to ${collection.name} after they were read`;
+      const message = `${at}: rows were added to ${collection.name} after it was read`;
       this.#sides.push(hasMore().pipe(map((more) => (more ? message : undefined))));
     };
     return defer(() => spools.spooled(side)).pipe(

@@ -30,7 +30,7 @@ export function checkRun(pipeline: unknown, options: unknown): void {
 /** @throws {LeadstreamError} `E_USAGE` for anything that is not a pipeline. */
 export function checkPipeline(at: string, pipeline: unknown): void {
   if (isPipeline(pipeline)) return;
-  const remedy = `the first argument is a pipeline, like await loadPipeline(file)`;
+  const remedy = `the first argument must be a pipeline, like await loadPipeline(file)`;
   throw new LeadstreamError('E_USAGE', `${at}: ${remedy}, not ${given(pipeline)}`);
 }
 

@@ -26,8 +26,8 @@ export function refuseOverlaps(paths: readonly string[]): void {
   paths.forEach((path, index) => {
     const first = paths.slice(0, index).find((other) => overlap(other, path));
     if (first === undefined) return;
-    const remedy = 'two outputs need two places';
-    throw new SinkError('E_SINK_PATH', `${path} is ${first} through a link, or one is within the other; ${remedy}`);
+    const remedy = 'give each output its own path';
+    throw new SinkError('E_SINK_PATH', `${path} and ${first} are the same through a link, or one is inside the other; ${remedy}`);
   });
 }
 
@@ -41,6 +41,6 @@ export function refuseIn(stateDir: string, paths: readonly string[]): void {
   if (path === undefined) return;
   throw new SinkError(
     'E_SINK_PATH',
-    `${path} is in the state folder ${stateDir}, or around it; write to another place, or choose another one by --state-dir`,
+    `${path} is inside the state folder ${stateDir}, or contains it; write somewhere else, or choose another state folder with --state-dir`,
   );
 }

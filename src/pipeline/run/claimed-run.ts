@@ -243,7 +243,7 @@ export class ClaimedRun {
       await this.#rejects
         ?.close()
         .catch((failure: unknown) =>
-          this.run.warn({ code: 'W_SINK_TIDY', message: `the rejects of this run are not kept: ${reasonOf(failure)}` }),
+          this.run.warn({ code: 'W_SINK_TIDY', message: `the rejects of this run were not kept: ${reasonOf(failure)}` }),
         );
     }
     await this.#spools.close();

@@ -86,7 +86,7 @@ export const noCounts: Counts = {
  */
 export async function openCounts({ folder, pipeline, run, connection, collections, events }: CountsOptions): Promise<Counts> {
   const { baseUrl, auth } = connection;
-  const key = await inState('E_SINK_PATH', `cannot keep counts in ${folder}`, async () => {
+  const key = await inState('E_SINK_PATH', `cannot store counts in ${folder}`, async () => {
     await makePrivate(folder);
     await removeTemporaries(folder, (name) => name.endsWith(ending));
     return accountKey(folder);
@@ -125,7 +125,7 @@ export async function keepRecovered(folder: string, commit: LoggedCommit): Promi
   const { pipeline, runId } = commit;
   const counts = countsFile().omit({ version: true }).safeParse(commit.counts).data;
   if (counts === undefined || basename(pipeline) !== pipeline) return;
-  await inState('E_SINK_PATH', `cannot keep counts in ${folder}`, async () => {
+  await inState('E_SINK_PATH', `cannot store counts in ${folder}`, async () => {
     await makePrivate(folder);
     await keep(pathOf(folder, pipeline), runId, counts);
   });
@@ -190,7 +190,7 @@ async function read(path: string, events: Events): Promise<CountsFile> {
     const reason = errnoOf(failure) === undefined ? 'it is damaged' : reasonOf(failure);
     events.warn({
       code: 'W_RUN_COUNTS',
-      message: `what earlier runs counted cannot be read from ${path}: ${reason}; nothing is compared with it`,
+      message: `cannot read the counts of earlier runs from ${path}: ${reason}; nothing is compared with them`,
     });
     return nothing;
   }

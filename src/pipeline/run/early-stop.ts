@@ -39,7 +39,7 @@ export class EarlyStop {
   warnings(): readonly Warning[] {
     const by = this.plan.steps[this.#stop$.value];
     if (!by) return [];
-    const message = `${by.at} stopped the read of ${this.plan.collection.name}, so the outputs hold a part of it; no later run is compared with this one`;
+    const message = `${by.at} stopped the read of ${this.plan.collection.name}, so the outputs contain only part of it; later runs are not compared with this one`;
     return [{ code: 'W_RUN_PARTIAL', message }];
   }
 }

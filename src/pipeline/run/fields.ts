@@ -145,8 +145,8 @@ export function fieldWarnings({ collection, findings, gone, known, late, flow }:
     ...goneWarning(collection.name, gone),
     ...fresh
       .slice(0, most)
-      .map(([original, { column }]) => news(`the service has a field ${JSON.stringify(original)} that is not declared; ${fate(column)}`)),
-    ...(fresh.length > most ? [news(`the service has ${fresh.length - most} more fields that are not declared`)] : []),
+      .map(([original, { column }]) => news(`the service has an undeclared field ${JSON.stringify(original)}; ${fate(column)}`)),
+    ...(fresh.length > most ? [news(`the service has ${fresh.length - most} more undeclared fields`)] : []),
   ];
 
   function news(message: string): Warning {
@@ -156,11 +156,11 @@ export function fieldWarnings({ collection, findings, gone, known, late, flow }:
   function fate({ name, original, sensitivity }: Column): string {
     if (sensitivity === 'secret') return `undeclared fields of ${collection.name} are withheld`;
     if (declared.some((column) => column.name.toLowerCase() === name.toLowerCase())) {
-      return `the steps make a column ${name} of their own, so it is left out; name that one otherwise to have both`;
+      return `the steps create their own column ${name}, so it is left out; rename that column to keep both`;
     }
     const isIn = (columns: readonly Column[]) => columns.some((column) => column.name === name && column.original === original);
     if (late.some((column) => column.original === original) && isIn(next)) {
-      return 'it first came after page 1, so it becomes a column in the next run, of outputs with a manifest';
+      return 'it first appeared after page 1, so it becomes a column in the next run, in outputs with a manifest';
     }
     if (isIn(leaving)) return `it is the column ${name} from this run on`;
     return 'the steps leave it out';

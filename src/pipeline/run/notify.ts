@@ -83,7 +83,7 @@ export async function notifyRefused(failure: unknown, options: RefusedOptions = 
   const { only = [], signal } = options;
   const { code, exit } = failureOf(failure);
   const warnings: Warning[] = [];
-  for (const { name = 'a pipeline without a name', hook } of refusedIn(failure)) {
+  for (const { name = 'an unnamed pipeline', hook } of refusedIn(failure)) {
     if (hook === undefined || (only.length > 0 && !only.includes(name))) continue;
     const message: RunMessage = {
       ...{ text: `${name}: failed, ${code} (exit ${exit})`, pipeline: name, status: 'failed', exit, error: code },

@@ -151,7 +151,7 @@ export class PreparedOutputs {
 /** Adds to a failure what had been published before and cannot be undone. */
 export function published(failure: unknown, names: readonly string[]): unknown {
   if (names.length === 0) return failure;
-  const what = `${names.join(', ')} had published by then, and will get all rows again`;
+  const what = `${names.join(', ')} had already published, and will receive all rows again`;
   return reworded(failure, `${reasonOf(failure)}; ${what}`);
 }
 

@@ -72,7 +72,7 @@ export class Rejects {
     const { max, path } = this.options;
     if (rejected <= maxOf(max, read)) return [];
     const where = path === undefined ? '' : `; see ${path}`;
-    const most = `${amount(rejected)} of ${amountOf(read, 'row')} ${rejected === 1 ? 'was' : 'were'} rejected, at most ${written(max)} may be`;
+    const most = `${amount(rejected)} of ${amountOf(read, 'row')} ${rejected === 1 ? 'was' : 'were'} rejected, but at most ${written(max)} may be`;
     return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(this.#reasons)}${where}` }];
   }
 

@@ -165,9 +165,9 @@ function consistencyLine(consistency: Consistency): readonly string[] {
   const remarks = [
     ...(counted === 'none' ? ['its rows cannot be counted'] : []),
     // Only noticeable waits are reported.
-    ...(waitedMs >= 1000 ? [`${amount(waitedMs / 1000)} s waited for more at its end (end_wait)`] : []),
-    ...(growing ? ['growing as it was read'] : []),
-    ...(unordered ? ['in another order each time'] : []),
+    ...(waitedMs >= 1000 ? [`${amount(waitedMs / 1000)} s spent waiting for more at the end (end_wait)`] : []),
+    ...(growing ? ['growing while it was read'] : []),
+    ...(unordered ? ['in a different order each time'] : []),
   ];
   return [`  consistency: ${[outcome, ...parts, ...remarks].join(', ')}`];
 }
@@ -178,7 +178,7 @@ function stepLine(at: string, tally: Tally): string | undefined {
 }
 
 function lookupLine({ at, collection, requests, hits, misses }: RunReport['lookups'][number]): string {
-  const counts = `${amountOf(requests, 'request')} for single records, ${amount(misses)} without one; ${amountOf(hits, 'row')} needed none`;
+  const counts = `${amountOf(requests, 'request')} for single records, ${amount(misses)} found none; ${amountOf(hits, 'row')} needed no request`;
   return `  ${at}: ${collection} by id, not checked for changes: ${counts}`;
 }
 
@@ -187,7 +187,7 @@ function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): stri
     names.flatMap((name) => (books[name] > 0 ? [` + ${amount(books[name])} ${wordOf(name)}`] : [])).join('');
   const came = `${amount(books.read)} read${more(origins.slice(1))}`;
   const went = `${amount(books.written)} written${more(outcomes.slice(1))}`;
-  const differing = changed > 0 ? ` (${amount(changed)} of them with other content)` : '';
+  const differing = changed > 0 ? ` (${amount(changed)} of them with changed content)` : '';
   const emptied = nulled > 0 ? `, ${amountOf(nulled, 'value')} null` : '';
   return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amountOf(bytes, 'byte')}${path === undefined ? '' : ` -> ${path}`}`;
 }
@@ -197,7 +197,7 @@ function findingLines(collection: string, { unknown, late, missing, notText }: F
     ...lineOf(`  ${collection}: unknown fields`, unknown),
     ...(late.length > 0 ? [`  first seen after page 1, so not in the outputs of this run: ${late.join(', ')}`] : []),
     ...lineOf(`  ${collection}: missing fields`, missing),
-    ...lineOf(`  ${collection}: values that were no strings`, notText),
+    ...lineOf(`  ${collection}: values that were not strings`, notText),
   ];
 }
 

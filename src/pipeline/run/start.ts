@@ -67,12 +67,12 @@ export class Run {
 
   /** Warns of a failure that is not essential: after the commit, or while another failure is being handled. */
   readonly nuisance = (failure: unknown): void => {
-    this.warn({ code: 'W_SINK_TIDY', message: `not tidied up: ${reasonOf(failure)}` });
+    this.warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` });
   };
 
   /** Warns that counts could not be stored: everything is published, but the next run has less to compare with. */
   readonly #forgotten = (failure: unknown): void => {
-    this.warn({ code: 'W_RUN_COUNTS', message: `what this run counted was not kept: ${reasonOf(failure)}` });
+    this.warn({ code: 'W_RUN_COUNTS', message: `the counts of this run were not stored: ${reasonOf(failure)}` });
   };
 
   /**
@@ -201,7 +201,7 @@ export class Run {
     const { name, plan } = this.pipeline;
     if (!plan.sinks.some(({ prints, output }) => !prints && output === undefined)) return [];
     const { sinks } = this.state;
-    await attempt('E_SINK_PATH', `cannot make ${sinks}`, () => makePrivate(sinks));
+    await attempt('E_SINK_PATH', `cannot create ${sinks}`, () => makePrivate(sinks));
     return [join(sinks, name)];
   }
 

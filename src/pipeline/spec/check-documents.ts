@@ -94,7 +94,7 @@ export function collectionsIn(text: string, file: string, { env = process.env, c
     if (issues.length > 0) throw failureOf(file, issues);
     for (const collection of collections) {
       const { name } = collection;
-      const message = `'${name}' is declared in another way by a document before`;
+      const message = `'${name}' is declared differently in an earlier document`;
       if (found.has(name) && !isDeepStrictEqual(found.get(name), collection))
         throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(['collections', name], true) }]);
       found.set(name, collection);
@@ -107,12 +107,12 @@ function refuseState({ outputs, problem }: Checked, stateDir: string): void {
   const within = outputs.filter(({ path }) => path !== undefined && collide(stateDir, path));
   // A rejects file is usually named after an output, whose problem is sufficient.
   for (const { path, place } of within.filter(({ place }) => place[0] === 'to' || within.length === 1))
-    problem(place, `${path} is in the state folder ${stateDir}, or around it; write to another place`);
+    problem(place, `${path} is inside the state folder ${stateDir}, or contains it; write somewhere else`);
 }
 
 /** Refuses pipelines of one file with the same name or overlapping outputs. */
 function refuseClashes(earlier: Checked, later: Checked): void {
-  const name = earlier.name ?? 'without a name';
+  const name = earlier.name ?? '(unnamed)';
   if (later.name !== undefined && later.name === earlier.name) {
     const { line } = earlier.document.locate(['name']);
     later.problem(['name'], `the name '${name}' is taken by the pipeline on line ${line}`);
@@ -120,10 +120,10 @@ function refuseClashes(earlier: Checked, later: Checked): void {
   const clashes = later.outputs.filter(({ path }) => earlier.outputs.some((taken) => meet(path, taken.path)));
   // A rejects file is usually named after an output, whose problem is sufficient.
   for (const { path, place } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) {
-    const remedy = later.document.inherits(place) ? '; put {{ pipeline }} into the path' : '';
+    const remedy = later.document.inherits(place) ? '; put {{ pipeline }} in the path' : '';
     later.problem(
       place,
-      `the pipeline '${name}' writes to ${path === undefined ? 'stdout' : 'the same path, or one within'} already${remedy}`,
+      `the pipeline '${name}' already writes to ${path === undefined ? 'stdout' : 'the same or an overlapping path'}${remedy}`,
     );
   }
 }
@@ -134,12 +134,12 @@ function refuseClashesWith({ file, pipelines }: OtherFile, { name, outputs, prob
     if (name === other.name) problem(['name'], `the name '${name}' is taken by a pipeline of ${file}`);
     const clashes = outputs.filter(({ path }) => path !== undefined && other.writes.some((taken) => meet(path, taken)));
     for (const { place } of clashes.filter(({ place: [where] }) => where === 'to' || clashes.length === 1))
-      problem(place, `the pipeline '${other.name}' of ${file} writes to the same path, or one within, already`);
+      problem(place, `the pipeline '${other.name}' of ${file} already writes to the same or an overlapping path`);
     const [printer] = other.prints === true ? outputs.filter(({ path }) => path === undefined) : [];
     if (printer)
       problem(
         printer.place,
-        `the pipeline '${other.name}' of ${file} prints, too, and stdout would hold the rows of both; run them one by one`,
+        `the pipeline '${other.name}' of ${file} also prints, and stdout would contain the rows of both; run them one by one`,
       );
   }
 }
@@ -149,17 +149,17 @@ function refuseWritingOver(
   documents: readonly Checked[],
   { path: own, others, cwd }: { readonly path: string; readonly others: readonly OtherFile[]; readonly cwd: string },
 ): void {
-  const files = [{ path: own, what: 'this file is' }, ...others.map(({ file }) => ({ path: resolve(cwd, file), what: `${file} is` }))];
+  const files = [{ path: own, what: 'this file' }, ...others.map(({ file }) => ({ path: resolve(cwd, file), what: file }))];
   for (const { outputs, problem } of documents) {
     for (const { path: output, place } of outputs) {
       const found = output === undefined ? undefined : files.find(({ path }) => collide(path, output));
-      if (found) problem(place, `${output} is where ${found.what}, or around it; write to another place`);
+      if (found) problem(place, `${output} is ${found.what}, or contains it; write somewhere else`);
     }
   }
   const [first] = documents;
   const writer = others.flatMap(({ file, pipelines }) => pipelines.map((pipeline) => ({ ...pipeline, file })));
   const over = writer.find(({ writes }) => writes.some((output) => collide(own, output)));
-  if (over) first?.problem([], `the pipeline '${over.name}' of ${over.file} writes over this file`);
+  if (over) first?.problem([], `the pipeline '${over.name}' of ${over.file} would overwrite this file`);
 }
 
 function meet(a: string | undefined, b: string | undefined): boolean {
@@ -193,7 +193,7 @@ function overridesOf(file: string, set: Readonly<Record<string, string>>): reado
     }
     if (path[0] === 'defaults') {
       const inner = path.slice(1).join('.') || 'service.limit';
-      const message = `--set ${key}: what is set is set in every pipeline; leave out the first part, as in ${inner}`;
+      const message = `--set ${key}: it applies to every pipeline anyway; leave out defaults, as in ${inner}`;
       throw new SpecError('E_SPEC_INVALID', file, [{ message, line: 1, column: 1 }]);
     }
     return { path, value };

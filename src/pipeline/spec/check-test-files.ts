@@ -34,11 +34,11 @@ export function wrongFiles({ expect: { files = {} } }: TestShape, written: Writt
 }
 
 function fileProblem(name: string, { name: pipeline = '', outputs, baseDir }: Written): string | undefined {
-  if (isAbsolute(name)) return `${name} is absolute, and a test writes into a folder of its own; name the output by its relative path`;
+  if (isAbsolute(name)) return `${name} is absolute, but a test writes to its own folder; use the relative path of the output`;
   const paths = outputs.flatMap(({ path }) => path ?? []);
   const expected = resolve(baseDir, filledPath(name, unfilled(pipeline)) ?? name);
   if (paths.some((path) => isSame(path, expected))) return undefined;
-  if (paths.length === 0) return `the pipeline writes no file, and so not ${name}`;
+  if (paths.length === 0) return `the pipeline writes no files, so it does not write ${name}`;
   return unknownName(
     'output',
     name,

@@ -13,7 +13,8 @@ export function checkTests(tests: readonly TestShape[], { plan, isKnown }: Plann
       const path = ['tests', index, 'given', collection];
       if (!Object.hasOwn(plan.collections, collection))
         problem(path, unknownName('collection', collection, Object.keys(plan.collections)), true);
-      else if (!plan.reads.includes(collection)) problem(path, `${collection} is not read here; there are ${plan.reads.join(', ')}`, true);
+      else if (!plan.reads.includes(collection))
+        problem(path, `${collection} is not read here; this pipeline reads ${plan.reads.join(', ')}`, true);
     }
     for (const { path, message } of namedTwice(given, plan)) problem(['tests', index, 'given', ...path], message, true);
     if (!isKnown) return;
@@ -34,7 +35,7 @@ function namedTwice(given: NonNullable<TestShape['given']>, { collections }: Pla
     Object.entries(collections[collection]?.fields ?? {}).flatMap(([name, { original = name }]) =>
       rows.flatMap((row, place) =>
         original !== name && (row[name] ?? null) !== null && (row[original] ?? null) !== null
-          ? [{ path: [collection, place, original], message: `the row has '${name}', which is the same field; keep one` }]
+          ? [{ path: [collection, place, original], message: `the row also has '${name}', which is the same field; keep one` }]
           : [],
       ),
     ),

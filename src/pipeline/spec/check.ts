@@ -184,7 +184,7 @@ function rejectsOf(
 
   const path = pathOf(unfilled(pipeline));
   if (path !== undefined && outputs.some((output) => collide(output, path))) {
-    problem(['rejects', 'path'], `${path} is where a sink writes; choose another file for the rejects`);
+    problem(['rejects', 'path'], `a sink writes to ${path}; choose another file for the rejects`);
   }
   return { path, pathOf, max, rows };
 }
@@ -194,7 +194,10 @@ function refuseIdleRestart({ on_new_field: wanted, schema, service }: Parts, { s
   if (wanted !== 'restart') return;
   const at = ['on_new_field'];
   if (sinks.some(({ prints }) => prints))
-    problem(at, 'a run that prints cannot begin again, since its rows are printed by then; leave out the stdout sink, or choose next_run');
+    problem(
+      at,
+      'a run that prints cannot start again, because its rows are already printed; leave out the stdout sink, or choose next_run',
+    );
   const refusing = [...(schema === 'freeze' ? ['schema: freeze'] : []), ...(service?.strict ? ['service.strict'] : [])];
-  for (const other of refusing) problem(at, `${other} refuses every new field, so a run would begin again for nothing; choose one of them`);
+  for (const other of refusing) problem(at, `${other} refuses every new field, so a run would start again for nothing; choose one of them`);
 }

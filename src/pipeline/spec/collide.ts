@@ -18,7 +18,7 @@ export function refuseSharedOutputs(planned: readonly Output[], problem: Problem
       prints ? other.prints : output !== undefined && other.output !== undefined && collide(other.output, output),
     );
     if (!first || first.index >= index) return;
-    const message = prints ? 'only one sink can write to stdout' : `to[${first.index}] writes to the same path, or one within`;
+    const message = prints ? 'only one sink can write to stdout' : `to[${first.index}] writes to the same or an overlapping path`;
     problem(['to', index, name], message);
   });
 }

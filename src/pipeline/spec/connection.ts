@@ -45,7 +45,7 @@ function accountIn(env: Environment): Account | { readonly missing: string } {
 function conflictIn(env: Environment): string | undefined {
   const other = (['LEADSTREAM_AUTHORIZED_UID', 'LEADSTREAM_AUTHORIZED_REST_API_KEY'] as const).find((name) => env[name]);
   if (!env.LEADSTREAM_REST_API_KEY || other === undefined) return undefined;
-  return `LEADSTREAM_REST_API_KEY does not go with ${other}: unset the one or the other`;
+  return `LEADSTREAM_REST_API_KEY and ${other} cannot be used together: unset one of them`;
 }
 
 /** Describes what is wrong with the address in the environment, without showing it, as it may contain a key. */
@@ -114,12 +114,12 @@ function reachedByFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Proble
   if (wrong) problem(['service', 'auth', ...wrong.field], `the key ${wrong.message}`);
   if (baseUrl !== undefined && auth !== undefined) return { baseUrl, auth };
   const [given, missing] = baseUrl === undefined ? ['auth', 'base_url'] : ['base_url', 'auth'];
-  inFile(['service'], `'${missing}' is missing: it goes with ${given}; leave out both for those of the environment`);
+  inFile(['service'], `'${missing}' is missing: ${given} needs it; leave out both to use those of the environment`);
   return undefined;
 }
 
 function reachedBy(env: Environment, problem: Problem, unset: Unset): Account | undefined {
-  const without = 'without service.base_url and service.auth the environment';
+  const without = 'without service.base_url and service.auth, the environment';
   const conflict = conflictIn(env);
   if (conflict !== undefined) {
     problem([], `${without} names the account, and ${conflict}`);
@@ -136,6 +136,6 @@ function reachedBy(env: Environment, problem: Problem, unset: Unset): Account | 
     return undefined;
   }
   const wrong = keyProblem(found.auth);
-  if (wrong) problem([], `the ${wrong.field.join('.')} of the environment ${wrong.message}`);
+  if (wrong) problem([], `the ${wrong.field.join('.')} in the environment ${wrong.message}`);
   return found;
 }

@@ -43,11 +43,11 @@ export function extensionsOf(module: object): Extensions {
   const exported = exportsOf(module);
   const refuse = (problem: string) => new LeadstreamError('E_USAGE', problem);
   if (exported.length === 0)
-    throw refuse('exports nothing; export what defineStep or defineSink gives, like `export const mine = defineStep(…)`');
+    throw refuse('exports nothing; export what defineStep or defineSink returns, like `export const mine = defineStep(…)`');
   for (const [name, value] of exported) {
     if (isStep(value) || isSink(value)) continue;
-    const remedy = 'export what these give, each by itself, and nothing else';
-    throw refuse(`the export '${name}' is nothing that defineStep or defineSink of this version made; ${remedy}`);
+    const remedy = 'export only what these return, each by itself';
+    throw refuse(`the export '${name}' was not made by defineStep or defineSink of this version; ${remedy}`);
   }
   // The same value may be exported by two names.
   const values = [...new Set(exported.map(([, value]) => value))];
@@ -82,10 +82,10 @@ function isSink(value: unknown): value is CustomSink {
 /** Describes what is wrong with a list of steps or sinks; `undefined` if nothing is. */
 export function extensionsProblem(kind: 'step' | 'sink', list: unknown): string | undefined {
   const made = kind === 'step' ? 'defineStep' : 'defineSink';
-  if (!Array.isArray(list)) return `must be a list of what ${made} gives`;
+  if (!Array.isArray(list)) return `must be a list of what ${made} returns`;
   const read = kind === 'step' ? customStepOf : customSinkOf;
   const place = list.findIndex((each: unknown) => read(each) === undefined);
-  return place < 0 ? undefined : `[${place}] is nothing that ${made} of this version made`;
+  return place < 0 ? undefined : `[${place}] was not made by ${made} of this version`;
 }
 
 function merged<D extends { readonly name: string }>(
@@ -99,8 +99,8 @@ function merged<D extends { readonly name: string }>(
     const definition = read(each);
     if (definition === undefined) throw new Error(`no ${kind}`);
     const { name } = definition;
-    const whose = Object.hasOwn(builtIn, name) ? 'leadstream has' : 'another one of yours has';
-    if (all.has(name)) throw new LeadstreamError('E_USAGE', `the name '${name}' of a ${kind} is one that ${whose}; choose another`);
+    const whose = Object.hasOwn(builtIn, name) ? 'a built-in one' : 'another one of yours';
+    if (all.has(name)) throw new LeadstreamError('E_USAGE', `the ${kind} name '${name}' is already used by ${whose}; choose another`);
     all.set(name, definition);
   }
   return Object.fromEntries(all);

@@ -45,7 +45,7 @@ export function parseSpecDocuments(file: string, text: string, overrides: readon
   if (text.length > maxLength) {
     const size = (text.length / 2 ** 20).toFixed(1);
     throw new SpecError('E_SPEC_YAML', file, [
-      { message: `the file has ${size} MB and a pipeline file at most 1 MB; is this the right file?`, line: 1, column: 1 },
+      { message: `the file is ${size} MB, and a pipeline file may be at most 1 MB; is this the right file?`, line: 1, column: 1 },
     ]);
   }
   const lines = new LineCounter();
@@ -113,8 +113,8 @@ function whatIsNoPipeline(documents: readonly Document[], defaults: Document | u
     return { offset: 0, message: `${defaults ? 'no pipeline follows the defaults' : 'the file is empty'}; ${needed}` };
   const other = documents.find(({ contents }) => !isMap(contents));
   if (!other) return undefined;
-  const kind = isSeq(other.contents) ? 'list' : 'text';
-  return { offset: other.contents?.range?.[0] ?? 0, message: `this is a ${kind} and no pipeline; ${needed}` };
+  const kind = isSeq(other.contents) ? 'a list' : 'text';
+  return { offset: other.contents?.range?.[0] ?? 0, message: `this is ${kind}, not a pipeline; ${needed}` };
 }
 
 const needed = 'a pipeline is a map with name, from and to';

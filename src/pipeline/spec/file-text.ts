@@ -45,7 +45,7 @@ function soundPart(bytes: Buffer): { readonly text: string; readonly what: strin
   const nul = bytes.indexOf(0);
   const head = nul < 0 ? bytes : bytes.subarray(0, nul);
   if (!isUtf8(head)) return { text: soundStart(head), what: 'this is not UTF-8' };
-  return { text: head.toString('utf8'), what: nul < 0 ? undefined : 'there is a NUL character, so this is no text' };
+  return { text: head.toString('utf8'), what: nul < 0 ? undefined : 'there is a NUL character, so this is not text' };
 }
 
 /** Returns the longest valid text at the start of bytes, found by bisection. */

@@ -24,7 +24,7 @@ export const hookShape = schema((z) =>
     webhook: z
       .string()
       .refine(isAddress, 'must be an http or https URL')
-      .describe('Address that gets a small JSON document by POST. A reference only, since it may hold a token: ${HOOK_URL}.'),
+      .describe('URL that receives a small JSON document by POST. Only a reference, because it may contain a token: ${HOOK_URL}.'),
   }),
 );
 

@@ -17,16 +17,16 @@ export function standingFirst(documents: readonly Document[]): readonly Trouble[
     if (document !== documents[0])
       return {
         offset: own?.offset ?? 0,
-        message: 'defaults stand in the first document of the file, for all pipelines after it; move them to the top',
+        message: 'defaults must be in the first document of the file, for all pipelines after it; move them to the top',
       };
     const others = keys.filter(({ name }) => name !== 'defaults');
     if (others.length > 0)
       return others.map(({ name, offset }) => ({
         offset,
-        message: `'${name}' does not stand beside defaults; put it under defaults, or into the document of a pipeline behind a line of ---`,
+        message: `'${name}' cannot be next to defaults; put it under defaults, or in the document of a pipeline after a line of ---`,
       }));
     if (documents.length > 1) return [];
-    return { offset: own?.offset ?? 0, message: 'these are defaults without a pipeline; add one behind a line of ---' };
+    return { offset: own?.offset ?? 0, message: 'these are defaults without a pipeline; add one after a line of ---' };
   });
 }
 

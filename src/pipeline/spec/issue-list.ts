@@ -174,7 +174,7 @@ export function issuesOfFile(
 ): readonly Issue[] {
   const found = new Set(defaults.map(idOf));
   const inherited = new Map<string, { readonly issue: Issue; readonly names: string[] }>();
-  for (const { name = 'without a name', issues } of pipelines) {
+  for (const { name = '(unnamed)', issues } of pipelines) {
     for (const issue of issues.filter((candidate) => candidate.inherited && !found.has(idOf(candidate)))) {
       const known = inherited.get(idOf(issue));
       if (known) known.names.push(name);

@@ -22,7 +22,7 @@ export function refuseLimits(expect: Expect, steps: readonly Limiting[], problem
   for (const gate of gatesIn(expect)) {
     if (gate.judges === 'rows') steps.forEach((step, index) => refuseFewer(gate, step, steps.slice(index + 1), problem));
     else if (stop) {
-      const message = `${gate.name} compares whole reads, and ${stop.at} stops this one; leave one of them out, or put the limit after a sort, which reads everything`;
+      const message = `${gate.name} compares whole reads, and ${stop.at} stops this one; remove one of them, or put the limit after a sort, which reads everything`;
       problem(['expect', gate.name], message, true);
     }
   }
@@ -36,6 +36,6 @@ function refuseFewer(
   problem: Problem,
 ): void {
   if (fewest <= most || later.some(({ addsRows }) => addsRows)) return;
-  const message = `${at} lets ${amountOf(most, 'row')} pass, so there are never ${amount(fewest)}; lower ${name} or raise the limit`;
+  const message = `${at} passes at most ${amountOf(most, 'row')}, so there are never ${amount(fewest)}; lower ${name} or raise the limit`;
   problem(['expect', name], message);
 }

@@ -50,7 +50,7 @@ export async function parsePipeline(text: string, file: string, options: LoadOpt
   const { pipelines, issues } = await checkDocuments(text, file, options);
   const [first, second] = pipelines;
   if (second) {
-    const message = `the file holds ${pipelines.length} pipelines and one is wanted here; load them by loadPipelines, or keep one per file`;
+    const message = `the file contains ${pipelines.length} pipelines, but one is expected here; load them with loadPipelines, or keep one per file`;
     throw new SpecError('E_SPEC_INVALID', file, [{ message, ...second.document.locate([]) }]);
   }
   if (!first?.pipeline || issues.length > 0) throw failureOf(file, issues, pipelines);

@@ -215,7 +215,7 @@ function chooseOne<D>(
     problem(
       [...path, name],
       Object.hasOwn(elsewhere, name)
-        ? `'${name}' is no ${kind}; it stands under ${below}`
+        ? `'${name}' is not a ${kind}; it belongs under ${below}`
         : `${unknownName(kind, name, known)}${meant(name, known) === undefined ? ownNeeds(kind) : ''}`,
       true,
     );
@@ -226,16 +226,16 @@ function chooseOne<D>(
 
 /** Describes where a custom step or sink of that name could come from. */
 function ownNeeds(kind: string): string {
-  return `; one of a plug-in needs --plugin FILE, and in a program the option ${kind}s`;
+  return `; a ${kind} from a plug-in needs --plugin FILE, or in a program the option ${kind}s`;
 }
 
 /** Describes several keys in an entry. The most common cause is that the keys of a step are next to its name instead of below it. */
 function severalKeys(kind: string, [name = '', ...others]: readonly string[], entry: object, known: readonly string[]): string {
   const beside = others.map((key) => `'${key}'`).join(', ');
   if (known.includes(name) && Reflect.get(entry, name) === '' && others.length > 0 && !others.some((key) => known.includes(key)))
-    return `${beside} ${others.length > 1 ? 'stand' : 'stands'} beside '${name}' and not below it; indent further than '${name}'`;
+    return `${beside} ${others.length > 1 ? 'are' : 'is'} next to '${name}' instead of below it; indent further than '${name}'`;
   const several =
-    others.length > 0 && others.every((key) => known.includes(key)) ? `; put '${name}' and ${beside} into entries of their own` : '';
+    others.length > 0 && others.every((key) => known.includes(key)) ? `; put '${name}' and ${beside} in separate entries` : '';
   return `a ${kind} is a map with a single key${several === '' ? `: one of ${known.join(', ')}` : several}`;
 }
 

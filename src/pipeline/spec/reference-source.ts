@@ -17,7 +17,7 @@ export interface ReferenceSource {
 export function environmentProblem(value: unknown): string | undefined {
   const isOne = typeof value === 'object' && value !== null && !Array.isArray(value);
   const hasTexts = isOne && Object.values(value).every((text) => text === undefined || typeof text === 'string');
-  return hasTexts ? undefined : 'must be an object of texts, like process.env';
+  return hasTexts ? undefined : 'must be an object of strings, like process.env';
 }
 
 /** Creates the source of the references in a file. */

@@ -56,7 +56,7 @@ class Resolver {
 
   #credential(text: string, path: Path): string {
     if (referenceIn(text)) return this.#replaced(text, path);
-    this.told.problem(path, 'a credential is given by a reference alone, like ${NAME} or ${file:/run/secrets/key}, never in the file');
+    this.told.problem(path, 'a credential must be a reference, like ${NAME} or ${file:/run/secrets/key}, and never be written in the file');
     return text;
   }
 
@@ -85,7 +85,7 @@ class Resolver {
   #fromVariable(body: string, path: Path): string | undefined {
     const [, name, operator, operand = ''] = variable.exec(body) ?? [];
     if (name === undefined) {
-      this.told.problem(path, `'\${${body}}' is no reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`);
+      this.told.problem(path, `'\${${body}}' is not a reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`);
       return undefined;
     }
     if (this.#withheld('variable', name, path)) return undefined;
@@ -102,7 +102,7 @@ class Resolver {
 
   #withheld(kind: 'variable' | 'file', name: string, path: Path): boolean {
     if (isSecret(path) || !this.credentials.holds(kind, name)) return false;
-    this.told.problem(path, `the ${kind} ${name} holds a credential, which is accepted under service.auth alone`);
+    this.told.problem(path, `the ${kind} ${name} holds a credential, which is accepted only under service.auth`);
     return true;
   }
 }

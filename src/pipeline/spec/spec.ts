@@ -15,31 +15,31 @@ const serviceFields = schema((z) =>
   z.strictObject({
     base_url: settings()
       .baseUrl.optional()
-      .describe('Everything before /api. It goes with auth; without both, address and account are those of the environment.'),
+      .describe('Everything before /api. It needs auth; without both, address and account come from the environment.'),
     auth: authShape(),
     limit: usually(settings().limit, defaults.limit).describe('Rows per page, at most 500.'),
     concurrency: usually(settings().concurrency, defaults.concurrency).describe('Requests in flight.'),
     window: settings().window.optional().describe('Pages in memory. Default twice the concurrency.'),
     first_page: settings()
       .firstPage.optional()
-      .describe(`Number of the first page, 0 or 1. Default ${defaults.firstPage}, and then it is checked that there is none before it.`),
+      .describe(
+        `Number of the first page, 0 or 1. Default ${defaults.firstPage}; then the run also checks that there is no page before it.`,
+      ),
     max_pages: settings().maxPages.optional().describe('Maximum number of pages of a list; one more fails the run. Default: no limit.'),
     end_wait: usually(
       duration().refine((ms) => settings().endWaitMs.safeParse(ms).success, 'must be at most 35s'),
       writtenDuration(defaults.endWaitMs),
-    ).describe(
-      'How long to wait before checking again an end that may be an outage: an empty list, or nothing after a full page. At most 35s.',
-    ),
+    ).describe('Wait before the second check of an end that may be an outage: an empty list, or nothing after a full page. At most 35s.'),
     strict: z.boolean().default(false).describe('Whether warnings fail the run.'),
     deadline: longerThanNothing()
       .refine((ms) => ms <= maxTimerMs, 'must be at most 596h')
       .optional()
-      .describe('Maximum time of a run, at most 596h; after it the run fails. Default: no limit.'),
+      .describe('Maximum duration of a run, at most 596h, after which it fails. Default: no limit.'),
     rate_limit: rate().optional().describe('Maximum request rate, like 20/s.'),
     threads: settings()
       .threads.optional()
       .describe(
-        'Extra threads that fetch; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the worker file.',
+        'Extra threads that fetch; the files stay the same. Default 1, and 0 on a machine with one core or in a bundle without the worker file.',
       ),
     timeout: usually(longerThanNothing(), writtenDuration(defaults.timeoutMs)).describe(
       'Time until a response begins; the whole response may take twice as long.',
@@ -77,8 +77,8 @@ const rejects = schema((z) =>
     path: outputPath('File of the rejected rows.')
       .optional()
       .describe('File of the rejected rows; its path is like that of an output. Default: <first output>.rejects.ndjson.'),
-    max: tolerance().prefault('1%').describe('Maximum of rejected rows; with more, nothing is published.'),
-    rows: z.boolean().default(false).describe('Whether the rejects hold the rows themselves.'),
+    max: tolerance().prefault('1%').describe('How many rows may be rejected; with more, nothing is published.'),
+    rows: z.boolean().default(false).describe('Whether the rejects contain the rows themselves.'),
   }),
 );
 
@@ -89,7 +89,7 @@ const collections = schema((z) => z.record(z.string(), z.unknown()));
 export const defaultsShape = schema((z) =>
   z.strictObject({
     service: serviceFields().partial().optional().describe('Keys of service. An account under auth is inherited as a whole.'),
-    collections: collections().optional().describe('Collections of your own, by name.'),
+    collections: collections().optional().describe('Your own collections, by name.'),
     rejects: rejects().optional().describe('Keys of rejects.'),
     spool: spool().optional().describe('As in a pipeline.'),
     expect: expectShape().optional().describe('Keys of expect.'),
@@ -106,12 +106,12 @@ export const pipelineShape = schema((z) =>
   z.strictObject({
     name: z
       .string()
-      .regex(pipelineName, 'a name is made of letters, digits, dots, dashes and underscores')
+      .regex(pipelineName, 'a name consists of letters, digits, dots, dashes and underscores')
       .describe('Name of the pipeline.'),
     service: service().optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
-    collections: collections().optional().describe('Collections of your own, by name.'),
+    collections: collections().optional().describe('Your own collections, by name.'),
     from: name().describe(`The collection that is read: ${collectionNames.join(', ')}, or one of your own.`),
-    reveal: z.array(name()).optional().describe('Credential-like fields of it to include.'),
+    reveal: z.array(name()).optional().describe('Its credential-like fields to include.'),
     on_error: z.enum(['reject', 'null', 'fail']).default('reject').describe('What happens to a row that a step or sink cannot handle.'),
     consistency: settings()
       .consistency.optional()
@@ -121,7 +121,7 @@ export const pipelineShape = schema((z) =>
     max_passes: settings()
       .maxPasses.optional()
       .describe(
-        `Maximum number of further passes; after them a list is unstable. Default ${defaults.maxPasses}, and ${defaults.maxPassesUnordered} for a list that comes in another order each time.`,
+        `Maximum number of further passes, after which a list is unstable. Default ${defaults.maxPasses}, and ${defaults.maxPassesUnordered} for a list whose order differs each time.`,
       ),
     allow_unstable: z.boolean().default(false).describe('Whether to publish an unstable list anyway.'),
     spool: spool()
@@ -137,7 +137,7 @@ export const pipelineShape = schema((z) =>
       .enum(['next_run', 'restart'])
       .default('next_run')
       .describe(
-        'What happens when a field that is not declared first comes after page 1: next_run gives it a column in the next run, restart begins this run again, once, with the pages that are spooled.',
+        'What happens when an undeclared field first appears after page 1: next_run gives it a column in the next run, restart starts this run again, once, with the spooled pages.',
       ),
     schema: z
       .enum(['evolve', 'freeze'])
@@ -145,8 +145,8 @@ export const pipelineShape = schema((z) =>
       .describe(
         'What happens when columns differ from those of the last run, for outputs with a manifest: evolve publishes them (undeclared fields keep their column), freeze refuses.',
       ),
-    on_success: hookShape().optional().describe('Who is told of a run that published.'),
-    on_failure: hookShape().optional().describe('Who is told of a run that did not.'),
+    on_success: hookShape().optional().describe('Whom to notify of a run that published.'),
+    on_failure: hookShape().optional().describe('Whom to notify of a run that did not publish.'),
     tests: z.array(testShape()).optional().describe('Tests of the pipeline, which leadstream test runs.'),
   }),
 );

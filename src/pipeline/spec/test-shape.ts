@@ -35,13 +35,16 @@ export const expectedFileShape = schema((z) =>
       rows: rows()
         .optional()
         .describe(
-          'Its rows, in their order: of a Parquet table, of CSV with commas and a header, or of JSON lines. Columns that are not named are not compared.',
+          'Its rows, in order: of a Parquet table, of CSV with commas and a header, or of JSON lines. Columns that are not named are not compared.',
         ),
       text: z.string().optional().describe('Its whole text.'),
-      exists: z.boolean().optional().describe('Whether it is there; false for what a failed run must not leave.'),
+      exists: z.boolean().optional().describe('Whether it exists; false for what a failed run must not leave behind.'),
     })
     .refine((file) => Object.keys(file).length > 0, 'needs rows, text or exists')
-    .refine(({ exists, rows, text }) => exists !== false || (rows === undefined && text === undefined), 'what is not there has no rows'),
+    .refine(
+      ({ exists, rows, text }) => exists !== false || (rows === undefined && text === undefined),
+      'a file that does not exist has no rows or text',
+    ),
 );
 
 /** What a test expects of a run. */
@@ -52,33 +55,31 @@ export const expectationShape = schema((z) => {
       exit: z
         .number()
         .int()
-        .refine((code) => Object.hasOwn(exitCodes, code), 'is no exit code of a run')
+        .refine((code) => Object.hasOwn(exitCodes, code), 'must be an exit code of a run')
         .optional()
         .describe('Exit code of the run. Default 0, or that of error.'),
       error: codeOf(catalogue).optional().describe('Code of the failure that ends the run, like E_GATE_EXPECT.'),
-      message: z.string().min(1).optional().describe('A part of the message of that failure.'),
+      message: z.string().min(1).optional().describe('Part of the message of that failure.'),
       warnings: z
         .array(codeOf(warningCatalogue))
         .optional()
-        .describe('Codes of the warnings of the run, all of them but W_SOURCE_FIELD_GONE, in any order. Default: not compared.'),
+        .describe('Codes of all warnings of the run except W_SOURCE_FIELD_GONE, in any order. Default: not compared.'),
       rows: rows()
         .optional()
         .describe(
-          'The rows that leave the last step, in their order, by their snake_case names. Values are compared as text, null is null. Columns that are not named are not compared.',
+          'The rows that leave the last step, in order, by their snake_case names. Values are compared as text, null is null. Columns that are not named are not compared.',
         ),
       books: z
         .partialRecord(z.enum(books), z.number().int().min(0))
         .optional()
-        .describe(
-          'Counts of rows in the books of each output, like { read: 3, written: 2 }, also of a run that fails; others are not compared.',
-        ),
+        .describe('Row counts of each output, like { read: 3, written: 2 }, even if the run fails; others are not compared.'),
       files: z
         .record(z.string(), expectedFileShape())
         .optional()
-        .describe('What is written, by the relative path of an output or of the rejects, as the pipeline names it.'),
-      stdout: z.string().optional().describe('The whole text that is printed.'),
+        .describe('Written files, by the relative path of an output or of the rejects, as in the pipeline.'),
+      stdout: z.string().optional().describe('Everything that is printed.'),
     })
-    .refine((expected) => Object.keys(expected).length > 0, 'a test has to expect something, like rows');
+    .refine((expected) => Object.keys(expected).length > 0, 'a test must expect something, like rows');
 });
 
 const instant = schema((z) =>
@@ -96,10 +97,10 @@ function isInstant(text: string): boolean {
 
 const serviceFields = schema((z) =>
   z.strictObject({
-    faults: z.array(z.string()).optional().describe('As serve --fault has them, like 503@page=1,times=1.'),
-    quirks: z.array(z.string()).optional().describe('As serve --quirk has them, like cap=2.'),
-    drift: z.string().optional().describe('As serve --drift has it, like every=2,changes=delete.'),
-    seed: z.number().int().min(0).default(1).describe('Decides what these leave to chance.'),
+    faults: z.array(z.string()).optional().describe('As for serve --fault, like 503@page=1,times=1.'),
+    quirks: z.array(z.string()).optional().describe('As for serve --quirk, like cap=2.'),
+    drift: z.string().optional().describe('As for serve --drift, like every=2,changes=delete.'),
+    seed: z.number().int().min(0).default(1).describe('Seed for what is random in these.'),
   }),
 );
 
@@ -111,22 +112,24 @@ export const testShape = schema((z) =>
       given: z
         .record(z.string(), z.array(z.record(z.string(), z.unknown())))
         .optional()
-        .describe('Rows of the service by collection, with its own names of the fields or those of columns. Others have no rows.'),
+        .describe(
+          'Rows of the service by collection, with the field names of the service or the column names. Other collections have no rows.',
+        ),
       data: z
         .string()
         .min(1)
         .optional()
-        .describe('Folder of CSV or JSON lines with rows of the service, as serve --data takes it; relative to the pipeline file.'),
-      service: serviceFields().optional().describe('How the service of the test differs from an honest and quiet one.'),
+        .describe('Folder of CSV or JSON lines with rows of the service, as for serve --data; relative to the pipeline file.'),
+      service: serviceFields().optional().describe('How the service of the test misbehaves.'),
       env: z
         .record(z.string(), z.string())
         .optional()
-        .describe('Variables of the environment; there are no others. Credentials and the address of the service are made up.'),
-      set: z.record(z.string(), z.string()).optional().describe('Values in place of those of the file, as run --set has them.'),
+        .describe('Environment variables; no others are set. Credentials and the address of the service are made up.'),
+      set: z.record(z.string(), z.string()).optional().describe('Values that replace those of the file, as for run --set.'),
       now: instant().optional().describe('When the run starts, like 2026-01-31T02:30:00Z. Default: the time of the test.'),
-      expect: expectationShape().describe('What the run has to come to.'),
+      expect: expectationShape().describe('The expected result of the run.'),
     })
-    .refine(({ given, data }) => given !== undefined || data !== undefined, 'needs given or data: rows that the service has'),
+    .refine(({ given, data }) => given !== undefined || data !== undefined, 'needs given or data: the rows of the service'),
 );
 
 export type TestShape = z.output<ReturnType<typeof testShape>>;

@@ -6,7 +6,7 @@ const millisecondsPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 6
 export const duration = schema((z) =>
   z
     .string()
-    .regex(/^\d+(?:\.\d+)?(?:ms|s|m|h)$/, 'a length of time is written like 500ms, 60s, 5m or 6h')
+    .regex(/^\d+(?:\.\d+)?(?:ms|s|m|h)$/, 'a duration is written like 500ms, 60s, 5m or 6h')
     .transform((text) => Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1)),
 );
 
@@ -37,7 +37,7 @@ export type Tolerance = { readonly share: number } | { readonly rows: number };
 export const tolerance = schema((z) =>
   z
     .string()
-    .regex(/^(?:\d+|(?:100|\d{1,2}(?:\.\d+)?)%)$/, 'written like 1% or 100')
+    .regex(/^(?:\d+|(?:100|\d{1,2}(?:\.\d+)?)%)$/, 'must be written like 1% or 100')
     .transform((text): Tolerance => (text.endsWith('%') ? { share: Number.parseFloat(text) / 100 } : { rows: Number(text) })),
 );
 

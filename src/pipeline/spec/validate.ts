@@ -41,7 +41,7 @@ export function refuseLostKeys(value: unknown, problem: Problem, at: Path = []):
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     const path = [...at, Array.isArray(value) ? Number(key) : key];
-    if (key === '__proto__') problem(path, `'${key}' is no name: what is given to it would be lost`, true);
+    if (key === '__proto__') problem(path, `'${key}' is not a valid name: its value would be lost`, true);
     else refuseLostKeys(inner, problem, path);
   }
 }
@@ -129,7 +129,7 @@ function form(expected: string, input: unknown): string {
   if (expected === 'array' && typeof input === 'object' && input !== null) return "; put '- ' in front of each entry";
   if (expected === 'record' && typeof input === 'string' && /^\w{1,40}$/.test(input)) return `, like ${input}: {}`;
   if (expected === 'array' && typeof input === 'string' && /^\w{1,40}$/.test(input)) return `, like [${input}]`;
-  if ((expected === 'object' || expected === 'record') && input === '') return '; it is empty here, and {} is an empty one';
+  if ((expected === 'object' || expected === 'record') && input === '') return '; the value is empty: write {} for an empty map';
   return '';
 }
 

@@ -10,9 +10,9 @@ export interface Trouble {
 const maxDepth = 64;
 
 const noAnchors =
-  'anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a text that begins with & or * needs quotes';
+  'anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a value that begins with & or * needs quotes';
 
-const tooDeep = `lists and maps stand in one another more than ${maxDepth} levels deep`;
+const tooDeep = `lists and maps are nested more than ${maxDepth} levels deep`;
 
 /**
  * Returns the first problem of a text as YAML. It is reported alone, since later ones are mostly its consequences.
@@ -58,20 +58,20 @@ function inOurWords(text: string, { code, message, pos: [offset] }: YAMLError, d
   if (reference) return reference;
   const before = text.slice(0, offset).trimEnd().at(-1) ?? '';
   const [, closing] = /must be sufficiently indented and end with an? (.)/.exec(message) ?? [];
-  if (closing !== undefined) return { offset, message: `a ${closing} is missing before this, or stands further left than what it closes` };
-  if (code === 'BAD_SCALAR_START') return { offset, message: `a text that begins with ${text[offset] ?? ''} needs quotes` };
-  if (code === 'TAG_RESOLVE_FAILED') return { offset, message: 'a text that begins with ! needs quotes' };
+  if (closing !== undefined) return { offset, message: `a ${closing} is missing before this, or is indented less than what it closes` };
+  if (code === 'BAD_SCALAR_START') return { offset, message: `a value that begins with ${text[offset] ?? ''} needs quotes` };
+  if (code === 'TAG_RESOLVE_FAILED') return { offset, message: 'a value that begins with ! needs quotes' };
   if (/^Nested mappings|^Implicit keys|BLOCK_AS_IMPLICIT_KEY/.test(message))
-    return { offset, message: "a text that holds ': ' needs quotes" };
+    return { offset, message: "a value that contains ': ' needs quotes" };
   if (code === 'UNEXPECTED_TOKEN' && /["']/.test(before)) {
-    return { offset, message: 'there is text after the closing quote; put quotes around the whole text' };
+    return { offset, message: 'there is text after the closing quote; put quotes around the whole value' };
   }
   if (code === 'UNEXPECTED_TOKEN' && /[\]}]/.test(before)) {
-    return { offset, message: `there is text after the closing ${before}; a text that begins with a bracket or brace needs quotes` };
+    return { offset, message: `there is text after the closing ${before}; a value that begins with a bracket or brace needs quotes` };
   }
-  if (code === 'TAB_AS_INDENT') return { offset, message: 'a tab indents this line; YAML is indented by spaces' };
+  if (code === 'TAB_AS_INDENT') return { offset, message: 'this line is indented with a tab; YAML is indented with spaces' };
   if (code === 'BAD_INDENT' && message.includes('sequence items'))
-    return { offset, message: 'this item of a list stands in another column than those before it; indent all of them alike' };
+    return { offset, message: 'this list item is not in the same column as those before it; indent all of them alike' };
   if (code === 'MISSING_CHAR' && message.startsWith('Missing closing'))
     return unclosedQuote(text, offset, message.includes('"') ? '"' : "'");
   return { offset, message };
@@ -85,11 +85,11 @@ function repeatedKey(text: string, offset: number, documents: readonly Document[
       const again = keys.find(({ range }) => range?.[0] === offset);
       const first = again && keys.find(({ value }) => value === again.value);
       if (!first?.range) continue;
-      const message = `the key '${String(first.value)}' is here twice, first on line ${lineAt(text, first.range[0])}; remove one of them`;
+      const message = `the key '${String(first.value)}' occurs twice, first on line ${lineAt(text, first.range[0])}; remove one of them`;
       return { offset, message };
     }
   }
-  return { offset, message: 'this key is here twice' };
+  return { offset, message: 'this key occurs twice' };
 }
 
 /** Returns a node and all lists, maps and scalars below it. It does not recurse. */
@@ -135,7 +135,7 @@ function unquotedReference(text: string, offset: number): Trouble | undefined {
 
 function needsQuotes(opening: string): string {
   const [form, example] = opening === '${' ? ['${…}', '"${NAME}"'] : ['{{ … }}', '"{{ run.date }}"'];
-  return `a text with ${form} needs quotes, like ${example}: its braces are YAML's own here`;
+  return `a value with ${form} needs quotes, like ${example}: YAML interprets its braces`;
 }
 
 /** Returns valid YAML that has no meaning in a pipeline file. It does not recurse, since a file can be deep. */
@@ -149,7 +149,7 @@ function strangeIn(text: string, root: Node): Trouble | undefined {
       return { offset, message: noAnchors };
     }
     if (isScalar(node) && node.type === 'PLAIN' && typographic.test(String(node.value)))
-      return { offset, message: 'these are typographic quotes, which YAML takes for a part of the text; write \' or "' };
+      return { offset, message: 'these are typographic quotes, which YAML treats as part of the text; write \' or "' };
     if (!isCollection(node)) continue;
     const inner = node.items.flatMap((item) => (isPair(item) ? [item.key, item.value] : [item])).filter(isNode);
     if (isMap(node)) {
@@ -173,16 +173,16 @@ function strangeKey(text: string, key: unknown, flow: boolean, parent: number): 
   if (isAlias(key)) return { offset, message: noAnchors };
   if (!isScalar(key)) {
     if (text.startsWith('{', offset) && text[offset - 1] === '{') return { offset: offset - 1, message: needsQuotes('{{') };
-    return { offset, message: 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes' };
+    return { offset, message: 'there is a list or map where a key is expected; a value that begins with a bracket or brace needs quotes' };
   }
   if (key.type === 'PLAIN' || key.type === 'QUOTE_DOUBLE') {
-    if (/^\/[/*]/.test(text.slice(offset))) return { offset, message: 'this is no comment of YAML: a comment begins with #' };
+    if (/^\/[/*]/.test(text.slice(offset))) return { offset, message: 'this is not a YAML comment: a comment begins with #' };
   }
-  if (key.value === '' && key.type === 'PLAIN') return { offset, message: 'a key is missing in front of the colon' };
+  if (key.value === '' && key.type === 'PLAIN') return { offset, message: 'a key is missing before the colon' };
   if (flow && key.type === 'PLAIN' && !isBalanced(String(key.value))) {
     return {
       offset,
-      message: `'${String(key.value)}' is half of a text: inside { … } a text with a comma needs quotes, or a line of its own`,
+      message: `'${String(key.value)}' is half of a value: inside { … } a value with a comma needs quotes, or a line of its own`,
     };
   }
   return undefined;

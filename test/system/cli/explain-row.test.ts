@@ -147,14 +147,14 @@ describe('explain-row', () => {
     const { steps, rows, outputs }: RowExplanation = JSON.parse(stdout);
     expect({ code, rows, outputs }).toEqual({ code: 0, rows: 0, outputs: [] });
     expect(steps.map(({ outcome }) => outcome)).toEqual(['passed', 'passed', 'dropped', ...Array(6).fill('not reached')]);
-    expect(steps[2]).toMatchObject({ reason: 'the condition is not true for it', used: [{ name: 'lower_status', value: 'new' }] });
+    expect(steps[2]).toMatchObject({ reason: 'the condition is not true for this row', used: [{ name: 'lower_status', value: 'new' }] });
     expect(from.requests).toEqual(['leads/2']);
     const text = await cli(['explain-row', 'p.yaml', '2'], { cwd, env: from.env });
     expect(text.stdout).toMatch(/\nnothing is written for it: steps\[2\] filter, dropped\n$/);
   });
 
   test.each([
-    ['3', '{ bridge_id: id }', '1 row would match with normalize: casefold, which ignores white space around texts and case'],
+    ['3', '{ bridge_id: id }', '1 row would match with normalize: casefold, which ignores case and surrounding whitespace'],
     ['4', '{ bridge_id: id }', 'bridge_id is empty, and empty values never match'],
     ['1', '{ lead_status: title }', 'no row of bridges has that title'],
     ['1', '{ bridge_id: id, lead_id: title }', 'no row of bridges has that title'],
@@ -193,7 +193,7 @@ describe('explain-row', () => {
     expect(from.requests).toEqual(['leads/1', 'bridges/7']);
     const dots = await serviceOf({ leads: [{ lead_id: '1', bridge_id: '..' }], bridges: [{ id: '..', title: 'Auto' }] });
     expect((await cli(['explain-row', 'p.yaml', '1'], { cwd, env: dots.env })).stdout).toContain(
-      'no address can have that identifier, so no record is asked for; lookup: preload compares it',
+      'that identifier cannot be part of a URL path, so no record is requested; lookup: preload compares it',
     );
   });
 
@@ -348,7 +348,7 @@ describe('explain-row', () => {
     const [dropped] = (await explained(filter(condition), '1')).steps;
     expect(dropped).toMatchObject({
       outcome: 'dropped',
-      reason: 'the condition is not true for it: num(lead_id) > 1.0 is false',
+      reason: 'the condition is not true for this row: num(lead_id) > 1.0 is false',
       conditions: [
         { expression: "lead_status == 'Sold'", value: true },
         { expression: "age == '41'", value: true },
@@ -439,14 +439,14 @@ describe('explain-row', () => {
     const late = await cli(['explain-row', 'p.yaml', row(250).lead_id], { cwd, env: from.env });
     expect(late).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^from leads: the single read has no record; found in the list, row 251\n/),
+      stdout: expect.stringMatching(/^from leads: the single read returned no record; found in the list, row 251\n/),
     });
     const missing = await cli(['explain-row', 'p.yaml', '77', '--scan', '150'], { cwd, env: from.env });
     expect(missing).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringContaining(
-        'E_ROW_NOT_FOUND: leads: the single read has no record, and there is no record with that lead_id among the first 150 rows of the list; --scan looks through more of them',
+        'E_ROW_NOT_FOUND: leads: the single read returned no record, and there is no record with that lead_id among the first 150 rows of the list; --scan searches more of them',
       ),
     });
     const whole = await cli(['explain-row', 'p.yaml', '77'], { cwd, env: from.env });

@@ -102,8 +102,8 @@ describe('--plugin', () => {
     const cwd = await place();
     const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd });
     expect(code).toBe(78);
-    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown step 'shout'; there are .*; one of a plug-in needs --plugin FILE/);
-    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown sink 'log'; there are .*; one of a plug-in needs --plugin FILE/);
+    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown step 'shout'; there are .*; a step from a plug-in needs --plugin FILE/);
+    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown sink 'log'; there are .*; a sink from a plug-in needs --plugin FILE/);
   });
 
   test('has its options checked at their places', async () => {
@@ -115,14 +115,14 @@ describe('--plugin', () => {
   test.each<[string, string, string]>([
     ['is not there', 'import "./gone.mjs";', '--plugin mine.mjs: cannot be loaded: '],
     ['throws', 'throw new Error("broken");', '--plugin mine.mjs: cannot be loaded: broken'],
-    ['exports nothing', 'const a = 1;', '--plugin mine.mjs: exports nothing; export what defineStep or defineSink gives'],
+    ['exports nothing', 'const a = 1;', '--plugin mine.mjs: exports nothing; export what defineStep or defineSink returns'],
     [
       'exports something else',
       'export const helper = () => 1;',
-      "--plugin mine.mjs: the export 'helper' is nothing that defineStep or defineSink of this version made",
+      "--plugin mine.mjs: the export 'helper' was not made by defineStep or defineSink of this version",
     ],
-    ['exports a list of steps', `${plugin}export default [shout];`, "--plugin mine.mjs: the export 'default' is nothing that"],
-    ['has a name of leadstream', plugin.replace("'shout'", "'select'"), "the name 'select' of a step is one that leadstream has"],
+    ['exports a list of steps', `${plugin}export default [shout];`, "--plugin mine.mjs: the export 'default' was not made by"],
+    ['has a name of leadstream', plugin.replace("'shout'", "'select'"), "the step name 'select' is already used by a built-in one"],
     [
       'defines what is wrong',
       plugin.replace("'shout'", "'Shout!'"),

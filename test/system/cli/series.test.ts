@@ -198,11 +198,15 @@ describe('leadstream run on several files', () => {
     `name: ${name}\n${quick}\nfrom: users\nto:\n  - csv: { path: '${path}' }\n${more}`;
   const oneOfTwo = {
     'the same name': [into('a', 'a.csv'), into('a', 'b.csv'), "2.yaml:1:7 the name 'a' is taken by a pipeline of 1.yaml"],
-    'the same path': [into('a', 'a.csv'), into('b', './x/../a.csv'), "2.yaml:5:10 the pipeline 'a' of 1.yaml writes to the same path"],
+    'the same path': [
+      into('a', 'a.csv'),
+      into('b', './x/../a.csv'),
+      "2.yaml:5:10 the pipeline 'a' of 1.yaml already writes to the same or an overlapping path",
+    ],
     'a path within a table': [
       'name: a\nfrom: users\nto:\n  - parquet: { path: lake/a }\n',
       into('b', 'lake/a/b.csv'),
-      "2.yaml:5:10 the pipeline 'a' of 1.yaml writes to the same path, or one within",
+      "2.yaml:5:10 the pipeline 'a' of 1.yaml already writes to the same or an overlapping path",
     ],
     'a path of every day': [into('a', '{{ run.date }}.csv'), into('b', '2026-01-31.csv'), '2.yaml:5:'],
     'the same rejects': [into('a', 'a.csv', 'rejects: { path: r }\n'), into('b', 'b.csv', 'rejects: { path: r }\n'), '2.yaml:6:'],
@@ -211,7 +215,7 @@ describe('leadstream run on several files', () => {
     stdout: [
       `name: a\n${quick}\nfrom: users\nto: [stdout: {}]\n`,
       `name: b\n${quick}\nfrom: users\nto: [stdout: {}]\n`,
-      "the pipeline 'a' of 1.yaml prints, too",
+      "the pipeline 'a' of 1.yaml also prints",
     ],
     nothing: [into('a', 'a.csv'), into('b', 'b.csv'), undefined],
   } as const;

@@ -253,7 +253,7 @@ to:
         `from: leads\nto:\n  - parquet: { path: "\${LAKE:-${place}}/leads" }`,
       ),
     );
-    expect(stdout).toMatch(/FAIL.*: a\n.*E_SPEC_INVALID: p\.yaml:4:\d+ .*lake\/leads is outside of the folder of a test/);
+    expect(stdout).toMatch(/FAIL.*: a\n.*E_SPEC_INVALID: p\.yaml:4:\d+ .*lake\/leads is outside the folder of the test/);
     expect(stdout).toMatch(/^ok .*: b$/m);
     expect(code).toBe(1);
     await expect(readdir(place)).rejects.toThrow('ENOENT');
@@ -263,7 +263,7 @@ to:
     const { stdout } = await tested(
       file(`  - name: a\n    ${given}\n    expect: { exit: 0 }`, 'from: leads\nto:\n  - csv: { path: "${WHERE}/x.csv" }'),
     );
-    expect(stdout).toContain('a test has no other environment than its own: set WHERE under env');
+    expect(stdout).toContain('a test has only its own environment: set WHERE under env');
   });
 
   test('runs those that are named, and refuses names that nothing has', async () => {
@@ -366,7 +366,7 @@ describe('validate, of tests', () => {
     expect(stderr).toContain('p.yaml:10:43 error: must be a code of the catalogue');
     expect(stderr).toContain("did you mean 'W_SOURCE_CAP'?");
     expect(stderr).toContain('needs given or data');
-    expect(stderr).toContain('a test has to expect something');
+    expect(stderr).toContain('a test must expect something');
   });
 
   test('finds collections, columns and names that are none', async () => {
@@ -384,7 +384,7 @@ describe('validate, of tests', () => {
     expect(code).toBe(78);
     expect(stderr.split('\n')).toEqual([
       "p.yaml:9:14 unknown collection 'lead', did you mean 'leads'?",
-      'p.yaml:9:24 bridges is not read here; there are leads',
+      'p.yaml:9:24 bridges is not read here; this pipeline reads leads',
       "p.yaml:10:24 unknown column 'lo', did you mean 'low'?",
       "p.yaml:11:11 the name 'a' is taken by tests[0]",
       expect.stringMatching(/^leadstream: E_SPEC_INVALID: 4 problems in 1 file\. /),
@@ -408,7 +408,7 @@ describe('validate, of tests', () => {
     expect(code).toBe(78);
     expect(stderr.split('\n')).toEqual([
       "p.yaml:19:24 unknown output 'out/leads.cvs', did you mean 'out/leads.csv'?",
-      'p.yaml:22:24 /tmp/leads.csv is absolute, and a test writes into a folder of its own; name the output by its relative path',
+      'p.yaml:22:24 /tmp/leads.csv is absolute, but a test writes to its own folder; use the relative path of the output',
       expect.stringMatching(/^p\.yaml:25:24 unknown output '\.\.\/out\/leads\.csv', did you mean /),
       "p.yaml:28:24 unknown output 'out', did you mean 'out/leads.csv'?",
       expect.stringMatching(/^leadstream: E_SPEC_INVALID: 4 problems in 1 file\. /),

@@ -64,13 +64,13 @@ describe('credentials in a header', () => {
   });
 
   test.each([
-    ['{ bearer: literal-token }', /^a credential is given by a reference alone/],
-    ['{ bearer: "Bearer ${TOKEN}" }', /^a credential is given by a reference alone/],
-    ['{ header: { name: X-Key, value: literal-token } }', /^a credential is given by a reference alone/],
-    ['{ header: { name: X-Key, value: "${TOKEN:-default-token}" } }', /^a credential is given by a reference alone/],
+    ['{ bearer: literal-token }', /^a credential must be a reference/],
+    ['{ bearer: "Bearer ${TOKEN}" }', /^a credential must be a reference/],
+    ['{ header: { name: X-Key, value: literal-token } }', /^a credential must be a reference/],
+    ['{ header: { name: X-Key, value: "${TOKEN:-default-token}" } }', /^a credential must be a reference/],
     [
       '{ header: { name: "${TOKEN}", value: "${TOKEN}" } }',
-      'the variable TOKEN holds a credential, which is accepted under service.auth alone',
+      'the variable TOKEN holds a credential, which is accepted only under service.auth',
     ],
     ['{ header: { name: "X Key", value: "${TOKEN}" } }', 'is no name of a header'],
     ['{ header: { name: Host, value: "${TOKEN}" } }', 'is a header that every request has already'],

@@ -58,7 +58,10 @@ describe('baselines', () => {
       const report = await night({ leads: bridged(3) }, body, { state: 'new' });
       expect(shrinkGates(report)).toEqual(['leads: not compared', 'steps[0] join: passed']);
       expect(news(report)).toEqual([
-        { code: 'W_GATE_BASELINE', message: expect.stringContaining(`${join(folder, 'leads.csv')} stands there, and no earlier count`) },
+        {
+          code: 'W_GATE_BASELINE',
+          message: expect.stringContaining(`${join(folder, 'leads.csv')} exists, but the state folder has no earlier count`),
+        },
       ]);
     });
 
@@ -98,7 +101,9 @@ describe('baselines', () => {
       await night({}, trial);
       expect(news(await night({}, `from: leads\n${toCsv}`))).toEqual([]);
       await night({}, trial, { allowPartial: true });
-      expect((await refused({ leads: bridged(20) }, `from: leads\n${toCsv}`)).message).toContain('20 rows were read, and 100 by run');
+      expect((await refused({ leads: bridged(20) }, `from: leads\n${toCsv}`)).message).toContain(
+        '20 rows were read, and 100 by the earlier run',
+      );
       expect(codes(await night({}, `from: leads\n${toCsv}`, { state: 'new' }))).toEqual(['W_GATE_BASELINE']);
     });
 
@@ -131,7 +136,7 @@ describe('baselines', () => {
       await cutShort();
       const { report, message } = await refused({ leads: bridged(3) }, body);
       expect(codes(report)).toEqual(['W_RUN_RECOVERED']);
-      expect(message).toContain('leads: 3 rows were read, and 100 by run');
+      expect(message).toContain('leads: 3 rows were read, and 100 by the earlier run');
     });
 
     test('are kept by recoverRuns', async () => {
@@ -200,7 +205,7 @@ describe('baselines', () => {
       expect(news(await empty(`  - filter: lead_id == '0'\n${cast}`))).toEqual([
         {
           code: 'W_SINK_EMPTY',
-          message: 'to[0] csv: no row was written, since steps[1] cast rejected every row that came (1); a lower rejects.max refuses that',
+          message: 'to[0] csv: no row was written, because steps[1] cast rejected every row (1); a lower rejects.max would refuse this',
         },
       ]);
     });
@@ -223,7 +228,7 @@ describe('baselines', () => {
       expect(news(await night({}, body))).toMatchObject([
         {
           code: 'W_SINK_EMPTY',
-          message: 'to[0] parquet: no row was written, since it rejected every row that came (1); a lower rejects.max refuses that',
+          message: 'to[0] parquet: no row was written, because it rejected every row (1); a lower rejects.max would refuse this',
         },
       ]);
     });

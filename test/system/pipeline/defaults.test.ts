@@ -80,13 +80,13 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
     });
     const without = { baseDir: '/base', env: { LEADSTREAM_BASE_URL: env.LEADSTREAM_BASE_URL } };
     await expect(parsePipelines(users('a', 'service: { limit: 70 }\n'), 'p.yaml', without)).rejects.toThrow(
-      'without service.base_url and service.auth the environment must set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID',
+      'without service.base_url and service.auth, the environment must set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID',
     );
   });
 
   test.each([
-    ['an address', 'base_url: https://elsewhere.example', "'auth' is missing: it goes with base_url"],
-    ['an account', "auth: { bearer: '${TOKEN}' }", "'base_url' is missing: it goes with auth"],
+    ['an address', 'base_url: https://elsewhere.example', "'auth' is missing: base_url needs it"],
+    ['an account', "auth: { bearer: '${TOKEN}' }", "'base_url' is missing: auth needs it"],
   ])('never puts %s of the file together with what the environment has', async (_what, part, message) => {
     const options = { env: { ...env, TOKEN: 'token-of-the-test' }, baseDir: '/base' };
     await expect(parsePipelines(users('a', `service: { ${part} }\n`), 'p.yaml', options)).rejects.toThrow(message);
@@ -134,7 +134,7 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
       Array.from({ length: 2 }, () => [5, ['affid', 'email']]),
     );
     expect(await problems(text, { 'defaults.service.limit': '5' })).toEqual([
-      'p.yaml:1:1 --set defaults.service.limit: what is set is set in every pipeline; leave out the first part, as in service.limit',
+      'p.yaml:1:1 --set defaults.service.limit: it applies to every pipeline anyway; leave out defaults, as in service.limit',
     ]);
   });
 
@@ -160,25 +160,23 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
 
 describe('defaults that are wrong', () => {
   test.each([
-    ['alone', defaults(given), ['p.yaml:1:1 these are defaults without a pipeline; add one behind a line of ---']],
+    ['alone', defaults(given), ['p.yaml:1:1 these are defaults without a pipeline; add one after a line of ---']],
     [
       'behind a pipeline',
       file(users('a'), defaults(given), users('b')),
-      ['p.yaml:6:1 defaults stand in the first document of the file, for all pipelines after it; move them to the top'],
+      ['p.yaml:6:1 defaults must be in the first document of the file, for all pipelines after it; move them to the top'],
     ],
     [
       'twice',
       file(defaults(given), users('a'), defaults(given)),
-      ['p.yaml:13:1 defaults stand in the first document of the file, for all pipelines after it; move them to the top'],
+      ['p.yaml:13:1 defaults must be in the first document of the file, for all pipelines after it; move them to the top'],
     ],
     [
       'in a pipeline',
       file(`name: x\n${defaults(given)}from: users\n`, users('a')),
       [
-        expect.stringMatching(
-          /^p\.yaml:1:1 'name' does not stand beside defaults; put it under defaults, or into the document of a pipeline/,
-        ),
-        expect.stringMatching(/^p\.yaml:8:1 'from' does not stand beside defaults/),
+        expect.stringMatching(/^p\.yaml:1:1 'name' cannot be next to defaults; put it under defaults, or in the document of a pipeline/),
+        expect.stringMatching(/^p\.yaml:8:1 'from' cannot be next to defaults/),
       ],
     ],
     [
@@ -186,7 +184,7 @@ describe('defaults that are wrong', () => {
       file(defaults('spool: off\nsteps: []\n'), users('a')),
       ["p.yaml:3:3 unknown key 'steps'; there are service, collections, rejects, spool, expect, on_success, on_failure"],
     ],
-    ['empty', file('defaults:\n', users('a')), ['p.yaml:1:1 expected a map; it is empty here, and {} is an empty one']],
+    ['empty', file('defaults:\n', users('a')), ['p.yaml:1:1 expected a map; the value is empty: write {} for an empty map']],
   ])('are refused %s', async (_what, text, expected) => {
     expect(await problems(text)).toEqual(expected);
   });
@@ -202,13 +200,13 @@ describe('defaults that are wrong', () => {
       await problems(
         file(defaults('expect: { not_null: [affid] }\n'), users('a'), bridges, bridges.replaceAll('b', 'c').replace('cridges', 'bridges')),
       ),
-    ).toEqual([expect.stringMatching(/^p\.yaml:2:24 no column 'affid' leaves the last step.* \(inherited by 'b', 'c'\)$/)]);
+    ).toEqual([expect.stringMatching(/^p\.yaml:2:24 there is no column 'affid' after the last step.* \(inherited by 'b', 'c'\)$/)]);
     expect(await problems(file(defaults('service: { limit: 501 }\n'), users('a')))).toEqual(['p.yaml:2:21 limit: must be at most 500']);
   });
 
   test('are named where they make two pipelines write to one path', async () => {
     expect(await problems(file(defaults('rejects: { path: r.ndjson }\n'), users('a'), users('b')))).toEqual([
-      "p.yaml:2:20 the pipeline 'a' writes to the same path, or one within already; put {{ pipeline }} into the path (inherited by 'b')",
+      "p.yaml:2:20 the pipeline 'a' already writes to the same or an overlapping path; put {{ pipeline }} in the path (inherited by 'b')",
     ]);
   });
 
@@ -219,7 +217,7 @@ describe('defaults that are wrong', () => {
         users('a', 'reveal: [key-of-the-test]\n'),
       ),
     );
-    expect(told[0]).toMatch(/^p\.yaml:4:27 a credential is given by a reference alone/);
+    expect(told[0]).toMatch(/^p\.yaml:4:27 a credential must be a reference/);
     expect(told.join('\n')).not.toContain('key-of-the-test');
   });
 });

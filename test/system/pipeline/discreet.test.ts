@@ -185,7 +185,7 @@ describe('a key that is too short', () => {
     const cwd = await temporaryFolder();
     await writeFile(join(cwd, 'p.yaml'), 'name: test\nfrom: leads\nto:\n  - csv: { path: out.csv }\n');
     const validated = await cli(['validate', 'p.yaml'], { cwd, env });
-    expect(validated).toMatchObject({ code: 78, stderr: expect.stringContaining('the rest_api_key of the environment is shorter than 8') });
+    expect(validated).toMatchObject({ code: 78, stderr: expect.stringContaining('the rest_api_key in the environment is shorter than 8') });
     const fetched = await cli(['fetch', 'leads', '7'], { cwd, env });
     expect(fetched).toMatchObject({ code: 78, stderr: expect.stringContaining('auth: rest_api_key is shorter than 8 characters') });
   });

@@ -30,7 +30,7 @@ describe('what a file expects', () => {
     ['  min_row: 10', 'p.yaml:11:3', "unknown key 'min_row', did you mean 'min_rows'?"],
     ['  min_rows: many', 'p.yaml:11:13', 'expected a number'],
     ['  max_shrink: 20', 'p.yaml:11:15', 'a share is written like 20%'],
-    ['  max_null: { emial: 5% }', 'p.yaml:11:15', "no column 'emial' leaves the last step, did you mean 'email'?"],
+    ['  max_null: { emial: 5% }', 'p.yaml:11:15', "there is no column 'emial' after the last step, did you mean 'email'?"],
     ['  max_null: { email: few }', 'p.yaml:11:22', 'written like 1% or 100'],
     ['  not_null: [lead_id, lead_idd]', 'p.yaml:11:23', "did you mean 'lead_id'?"],
     ['  not_null: [lead_id, uid, lead_id]', 'p.yaml:11:28', "'lead_id' is listed twice; list it once"],
@@ -53,7 +53,7 @@ describe('what a file expects', () => {
     const parse = (gates: string) =>
       parsePipeline(pipelineText(`from: leads\nsteps:\n  - rename: { lead_id: id }\n${to}\nexpect:\n${gates}`), 'p.yaml', { env });
     expect((await parse('  not_null: [id]')).expect).toEqual({ not_null: ['id'] });
-    await expect(parse('  not_null: [lead_id]')).rejects.toThrow("p.yaml:13:14 no column 'lead_id' leaves the last step");
+    await expect(parse('  not_null: [lead_id]')).rejects.toThrow("p.yaml:13:14 there is no column 'lead_id' after the last step");
   });
 
   test('is told beside other problems of the file', async () => {
@@ -76,25 +76,25 @@ describe('a run with expectations', () => {
   });
 
   test.each([
-    ['too few rows', '  min_rows: 1001', 'expect.min_rows: at least 1,001 rows have to come, seen 3'],
-    ['too many nulls', '  max_null: { email: 50% }', 'expect.max_null.email: at most 50% of rows may be empty, seen 66.67% (2 of 3)'],
-    ['more nulls than a count', '  max_null: { email: 1 }', 'expect.max_null.email: at most 1 row may be empty, seen 66.67% (2 of 3)'],
-    ['any null', '  not_null: [email]', 'expect.not_null.email: no row may be empty, seen 66.67% (2 of 3)'],
-    ['a repeated value', '  unique: [lead_status]', 'expect.unique.lead_status: every value may come once, seen 1 repetition in 3 rows'],
+    ['too few rows', '  min_rows: 1001', 'expect.min_rows: expected at least 1,001 rows, found 3'],
+    ['too many nulls', '  max_null: { email: 50% }', 'expect.max_null.email: at most 50% of rows may be empty, found 66.67% (2 of 3)'],
+    ['more nulls than a count', '  max_null: { email: 1 }', 'expect.max_null.email: at most 1 row may be empty, found 66.67% (2 of 3)'],
+    ['any null', '  not_null: [email]', 'expect.not_null.email: no row may be empty, found 66.67% (2 of 3)'],
+    ['a repeated value', '  unique: [lead_status]', 'expect.unique.lead_status: values must be unique, found 1 repetition in 3 rows'],
     [
       'values that come together twice',
       '  unique: [[lead_status, zipcode]]',
-      'expect.unique.lead_status+zipcode: every value may come once, seen 1 repetition in 3 rows',
+      'expect.unique.lead_status+zipcode: values must be unique, found 1 repetition in 3 rows',
     ],
     [
       'a value of no list',
       '  accepted_values: { lead_status: [open] }',
-      'expect.accepted_values.lead_status: only open may come, seen others in 2 of 3 rows, like "sold"',
+      'expect.accepted_values.lead_status: expected only open, found other values in 2 of 3 rows, like "sold"',
     ],
     [
       'a value of no list, about a person, without saying it',
       '  accepted_values: { email: [x] }',
-      'expect.accepted_values.email: only x may come, seen others in 1 of 3 rows',
+      'expect.accepted_values.email: expected only x, found other values in 1 of 3 rows',
     ],
   ])('refuses %s', async (_what, gate, message) => {
     const rows = [lead(1, { email: 'a@b.c', zipcode: '1' }), lead(2, { email: '', zipcode: '1' }), lead(3, { lead_status: '' })];
@@ -118,7 +118,7 @@ describe('a run with expectations', () => {
       String(failure)
         .split('\n')
         .map((line) => line.replace(/^GateError: /, '').split(':')[0]),
-    ).toEqual(['steps[0] join', expect.stringContaining('rows were rejected, at most 1% may be'), 'expect.min_rows']);
+    ).toEqual(['steps[0] join', expect.stringContaining('rows were rejected, but at most 1% may be'), 'expect.min_rows']);
   });
 
   test('compares values that were cast by the text that they have in files', async () => {
@@ -154,10 +154,10 @@ describe('the size of an output, measured by that of the last run', () => {
 
   test('refuses what shrank or grew more', () => {
     expect(sizes({ max_shrink: 0.2 }, 700, 1000)).toEqual([
-      "to[0] parquet: expect.max_shrink: the output may be at most 20% smaller than the last run's, seen 700 after 1,000 rows (30% smaller); run --allow-shrink publishes it once",
+      "to[0] parquet: expect.max_shrink: the output may be at most 20% smaller than the last run's, found 700 rows, previously 1,000 (30% smaller); run --allow-shrink publishes it once",
     ]);
     expect(sizes({ max_growth: 0.5 }, 4000, 1000)).toEqual([
-      "to[0] parquet: expect.max_growth: the output may be at most 50% bigger than the last run's, seen 4,000 after 1,000 rows (300% bigger)",
+      "to[0] parquet: expect.max_growth: the output may be at most 50% bigger than the last run's, found 4,000 rows, previously 1,000 (300% bigger)",
     ]);
   });
 
@@ -170,7 +170,7 @@ describe('the size of an output, measured by that of the last run', () => {
     await night(10);
     await night(8);
     const before = await readdir(`${folder}/t`);
-    await expect(night(6)).rejects.toMatchObject({ code: 'E_GATE_EXPECT', message: expect.stringContaining('seen 6 after 8 rows') });
+    await expect(night(6)).rejects.toMatchObject({ code: 'E_GATE_EXPECT', message: expect.stringContaining('found 6 rows, previously 8') });
     expect(await readdir(`${folder}/t`)).toEqual(before);
   });
 });

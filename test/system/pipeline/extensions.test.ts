@@ -109,9 +109,9 @@ describe('steps and sinks of a program in a file', () => {
     expect(await messages(chain().replace('  - in_years', '  - select: [lead_id]\n  - in_years'))).toContain(
       "field 'age' is gone here: steps[0] select does not pass it on",
     );
-    expect(await messages(chain().replace('lines:', 'in_years:'))).toContain("'in_years' is no sink; it stands under steps");
+    expect(await messages(chain().replace('lines:', 'in_years:'))).toContain("'in_years' is not a sink; it belongs under steps");
     expect(await messages(chain(), {})).toMatch(
-      /unknown step 'in_years'; there are dedupe, .*; one of a plug-in needs --plugin FILE, and in a program the option steps/,
+      /unknown step 'in_years'; there are dedupe, .*; a step from a plug-in needs --plugin FILE, or in a program the option steps/,
     );
     expect(from.requests).toEqual([]);
   });
@@ -155,11 +155,11 @@ describe('steps and sinks of a program in a file', () => {
     [
       'a name of leadstream',
       { steps: [defineStep('filter', { open: () => (row) => row })] },
-      "the name 'filter' of a step is one that leadstream has",
+      "the step name 'filter' is already used by a built-in one",
     ],
-    ['a name twice', { sinks: [lines, lines] }, "the name 'lines' of a sink is one that another one of yours has"],
-    ['a sink among steps', { steps: [lines] as never }, 'parsePipeline: steps: [0] is nothing that defineStep of this version made'],
-    ['no list', { sinks: lines as never }, 'parsePipeline: sinks must be a list of what defineSink gives'],
+    ['a name twice', { sinks: [lines, lines] }, "the sink name 'lines' is already used by another one of yours"],
+    ['a sink among steps', { steps: [lines] as never }, 'parsePipeline: steps: [0] was not made by defineStep of this version'],
+    ['no list', { sinks: lines as never }, 'parsePipeline: sinks must be a list of what defineSink returns'],
   ])('are refused for %s', async (_what, extensions, message) => {
     const failure = await failureOf(parsePipeline(pipelineText(chain()), 'p.yaml', { env: {}, ...extensions }));
     expect(failure).toMatchObject({ code: 'E_USAGE', message: expect.stringContaining(message) });
@@ -282,7 +282,9 @@ describe('a sink of a program in a file', () => {
     const { folder, run } = await prepared(await some(), body, { sinks: [lines, broken] });
     const failure = await failureOf(run());
     expect(failure).toMatchObject({ code: 'E_SINK_FUNCTION' });
-    expect(String(failure)).toMatch(/to\[1\] broken: commit failed .*; to\[0\] lines had published by then, and will get all rows again$/);
+    expect(String(failure)).toMatch(
+      /to\[1\] broken: commit failed .*; to\[0\] lines had already published, and will receive all rows again$/,
+    );
     expect([existsSync(join(folder, 'lines.txt')), existsSync(join(folder, 'leads.csv'))]).toEqual([true, false]);
   });
 

@@ -97,14 +97,14 @@ describe('a pipeline file', () => {
       'two sinks on one path',
       'from: leads\nto:\n  - csv: { path: a/x }\n  - ndjson: { path: a/../a/x }',
       'p.yaml:10:13',
-      'writes to the same path',
+      'writes to the same or an overlapping path',
     ],
     ['a text in place of a list', `from: leads\nsteps:\n  - select: lead_id\n${to}`, 'p.yaml:9:13', 'expected a list, like [lead_id]'],
     [
       'a step without its map',
       `from: leads\nsteps:\n  - dedupe:\n${to}`,
       'p.yaml:9:5',
-      'expected a map; it is empty here, and {} is an empty one',
+      'expected a map; the value is empty: write {} for an empty map',
     ],
     ['a part that is missing', `from: leads\nsteps:\n  - join: { with: users }\n${to}`, 'p.yaml:9:11', "'on' is missing: expected a map"],
     ['a switch that is none', `from: leads\nspool: on\n${to}`, 'p.yaml:8:10', 'expected off, or a map'],
@@ -147,11 +147,11 @@ describe('a pipeline file', () => {
     expect((await problems(text)).message).toMatch(message);
   });
 
-  const reference = 'a text with ${…} needs quotes, like "${NAME}": its braces are YAML\'s own here';
-  const template = 'a text with {{ … }} needs quotes, like "{{ run.date }}": its braces are YAML\'s own here';
+  const reference = 'a value with ${…} needs quotes, like "${NAME}": YAML interprets its braces';
+  const template = 'a value with {{ … }} needs quotes, like "{{ run.date }}": YAML interprets its braces';
   const aliases =
-    'anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a text that begins with & or * needs quotes';
-  const half = (text: string) => `'${text}' is half of a text: inside { … } a text with a comma needs quotes, or a line of its own`;
+    'anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a value that begins with & or * needs quotes';
+  const half = (text: string) => `'${text}' is half of a value: inside { … } a value with a comma needs quotes, or a line of its own`;
   const inFilter = (text: string) => `from: leads\nsteps:\n  - filter: ${text}\n${to}`;
 
   test.each([
@@ -166,23 +166,23 @@ describe('a pipeline file', () => {
     [
       'steps:\n  - derive: { x: [a, b][0] }',
       '2:24',
-      'there is text after the closing ]; a text that begins with a bracket or brace needs quotes',
+      'there is text after the closing ]; a value that begins with a bracket or brace needs quotes',
     ],
-    [inFilter('!blank(email)'), '3:13', 'a text that begins with ! needs quotes'],
-    [inFilter("'a' == email"), '3:17', 'there is text after the closing quote; put quotes around the whole text'],
-    [inFilter("email == 'a: b'"), '3:13', "a text that holds ': ' needs quotes"],
-    [inFilter('@a'), '3:13', 'a text that begins with @ needs quotes'],
-    [inFilter('%a'), '3:13', 'a text that begins with % needs quotes'],
+    [inFilter('!blank(email)'), '3:13', 'a value that begins with ! needs quotes'],
+    [inFilter("'a' == email"), '3:17', 'there is text after the closing quote; put quotes around the whole value'],
+    [inFilter("email == 'a: b'"), '3:13', "a value that contains ': ' needs quotes"],
+    [inFilter('@a'), '3:13', 'a value that begins with @ needs quotes'],
+    [inFilter('%a'), '3:13', 'a value that begins with % needs quotes'],
     [inFilter('*a'), '3:13', aliases],
     [inFilter('&a b'), '3:16', aliases],
     ['name: &a x\nfrom: *a', '1:10', aliases],
     ['*a : b', '1:1', aliases],
-    ['to:\n  - csv: { path: x\nname: y', '3:1', 'a } is missing before this, or stands further left than what it closes'],
-    ['name: a\nname: b', '2:1', "the key 'name' is here twice, first on line 1; remove one of them"],
-    ['? [a, b]\n: c', '1:3', 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes'],
-    ['? {a: b}\n: c', '1:3', 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes'],
-    ['name: { [a]: b }', '1:9', 'there is a list or map where a key is expected; a text that begins with a bracket or brace needs quotes'],
-    [': c', '1:1', 'a key is missing in front of the colon'],
+    ['to:\n  - csv: { path: x\nname: y', '3:1', 'a } is missing before this, or is indented less than what it closes'],
+    ['name: a\nname: b', '2:1', "the key 'name' occurs twice, first on line 1; remove one of them"],
+    ['? [a, b]\n: c', '1:3', 'there is a list or map where a key is expected; a value that begins with a bracket or brace needs quotes'],
+    ['? {a: b}\n: c', '1:3', 'there is a list or map where a key is expected; a value that begins with a bracket or brace needs quotes'],
+    ['name: { [a]: b }', '1:9', 'there is a list or map where a key is expected; a value that begins with a bracket or brace needs quotes'],
+    [': c', '1:1', 'a key is missing before the colon'],
   ])('is told the first thing that is wrong with %j as YAML, in one line', async (text, place, message) => {
     expect(await problems(text)).toMatchObject({ code: 'E_SPEC_YAML', message: `p.yaml:${place} ${message}` });
   });
@@ -195,7 +195,7 @@ describe('a pipeline file', () => {
     ['lists by dashes', `${'- '.repeat(20_000)}a`],
     ['just one level more than allowed', `name: ${'['.repeat(64)}${']'.repeat(64)}`],
   ])('may not be as deep as %s', async (_what, text) => {
-    expect((await problems(text)).message).toMatch(/^p\.yaml:\d+:\d+ lists and maps stand in one another more than 64 levels deep$/);
+    expect((await problems(text)).message).toMatch(/^p\.yaml:\d+:\d+ lists and maps are nested more than 64 levels deep$/);
   });
 
   test('may be deep, as far as YAML is concerned', async () => {
@@ -273,7 +273,7 @@ describe('references', () => {
     ['${MISSING}', 'the environment variable MISSING is not set'],
     ['${MISSING:?say where}', '${MISSING}: say where'],
     ['${file:/nowhere/at/all}', 'the file /nowhere/at/all cannot be read'],
-    ['${not a name}', 'is no reference'],
+    ['${not a name}', 'is not a reference'],
   ])('tell what is wrong with %s', async (reference, message) => {
     expect((await problems(withName(reference))).message).toContain(message);
   });
@@ -293,7 +293,7 @@ describe('references', () => {
   test.each(['literal-key', '${KEY:-default}', 'a${KEY}'])('are all that auth accepts, so not %s', async (value) => {
     const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', value);
     const error = await problems(text, { ...env, KEY: 'k' });
-    expect(error.message).toContain('a credential is given by a reference alone');
+    expect(error.message).toContain('a credential must be a reference');
     expect(error.message).not.toContain('literal-key');
   });
 });
@@ -340,7 +340,7 @@ describe('a credential', () => {
   ])('is accepted under auth alone, not in %s', async (_what, text, place, name) => {
     const error = await problems(text, keys);
     expect(error.exit).toBe(78);
-    expect(error.message).toBe(`${place} the variable ${name} holds a credential, which is accepted under service.auth alone`);
+    expect(error.message).toBe(`${place} the variable ${name} holds a credential, which is accepted only under service.auth`);
   });
 
   test('is accepted under auth alone, not in another pipeline of the file', async () => {
@@ -355,7 +355,7 @@ describe('a credential', () => {
     await writeFile(file, `${key}\n`);
     const text = withAuth(`rest_api_key: "\${file:${file}}"`).replace('name: test', `name: "\${file:${file.replace('/key', '/./key')}}"`);
     expect((await problems(text)).message).toBe(
-      `p.yaml:1:7 the file ${file} holds a credential, which is accepted under service.auth alone`,
+      `p.yaml:1:7 the file ${file} holds a credential, which is accepted only under service.auth`,
     );
   });
 

@@ -52,7 +52,7 @@ describe('the gates of a run', () => {
         gate: 'expect.min_rows',
         at: undefined,
         outcome: 'refused',
-        violations: [{ code: 'E_GATE_EXPECT', message: 'expect.min_rows: at least 5,000 rows have to come, seen 1,200' }],
+        violations: [{ code: 'E_GATE_EXPECT', message: 'expect.min_rows: expected at least 5,000 rows, found 1,200' }],
       },
     ]);
     expect(report).toMatchObject({ read: 1_200, keptPages: 0, sinks: [{ books: { written: 1_200 } }], profile: { rows: 1_200 } });

@@ -193,7 +193,7 @@ describe('on_success and on_failure', () => {
     const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'key-of-a-test' };
     const checked = (file: string, hook: string) => cli(['validate', file, '--env-check'], { cwd, env: { ...env, HOOK: hook } });
     const literal = await checked('literal.yaml', '');
-    expect(literal.stderr).toContain('a credential is given by a reference alone');
+    expect(literal.stderr).toContain('a credential must be a reference');
     expect(literal.stderr).not.toContain('literal-token');
     const wrong = await checked('no-url.yaml', 'hooks.example/secret-token');
     expect(wrong.stderr).toContain('webhook: must be an http or https URL');

@@ -51,7 +51,8 @@ describe('limit', () => {
       expect(report.warnings).toEqual([
         {
           code: 'W_RUN_PARTIAL',
-          message: 'steps[0] limit stopped the read of leads, so the outputs hold a part of it; no later run is compared with this one',
+          message:
+            'steps[0] limit stopped the read of leads, so the outputs contain only part of it; later runs are not compared with this one',
         },
       ]);
       expect(summaryOf(report)).toContain('WARNING: steps[0] limit stopped the read of leads');
@@ -160,7 +161,7 @@ ${toTable}`;
       lists.leads = leads(150);
       await expect(run(whole(toCsv))).rejects.toMatchObject({
         code: 'E_GATE_SHRINK',
-        message: expect.stringContaining('150 rows were read, and 400 by run'),
+        message: expect.stringContaining('150 rows were read, and 400 by the earlier run'),
       });
     });
 
@@ -171,7 +172,7 @@ ${toTable}`;
       lists.leads = leads(300);
       await expect(run(whole(`expect: { max_shrink: 10% }\n${toTable}`))).rejects.toMatchObject({
         code: 'E_GATE_EXPECT',
-        message: expect.stringContaining('seen 300 after 400'),
+        message: expect.stringContaining('found 300 rows, previously 400'),
       });
       expect(await idsIn('t')).toEqual(upTo(5));
     });
@@ -209,7 +210,7 @@ ${toTable}`;
         code: 'E_GATE_PARTIAL',
         exit: 65,
         message: expect.stringMatching(
-          /^to\[0\] \w+: .*(?:\/t|leads\.csv) exists, and steps\[0\] limit lets the run replace it by a part$/,
+          /^to\[0\] \w+: .*(?:\/t|leads\.csv) exists, and steps\[0\] limit would make the run replace it with partial data$/,
         ),
       });
       expect(from.requests).toHaveLength(asked);
@@ -257,7 +258,7 @@ ${toTable}`;
       const [name] = gate.split(':');
       await expect(run(expecting(gate))).rejects.toMatchObject({
         code: 'E_SPEC_INVALID',
-        message: expect.stringContaining(`${name} compares whole reads, and steps[0] limit stops this one; leave one of them out`),
+        message: expect.stringContaining(`${name} compares whole reads, and steps[0] limit stops this one; remove one of them`),
       });
       expect(from.requests).toEqual([]);
       await run(expecting(gate, '  - sort: { by: [lead_id] }\n  - limit: 100\n'));
@@ -265,7 +266,9 @@ ${toTable}`;
 
     test('wants no more rows than the limit lets pass, unless a later step adds some', async () => {
       await expect(run(expecting('min_rows: 101'))).rejects.toMatchObject({
-        message: expect.stringContaining('steps[0] limit lets 100 rows pass, so there are never 101; lower min_rows or raise the limit'),
+        message: expect.stringContaining(
+          'steps[0] limit passes at most 100 rows, so there are never 101; lower min_rows or raise the limit',
+        ),
       });
       await expect(run(expecting('min_rows: 101', '  - sort: { by: [lead_id] }\n  - limit: 100\n'))).rejects.toMatchObject({
         code: 'E_SPEC_INVALID',

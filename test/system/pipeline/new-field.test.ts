@@ -26,7 +26,7 @@ describe('on_new_field: restart', () => {
     const [from, folder] = [await serviceOf({ leads: late() }), await temporaryFolder()];
     const report = await runIn(from, body(), folder);
     expect(restarts(report.warnings)).toEqual([
-      'leads: "Late Field", "later" first came after page 1 and are not declared; the run begins again with the pages that are spooled',
+      'leads: "Late Field", "later" first appeared after page 1 and are not declared; the run starts again with the spooled pages',
     ]);
     expect(report).toMatchObject({ read: 250, resumed: 0, findings: { late: [] } });
     expect(report.sinks.map(({ books }) => [books.read, books.written])).toEqual([
@@ -53,7 +53,7 @@ describe('on_new_field: restart', () => {
   test('requests all pages once more without a spool, and says so', async () => {
     const [from, folder] = [await serviceOf({ leads: late() }), await temporaryFolder()];
     const { warnings } = await runIn(from, body('spool: off\n'), folder);
-    expect(restarts(warnings)[0]).toMatch(/the run begins again and requests all pages once more, since spool is off$/);
+    expect(restarts(warnings)[0]).toMatch(/the run starts again and requests all pages again, because spool is off$/);
     expect(askedFor(from)).toEqual({ 1: 2, 2: 2, 3: 2 });
     expect(await duckdb(`select count(later)::int as later from '${folder}/t/*.parquet'`)).toEqual([{ later: 30 }]);
   });
@@ -66,7 +66,7 @@ describe('on_new_field: restart', () => {
     const whole = await runIn(from, limited(251), folder);
     expect(whole.partial).toBe(false);
     expect(restarts(whole.warnings)[0]).toMatch(
-      /begins again and requests all pages once more, since a run that steps\[0\] limit may stop spools none$/,
+      /starts again and requests all pages again, because a run that steps\[0\] limit may stop does not spool$/,
     );
     expect(await duckdb(`select count(later)::int as later from '${folder}/t251/*.parquet'`)).toEqual([{ later: 30 }]);
   });
@@ -140,7 +140,7 @@ describe('on_new_field: restart is refused before any request', () => {
       [
         'with a sink that prints',
         body('', '  - csv: { path: c.csv }\n  - stdout: {}\n'),
-        'p.yaml:8:15 a run that prints cannot begin again',
+        'p.yaml:8:15 a run that prints cannot start again',
       ],
       ['with frozen columns', body('schema: freeze\n'), 'p.yaml:8:15 schema: freeze refuses every new field'],
       [

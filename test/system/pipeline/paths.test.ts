@@ -120,10 +120,10 @@ describe('the path of an output', () => {
     ]),
   )('is that of no other output on any day: %s %s and %s', async (sink, one, other) => {
     expect(await problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toContainEqual(
-      expect.stringContaining('to[0] writes to the same path, or one within'),
+      expect.stringContaining('to[0] writes to the same or an overlapping path'),
     );
     expect(await problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\nrejects: { path: '${other}' }`)).toEqual([
-      expect.stringContaining('is where a sink writes'),
+      expect.stringContaining('a sink writes to'),
     ]);
   });
 
@@ -140,8 +140,10 @@ describe('the path of an output', () => {
   test('is told apart between the pipelines of a file', async () => {
     const document = (name: string, path: string) => `name: ${name}\nfrom: users\nto:\n  - csv: { path: '${path}' }\n`;
     const parse = (path: string, other = path) => parsePipelines(`${document('a', path)}---\n${document('b', other)}`, 'p.yaml', { env });
-    await expect(parse('{{ run.date }}.csv')).rejects.toThrow("the pipeline 'a' writes to the same path");
-    await expect(parse('{{ run.date }}.csv', '2026-10-05.csv')).rejects.toThrow("the pipeline 'a' writes to the same path");
+    await expect(parse('{{ run.date }}.csv')).rejects.toThrow("the pipeline 'a' already writes to the same or an overlapping path");
+    await expect(parse('{{ run.date }}.csv', '2026-10-05.csv')).rejects.toThrow(
+      "the pipeline 'a' already writes to the same or an overlapping path",
+    );
     expect(await parse('{{ pipeline }}-{{ run.date }}.csv')).toHaveLength(2);
     expect(await parse('{{ run.id }}.csv')).toHaveLength(2);
   });
@@ -160,7 +162,7 @@ describe('a key __proto__', () => {
     ]),
   )('is refused at its place, where it would vanish: %s', async (body, place) => {
     const found = await problems(`${body}\nfrom: leads\nto:\n  - csv: { path: x }`);
-    expect(found).toContainEqual(`${place} '__proto__' is no name: what is given to it would be lost`);
+    expect(found).toContainEqual(`${place} '__proto__' is not a valid name: its value would be lost`);
   });
 });
 

@@ -60,7 +60,7 @@ describe('a commit of several outputs', () => {
     const { code, stderr } = await cli(['run', '--recover', '--state-dir', stateDir], { cwd: baseDir });
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining(`E_USAGE: there is no state folder ${join(baseDir, stateDir)}; name the one`),
+      expect.stringContaining(`E_USAGE: there is no state folder ${join(baseDir, stateDir)}; pass the --state-dir`),
     ]);
     expect(await readdir(baseDir)).toEqual(['file']);
   });

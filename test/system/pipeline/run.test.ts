@@ -191,7 +191,7 @@ describe('rejected rows', () => {
     await expect(run(from, `from: leads\n${steps}\nto:\n  - csv: { path: l.csv }`, folder)).rejects.toMatchObject({
       code: 'E_GATE_REJECTS',
       message: expect.stringMatching(
-        /^3 of 4 rows were rejected, at most 1% may be; most often by steps\[1\] filter, condition: int\(\) cannot read the text \(2 rows\); see /,
+        /^3 of 4 rows were rejected, but at most 1% may be; most often by steps\[1\] filter, condition: int\(\) cannot read the text \(2 rows\); see /,
       ),
     });
   });

@@ -33,9 +33,7 @@ describe('undeclared fields', () => {
   test('of page 1 are columns from the first run on, and said to be', async () => {
     const { night, columns } = await nights();
     const { warnings } = await night([lead(1, { 'New Field': 'x' })]);
-    expect(news(warnings)).toEqual([
-      'leads: the service has a field "New Field" that is not declared; it is the column new_field from this run on',
-    ]);
+    expect(news(warnings)).toEqual(['leads: the service has an undeclared field "New Field"; it is the column new_field from this run on']);
     expect(await columns()).toContain('New Field');
   });
 
@@ -79,7 +77,7 @@ describe('undeclared fields', () => {
     const { night, columns } = await nights(`steps:\n  - ${step}\n`);
     const { warnings, findings } = await night(late());
     expect(findings.late).toEqual(['Late Field']);
-    expect(news(warnings)).toEqual(['leads: the service has a field "Late Field" that is not declared; the steps leave it out']);
+    expect(news(warnings)).toEqual(['leads: the service has an undeclared field "Late Field"; the steps leave it out']);
     await night(late());
     expect(await columns()).not.toContain('Late Field');
   });
@@ -118,17 +116,15 @@ describe('undeclared fields', () => {
       { bridge_title: 'of the bridge', n: 199 },
     ]);
     expect(news(warnings)).toEqual([
-      'leads: the service has a field "bridge_title" that is not declared; ' +
-        'the steps make a column bridge_title of their own, so it is left out; name that one otherwise to have both',
+      'leads: the service has an undeclared field "bridge_title"; ' +
+        'the steps create their own column bridge_title, so it is left out; rename that column to keep both',
     ]);
   });
 
   test('of collections with credentials are withheld, and said to be', async () => {
     const [from, folder] = [await serviceOf({ bridges: [{ id: '1', title: 'A', odd_token: 'odd-secret' }] }), await temporaryFolder()];
     const { warnings } = await runIn(from, 'from: bridges\nto:\n  - csv: { path: b.csv }', folder);
-    expect(news(warnings)).toEqual([
-      'bridges: the service has a field "odd_token" that is not declared; undeclared fields of bridges are withheld',
-    ]);
+    expect(news(warnings)).toEqual(['bridges: the service has an undeclared field "odd_token"; undeclared fields of bridges are withheld']);
     expect(await readFile(join(folder, 'b.csv'), 'utf8')).not.toContain('odd');
   });
 
@@ -137,7 +133,7 @@ describe('undeclared fields', () => {
     const [from, folder] = [await serviceOf({ leads: [lead(1, many)] }), await temporaryFolder()];
     const { warnings } = await runIn(from, 'from: leads\nto:\n  - csv: { path: l.csv }', folder);
     expect(news(warnings)).toHaveLength(21);
-    expect(news(warnings).at(-1)).toBe('leads: the service has 10 more fields that are not declared');
+    expect(news(warnings).at(-1)).toBe('leads: the service has 10 more undeclared fields');
   });
 });
 
@@ -194,17 +190,17 @@ describe('schema: freeze', () => {
 
   test.each(
     everySecond([
-      ['a new field of page 1', [lead(1, { odd: 'x' })], '', 'seen new: odd'],
-      ['a new field after page 1', late(), '', 'seen new: late_field'],
-      ['a column that a step adds', [lead(1)], 'steps:\n  - derive: { place: zip_city(zipcode) }\n', 'seen new: place'],
-      ['a column that a step takes away', [lead(1)], 'steps:\n  - mask: { age: drop }\n', 'seen missing: age'],
+      ['a new field of page 1', [lead(1, { odd: 'x' })], '', 'found new: odd'],
+      ['a new field after page 1', late(), '', 'found new: late_field'],
+      ['a column that a step adds', [lead(1)], 'steps:\n  - derive: { place: zip_city(zipcode) }\n', 'found new: place'],
+      ['a column that a step takes away', [lead(1)], 'steps:\n  - mask: { age: drop }\n', 'found missing: age'],
       [
         'a column of another type',
         [lead(1)],
         'steps:\n  - cast: { types: { age: decimal } }\n',
-        'seen of another type: age (integer before, decimal now)',
+        'found changed type: age (integer before, decimal now)',
       ],
-      ['all of these', [lead(1, { odd: 'x' })], 'steps:\n  - mask: { age: drop, sin_number: drop }\n', 'seen new: odd; missing: '],
+      ['all of these', [lead(1, { odd: 'x' })], 'steps:\n  - mask: { age: drop, sin_number: drop }\n', 'found new: odd; missing: '],
     ]),
   )('refuses %s', async (_what, rows, steps, message) => {
     const { night, columns } = await nights();

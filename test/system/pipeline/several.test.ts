@@ -45,7 +45,7 @@ describe('a file of several pipelines', () => {
   test('has broken YAML at the line of the whole file', async () => {
     expect((await problems(file(document('a'), 'name: b\nname: b\n')))[0]).toMatch(/^p\.yaml:7:1 /);
     expect(await problems(file(document('a'), 'name: &b b\nfrom: *b\n'))).toEqual([
-      'p.yaml:6:10 anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a text that begins with & or * needs quotes',
+      'p.yaml:6:10 anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a value that begins with & or * needs quotes',
     ]);
   });
 
@@ -56,12 +56,12 @@ describe('a file of several pipelines', () => {
   });
 
   test.each([
-    ['the same file', document('b', 'a.csv'), "p.yaml:9:10 the pipeline 'a' writes to the same path, or one within already"],
-    ['a file within', document('b', 'a.csv/b.csv'), "p.yaml:9:10 the pipeline 'a' writes to the same path, or one within already"],
+    ['the same file', document('b', 'a.csv'), "p.yaml:9:10 the pipeline 'a' already writes to the same or an overlapping path"],
+    ['a file within', document('b', 'a.csv/b.csv'), "p.yaml:9:10 the pipeline 'a' already writes to the same or an overlapping path"],
     [
       'the rejects of another',
       `${document('b')}rejects: { path: a.csv.rejects.ndjson }\n`,
-      "p.yaml:10:18 the pipeline 'a' writes to the same path, or one within already",
+      "p.yaml:10:18 the pipeline 'a' already writes to the same or an overlapping path",
     ],
   ])('has outputs that differ: not %s', async (_what, other, problem) => {
     expect(await problems(file(document('a'), other))).toEqual([problem]);
@@ -69,7 +69,7 @@ describe('a file of several pipelines', () => {
 
   test('has one pipeline at most that writes to stdout', async () => {
     const printing = (name: string) => `name: ${name}\nfrom: users\nto:\n  - stdout: {}\n`;
-    expect(await problems(file(printing('a'), printing('b')))).toEqual(["p.yaml:9:13 the pipeline 'a' writes to stdout already"]);
+    expect(await problems(file(printing('a'), printing('b')))).toEqual(["p.yaml:9:13 the pipeline 'a' already writes to stdout"]);
   });
 
   test('takes --set in every document', async () => {
@@ -80,7 +80,7 @@ describe('a file of several pipelines', () => {
 
   test('is refused where one pipeline is wanted', async () => {
     await expect(parsePipeline(file(document('a'), document('b')), 'p.yaml', { env })).rejects.toThrow(
-      'p.yaml:6:1 the file holds 2 pipelines and one is wanted here; load them by loadPipelines, or keep one per file',
+      'p.yaml:6:1 the file contains 2 pipelines, but one is expected here; load them with loadPipelines, or keep one per file',
     );
   });
 
@@ -88,7 +88,7 @@ describe('a file of several pipelines', () => {
     const path = join(await temporaryFolder(), 'p.yaml');
     await writeFile(path, file(document('a'), document('b')));
     expect((await loadPipelines(path, { env })).map(({ name }) => name)).toEqual(['a', 'b']);
-    await expect(loadPipeline(path, { env })).rejects.toThrow('holds 2 pipelines');
+    await expect(loadPipeline(path, { env })).rejects.toThrow('contains 2 pipelines');
   });
 });
 

@@ -40,7 +40,7 @@ describe.each(shared)('two sinks on one place through %s', (_what, first, second
   test('are refused when the file is checked', async () => {
     const baseDir = await folderWith(links);
     await expect(parsePipeline(pipelineText(to(first, second)), 'p.yaml', { env, baseDir })).rejects.toThrow(
-      /to\[0\] writes to the same path, or one within/,
+      /to\[0\] writes to the same or an overlapping path/,
     );
   });
 
@@ -49,7 +49,7 @@ describe.each(shared)('two sinks on one place through %s', (_what, first, second
     const one = pipelineText(`from: users\nto:\n  - ${first}`);
     const two = pipelineText(`from: users\nto:\n  - ${second}`).replace('name: test', 'name: second');
     await expect(parsePipelines(`${one}\n---\n${two}`, 'p.yaml', { env, baseDir })).rejects.toThrow(
-      /writes to the same path, or one within/,
+      /writes to the same or an overlapping path/,
     );
   });
 });
@@ -72,7 +72,7 @@ describe.each(hidden)('an output that is %s another', (_what, first, second) => 
   ])('is refused when the file is checked: %s, %s', async (one, other) => {
     const baseDir = await folderWith({});
     await expect(parsePipeline(pipelineText(to(one, other)), 'p.yaml', { env, baseDir })).rejects.toThrow(
-      /to\[0\] writes to the same path/,
+      /to\[0\] writes to the same or an overlapping path/,
     );
   });
 });
@@ -98,7 +98,7 @@ describe.each([
   test('is refused when the file is checked, where the folder is known', async () => {
     const baseDir = await folderWith({ link: '.leadstream/counts' });
     const load = (stateDir?: string) => parsePipelines(pipelineText(body), 'p.yaml', { env, baseDir, ...(stateDir && { stateDir }) });
-    await expect(load('.leadstream')).rejects.toThrow(/is in the state folder .*\/\.leadstream, or around it/);
+    await expect(load('.leadstream')).rejects.toThrow(/is inside the state folder .*\/\.leadstream, or contains it/);
     expect(await load()).toHaveLength(1);
     expect(await load('elsewhere')).toHaveLength(1);
   });
@@ -109,7 +109,7 @@ describe.each([
     await mkdir(join(baseDir, '.leadstream/counts'), { recursive: true, mode: 0o700 });
     await expect(runPipeline(pipeline)).rejects.toMatchObject({
       code: 'E_SINK_PATH',
-      message: expect.stringContaining(`is in the state folder ${baseDir}/.leadstream, or around it`),
+      message: expect.stringContaining(`is inside the state folder ${baseDir}/.leadstream, or contains it`),
     });
     expect(from.requests).toEqual([]);
     expect(await readdir(join(baseDir, '.leadstream'))).toEqual(['counts']);
@@ -121,7 +121,7 @@ test('an output around the state folder is refused', async () => {
   const body = 'from: users\nto: [{ parquet: { path: lake } }]';
   const load = (stateDir: string) => parsePipelines(pipelineText(body), 'p.yaml', { env, baseDir, stateDir });
   for (const stateDir of ['lake/.leadstream', '.lake.runs', '.lake.runs/x', 'lake'])
-    await expect(load(stateDir)).rejects.toThrow(/or around it/);
+    await expect(load(stateDir)).rejects.toThrow(/or contains it/);
   expect(await load('.leadstream')).toHaveLength(1);
 });
 
@@ -149,7 +149,7 @@ test('two sinks on one file through a link that came after the check are refused
   await symlink('out', join(baseDir, 'link'));
   await expect(runPipeline(pipeline)).rejects.toMatchObject({
     code: 'E_SINK_PATH',
-    message: `${baseDir}/link/u.csv is ${baseDir}/out/u.csv through a link, or one is within the other; two outputs need two places`,
+    message: `${baseDir}/link/u.csv and ${baseDir}/out/u.csv are the same through a link, or one is inside the other; give each output its own path`,
   });
   expect(from.requests).toEqual([]);
   expect(await readdir(join(baseDir, 'out'))).toEqual(['u.csv']);

@@ -92,7 +92,7 @@ describe('shrinking', () => {
       const [line = '', ...others] = await refused(changes);
       expect(others).toEqual([]);
       expect(line).toContain(message);
-      expect(line).toContain(`by run ${runId}`);
+      expect(line).toContain(`by the earlier run ${runId}`);
       expect(line).toContain('run once with --allow-shrink');
       expect(line).toContain(`or set expect.max_read_shrink: ${share}`);
       await night({}, { body: `from: leads\n${joined}${toCsv}\nexpect: { max_read_shrink: ${share} }` });
@@ -145,7 +145,7 @@ describe('shrinking', () => {
       await night({}, { body });
       await expect(night({ leads: bridged(70) }, { body })).rejects.toMatchObject({
         code: 'E_GATE_EXPECT',
-        message: expect.stringContaining('seen 70 after 100 rows (30% smaller)'),
+        message: expect.stringContaining('found 70 rows, previously 100 (30% smaller)'),
       });
       await refused({ leads: [] }, { body });
     });
@@ -171,7 +171,9 @@ describe('shrinking', () => {
       await night({});
       const accounts = [{ restApiKey: testKey }, { restApiKey: 'another-key-of-the-test' }];
       const moved = await service(changing(lists), { accounts });
-      expect((await refused({ leads: bridged(10) }, { env: moved.env }))[0]).toContain('leads: 10 rows were read, and 100 by run');
+      expect((await refused({ leads: bridged(10) }, { env: moved.env }))[0]).toContain(
+        'leads: 10 rows were read, and 100 by the earlier run',
+      );
       await refused({}, { env: { ...moved.env, LEADSTREAM_REST_API_KEY: 'another-key-of-the-test' } });
     });
 
@@ -187,8 +189,8 @@ describe('shrinking', () => {
       await rm(join(folder, 'state'), { recursive: true });
       const lines = await refused({ leads: bridged(10), bridges: [] }, { body });
       expect(lines.map((line) => line.split(';', 1)[0])).toEqual([
-        `leads: 10 rows were read, and 100 by run ${runId} before`,
-        `bridges (steps[0] join): 0 rows were read, and 10 by run ${runId} before`,
+        `leads: 10 rows were read, and 100 by the earlier run ${runId}`,
+        `bridges (steps[0] join): 0 rows were read, and 10 by the earlier run ${runId}`,
       ]);
     });
 
@@ -197,7 +199,7 @@ describe('shrinking', () => {
       await night({}, { body });
       await night({ leads: bridged(10) }, { body, options: { allowShrink: true } });
       await rollbackTable(join(folder, 't'), { stateDir: join(folder, 'state') });
-      expect((await refused({}, { body }))[0]).toContain('leads: 10 rows were read, and 100 by run');
+      expect((await refused({}, { body }))[0]).toContain('leads: 10 rows were read, and 100 by the earlier run');
     });
 
     test('is kept of every run of one pipeline, though several with other outputs end at the same time', async () => {
@@ -222,7 +224,10 @@ describe('shrinking', () => {
       const elsewhere = { stateDir: join(folder, 'elsewhere') };
       const report = await night({ leads: bridged(10) }, { body, options: elsewhere });
       expect(news(report)).toEqual([
-        { code: 'W_GATE_BASELINE', message: expect.stringContaining(`${join(folder, 'leads.csv')} stands there, and no earlier count`) },
+        {
+          code: 'W_GATE_BASELINE',
+          message: expect.stringContaining(`${join(folder, 'leads.csv')} exists, but the state folder has no earlier count`),
+        },
       ]);
       expect(shrinkGates(report)).toEqual(expected);
       expect(news(await night({}, { body, options: elsewhere }))).toEqual([]);
@@ -313,7 +318,7 @@ describe('shrinking', () => {
 
     test('can be less than the default', async () => {
       await night({});
-      expect((await refused({ leads: bridged(89) }, allowing('10%')))[0]).toContain('more than 10% fewer');
+      expect((await refused({ leads: bridged(89) }, allowing('10%')))[0]).toContain('a drop of more than 10%');
       await night({ leads: bridged(90) }, allowing('10%'));
     });
 
@@ -324,7 +329,7 @@ describe('shrinking', () => {
         ['max_read_shrink: { leads: 200% }', 'p.yaml:13:', 'nothing shrinks by more than 100%'],
         ['max_shrink: 200%', 'p.yaml:13:15 ', 'nothing shrinks by more than 100%'],
         ['max_read_shrink: { bridge: 80% }', 'p.yaml:13:22 ', "bridge is not read here; did you mean 'bridges'?"],
-        ['max_read_shrink: { links: 80% }', 'p.yaml:13:22 ', 'links is not read here; there are leads, bridges'],
+        ['max_read_shrink: { links: 80% }', 'p.yaml:13:22 ', 'links is not read here; this pipeline reads leads, bridges'],
       ]),
     )('is checked before anything is read: %s', async (gate, place, message) => {
       const text = pipelineText(`from: leads\n${joined}${toCsv}\nexpect:\n  ${gate}`);
@@ -365,7 +370,7 @@ describe('shrinking', () => {
       await night({}, { body });
       await expect(night({ leads: bridged(70) }, { body })).rejects.toMatchObject({
         code: 'E_GATE_EXPECT',
-        message: expect.stringMatching(/seen 70 after 100 rows \(30% smaller\); run --allow-shrink publishes it once$/),
+        message: expect.stringMatching(/found 70 rows, previously 100 \(30% smaller\); run --allow-shrink publishes it once$/),
       });
     });
 
@@ -417,8 +422,7 @@ describe('shrinking', () => {
       expect(news(await night({}, { body: step }))).toEqual([
         {
           code: 'W_SINK_EMPTY',
-          message:
-            'to[0] csv: no row was written, since steps[0] cast rejected every row that came (100); a lower rejects.max refuses that',
+          message: 'to[0] csv: no row was written, because steps[0] cast rejected every row (100); a lower rejects.max would refuse this',
         },
       ]);
     });

@@ -99,13 +99,9 @@ describe('writeTo', () => {
     [
       'no columns for an observable',
       ({ users }) => [users.pages$, {}],
-      'name the columns of the rows, like { columns: columnsOf(collections.leads) }: of an observable of pages nobody knows them; of rows, like rows$, nothing is written: give the stream itself, like service.leads',
+      'name the columns of the rows, like { columns: columnsOf(collections.leads) }: an observable of pages does not declare them; one of rows, like rows$, cannot be written: pass the stream itself, like service.leads',
     ],
-    [
-      'no columns behind a foreign operator',
-      ({ users }) => [users.pipe(tap(() => {}))],
-      'nobody knows those that operators of others make',
-    ],
+    ['no columns behind a foreign operator', ({ users }) => [users.pipe(tap(() => {}))], 'they are unknown after foreign operators'],
     ['an empty list of columns', ({ users }) => [users, { columns: [] }], 'columns must be a list that is not empty'],
     [
       'names as columns',
@@ -125,7 +121,7 @@ describe('writeTo', () => {
       'the observable gives an object that is no page; operators for rows go behind .rows$, and those that give pages only together go in as one, by pipe(…) of rxjs',
     ],
     ['nothing in place of pages', () => [of(null), { columns }], 'the observable gives null that is no page'],
-    ['the service', (users) => [users, { columns }], 'the first argument is a stream of rows, like service.leads, and not an object'],
+    ['the service', (users) => [users, { columns }], 'the first argument must be a stream of rows, like service.leads, not an object'],
     [
       'columns that the stream does not have',
       ({ users }) => [users.pipe(select(['uid', 'affid'])), { columns }],
@@ -158,7 +154,7 @@ describe('writeTo', () => {
 
   test.each([undefined, { path: 'users.csv' }, 'users.csv'])('refuses %j in place of a sink', async (sink) => {
     await expect(untyped((await connected()).users, sink)).rejects.toMatchObject(
-      refused('writeTo: the second argument is a sink, like csv({ path })'),
+      refused('writeTo: the second argument must be a sink, like csv({ path })'),
     );
   });
 
@@ -167,7 +163,7 @@ describe('writeTo', () => {
     for (const sink of [csv({ path: join(folder, 'users.csv') }), parquet({ path: join(folder, 'users') })]) {
       const { path = '' } = await writeTo(users, sink);
       const before = await readdir(folder, { recursive: true });
-      await expect(writeTo(users, sink)).rejects.toMatchObject(refused('written to this sink before; open another one'));
+      await expect(writeTo(users, sink)).rejects.toMatchObject(refused('this sink was already used; open another one'));
       expect(await readdir(folder, { recursive: true })).toEqual(before);
       expect(existsSync(path)).toBe(true);
     }
@@ -177,7 +173,7 @@ describe('writeTo', () => {
     const [{ users }, folder] = [await connected(), await temporaryFolder()];
     const sink = await csv({ path: join(folder, 'users.csv') });
     const writing = writeTo(users, sink);
-    await expect(writeTo(users, sink)).rejects.toMatchObject(refused('written to this sink before'));
+    await expect(writeTo(users, sink)).rejects.toMatchObject(refused('this sink was already used'));
     expect(await writing).toMatchObject({ rows: 300 });
   });
 
@@ -220,14 +216,14 @@ describe('writeTo', () => {
     const warnings: Warning[] = [];
     const watch = { warning: ({ code, message }: Warning) => void warnings.push({ code, message }) };
     await writeTo(users, csv({ path: join(folder, 'users.csv') }), { columns: columns.slice(0, 2), watch });
-    expect(warnings).toEqual([{ code: 'W_SINK_COLUMN', message: 'writeTo: columns names no column for affid, so that is left out' }]);
+    expect(warnings).toEqual([{ code: 'W_SINK_COLUMN', message: 'writeTo: columns does not name affid, so it is left out' }]);
   });
 
   test.each<[string, Derivation<User>, string]>([
     [
       'a number',
       ({ uid }) => Number(uid),
-      "field score holds a value of the type decimal on page 1, and its column is one of texts; say so where it is made, like derive({ score: { type: 'decimal', of: … } })",
+      "field score has a value of type decimal on page 1, but its column has type text; declare the type where the field is made, like derive({ score: { type: 'decimal', of: … } })",
     ],
     ['an object', () => ({}) as never, 'field score is an object, and no text'],
     ['a text in a column of numbers', { type: 'integer', of: () => 'many' as never }, 'field score is not a whole number'],
@@ -308,7 +304,7 @@ describe('fields that nobody declared', () => {
     const [{ users }, folder] = [await opened(2), await temporaryFolder()];
     await expect(writeTo(users, csv({ path: join(folder, 'users.csv') }))).rejects.toMatchObject({
       code: 'E_SINK_FIELD',
-      message: 'writeTo: rows of page 2 have the field new_field, which no column is there for, since page 1 did not have it',
+      message: 'writeTo: rows of page 2 have the field new_field, which has no column, because page 1 did not have it',
     });
     expect(await readdir(folder)).toEqual([]);
   });
@@ -320,7 +316,7 @@ describe('fields that nobody declared', () => {
     await expect(writeTo(fromPages(of(page), columns), csv({ path }))).rejects.toMatchObject({
       code: 'E_SINK_FIELD',
       message:
-        'writeTo: rows of page 1 have the field more, which no column is there for; name it in the columns that the stream was given, as by fromPages, or leave it out with select',
+        'writeTo: rows of page 1 have the field more, which has no column; declare it in the columns of the stream, as with fromPages, or leave it out with select',
     });
     await writeTo(fromPages(of(page), columns).pipe(select(['id'])), csv({ path }));
     expect((await readFile(path, 'utf8')).split(/\r?\n/)).toEqual(['"id"', '"1"', '']);
@@ -423,7 +419,7 @@ describe('writeTo of rows that functions of a program make', () => {
     const path = join(await temporaryFolder(), 'a.csv');
     await writeTo(of(pageOf(1, [{ id: '1', late: 'x' }])), csv({ path }), { columns: [text] });
     expect(warned.mock.calls).toEqual([
-      ['writeTo: columns names no column for late, so that is left out', { type: 'LeadstreamWarning', code: 'W_SINK_COLUMN' }],
+      ['writeTo: columns does not name late, so it is left out', { type: 'LeadstreamWarning', code: 'W_SINK_COLUMN' }],
     ]);
     warned.mockRestore();
   });
@@ -437,7 +433,7 @@ describe('writeTo of rows that functions of a program make', () => {
       watch: { warning: (told) => void warnings.push(told) },
     });
     expect(warnings.map(({ code, message }) => [code, message])).toEqual([
-      ['W_SINK_COLUMN', 'writeTo: columns names no column for late, so that is left out'],
+      ['W_SINK_COLUMN', 'writeTo: columns does not name late, so it is left out'],
     ]);
   });
 });

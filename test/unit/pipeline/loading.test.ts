@@ -12,8 +12,8 @@ describe.each(Object.entries(functions))('%s refuses', (name, load) => {
     ['nothing', [], `${name}: file is missing: it must be a text`],
     ['a file that is none', [...given.slice(0, -1), 7], `${name}: file must be a text that is not empty, not 7`],
     ['an option that nobody knows', [...given, { basedir: '/' }], `${name}: unknown option 'basedir', did you mean 'baseDir'?`],
-    ['an environment that is none', [...given, { env: 'HOME' }], `${name}: env must be an object of texts, like process.env`],
-    ['an environment of numbers', [...given, { env: { A: 1 } }], `${name}: env must be an object of texts, like process.env`],
+    ['an environment that is none', [...given, { env: 'HOME' }], `${name}: env must be an object of strings, like process.env`],
+    ['an environment of numbers', [...given, { env: { A: 1 } }], `${name}: env must be an object of strings, like process.env`],
     ['a value to set that is no text', [...given, { set: { 'service.limit': 100 } }], `${name}: set.service.limit must be a text`],
   ])('%s', async (_what, wrong, message) => {
     await expect(load(...wrong)).rejects.toMatchObject({ code: 'E_USAGE', message: expect.stringContaining(message) });

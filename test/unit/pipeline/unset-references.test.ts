@@ -91,8 +91,8 @@ const faulty: readonly { readonly file: object; readonly faults: readonly Fault[
     },
     faults: [
       { keys: ['on_new_field', 'schema'], said: /schema: freeze refuses every new field/ },
-      { keys: ['rejects', 'to'], said: /is where a sink writes/ },
-      { keys: ['to'], said: /writes to the same path/ },
+      { keys: ['rejects', 'to'], said: /a sink writes to/ },
+      { keys: ['to'], said: /writes to the same or an overlapping path/ },
       { keys: ['expect', 'steps', 'reveal', 'from'], said: /no column 'nope'/ },
       { keys: ['expect', 'from'], said: /laeds is not read here/ },
       { keys: ['service.strict', 'steps', 'reveal', 'from'], said: /is_valid is a flag/ },
@@ -109,7 +109,7 @@ const faulty: readonly { readonly file: object; readonly faults: readonly Fault[
       schema: 'freeze',
     },
     faults: [
-      { keys: ['rejects.max'], said: /max: written like 1% or 100/ },
+      { keys: ['rejects.max'], said: /max: must be written like 1% or 100/ },
       { keys: [], said: /unknown key 'keep'/ },
       { keys: ['steps'], said: /limit: must be at least 1/ },
       { keys: ['steps', 'reveal', 'from'], said: /unknown field 'nobody'/ },

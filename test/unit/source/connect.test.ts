@@ -219,7 +219,7 @@ describe('the environment', () => {
   const both = { LEADSTREAM_BASE_URL: base.baseUrl, LEADSTREAM_REST_API_KEY: key, LEADSTREAM_AUTHORIZED_UID: '7' };
 
   test('is refused when it names two accounts, as a file is', async () => {
-    const message = 'LEADSTREAM_REST_API_KEY does not go with LEADSTREAM_AUTHORIZED_UID: unset the one or the other';
+    const message = 'LEADSTREAM_REST_API_KEY and LEADSTREAM_AUTHORIZED_UID cannot be used together: unset one of them';
     expect(() => connectionFromEnvironment(both)).toThrow(refused(message));
     expect(() => connectionFromEnvironment({ ...both, LEADSTREAM_AUTHORIZED_REST_API_KEY: key })).toThrow(refused(message));
     const file = 'name: bare\nfrom: users\nto: [{ stdout: {} }]';

@@ -7,7 +7,7 @@ export const acceptedValues = defineGate('accepted_values', {
     z
       .record(someName(), z.array(z.string()).min(1))
       .optional()
-      .describe('The values that a column may have, as text formats write them, besides null and empty; by column.'),
+      .describe('Values that a column may have besides null and empty, as text formats write them; by column.'),
   set: (accepted) => ({
     judges: 'rows',
     fewest: 0,
@@ -54,7 +54,7 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
     refuse: (rows) => {
       if (others === 0) return undefined;
       const like = samples.size === 0 ? '' : `, like ${[...samples].map((text) => JSON.stringify(text)).join(', ')}`;
-      return `expect.accepted_values.${name}: only ${accepted.join(', ')} may come, seen others in ${amount(others)} of ${amountOf(rows, 'row')}${like}`;
+      return `expect.accepted_values.${name}: expected only ${accepted.join(', ')}, found other values in ${amount(others)} of ${amountOf(rows, 'row')}${like}`;
     },
   };
 }

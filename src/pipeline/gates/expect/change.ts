@@ -15,7 +15,12 @@ export const maxShrink = defineGate('max_shrink', {
 });
 
 export const maxGrowth = defineGate('max_growth', {
-  schema: () => share().optional().describe('How much bigger it may be, like 50%. The first run passes, and one after an empty output.'),
+  schema: () =>
+    share()
+      .optional()
+      .describe(
+        "How much bigger than the last run's an output may be, like 50%. The first run passes, and so does one after an empty output.",
+      ),
   set: (most) => ({
     judges: 'outputs',
     overridable: false,
@@ -29,6 +34,6 @@ function refusedChange(gate: string, most: number, way: 'smaller' | 'bigger', { 
   const growth = total / earlier.rows - 1;
   const change = way === 'smaller' ? -growth : growth;
   if (change <= most) return undefined;
-  const seen = `seen ${amount(total)} after ${amountOf(earlier.rows, 'row')} (${percent(change)} ${way})`;
-  return `${at}: expect.${gate}: the output may be at most ${percent(most)} ${way} than the last run's, ${seen}`;
+  const found = `found ${amountOf(total, 'row')}, previously ${amount(earlier.rows)} (${percent(change)} ${way})`;
+  return `${at}: expect.${gate}: the output may be at most ${percent(most)} ${way} than the last run's, ${found}`;
 }

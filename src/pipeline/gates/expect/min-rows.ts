@@ -14,9 +14,7 @@ export const minRows = defineGate('min_rows', {
         alone: false,
         observe: () => {},
         refuse: (rows) =>
-          rows >= fewest
-            ? undefined
-            : `expect.min_rows: at least ${amountOf(fewest, 'row')} ${fewest === 1 ? 'has' : 'have'} to come, seen ${amount(rows)}`,
+          rows >= fewest ? undefined : `expect.min_rows: expected at least ${amountOf(fewest, 'row')}, found ${amount(rows)}`,
       },
     ],
   }),

@@ -8,7 +8,9 @@ export const maxNull = defineGate('max_null', {
     z
       .record(someName(), tolerance())
       .optional()
-      .describe('Most rows whose column is null or empty, like 5% of those that leave the last step, or 100; by column.'),
+      .describe(
+        'Maximum number of rows in which a column is null or empty, like 5% of the rows that leave the last step, or 100; by column.',
+      ),
   set: (columns) => ({
     judges: 'rows',
     fewest: 0,
@@ -19,7 +21,7 @@ export const maxNull = defineGate('max_null', {
 });
 
 export const notNull = defineGate('not_null', {
-  schema: (z) => distinct(z.array(someName()).min(1)).optional().describe('Columns that are null or empty in no row.'),
+  schema: (z) => distinct(z.array(someName()).min(1)).optional().describe('Columns that must not be null or empty in any row.'),
   set: (columns) => ({
     judges: 'rows',
     fewest: 0,
@@ -44,7 +46,7 @@ function checkNulls(name: string, gate: string, most: Tolerance): Check {
       const share = percent(empty / rows);
       const allowed =
         maxOf(most, rows) === 0 ? 'no row' : 'share' in most ? `at most ${written(most)} of rows` : `at most ${amountOf(most.rows, 'row')}`;
-      return `expect.${gate}: ${allowed} may be empty, seen ${share} (${amount(empty)} of ${amount(rows)})`;
+      return `expect.${gate}: ${allowed} may be empty, found ${share} (${amount(empty)} of ${amount(rows)})`;
     },
   };
 }

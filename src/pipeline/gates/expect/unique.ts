@@ -9,7 +9,7 @@ export const unique = defineGate('unique', {
     distinct(z.array(z.union([someName(), distinct(z.array(someName()).min(1))])).min(1), (names) => [names].flat().join(' + '))
       .optional()
       .describe(
-        'Columns, or lists of columns together, whose values come once; rows with a null or empty one do not count. At most 32 bytes of memory per value.',
+        'Columns, or lists of columns taken together, whose values must be unique; rows with a null or empty value do not count. At most 32 bytes of memory per value.',
       ),
   set: (keys) => ({
     judges: 'rows',
@@ -40,6 +40,6 @@ function checkUnique(names: readonly string[]): Check {
     refuse: (rows) =>
       repeated === 0
         ? undefined
-        : `expect.unique.${names.join('+')}: every value may come once, seen ${amountOf(repeated, 'repetition')} in ${amountOf(rows, 'row')}`,
+        : `expect.unique.${names.join('+')}: values must be unique, found ${amountOf(repeated, 'repetition')} in ${amountOf(rows, 'row')}`,
   };
 }

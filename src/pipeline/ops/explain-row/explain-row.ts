@@ -104,7 +104,7 @@ function refuseKey({ plan: { collection } }: Pipeline, key: readonly string[]): 
       `the key of ${collection.name} is ${columns}: give ${collection.key.length === 1 ? 'one value' : `${collection.key.length} values, in this order`}`,
     );
   if (key.some((value) => value === ''))
-    throw new LeadstreamError('E_USAGE', `the key of ${collection.name} is ${columns}, and none of its values is empty`);
+    throw new LeadstreamError('E_USAGE', `the key of ${collection.name} is ${columns}, and none of its values may be empty`);
 }
 
 /** Returns options for a one-time read: few requests, no waiting at the end of lists, and warnings are not failures. */

@@ -29,12 +29,12 @@ export async function findRecord(service: Service, wanted: Wanted): Promise<{ re
 async function singleRead(service: Service, wanted: Wanted): Promise<Row | string> {
   const { collection, key, reveal, signal } = wanted;
   const id = key[collection.key.indexOf(collection.id)];
-  if (id === undefined || !isAddressable(id)) return 'no path can have that identifier';
+  if (id === undefined || !isAddressable(id)) return 'that identifier cannot be part of a URL path';
   try {
     const rows: readonly Row[] = await streamOf(service, collection, reveal).find(id, { ...(signal && { signal }) });
     const found = rows.find((row) => isWanted(row, wanted));
     if (found) return found;
-    return rows.length === 0 ? 'the single read has no record' : 'the single read has other records';
+    return rows.length === 0 ? 'the single read returned no record' : 'the single read returned other records';
   } catch (error) {
     if (error instanceof SourceError && (error.code === 'E_SOURCE_REFUSED' || error.code === 'E_SOURCE_ANSWER'))
       return `the single read failed (${error.code})`;
@@ -57,7 +57,7 @@ async function inList(
   }
   const where =
     looked >= scan
-      ? `among the first ${amountOf(looked, 'row')} of the list; --scan looks through more of them`
+      ? `among the first ${amountOf(looked, 'row')} of the list; --scan searches more of them`
       : `in the list of ${amountOf(looked, 'row')}`;
   const before = because === undefined ? '' : `${because}, and `;
   throw new LeadstreamError(

@@ -29,7 +29,7 @@ function matchGates({ plan }: Pipeline, { steps }: Passed): readonly RowGate[] {
   return plan.steps.flatMap((step): readonly RowGate[] => {
     const missed = missedAt.get(step.at) ?? 0;
     const found = missed > 0 ? step.gate({ ...emptyTally(), matched: many, missed }) : undefined;
-    return found?.violation ? [{ gate: found.gate, message: `${step.at}: every row has to match` }] : [];
+    return found?.violation ? [{ gate: found.gate, message: `${step.at}: every row must match` }] : [];
   });
 }
 

@@ -149,11 +149,11 @@ class RowTrace {
     if (this.#looked === 0)
       return this.#parts.every(({ compared = '' }) => isAddressable(compared))
         ? 'the service has no record with that identifier'
-        : 'no address can have that identifier, so no record is asked for; lookup: preload compares it';
+        : 'that identifier cannot be part of a URL path, so no record is requested; lookup: preload compares it';
     if (this.#alike > 0)
-      return `${amountOf(this.#alike, 'row')} would match with normalize: casefold, which ignores white space around texts and case`;
+      return `${amountOf(this.#alike, 'row')} would match with normalize: casefold, which ignores case and surrounding whitespace`;
     const none = this.#parts.filter(({ agreeing }) => agreeing === 0).map(({ right }) => right);
-    if (none.length > 0) return `no row of ${this.joining.joined.with} has that ${none.join(', and none that ')}`;
+    if (none.length > 0) return `no row of ${this.joining.joined.with} has that ${none.join(', and none has that ')}`;
     return `each value is in ${this.joining.joined.with}, but no row has all of them`;
   }
 }

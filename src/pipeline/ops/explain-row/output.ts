@@ -155,7 +155,7 @@ class RehearsedSink {
   #cell(column: OutputColumn, columns: readonly Column[], { row, faults, nulled }: Said) {
     const { name, type, field } = column;
     const arriving = columns.find((candidate) => candidate.name === field);
-    if (!arriving) throw new Error(`an output has a column of ${field}, which no row has`);
+    if (!arriving) throw new Error(`an output has a column for the field ${field}, which no row has`);
     const { sensitivity } = arriving;
     const problem = faults.find((fault) => fault.field === field)?.reason;
     const value = nulled.has(field) ? null : (row[field] ?? null);

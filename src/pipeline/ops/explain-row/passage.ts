@@ -141,12 +141,12 @@ export class Passages {
 }
 
 function reasonOf({ name, joins }: PlannedStep, tally: Tally, trace: JoinTrace | undefined, conditions: readonly RowCondition[]): string {
-  if (name === 'filter') return ['the condition is not true for it', ...untrueIn(conditions)].join(': ');
+  if (name === 'filter') return ['the condition is not true for this row', ...untrueIn(conditions)].join(': ');
   if (joins && trace && tally.unmatched > 0)
     return `an inner join drops rows without a match: ${trace.result(tally.missed).miss ?? 'none'}`;
   if (tally.duplicates > 0) return 'it is a duplicate';
   if (tally.filtered > 0) return `${name} leaves it out`;
-  return 'nothing comes of it';
+  return 'it produces no rows';
 }
 
 function untrueIn(conditions: readonly RowCondition[]): readonly string[] {
