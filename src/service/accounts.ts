@@ -102,6 +102,6 @@ function parseJson(file: string, content: string): unknown {
   try {
     return JSON.parse(content);
   } catch {
-    throw new LeadstreamError('E_DATA', `${file}: is no JSON`);
+    throw new LeadstreamError('E_DATA', `${file}: is not JSON`);
   }
 }
