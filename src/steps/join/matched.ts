@@ -7,7 +7,7 @@ import type { StepRemark } from '../step.js';
 type Matches = Readonly<Pick<Tally, 'matched' | 'missed'>>;
 
 /** A share of rows, as text. */
-export const share = schema((z) => z.string().regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a share is written like 95%'));
+export const share = schema((z) => z.string().regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'write a share like 95%'));
 
 /** Checks a tally against a minimum share of matches. @param wanted As `share`. */
 export function matchGate(wanted: string, { matched, missed }: Matches): (Violation & { readonly code: 'E_GATE_MATCH' }) | undefined {
