@@ -372,7 +372,7 @@ describe('explain-row', () => {
 
   test.each([
     ['aggregate: { by: [lead_status], compute: { leads: count() } }', 'makes one row of a group'],
-    ['limit: 1', 'lets only the first rows pass'],
+    ['limit: 1', 'passes only the first rows on'],
   ])('says what a single row does not show of %s', async (step, note) => {
     expect((await explained([step], '1')).steps[0]).toMatchObject({ outcome: 'passed', alone: expect.stringContaining(note) });
   });

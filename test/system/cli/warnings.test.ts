@@ -10,7 +10,7 @@ const leads = flags.map((is_valid, index) => ({ lead_id: String(index), is_valid
 const filtered = (condition: string) =>
   `from: leads\nsteps:\n  - filter: ${condition}\nto:\n  - csv: { path: leads.csv, columns: [lead_id] }`;
 const doubtful = filtered(`is_valid == 'yes'`);
-const doubt = 'p.yaml:9:13 is_valid is a flag and comes as yes, Yes, 1 and other words';
+const doubt = 'p.yaml:9:13 is_valid is a flag and arrives as yes, Yes, 1 and other words';
 
 describe('a file that compares the text of a flag', () => {
   test('is warned of by validate, at its place, and accepted', async () => {
