@@ -40,9 +40,9 @@ export function deliveredColumns(collection: Collection, reveal: readonly string
 function refuseOthers(at: string, collection: unknown, reveal: unknown): void {
   const refuse = (message: string) => new LeadstreamError('E_USAGE', `${at}: ${message}`);
   if (typeof collection !== 'object' || collection === null || !('fields' in collection))
-    throw refuse('the first argument is a collection, like collections.leads');
+    throw refuse('the first argument must be a collection, like collections.leads');
   // A text has parts, too, and would reveal each field whose name is one.
-  if (!Array.isArray(reveal) || !reveal.every((name) => typeof name === 'string')) throw refuse('reveal must be a list of names of fields');
+  if (!Array.isArray(reveal) || !reveal.every((name) => typeof name === 'string')) throw refuse('reveal must be a list of field names');
   const known = Object.keys(collection.fields ?? {});
   const unknown = reveal.find((name) => !known.includes(name));
   if (unknown !== undefined) throw refuse(`reveal: ${unknownName('field', unknown, known)}`);

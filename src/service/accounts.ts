@@ -60,8 +60,8 @@ export async function readAccounts(file: string): Promise<readonly Account[]> {
   const parsed = accountList().safeParse(parseJson(file, content));
   if (parsed.success) return parsed.data;
   const entry = parsed.error.issues[0]?.path[0];
-  const place = typeof entry === 'number' ? `entry ${entry + 1}` : 'the file';
-  throw new LeadstreamError('E_DATA', `${file}: ${place} is no list of { uid, key, restApiKey? } or { restApiKey }`);
+  const wrong = typeof entry === 'number' ? `entry ${entry + 1} is not` : 'the file is not a list of';
+  throw new LeadstreamError('E_DATA', `${file}: ${wrong} { uid, key, restApiKey? } or { restApiKey }`);
 }
 
 /**
@@ -102,6 +102,6 @@ function parseJson(file: string, content: string): unknown {
   try {
     return JSON.parse(content);
   } catch {
-    throw new LeadstreamError('E_DATA', `${file}: is no JSON`);
+    throw new LeadstreamError('E_DATA', `${file}: is not JSON`);
   }
 }

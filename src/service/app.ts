@@ -75,9 +75,9 @@ interface Served {
 }
 
 const unauthorised = failure(401, 'credentials are missing or wrong');
-const noPage = failure(400, 'page and limit must be whole numbers, from the first page and from 1 on');
+const noPage = failure(400, 'page and limit must be whole numbers, at least the first page and at least 1');
 const notFound = failure(404, 'there is nothing at this path');
-const notAllowed = failure(405, 'only GET is served', { allow: 'GET' });
+const notAllowed = failure(405, 'only GET is supported', { allow: 'GET' });
 
 function askedOf(c: Context, { firstPage, defaultLimit }: AppOptions['paging']): Pick<RequestFacts, 'id' | 'page' | 'limit' | 'purpose'> {
   const { page, limit } = c.req.query();

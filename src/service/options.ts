@@ -5,7 +5,7 @@ import { LeadstreamError, nearest, schema, zod } from '../core/index.js';
 export function whole(min: number, max = Infinity) {
   const is = (value: unknown) => /^\d+$/.test(String(value)) && Number(value) >= min && Number(value) <= max;
   return zod()
-    .custom<number>(is, `needs a whole number from ${min} ${max === Infinity ? 'on' : `to ${max}`}`)
+    .custom<number>(is, max === Infinity ? `needs a whole number, at least ${min}` : `needs a whole number from ${min} to ${max}`)
     .transform(Number);
 }
 

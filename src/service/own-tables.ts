@@ -21,11 +21,11 @@ export interface OwnTable {
  */
 export async function openOwnTables(directory: string, collections: readonly Collection[]): Promise<readonly OwnTable[]> {
   const entries = await readdir(directory).catch(() => {
-    throw new LeadstreamError('E_DATA', `${directory}: is no folder that can be read`);
+    throw new LeadstreamError('E_DATA', `${directory}: is not a readable folder`);
   });
   for (const { name, served } of collections) {
     const scheme = served?.paging.scheme ?? 'page';
-    if (scheme !== 'page') throw new LeadstreamError('E_USAGE', `${name} is paged by ${scheme}; serve knows page numbers only`);
+    if (scheme !== 'page') throw new LeadstreamError('E_USAGE', `${name} is paged by ${scheme}; serve supports page numbers only`);
   }
   const opened: OwnTable[] = [];
   for (const collection of collections) opened.push({ collection, table: await tableFiles(directory, entries, collection, true) });

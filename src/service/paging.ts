@@ -44,8 +44,8 @@ export function answerFrom(view: View, paging: Paging): Answerer {
 /** Returns the rows of a page, or a refusal if there can be no such page. */
 function pageOf(table: ServedTable, { page, limit }: RequestFacts, paging: Paging): Answer {
   const { firstPage, cap } = paging;
-  if (!(page >= firstPage)) return failure(400, `page must be a whole number from ${firstPage} on`);
-  if (!(limit >= 1)) return failure(400, 'limit must be a whole number from 1 on');
+  if (!(page >= firstPage)) return failure(400, `page must be a whole number, at least ${firstPage}`);
+  if (!(limit >= 1)) return failure(400, 'limit must be a whole number, at least 1');
   if (limit > cap && paging.refuseOverCap) return failure(400, `limit must be at most ${cap}`);
   const size = Math.min(limit, cap);
   const last = Math.max(Math.ceil(table.count / size) - 1, 0);

@@ -30,16 +30,16 @@ const isTable = (value: unknown) => isObject(value) && typeof Reflect.get(value,
 const taken = object(
   {
     source: check(
-      `an object with ${collectionNames.join(', ')}, as generate gives it`,
+      `an object with ${collectionNames.join(', ')}, as generate returns it`,
       (value) => isObject(value) && collectionNames.every((name) => isTable(Reflect.get(value, name))),
     ),
     accounts: listOf(anyObject),
     quirks: check(
-      'an object, or a list of texts',
+      'an object or a list of strings',
       (value) => isObject(value) && texts().faults(Array.isArray(value) ? value : [], '').length === 0,
     ),
     faults: texts(),
-    drift: check('an object or a text', (value) => typeof value === 'string' || (isObject(value) && !Array.isArray(value))),
+    drift: check('an object or a string', (value) => typeof value === 'string' || (isObject(value) && !Array.isArray(value))),
     seed: number({ whole: true }),
     responders: listOf(callable),
     own: listOf(anyObject),
@@ -119,5 +119,5 @@ export async function startService(given: StartOptions): Promise<RunningService>
 
 function reasonOfListening(error: unknown): string {
   const inUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  return inUse ? 'the port is in use; take another one, or 0 for one that is free' : reasonOf(error);
+  return inUse ? 'the port is in use; choose another one, or 0 for a free one' : reasonOf(error);
 }

@@ -3,7 +3,7 @@ import { repeatsIn, standsTwice } from '../options/index.js';
 import type { ColumnsContext, ConfigPath, StepFacts } from '../flow/index.js';
 
 /** The name of a new column. `__proto__` is not allowed: assigning to it would have no effect. */
-export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _'));
+export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name may contain only a-z, 0-9 and _'));
 
 /** Returns the sensitivity of a computed column: that of the most sensitive field it uses. */
 export function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {
@@ -38,7 +38,7 @@ export function requireColumn(
 /** Explains what to do about an expression where a field is expected. */
 function underived(name: string): string | undefined {
   if (!/[()[\]?<>=!&|*/%"']|\S[-+]\S|\s[-+]\s/.test(name)) return undefined;
-  return `'${name}' is an expression, and a field is wanted here; derive it first, like derive: { my_field: ${name} }, and name my_field here`;
+  return `'${name}' is an expression, but a field is needed here; derive it first, like derive: { my_field: ${name} }, and use my_field here`;
 }
 
 /** Names the step that removed a field, if there is one. */
@@ -81,7 +81,7 @@ export function unknownName(
   );
   if (meant !== undefined) return `unknown ${kind} '${name}', did you mean '${meant}'?`;
   const near = nearest(name, known);
-  if (near === undefined && listed.length > 0) return `unknown ${kind} '${name}'; beside those of CEL there are ${listed.join(', ')}`;
+  if (near === undefined && listed.length > 0) return `unknown ${kind} '${name}'; besides those of CEL there are ${listed.join(', ')}`;
   return near === undefined ? `unknown ${kind} '${name}'` : `unknown ${kind} '${name}', did you mean '${near}'?`;
 }
 

@@ -65,9 +65,9 @@ async function parseBatch(file: string, batch: readonly Numbered[]): Promise<rea
   const rows = await parseRecords(batch);
   if (rows) return rows;
   for (const record of batch) {
-    if (!(await parseRecords([record]))) throw dataError(file, record.line, 'is not quoted as CSV');
+    if (!(await parseRecords([record]))) throw dataError(file, record.line, 'is not valid CSV');
   }
-  throw dataError(file, batch[0]?.line ?? 1, 'or a line soon after it is not quoted as CSV');
+  throw dataError(file, batch[0]?.line ?? 1, 'or a line soon after it is not valid CSV');
 }
 
 /** Returns one list of cells per record; `undefined` when the parser refuses the text or finds other records in it. */

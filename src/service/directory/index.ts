@@ -23,7 +23,7 @@ const readers = { csv: lazyCsvRows, ndjson: ndjsonRows, jsonl: ndjsonRows } as c
  */
 export async function openDirectory(directory: string): Promise<DataSource> {
   const entries = await readdir(directory).catch(() => {
-    throw new LeadstreamError('E_DATA', `${directory}: is no folder that can be read`);
+    throw new LeadstreamError('E_DATA', `${directory}: is not a readable folder`);
   });
   const tables: ServedTable[] = [];
   for (const name of collectionNames) tables.push(await tableFiles(directory, entries, collections[name]));

@@ -36,7 +36,7 @@ export async function* ndjsonRecords(file: string): AsyncGenerator<string> {
 
 function recordAt(file: string, line: number, text: string): JsonRecord {
   const value = readJson(Buffer.from(text));
-  if (!isRecord(value)) throw dataError(file, line, 'is no JSON object');
+  if (!isRecord(value)) throw dataError(file, line, 'is not a JSON object');
   return value;
 }
 

@@ -51,7 +51,7 @@ export async function packTable(
 }
 
 function tooLarge(file: string, maxBytes: number): string {
-  return `${file}: its rows take more than ${maxBytes.toLocaleString('en-US')} bytes as JSON, which is the most that a collection may have`;
+  return `${file}: its rows take more than ${maxBytes.toLocaleString('en-US')} bytes as JSON, the maximum for a collection`;
 }
 
 /** A table without rows. */

@@ -13,10 +13,10 @@ const driftSchema = schema((z) =>
   z
     .strictObject({
       every: whole(1).describe('One change after every N reads of the list'),
-      chance: share().describe('In place of every: the chance of a change between two reads'),
-      changes: someOf(['insert-head', 'insert-tail', 'delete']).describe('What happens; by default any of the three'),
+      chance: share().describe('Instead of every: the probability of a change between two reads'),
+      changes: someOf(['insert-head', 'insert-tail', 'delete']).describe('What may happen; by default any of the three'),
       collections: someOf(collectionNames).describe('Where; by default leads'),
-      most: whole(0).describe('No more changes of a collection than this'),
+      most: whole(0).describe('Maximum number of changes per collection'),
     })
     .partial(),
 );

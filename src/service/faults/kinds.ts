@@ -15,13 +15,13 @@ interface Kind {
 
 /** Every kind of fault by its name; `STATUS` stands for any number from 400 to 599. */
 export const faultKinds = {
-  STATUS: kind('This status; =SECONDS or =date+SECONDS adds a Retry-After of that form', retryAfter, (delay, name) =>
+  STATUS: kind('This status; =SECONDS or =date+SECONDS adds a Retry-After in that form', retryAfter, (delay, name) =>
     statusOf(Number(name), delay),
   ),
-  hang: always('No answer at all', hang),
+  hang: always('No response at all', hang),
   stall: kind('Half of the body, then silence', noValue, () => onBody(stall)),
   delay: kind(
-    'The answer after =MS milliseconds',
+    'The response after =MS milliseconds',
     () => whole(0, maxTimerMs),
     (ms) => async (facts, next) => {
       await wait(ms);
@@ -29,31 +29,31 @@ export const faultKinds = {
     },
   ),
   drip: kind(
-    'The body at =BYTES a second',
+    'The body at =BYTES per second',
     () => whole(1),
     (rate) => onBody((body, headers) => drip(body, headers, rate)),
   ),
-  cut: kind('Half of the body, then the end: =length after a Content-Length, =chunked in chunks, =close with neither', cuts, (by) =>
+  cut: kind('Half of the body, then the end: =length with a Content-Length, =chunked in chunks, =close with neither', cuts, (by) =>
     onBody((body, headers) => cut(body, headers, by)),
   ),
-  html: always('A page of HTML with 200', {
+  html: always('An HTML page with 200', {
     ...json('<!doctype html><title>Maintenance</title><p>Back soon.</p>'),
     headers: { 'content-type': 'text/html' },
   }),
   'empty-body': always('No body, with 200', json('')),
   'empty-object': always('{}', json('{}')),
-  'error-object': always('{"error":"…"} with 200', failure(200, 'the database is away')),
+  'error-object': always('{"error":"…"} with 200', failure(200, 'the database is unavailable')),
   null: always('null', json('null')),
-  'non-objects': always('A list of what is no object', json('["a",1,null,["b"]]')),
+  'non-objects': always('A list of values that are not objects', json('["a",1,null,["b"]]')),
   'empty-list': always('[]', json('[]')),
-  gzip: kind('The body in gzip, whether it is accepted or not', noValue, () =>
+  gzip: kind('The body in gzip, whether or not it is accepted', noValue, () =>
     onBody((body, headers) => ({
       ...json(new Uint8Array(gzipSync(body))),
       headers: { ...headers, 'content-encoding': 'gzip' },
     })),
   ),
   'gzip-bomb': kind(
-    '[] with =MB megabytes of blanks in it, in gzip: about 1 KB each',
+    '[] with =MB megabytes of spaces in it, in gzip: about 1 KB each',
     () => whole(1),
     (size) => () => bomb(size),
   ),
@@ -90,7 +90,7 @@ function statusOf(status: number, delay: string | undefined): Responder {
     const seconds = Number(delay?.replace('date+', ''));
     const date = new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000);
     const value = delay?.startsWith('date+') ? date.toUTCString() : delay;
-    return failure(status, 'made to fail', value === undefined ? {} : { 'retry-after': value });
+    return failure(status, 'injected fault', value === undefined ? {} : { 'retry-after': value });
   };
 }
 

@@ -22,7 +22,7 @@ export const whenSchema = schema((z) =>
       collection: oneOf(collectionNames).describe('requests of this collection'),
       page: range().describe('list requests of these pages'),
       purpose: oneOf(['page', 'probe']).describe('requests that are marked as probes, or those that are not'),
-      requests: range().describe('these requests, counted over the whole service from 1 on'),
+      requests: range().describe('these requests, counted from 1 across the whole service'),
       times: whole(1).describe('the first N times of the same request'),
       rate: share().describe('this share of the requests'),
     })

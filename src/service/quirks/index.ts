@@ -13,26 +13,24 @@ const quirksSchema = schema((z) => {
   return z
     .strictObject({
       'first-page': whole(0).describe('Number of the first page, for example 0'),
-      'default-limit': whole(1).describe('Rows per page when the request names no limit'),
-      cap: whole(1).describe('Most rows of a page; a larger limit counts as this one'),
+      'default-limit': whole(1).describe('Rows per page when the request has no limit'),
+      cap: whole(1).describe('Maximum rows per page; a larger limit is reduced to it'),
       'refuse-over-cap': flag.describe('A limit over the cap is answered with 400'),
-      'repeat-last': flag.describe('Pages past the end are the last page again'),
+      'repeat-last': flag.describe('Pages past the end repeat the last page'),
       'ignore-page': flag.describe('Every page is the first one'),
-      'empty-page': emptyPages.describe('This page of paged lists is [], always or (3:once) the first time that it is asked'),
+      'empty-page': emptyPages.describe('This page of paged lists is [], always or (3:once) only the first time it is requested'),
       'paged-links': flag.describe('The list of links is paged like the others'),
       'bare-record': flag.describe('A single record is an object, not an array of one'),
       'not-found': oneOf(['404', 'object', 'null', 'nothing']).describe(
-        'Answer to an identifier that matches nothing: 404, {}, null or no body',
+        'Response to an identifier that matches nothing: 404, {}, null or no body',
       ),
       'areacode-path': oneOf(['singular', 'plural']).describe('Only /api/areacode or only /api/areacodes; the other is 404'),
-      'missing-fields': share().describe('Share of rows that lack one field; never one of the key'),
-      'unknown-fields': share().describe('Share of rows with a field that no document lists'),
-      'non-strings': share().describe(
-        'Share of rows in which one value is a number, a flag, null, a list or an object; never one of the key',
-      ),
+      'missing-fields': share().describe('Share of rows that lack one field; never a key field'),
+      'unknown-fields': share().describe('Share of rows with an undocumented field'),
+      'non-strings': share().describe('Share of rows in which one value is a number, a flag, null, a list or an object; never a key field'),
       'huge-values': share().describe('Share of rows with a value of 1 MB'),
       'proto-key': share().describe('Share of rows with a key __proto__ whose value is an object'),
-      'unstable-order': whole(2).describe('This many neighbours share a sort key and change places from request to request'),
+      'unstable-order': whole(2).describe('This many adjacent rows share a sort key and change places between requests'),
     })
     .partial();
 });

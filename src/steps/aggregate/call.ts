@@ -25,7 +25,7 @@ export function callIn(text: string): Call | CallProblem {
   const rest = text.slice(end + 1);
   if (rest.trim() !== '') {
     const at = end + 1 + rest.length - rest.trimStart().length;
-    return { message: `${text.slice(0, end + 1).trim()} is a result by itself; compute with results in a derive after this step`, at };
+    return { message: `${text.slice(0, end + 1).trim()} is a complete result; calculate with results in a derive step after this one`, at };
   }
   if (comma !== undefined) return { message: `${name} takes one field or expression`, at: comma };
   const inner = text.slice(head.length, end);
@@ -34,8 +34,8 @@ export function callIn(text: string): Call | CallProblem {
 
 function notCalled(text: string): string {
   const name = text.toLowerCase();
-  if (isAggregate(name)) return `${name} is called, as in ${callOf(name)}`;
-  return 'a result is one call of an aggregate, like count() or max(timestamp)';
+  if (isAggregate(name)) return `${name} is a function; write ${callOf(name)}`;
+  return 'a result is a single aggregate call, like count() or max(timestamp)';
 }
 
 /** Returns the index at which an open parenthesis closes, and that of a comma within it; skips string literals and inner brackets. */

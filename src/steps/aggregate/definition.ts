@@ -13,27 +13,27 @@ import { plainCast } from './plain.js';
 import { aggregatesListed, computationOf, planCall } from './plan-call.js';
 
 export const aggregateStep = defineStep('aggregate', {
-  summary: 'Makes one row of each group of rows, with counts, sums and other results; groups come in the order of their fields.',
+  summary: 'Turns each group of rows into one row with counts, sums and other results; groups are sorted by their fields.',
   config: (z) =>
     z.strictObject({
       by: z
         .array(z.string().min(1))
         .optional()
         .describe(
-          'Fields whose values make a group, by their declared types; null is a group of its own. Groups come in this order, null last. Default: none, which gives one row for all rows, also when there are none.',
+          'Fields to group by, compared by their declared types; null is a group of its own. Groups are sorted by these fields, null last. Default: none, which makes one row of all rows, even if there are none.',
         ),
       compute: z
         .record(columnName(), z.string().min(1))
         .refine((results) => Object.keys(results).length > 0, 'name at least one result, like rows: count()')
         .describe(
-          `Result by new field, one call each: ${aggregatesListed}. They take a field, by its declared type, or an expression (CEL), and pass over null; the condition of count is an expression.`,
+          `Result by new field, one call each: ${aggregatesListed}. The argument is a field, read by its declared type, or an expression (CEL), and null is ignored; the condition of count is an expression.`,
         ),
-      memory: memory().describe('Memory for groups; more are spilled to files in the state folder.'),
+      memory: memory().describe('Memory for groups; the rest is spilled to files in the state folder.'),
       on_error: z
         .enum(['reject', 'null', 'fail'])
         .optional()
         .describe(
-          "What becomes of a row with a value that does not cast or an expression that fails; with null it counts with that value as null. Default: the pipeline's on_error.",
+          "What happens to a row with a value that does not cast or an expression that fails; with null it counts, with null as that value. Default: the pipeline's on_error.",
         ),
     }),
   blocking: true,
@@ -45,7 +45,7 @@ export const aggregateStep = defineStep('aggregate', {
     { compute: { leads: 'count()', mean_age: 'avg(age)' }, memory: '64MB' },
   ],
   holds: ({ memory: bytes }) => spilledBeyond(bytes),
-  alone: 'makes one row of a group, and this is the group of this row alone: counts and sums of a run are others',
+  alone: 'makes one row of a group, and this group has only this row: counts and sums of a run differ',
   columns: ({ by = [], compute }, input, plan) => {
     refuseRepeats(by, plan, ['by']);
     const keys = by.flatMap((name, index): readonly Column[] => {
@@ -55,7 +55,7 @@ export const aggregateStep = defineStep('aggregate', {
       return column === undefined ? [] : [{ ...column, cast: true }];
     });
     const results = Object.entries(compute).map(([name, text]): Column => {
-      if (by.includes(name)) plan.problem(['compute', name], `'${name}' is a field of by; give the result another name`, true);
+      if (by.includes(name)) plan.problem(['compute', name], `'${name}' is a field under by; give the result another name`, true);
       return planCall(name, text, input, plan) ?? { name, original: name, type: 'text', cast: true, sensitivity: 'plain' };
     });
     return [...new Map([...keys, ...results].map((column) => [column.name, column])).values()];
@@ -69,8 +69,8 @@ export const aggregateStep = defineStep('aggregate', {
 
 /** Describes why a text under `by` cannot be the name of a field. */
 function noField(text: string): string | undefined {
-  if (/^\S+\s+(?:asc|desc)$/i.test(text.trim())) return 'groups come in the order of their fields; a sort after this step gives another';
-  if (/[()+*?:]/.test(text)) return `by takes fields; derive one of ${JSON.stringify(text)} before this step`;
+  if (/^\S+\s+(?:asc|desc)$/i.test(text.trim())) return 'groups are sorted by their fields; for another order, sort after this step';
+  if (/[()+*?:]/.test(text)) return `by takes fields; derive one from ${JSON.stringify(text)} before this step`;
   return undefined;
 }
 

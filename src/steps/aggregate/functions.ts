@@ -9,7 +9,7 @@ import { DoubleSums, Int64Sums } from './sums.js';
 /** The aggregates of a group of rows. Everything about an aggregate is in its entry. */
 export const aggregates = {
   count: {
-    summary: 'the rows, or those for which a condition is true',
+    summary: 'number of rows, or of those for which a condition is true',
     aliases: ['size', 'count_if', 'countif'],
     takes: 'rows',
     gives: 'count',
@@ -17,7 +17,7 @@ export const aggregates = {
     open: () => new Counts(),
   },
   count_distinct: {
-    summary: 'the different values',
+    summary: 'number of distinct values',
     aliases: ['nunique', 'distinct', 'unique', 'uniq', 'approx_count_distinct'],
     takes: 'values',
     gives: 'count',
@@ -26,7 +26,7 @@ export const aggregates = {
     merging: () => new DistinctCounts(),
   },
   sum: {
-    summary: 'the sum of numbers',
+    summary: 'sum of numbers',
     aliases: ['total'],
     takes: 'numbers',
     gives: 'same',
@@ -34,7 +34,7 @@ export const aggregates = {
     open: (type) => (type === 'integer' ? new Int64Sums() : new DoubleSums()),
   },
   min: {
-    summary: 'the least value',
+    summary: 'smallest value',
     aliases: ['minimum', 'first'],
     takes: 'values',
     gives: 'same',
@@ -42,7 +42,7 @@ export const aggregates = {
     open: (type) => new Extremes(type, false),
   },
   max: {
-    summary: 'the greatest value',
+    summary: 'largest value',
     aliases: ['maximum', 'last'],
     takes: 'values',
     gives: 'same',
@@ -50,7 +50,7 @@ export const aggregates = {
     open: (type) => new Extremes(type, true),
   },
   avg: {
-    summary: 'the average of numbers',
+    summary: 'average of numbers',
     aliases: ['average', 'mean'],
     takes: 'numbers',
     gives: 'decimal',

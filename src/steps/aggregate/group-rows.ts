@@ -135,5 +135,5 @@ function columnOf(groups: Uint32Array | readonly number[], valueAt: (group: numb
 /** Accepts the result `null`, and refuses one that its type cannot hold. */
 function refuseLarge(result: Value | undefined, name: string, at: string): null {
   if (result === null) return null;
-  throw new StepError('E_STEP_OVERFLOW', `${at}: ${name}: a sum is beyond what its type holds`);
+  throw new StepError('E_STEP_OVERFLOW', `${at}: ${name}: a sum is too large for its type`);
 }

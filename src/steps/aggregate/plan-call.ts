@@ -47,7 +47,7 @@ function argumentProblem(aggregate: AggregateName, argument: string): string | u
   const [, distinct = '', field] = /^(distinct)\s+(\w+)$/i.exec(argument) ?? [];
   const meant = aggregateCalled(distinct.toLowerCase());
   if (meant !== undefined) return `different values are counted by ${meant}(${field})`;
-  if (aggregateOf(aggregate).takes === 'rows') return argument === '*' ? `${callOf(aggregate)} counts the rows` : undefined;
+  if (aggregateOf(aggregate).takes === 'rows') return argument === '*' ? `write ${callOf(aggregate)} to count rows` : undefined;
   return argument === '' ? `${aggregate} takes a field or an expression, as in ${callOf(aggregate)}` : undefined;
 }
 
@@ -69,9 +69,9 @@ function typeIn(
   }
   const type = column?.type ?? planExpression(argument, input, plan, path)?.type;
   if (type === undefined || takes === 'values' || isNumberType(type)) return type;
-  const given = column === undefined ? `this gives ${type}` : `field '${argument}' is ${type}`;
-  const remedy = column !== undefined && type === 'text' ? `; read it as a number by ${aggregate}(num(${argument}))` : '';
-  plan.problem(path, `${aggregate} takes numbers, and ${given}${remedy}`, false, 0);
+  const given = column === undefined ? `this is ${type}` : `field '${argument}' is ${type}`;
+  const remedy = column !== undefined && type === 'text' ? `; write ${aggregate}(num(${argument})) to read it as a number` : '';
+  plan.problem(path, `${aggregate} takes numbers, but ${given}${remedy}`, false, 0);
   return undefined;
 }
 
@@ -85,13 +85,13 @@ function conditionIn(
 ): DeclaredType | undefined {
   const type = planExpression(argument, input, plan, path)?.type;
   if (type === undefined || type === 'flag') return type;
-  if (column === undefined) plan.problem(path, `${aggregate} takes a condition, which is true or false, but this gives ${type}`, false, 0);
+  if (column === undefined) plan.problem(path, `${aggregate} takes a condition, which is true or false, but this is ${type}`, false, 0);
   else {
     const some = type === 'text' ? `!blank(${argument})` : `${argument} != null`;
-    const those = column.type === 'flag' ? `, those where it is true by ${aggregate}(flag(${argument}))` : '';
+    const those = column.type === 'flag' ? `, ${aggregate}(flag(${argument})) those where it is true` : '';
     plan.problem(
       path,
-      `${aggregate} takes a condition; rows that have a value of '${argument}' are counted by ${aggregate}(${some})${those}`,
+      `${aggregate} takes a condition; ${aggregate}(${some}) counts rows that have a value of '${argument}'${those}`,
       false,
       0,
     );

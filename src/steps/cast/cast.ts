@@ -76,7 +76,7 @@ function castColumns(
 ): readonly Column[] {
   for (const name of Object.keys(types ?? {})) {
     const column = requireColumn(name, input, context, ['types', name], true);
-    if (column?.cast) context.problem(['types', name], `field '${name}' is ${column.type} already`);
+    if (column?.cast) context.problem(['types', name], `field '${name}' is already ${column.type}`);
   }
   return input.map((column) => {
     if (column.cast) return column;
@@ -126,14 +126,14 @@ function casting(type: DeclaredType): (vector: Vector) => Mapped {
 const maxRemembered = 16_384;
 
 export const castStep = defineStep('cast', {
-  summary: 'Casts text to typed values, by declared type or as named.',
+  summary: 'Casts text to typed values, by the declared types or those named.',
   config: (z) =>
     z.strictObject({
       types: z.record(z.string(), z.enum(declaredTypes)).optional().describe('Type by field. Default: every field by its declared type.'),
       on_error: z
         .enum(['reject', 'null', 'fail'])
         .optional()
-        .describe("What becomes of a row whose value does not cast. Default: the pipeline's on_error."),
+        .describe("What happens to a row whose value does not cast. Default: the pipeline's on_error."),
     }),
   examples: [{}, { types: { age: 'integer' }, on_error: 'null' }],
   columns: ({ types }, input, plan) => castColumns(types, input, plan),

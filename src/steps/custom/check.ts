@@ -27,7 +27,7 @@ export const stepChecks: Checks = {
 export function contradiction({ adds, removes }: { readonly adds?: unknown; readonly removes?: unknown }): string | undefined {
   if (!isRecord(adds) || !Array.isArray(removes)) return undefined;
   const both = Object.keys(adds).find((name) => removes.includes(name));
-  return both === undefined ? undefined : `'${both}' stands under adds and under removes; a step does one of them`;
+  return both === undefined ? undefined : `'${both}' is listed under both adds and removes; keep one`;
 }
 
 /** Accepts a function, too: what it returns is checked once the options are known. */

@@ -46,7 +46,7 @@ export function leavingColumns(
 ): readonly Column[] {
   for (const name of [...(needs ?? []), ...removes]) requireColumn(name, input, context, []);
   for (const name of Object.keys(adds))
-    if (!columnName().safeParse(name).success) context.problem([], `adds '${name}', and a name is made of a-z, 0-9 and _`);
+    if (!columnName().safeParse(name).success) context.problem([], `adds '${name}', but a name may contain only a-z, 0-9 and _`);
   // The function gets whole rows, so what it reads besides `needs` is unknown.
   const computedFrom = strictest(input);
   const derived = Object.entries(adds).map(([name, added]): Derived => {

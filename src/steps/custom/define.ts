@@ -67,7 +67,7 @@ export function customStepOf(value: unknown): StepDefinition | undefined {
   const { name } = extension;
   // Already checked by `defineStep`, of this or another copy of leadstream.
   const step = extension.declaration as AnyStep;
-  const { summary = 'A step of a plug-in.', version = '', rows = 'same' } = step;
+  const { summary = 'A step from a plug-in.', version = '', rows = 'same' } = step;
   return {
     ...{ name, summary, examples: [], version },
     takesTyped: takesTyped(step.options),
@@ -102,7 +102,7 @@ function attempt<T>(work: () => T): { readonly value: T } | { readonly problem: 
   try {
     return { value: work() };
   } catch (thrown) {
-    return { problem: `cannot tell its columns: ${reasonOf(thrown)}` };
+    return { problem: `cannot determine its columns: ${reasonOf(thrown)}` };
   }
 }
 
@@ -117,7 +117,7 @@ function opened(step: AnyStep, options: unknown, columns: StepColumns, context: 
 function rowFunction(step: AnyStep, options: unknown, at: string): (row: Row) => unknown {
   const of = openedBy(step, options, at);
   if (typeof of === 'function') return of as (row: Row) => unknown;
-  throw new StepError('E_STEP_FUNCTION', `${at}: open gave ${given(of)}; it gives a function that is called with each row`);
+  throw new StepError('E_STEP_FUNCTION', `${at}: open returned ${given(of)}; it must return a function that is called with each row`);
 }
 
 function openedBy(step: AnyStep, options: unknown, at: string): unknown {

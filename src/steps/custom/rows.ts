@@ -41,8 +41,11 @@ export class GivenRows {
     if (wrong) return wrong;
     for (const each of some) {
       if (isPromise(each))
-        return { what: 'gave a promise', remedy: 'a step does not wait for it; read what it needs before, or use mapAsync in a program' };
-      if (!isRow(each)) return { what: `gave ${kindOf(each)}`, remedy: 'give a row, like { ...row }' };
+        return {
+          what: 'returned a promise',
+          remedy: 'a step does not wait for it; read what it needs beforehand, or use mapAsync in a program',
+        };
+      if (!isRow(each)) return { what: `returned ${kindOf(each)}`, remedy: 'return a row, like { ...row }' };
       const fault = this.#wrongFields(row, each);
       if (fault) return fault;
       this.#taken.take(each);
@@ -73,10 +76,11 @@ export class GivenRows {
   #wrongCount(count: number): Refused | undefined {
     if (count === 0 && this.most === 'same')
       return {
-        what: 'gave no row',
-        remedy: "a step that leaves rows out says so by rows: 'fewer'; one that it keeps for later would be lost",
+        what: 'returned no row',
+        remedy: "declare rows: 'fewer' if the step leaves rows out; a row kept for later would be lost",
       };
-    if (count > 1 && this.most !== 'any') return { what: `gave ${count} rows`, remedy: "a step that gives several says so by rows: 'any'" };
+    if (count > 1 && this.most !== 'any')
+      return { what: `returned ${count} rows`, remedy: "declare rows: 'any' if the step returns several" };
     return undefined;
   }
 
@@ -84,8 +88,8 @@ export class GivenRows {
     const other = this.#difference(row, given);
     if (other !== undefined) {
       if (!Object.hasOwn(given, other))
-        return { what: `left out the field '${other}'`, remedy: 'give { ...row, … }, or name it under removes' };
-      return { what: `changed the field '${other}'`, remedy: 'name it under adds, with its type' };
+        return { what: `left out the field '${other}'`, remedy: 'return { ...row, … }, or list it under removes' };
+      return { what: `changed the field '${other}'`, remedy: 'list it under adds, with its type' };
     }
     for (const [name, type] of this.#added) {
       const wrong = wrongValue(name, type, given[name]);
@@ -93,7 +97,7 @@ export class GivenRows {
         return { what: wrong, remedy: `adds declares it as ${type}, which is ${kinds[type]}` };
     }
     const unknown = Object.keys(given).find((name) => !this.#known.has(name));
-    return unknown === undefined ? undefined : { what: `gave the field '${unknown}'`, remedy: 'name it under adds, with its type' };
+    return unknown === undefined ? undefined : { what: `added the field '${unknown}'`, remedy: 'list it under adds, with its type' };
   }
 }
 

@@ -75,8 +75,8 @@ export const dedupeStep = defineStep('dedupe', {
       by: z.array(z.string().min(1)).min(1).optional().describe("Fields that identify a row. Default: the collection's key."),
       normalize: z.literal('casefold').optional().describe('Trim and fold case before comparing, as in join.'),
     }),
-  holds: () => 'at most 32 bytes for each key',
-  alone: 'drops a row when one with the same key came before it, which a single row does not show',
+  holds: () => 'at most 32 bytes per key',
+  alone: 'drops a row if an earlier one has the same key, which a single row does not show',
   examples: [{}, { by: ['email'], normalize: 'casefold' }],
   columns: ({ by }, input, plan) => {
     refuseRepeats(by ?? [], plan, ['by']);
@@ -97,5 +97,5 @@ export const dedupeStep = defineStep('dedupe', {
 
 /** Explains that the collection's key is no longer unique here. Rows that an earlier step repeated or gave a new key are not duplicates. */
 function noKey(name: string): string {
-  return `the collection's key does not identify a row here, since an earlier step changes ${name} or repeats rows; name fields under by`;
+  return `the collection's key does not identify a row here, because an earlier step changes ${name} or repeats rows; list fields under by`;
 }

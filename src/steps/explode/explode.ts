@@ -61,9 +61,9 @@ export function explodedColumns(
 ): readonly Column[] {
   const column = requireColumn(field, input, context, ['field']);
   if (column?.cast && column.type !== 'text')
-    context.problem(['field'], `field '${field}' is ${column.type} here and holds no list; explode it before it is cast`);
+    context.problem(['field'], `field '${field}' is ${column.type} here, not a list; explode it before it is cast`);
   if (position !== undefined && input.some(({ name }) => name === position))
-    context.problem(['position'], `there is a field '${position}' already; choose another name`);
+    context.problem(['position'], `there is already a field '${position}'; choose another name`);
   const exploded = repeated(input).map((each) => (each.name === field ? { ...each, source: undefined } : each));
   return position === undefined ? exploded : [...exploded, numbered(position)];
 }

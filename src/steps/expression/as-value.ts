@@ -8,7 +8,7 @@ export function asValue(value: unknown, type: DeclaredType): Value {
     if (typeof value === 'string') return value;
     if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
     if (isInstant(value)) return value.toISOString();
-    throw new ExpressionFault('the result is no text, number, flag or instant');
+    throw new ExpressionFault('the result is not text, a number, a flag or an instant');
   }
   if (fits[type](value)) return value;
   throw new ExpressionFault('the result does not fit the type of its column');

@@ -51,7 +51,7 @@ function checked(source: string, input: readonly Column[]): Expression | Express
 function missingField({ kind, name }: UnknownName, plan: PlanContext, made: readonly string[]): string | undefined {
   if (kind !== 'field') return undefined;
   if (!made.includes(name)) return goneAt(name, plan);
-  return `field '${name}' is made by this step; an expression sees the row before the step, so make '${name}' in a derive before this one`;
+  return `field '${name}' is added by this step; an expression sees the row before the step, so add '${name}' in an earlier derive`;
 }
 
 /** Compiles an expression that passed planning. Loads what it needs as soon as the event loop is idle, while the first page is on its way. */

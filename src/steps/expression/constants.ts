@@ -13,7 +13,7 @@ const comparisons: ReadonlySet<unknown> = new Set(['==', '!=', '<', '<=', '>', '
 export function constantDoubts(source: string, nodes: readonly ASTNode[], columns: readonly Column[]): readonly string[] {
   const ordered = nodes.filter(ordersByNull).map((node) => {
     const said = source.slice(node.start, node.end);
-    return `${said} is null in every row, since nothing is more or less than null; == null and != null ask for it`;
+    return `${said} is null in every row, because nothing is greater or less than null; test for null with == null or != null`;
   });
   const compared = nodes
     .filter((node) => comparesConstants(node) && !ordersByNull(node))
@@ -22,7 +22,7 @@ export function constantDoubts(source: string, nodes: readonly ASTNode[], column
       const named = columns.find(({ name, original }) => texts.some((text) => text === original || snakeCase(text) === name));
       const said = `${source.slice(node.start, node.end)} compares constants and is the same for every row`;
       if (texts.length === 0) return said;
-      return `${said}; a field's name stands without quotes${named === undefined ? '' : `: ${named.name}`}`;
+      return `${said}; write a field's name without quotes${named === undefined ? '' : `: ${named.name}`}`;
     });
   return [...ordered, ...compared];
 }
@@ -75,7 +75,7 @@ export function failing(
   for (const node of nodes.toReversed()) {
     const said = node === nodes[0] ? source : source.slice(node.start, node.end);
     const failure = zoneFault(node, evaluate) ?? zeroFault(node) ?? (isKnown(node) ? failureOf(said, evaluate) : undefined);
-    if (failure !== undefined) return { message: `${said} fails, whatever the row: ${failure}`, at: node.start };
+    if (failure !== undefined) return { message: `${said} fails for every row: ${failure}`, at: node.start };
   }
   return undefined;
 }

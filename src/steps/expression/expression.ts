@@ -113,7 +113,7 @@ class Compiler {
       failing(source, nodes, (constant) => this.#runtime.evaluate(constant));
     if (problem !== undefined) return problem;
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
-    if (!type) return { message: `gives a ${check.type ?? 'value'}, which no column can hold` };
+    if (!type) return { message: `returns a ${check.type ?? 'value'}, which no column can hold` };
     return this.#expression(source, program, nodes, type);
   }
 
@@ -149,7 +149,7 @@ type Program = ReturnType<ReturnType<typeof runtimeOver>['parse']>;
 /** Refuses constructs whose run time has no bound. */
 function limitProblem(nodes: readonly ASTNode[], ast: ASTNode): ExpressionProblem | undefined {
   if (nodes.some(({ op, args }) => (op === 'call' || op === 'rcall') && args[0] === 'matches'))
-    return { message: 'matches() is refused: a regular expression can run away; use contains, startsWith or endsWith' };
+    return { message: 'matches() is refused, because a regular expression can take forever; use contains, startsWith or endsWith' };
   return messageOnly(macroProblem(ast));
 }
 
@@ -199,7 +199,7 @@ function problemOf(
       : { message: said.replace(method, `${field}.${method}`), at };
   }
   if (field !== undefined && Object.hasOwn(functions, field))
-    return { message: `'${field}' is a function and no field; it ${callOf(field)}`, at, field };
+    return { message: `'${field}' is a function, not a field; it ${callOf(field)}`, at, field };
   if (field !== undefined) return { message, at, unknown: { kind: 'field', name: field, known: columns.map(({ name }) => name) } };
   const [, receiver, call] = /^found no matching overload for '(?:([\w.<>, ]+)\.)?(\w+)\(/.exec(message) ?? [];
   if (call !== undefined && !(receiver === undefined ? callable : methods).includes(call)) {
@@ -211,7 +211,7 @@ function problemOf(
   const way = call === undefined || receiver !== undefined ? undefined : callOf(call);
   if (way !== undefined) return { message: `${call}() ${way}`, at };
   if (/^Logical operator requires bool operands, got 'string'/.test(message))
-    return { message: '|| and && stand between conditions; texts are joined by +', at };
+    return { message: '|| and && join conditions; text is joined with +', at };
   const misread = node && misreadIn(node, proposals, source);
   return { message: misread ?? message, at };
 

@@ -11,11 +11,11 @@ export function flagDoubts(nodes: readonly ASTNode[], columns: readonly Column[]
   const compared = new Set(all.size === 0 ? [] : nodes.flatMap((node) => comparedIn(node, all, aliases)));
   const flags = columns.filter(({ name }) => compared.has(name));
   if (flags.length === 0) return [];
-  const [are, come, texts] = flags.length > 1 ? ['are flags', 'come', 'their texts'] : ['is a flag', 'comes', 'its text'];
+  const [are, come, texts] = flags.length > 1 ? ['are flags', 'arrive', 'their text'] : ['is a flag', 'arrives', 'its text'];
   const names = flags.map(({ name }) => name).join(' and ');
   const calls = flags.map(({ name }) => `flag(${name})`).join(' and ');
   return [
-    `${names} ${are} and ${come} as yes, Yes, 1 and other words, so a comparison with ${texts} finds some of them; use ${calls}, or cast before`,
+    `${names} ${are} and ${come} as yes, Yes, 1 and other words, so comparing ${texts} finds only some of them; use ${calls}, or cast first`,
   ];
 }
 

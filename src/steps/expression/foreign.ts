@@ -71,17 +71,21 @@ const [year, month, day] = [
 /** Makes a remedy without a proposal. */
 const saying = (without: string): Remedy => ({ words: '', without, instead: () => undefined });
 
-const concat = saying('texts are joined by +');
-const now: Remedy = { words: 'use %, the first start of the run', without: 'now() is the first start of the run', instead: () => 'now()' };
+const concat = saying('text is joined with +');
+const now: Remedy = {
+  words: 'use %, when the run was first started',
+  without: 'now() is when the run was first started',
+  instead: () => 'now()',
+};
 const today: Remedy = {
   words: 'use %, the day on which the run was first started',
   without: 'run_date() is the day of the run',
   instead: () => 'run_date()',
 };
-const ago = saying("days_before(7) is the day a week before the run, and an instant goes back by - duration('24h')");
+const ago = saying("days_before(7) is the day a week before the run, and - duration('24h') takes an instant back");
 
 const pieces = {
-  words: 'use %, which counts from 0 and fails for shorter texts',
+  words: 'use %, which counts from 0 and fails for shorter text',
   without: 'use x.substring(from, to), which counts from 0',
 };
 
@@ -127,8 +131,8 @@ const otherwise: Remedy = {
 };
 
 const round: Remedy = {
-  words: '% leaves out what is behind the point, and is an error of the row where there is no number',
-  without: 'int() of a number leaves out what is behind the point',
+  words: '% drops the decimals, and fails for a row without a number',
+  without: 'int() drops the decimals of a number',
   instead: ([x], { typeOf }) => {
     if (x === undefined) return undefined;
     const type = typeOf(x.said);

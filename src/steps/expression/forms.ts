@@ -28,7 +28,7 @@ function wrongReader({ op, args }: ASTNode, fieldIn: FieldIn): string | undefine
   if (!column || readers[column.type] === reader) return undefined;
   if (reader === 'bool' && column.type !== 'timestamp' && column.type !== 'date') return undefined;
   const { name, type } = column;
-  const said = `${name} comes as ${expectations[type]}, which ${reader}() does not read`;
+  const said = `${name} arrives as ${expectations[type]}, which ${reader}() does not read`;
   if (reader === 'date' && type === 'timestamp') return `${said}; use date(epoch(${name}))`;
   return reader === 'epoch' && type === 'date' ? `${said}; use date(${name})` : `${said}; ${readers[type]}(${name}) reads it`;
 }
@@ -82,9 +82,9 @@ function wrongPart({ op, args }: ASTNode, fieldIn: FieldIn): string | undefined 
 }
 
 function doubt({ name, type }: Column, wrong: string, advice: Advice | undefined): string {
-  const said = `${name} is text here and comes as ${expectations[type]}, so that no row has '${wrong}'`;
+  const said = `${name} is text here and arrives as ${expectations[type]}, so no row has '${wrong}'`;
   if (!advice) return said;
-  return 'reason' in advice ? `${said}; ${advice.reason}` : `${said}${advice.note ?? ''}; use ${advice.remedy}, or cast before`;
+  return 'reason' in advice ? `${said}; ${advice.reason}` : `${said}${advice.note ?? ''}; use ${advice.remedy}, or cast first`;
 }
 
 /** Whether a text has the form of a column's texts. */

@@ -30,7 +30,7 @@ export function callOf(name: string): string | undefined {
   const takes = functions[name]?.takes ?? [];
   const [first] = takes;
   if (first === undefined) return `is called as ${name}()`;
-  const made = takes.length === 1 && first === 'string' ? '; string(…) makes one of another value' : '';
+  const made = takes.length === 1 && first === 'string' ? '; string(…) converts other values' : '';
   // Created only when needed: it takes 10 ms.
   const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
   return `takes ${alternatives.format(takes.map((type) => taken[type].words))}: ${name}(${taken[first].example})${made}`;
@@ -38,7 +38,7 @@ export function callOf(name: string): string | undefined {
 
 const taken: Readonly<Record<Taken, { readonly words: string; readonly example: string }>> = {
   dyn: { words: 'one value', example: '…' },
-  string: { words: 'a text', example: "'…'" },
+  string: { words: 'text', example: "'…'" },
   int: { words: 'a whole number', example: '7' },
   double: { words: 'a decimal', example: '7.0' },
   bool: { words: 'a flag', example: 'true' },
@@ -64,7 +64,7 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
   num: {
     takes: ['string', 'int', 'double'],
     returns: 'double',
-    summary: 'The number that a text spells; an empty text gives null.',
+    summary: 'Text read as a number; empty text returns null.',
     example: "num('41') > 40.0",
     call: (value) =>
       typeof value === 'string' ? parsed('num', 'decimal', value) : typeof value === 'bigint' ? Number(value) : numberOrNull(value),
@@ -72,7 +72,8 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
   flag: {
     takes: ['string', 'bool'],
     returns: 'bool',
-    summary: 'Whether a text says yes, as cast reads it: yes, y, true and 1 in any case, or no, n, false and 0; an empty text gives null.',
+    summary:
+      'Text read as a flag, as by cast: yes, y, true and 1 are true, no, n, false and 0 are false, in any case; empty text returns null.',
     example: "flag('Yes') && !flag('0')",
     call: (value) => (typeof value === 'string' ? parsed('flag', 'flag', value) : typeof value === 'boolean' ? value : nullOnly(value)),
   },
@@ -80,7 +81,7 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
     takes: ['string', 'google.protobuf.Timestamp'],
     returns: 'google.protobuf.Timestamp',
     day: true,
-    summary: 'The day of a text YYYYMMDD or of an instant, at midnight UTC.',
+    summary: 'The day of an instant, or of text YYYYMMDD, at midnight UTC.',
     example: "date('20240229') < epoch('1709251200')",
     call: (value) =>
       typeof value === 'string' ? parsed('date', 'date', value) : value instanceof Date ? midnightOf(value) : nullOnly(value),
@@ -88,14 +89,14 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
   epoch: {
     takes: ['string', 'google.protobuf.Timestamp'],
     returns: 'google.protobuf.Timestamp',
-    summary: 'The instant of a text of seconds since 1970.',
+    summary: 'Text with seconds since 1970, read as an instant.',
     example: "epoch('0').getFullYear() == 1970",
     call: (value) => (typeof value === 'string' ? parsed('epoch', 'timestamp', value) : value instanceof Date ? value : nullOnly(value)),
   },
   month: {
     takes: ['google.protobuf.Timestamp'],
     returns: 'string',
-    summary: 'The month of an instant or a day, in UTC, as the text YYYY-MM. A field that is declared as either is read as such.',
+    summary: 'The month of an instant or a day, in UTC, as text YYYY-MM. A field declared as either is read as such.',
     example: "month(epoch('1709251200')) == '2024-03'",
     call: (value) => (value instanceof Date ? inRange('month', value).toISOString().slice(0, -17) : nullOnly(value)),
   },
@@ -118,7 +119,7 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
     takes: ['int'],
     returns: 'google.protobuf.Timestamp',
     day: true,
-    summary: 'The UTC day so many days before run_date(): the last seven full days and today are timestamp >= days_before(7).',
+    summary: 'The UTC day that many days before run_date(): the last seven full days and today are timestamp >= days_before(7).',
     example: 'days_before(7) < run_date() && days_before(0) == run_date()',
     call: (value, start) =>
       typeof value === 'bigint'
@@ -128,13 +129,13 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
   blank: {
     takes: ['dyn'],
     returns: 'bool',
-    summary: 'Whether a value is null, empty or nothing but white space.',
+    summary: 'Whether a value is null, empty or only white space.',
     example: "blank(' ')",
     call: (value) => value === null || value === undefined || (typeof value === 'string' && value.trim() === ''),
   },
-  lower: ofText('A text in lower case.', "lower('NY') == 'ny'", (text) => text.toLowerCase()),
-  upper: ofText('A text in upper case.', "upper('ny') == 'NY'", (text) => text.toUpperCase()),
-  trim: ofText('A text without white space around it.', "trim(' ny ') == 'ny'", (text) => text.trim()),
+  lower: ofText('Text in lower case.', "lower('NY') == 'ny'", (text) => text.toLowerCase()),
+  upper: ofText('Text in upper case.', "upper('ny') == 'NY'", (text) => text.toUpperCase()),
+  trim: ofText('Text without white space around it.', "trim(' ny ') == 'ny'", (text) => text.trim()),
 };
 
 function ofText(summary: string, example: string, call: (text: string) => string | null, prepare?: () => void): ExpressionFunction {
@@ -153,7 +154,7 @@ function midnightOf(instant: Date): Date {
 }
 
 function inRange(name: string, instant: Date): Date {
-  if (Number.isNaN(instant.getTime())) throw new ExpressionFault(`${name}() leaves the range of dates`);
+  if (Number.isNaN(instant.getTime())) throw new ExpressionFault(`${name}() is outside the range of dates`);
   return instant;
 }
 

@@ -67,5 +67,5 @@ export function areaCode(phone: string | null | undefined): string | null {
 function textOf(name: string, value: unknown): string | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return null;
-  throw new LeadstreamError('E_USAGE', `${name}: must be given a text or null, not ${kindOf(value)}`);
+  throw new LeadstreamError('E_USAGE', `${name}: needs a string or null, not ${kindOf(value)}`);
 }

@@ -41,11 +41,11 @@ function compared(operation: Operation): Advice {
   if (exact.every((instant) => instant !== undefined))
     return { remedy: joined(operation, read, exact), note: `, and ${wrong} looks like milliseconds` };
   const kind = !/^\d+$/.test(wrong)
-    ? 'no day or instant'
+    ? 'not a day or an instant'
     : /^\d{8}$/.test(wrong) || type === 'date'
-      ? 'no calendar day (YYYYMMDD)'
-      : 'hardly a number of seconds since 1970';
-  const asked = `a day is asked as in ${read} >= date('20230101'), a year as in ${read}.getFullYear() == 2023`;
+      ? 'not a calendar day (YYYYMMDD)'
+      : 'not a plausible number of seconds since 1970';
+  const asked = `compare with a day as in ${read} >= date('20230101'), with a year as in ${read}.getFullYear() == 2023`;
   return { reason: `${wrong} is ${kind}; ${asked}` };
 }
 
@@ -62,7 +62,7 @@ function calculated(operation: Operation): Advice {
   if (column.type === 'timestamp' && !column.cast && !/^[-+]$/.test(op) && !isList)
     return { remedy: joined(operation, `num(${column.name})`, [/^\d+$/.test(literal) ? `${literal}.0` : literal]) };
   return {
-    reason: `there is no ${op} of an instant and this number; days and seconds are added as in ${read} + duration('24h'), and its parts are ${read}.getFullYear(), getMonth() (0 in January) and getDate()`,
+    reason: `there is no ${op} for an instant and this number; add days and seconds as in ${read} + duration('24h'), and get parts with ${read}.getFullYear(), getMonth() (0 in January) and getDate()`,
   };
 }
 

@@ -6,8 +6,7 @@ export const limits = { maxListElements: 100, maxMapEntries: 100, maxAstNodes: 5
 
 /** Messages by the parser's name of a limit. */
 const exceeded: Readonly<Record<string, () => string>> = {
-  maxListElements: () =>
-    `a list holds at most ${limits.maxListElements} values; several side by side hold more: field in [...] || field in [...]`,
+  maxListElements: () => `a list holds at most ${limits.maxListElements} values; split a longer one: field in [...] || field in [...]`,
   maxMapEntries: () => `a map holds at most ${limits.maxMapEntries} entries`,
   maxAstNodes: () => `an expression has at most ${limits.maxAstNodes.toLocaleString('en-US')} parts (names, values, operators)`,
   maxDepth: () => `an expression is at most ${limits.maxDepth} levels deep`,
@@ -34,8 +33,8 @@ export function macroProblem(tree: unknown): string | undefined {
   if (nodes.length > maxNodesWithComprehension && nodes.some(isComprehension))
     return `an expression with a comprehension has at most ${maxNodesWithComprehension.toLocaleString('en-US')} parts`;
   if (hasWithin(tree, isComprehension))
-    return `a comprehension (${comprehensions.join(', ')}) is refused within another, since it can take for ever`;
-  if (hasWithin(tree, isBind)) return 'cel.bind is refused within another, since it can take for ever';
+    return `a comprehension (${comprehensions.join(', ')}) is refused within another, because it can take forever`;
+  if (hasWithin(tree, isBind)) return 'cel.bind is refused within another, because it can take forever';
   return undefined;
 }
 

@@ -23,12 +23,12 @@ export function orderDoubts(nodes: readonly ASTNode[], columns: readonly Column[
     const compared = measured.filter(({ name }) => first.includes(name) || second.includes(name));
     const kinds = new Set(compared.map(({ type }) => (readers[type] === 'num' ? 'number' : 'instant')));
     if (kinds.size > 1)
-      return `${compared.map(({ name }) => name).join(' and ')} are texts here and are compared letter by letter; one is a number and one an instant, which have no order`;
+      return `${compared.map(({ name }) => name).join(' and ')} are text here and are compared character by character; one is a number and the other an instant, which have no order`;
     return compared.map((column) => {
       const both = plain === undefined ? undefined : withPlain(op, left, right, column);
       const advice = both ?? adviceOn(op, left, right, column) ?? { remedy: `${readers[column.type]}(${column.name})` };
-      const doubt = `${column.name} is text here and is compared letter by letter (to which '9' is more than '18')`;
-      return 'reason' in advice ? `${doubt}, and ${advice.reason}` : `${doubt}${advice.note ?? ''}; use ${advice.remedy}, or cast before`;
+      const doubt = `${column.name} is text here and is compared character by character ('9' is greater than '18')`;
+      return 'reason' in advice ? `${doubt}, and ${advice.reason}` : `${doubt}${advice.note ?? ''}; use ${advice.remedy}, or cast first`;
     });
   });
   return [...new Set(doubts)];
@@ -50,6 +50,6 @@ function adviceOn(op: string, left: unknown, right: unknown, column: Column): Ad
   if (type === 'timestamp' || type === 'date') return withInstants({ op, column, first, literals: [other.args], isList: false });
   const value = beside(type, other.args);
   const read = `${readers[type]}(${column.name})`;
-  if (value === undefined) return { reason: `${other.args} is no number, with which ${read} could be compared` };
+  if (value === undefined) return { reason: `${other.args} is not a number that ${read} can be compared with` };
   return { remedy: first ? `${read} ${op} ${value}` : `${value} ${op} ${read}` };
 }

@@ -33,7 +33,7 @@ export function refusalOf(inferred: TypeCheckResult, proposals: Proposals, sourc
   const way = node?.op === 'call' ? callOf(node.args[0]) : undefined;
   if (node?.op === 'call' && way !== undefined) return `${node.args[0]}() ${way}`;
   const texts = textsAt(node, error.code, columns);
-  if (!node || texts.length === 0) return `${error.summary}, whatever the row${noteOn(error.summary, node, columns)}`;
+  if (!node || texts.length === 0) return `${error.summary}, for every row${noteOn(error.summary, node, columns)}`;
   const names = texts.map(({ name }) => name).join(' and ');
   const condition = wantsFlag(node, error.code);
   const are = `${names} ${texts.length > 1 ? 'are' : 'is'} text here`;
@@ -48,8 +48,8 @@ export function refusalOf(inferred: TypeCheckResult, proposals: Proposals, sourc
     condition && type !== 'flag' ? `a comparison like ${name} == '…'` : `${readers[type]}(${name})`,
   );
   const read = whole || condition ? undefined : readIn(node, texts, source);
-  if (read !== undefined && proposals.typeOf(read) === undefined) return `${are}, and ${read} is refused, too`;
-  const cast = whole?.evenCast === false || texts.every((column) => column.cast) ? '' : ', or cast before';
+  if (read !== undefined && proposals.typeOf(read) === undefined) return `${are}, and ${read} is refused too`;
+  const cast = whole?.evenCast === false || texts.every((column) => column.cast) ? '' : ', or cast first';
   return `${are}${whole?.note ?? ''}; use ${whole?.remedy ?? remedies.join(' and ')}${whole?.words ?? ''}${cast}`;
 }
 
@@ -68,7 +68,7 @@ export function misreadIn(node: ASTNode, proposals: Proposals, source: string): 
     const day = /^(\d{4})-(\d\d?)-(\d\d?)$/.exec(said);
     if (day) return `${said} is a subtraction here; ${withDay(node, day, proposals, source)}`;
     const named = operand.op === 'value' && columns.find(({ name, original }) => operand.args === name || operand.args === original);
-    if (named && node.op !== 'rcall') return `${said} is a text here; a field's name stands without quotes: ${named.name}`;
+    if (named && node.op !== 'rcall') return `${said} is text here; write a field's name without quotes: ${named.name}`;
   }
   return undefined;
 }
@@ -91,7 +91,7 @@ function withDay(
   });
   const [left, right] = sides;
   const whole = left === undefined || right === undefined ? undefined : `${left} ${node.op} ${right}`;
-  return whole === undefined || typeOf(whole) === undefined ? `a day is written ${date}` : `use ${whole}`;
+  return whole === undefined || typeOf(whole) === undefined ? `write the day as ${date}` : `use ${whole}`;
 }
 
 /** Explains a method of instants called on text, and a member of a text. */
@@ -101,7 +101,7 @@ function calledOn({ op, args }: ASTNode, proposals: Proposals, source: string): 
   const [method, receiver] = args;
   const column = proposals.columns.find(({ name, cast }) => receiver.op === 'id' && name === receiver.args && !cast);
   if (column?.type !== 'timestamp' && column?.type !== 'date') return undefined;
-  return `${column.name} is text here; use ${readers[column.type]}(${column.name}).${method}(), or cast before`;
+  return `${column.name} is text here; use ${readers[column.type]}(${column.name}).${method}(), or cast first`;
 }
 
 /** Proposes `contains` for a search in the text of a column, which other languages write as `in`. */
@@ -200,21 +200,21 @@ function saidBy({ start, end }: ASTNode, source: string): string {
 function noteOn(summary: string, node: ASTNode | undefined, columns: readonly Column[]): string {
   const [, left = '', right = ''] = /^no such overload: (\S+) \S+ (\S+)$/.exec(summary) ?? [];
   const sides = [left, right];
-  if (sides.includes('double') && sides.includes('int')) return ' (a decimal goes with 2.0, not with 2)';
+  if (sides.includes('double') && sides.includes('int')) return ' (a decimal needs 2.0, not 2)';
   const operands = ([node?.op === 'id' ? node : node?.args].flat(2) as readonly unknown[]).filter(isNode);
   if (sides.includes('int') && operands.some(({ op, args }) => op === 'call' && args[0] === 'month'))
-    return " (month() gives a text like '2026-11'; getMonth() + 1 is the number of a month)";
+    return " (month() returns text like '2026-11'; getMonth() + 1 is the number of a month)";
   if (sides.includes('google.protobuf.Timestamp')) {
     const literal = operands.find(({ op }) => op === 'value');
     if (literal?.op !== 'value') return '';
     const text = String(literal.args);
-    if (sides.includes('int') && /^[-+]$/.test(node?.op ?? '')) return ` (duration('${text}s') is a time that is added)`;
+    if (sides.includes('int') && /^[-+]$/.test(node?.op ?? '')) return ` (duration('${text}s') is a span of time)`;
     const instant = beside('timestamp', text);
     if (instant !== undefined) return ` (${instant} is an instant)`;
     return isYear(text) ? ' (getFullYear() is the year of an instant)' : '';
   }
   const number = operands.find(({ op, args }) => op === 'value' && typeof args === 'string' && beside('decimal', args) !== undefined);
-  if (number && (sides.includes('int') || sides.includes('double'))) return ' (a number stands without quotes)';
+  if (number && (sides.includes('int') || sides.includes('double'))) return ' (write a number without quotes)';
   const field = columns.some(
     ({ name, cast, type }) => (!cast || type === 'text') && operands.some(({ op, args }) => op === 'id' && args === name),
   );

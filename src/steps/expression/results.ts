@@ -14,7 +14,7 @@ const folding = (gives: string, fold: (text: string) => string): Result => ({ gi
 
 const results: Readonly<Record<string, Result>> = {
   month: {
-    gives: 'a text like 2026-11',
+    gives: 'text like 2026-11',
     isOf: (text) => /^\d{4}-(?:0[1-9]|1[0-2])$/.test(text),
     meant: (text) => {
       const [, year, month] = /^(\d{4})[-/.]?(0?[1-9]|1[0-2])$/.exec(text) ?? [];
@@ -31,9 +31,9 @@ const results: Readonly<Record<string, Result>> = {
     isOf: (text) => /^\d{3}$/.test(text),
     meant: (text) => /^(?:\+?1)?\D?(\d{3})\D?$/.exec(text)?.[1],
   },
-  lower: folding('lower case', (text) => text.toLowerCase()),
-  upper: folding('upper case', (text) => text.toUpperCase()),
-  trim: folding('no white space at the ends', (text) => text.trim()),
+  lower: folding('lower-case text', (text) => text.toLowerCase()),
+  upper: folding('upper-case text', (text) => text.toUpperCase()),
+  trim: folding('text without white space around it', (text) => text.trim()),
 };
 
 /** Warns when the text that a function returns is compared with one that it never returns: `month(timestamp) == '202611'`. */
@@ -53,7 +53,7 @@ function doubtOf(call: ASTNode, other: ASTNode): readonly string[] | undefined {
   const wrong = compared.flatMap(textIn).find((text) => text !== '' && !result.isOf(text));
   if (wrong === undefined) return undefined;
   const meant = result.meant(wrong);
-  return [`${name}() gives ${result.gives}, and never '${wrong}'${meant === undefined ? '' : `; write '${meant}'`}`];
+  return [`${name}() returns ${result.gives}, never '${wrong}'${meant === undefined ? '' : `; write '${meant}'`}`];
 }
 
 function textIn(node: unknown): readonly string[] {

@@ -20,7 +20,7 @@ function doubtIn({ op, args }: ASTNode, texts: ReadonlySet<string>, aliases: Ali
   const padded = sides.flatMap(literalsIn).find((text) => text.trim() !== '' && text.trim() !== text);
   if (field === undefined || padded === undefined) return undefined;
   const bare = padded.trim();
-  return `'${printable(padded)}' has white space around it, and so is another text than '${bare}'; compare ${field} with '${bare}', or trim(${field}) with it to find both`;
+  return `'${printable(padded)}' has white space around it, so it is not equal to '${bare}'; compare ${field} with '${bare}', or trim(${field}) with it to find both`;
 }
 
 function literalsIn(node: unknown): readonly string[] {

@@ -34,7 +34,7 @@ export class ZipEntries {
     this.#form = form;
     this.#starts = new Uint32Array(form.numbers);
     let at = text.indexOf(opening);
-    if (at < 0) throw new LeadstreamError('E_RUN_FAILED', 'the table of the package zipcodes has another form than expected');
+    if (at < 0) throw new LeadstreamError('E_RUN_FAILED', 'the table in the package zipcodes does not have the expected form');
     for (; at >= 0; at = text.indexOf(opening, at + shortest)) this.#starts[form.numberAt(text, at + opening.length)] = at + 1;
   }
 

@@ -20,12 +20,15 @@ const shape = (z: Zod) => {
   const otherwise = z
     .enum(['drop', 'reject', 'fail'])
     .default('drop')
-    .describe('What happens to the other rows: they are dropped and counted as filtered, go to the rejects, or the first fails the run.');
+    .describe(
+      'What happens to the other rows: they are dropped and counted as filtered, go to the rejects, or the first one fails the run.',
+    );
   return z.union([where, z.strictObject({ where, otherwise })]);
 };
 
 export const filterStep = defineStep('filter', {
-  summary: 'Keeps the rows for which an expression (CEL) is true; the others, also those for which it is null, are dropped or rejected.',
+  summary:
+    'Keeps the rows for which an expression (CEL) is true; the others, including those for which it is null, are dropped or rejected.',
   config: (z) =>
     shape(z).transform((given): FilterConfig =>
       typeof given === 'string' ? { where: given, otherwise: 'drop', path: [] } : { ...given, path: ['where'] },
@@ -36,7 +39,7 @@ export const filterStep = defineStep('filter', {
   examples: ["lead_status == 'sold' && !blank(email)", { where: 'blank(age) || num(age) >= 18.0', otherwise: 'reject' }],
   columns: ({ where, path }, input, plan) => {
     const expression = planExpression(where, input, plan, path);
-    if (expression && expression.type !== 'flag') plan.problem(path, `a condition is true or false, but this gives ${expression.type}`);
+    if (expression && expression.type !== 'flag') plan.problem(path, `a condition is true or false, but this is ${expression.type}`);
     return input;
   },
   open: ({ where, otherwise }, runtime) => {

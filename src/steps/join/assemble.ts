@@ -28,7 +28,7 @@ export interface Assembly {
 
 /** Reports that a join would add a field that already exists. */
 export function takenName(name: string): string {
-  return `there is a field '${name}' already; choose another name under as, or leave it out of select`;
+  return `there is already a field '${name}'; choose another name under as, or leave it out of select`;
 }
 
 /**
@@ -122,7 +122,6 @@ function stays(match: number, type: 'left' | 'inner', tally: Tally): boolean {
 function severalMatch(count: number, fields: readonly string[], place: RowPlace): StepError {
   return failureAt(
     place,
-    (row) =>
-      new StepError('E_STEP_MATCHES', `${place.at}: ${count} rows match on ${fields.join(' + ')} for ${row}; say which one with pick`),
+    (row) => new StepError('E_STEP_MATCHES', `${place.at}: ${count} rows match on ${fields.join(' + ')} for ${row}; choose one with pick`),
   );
 }

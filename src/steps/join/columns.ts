@@ -61,7 +61,7 @@ function refuseSwapped(
 ): boolean {
   const has = (columns: readonly Column[], name: string) => columns.some((column) => column.name === name);
   if (has(input, left) || has(right, field) || !has(input, field) || !has(right, left)) return false;
-  context.problem(['on', left], `the field of the other collection stands behind the colon: { ${field}: ${left} }`, true);
+  context.problem(['on', left], `the field of the other collection goes after the colon: { ${field}: ${left} }`, true);
   return true;
 }
 
@@ -84,9 +84,8 @@ function kindOf({ cast, type }: Column): string {
 
 function neverMatches(left: Column, right: Column | undefined): string {
   const [one, other] = [kindOf(left), right ? kindOf(right) : 'text'];
-  if (other === 'text')
-    return `field '${left.name}' is ${one} here and never matches text; join before it is cast, or derive a text from it`;
-  return `field '${left.name}' is ${one} here and never matches ${other}; cast both sides alike, or join before they are cast`;
+  if (other === 'text') return `field '${left.name}' is ${one} here and never matches text; join before it is cast, or derive text from it`;
+  return `field '${left.name}' is ${one} here and never matches ${other}; cast both sides to the same type, or join before they are cast`;
 }
 
 function prefixed(as: string, column: Column): Column {

@@ -18,24 +18,24 @@ const config = schema((z) => {
     on: z.record(z.string(), name).describe('Right field by left field, one or more; empty values never match.'),
     as: z
       .string()
-      .regex(/^[a-z][a-z0-9_]*$/, 'a name is made of a-z, 0-9 and _')
+      .regex(/^[a-z][a-z0-9_]*$/, 'a name may contain only a-z, 0-9 and _')
       .optional()
-      .describe("What the new fields begin with: <as>_<field>. Default: the collection's name."),
+      .describe("Prefix of the new fields: <as>_<field>. Default: the collection's name."),
     select: z.array(name).min(1).optional().describe('Right fields to add. Default: all that are not credential-like.'),
     normalize: z.literal('casefold').optional().describe('Trim and fold case on both sides before comparing.'),
     pick: usually(
       z.union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name }), z.strictObject({ min: name })]),
       defaultPick,
-    ).describe('Which of several matches: first, all, { max: field }, { min: field } or error.'),
+    ).describe('Which of several matches to use: first, all, { max: field }, { min: field } or error.'),
     type: z.enum(['left', 'inner']).default('left').describe('left keeps rows without a match, inner drops them.'),
     lookup: z
       .enum(['preload', 'by_id'])
       .default('preload')
       .describe(
-        'preload reads the other collection once; the first pages wait for it. by_id requests the single record of each id that rows have, once, which pays for few ids and a large collection; what changes meanwhile is not noticed.',
+        'preload reads the other collection once; the first pages wait for it. by_id requests the record of each id in the rows once, which pays off for few ids and a large collection; changes in the meantime are not noticed.',
       ),
     reveal: z.array(name).optional().describe('Credential-like fields of the other collection to include.'),
-    min_match: share().optional().describe('Minimum share of rows with a match; with fewer, nothing is published.'),
+    min_match: share().optional().describe('Minimum share of rows with a match; below it, nothing is published.'),
   });
 });
 
@@ -80,7 +80,7 @@ export const joinStep = defineStep('join', {
   holds: ({ lookup, with: other, select, pick }) => {
     if (lookup === 'by_id') return 'the records of the last 10,000 ids';
     const kept = select && [...select, ...(typeof pick === 'object' ? [pickedField(pick)] : [])];
-    return `${kept ? [...new Set(kept)].join(', ') : 'all fields'} of all ${other}, and at most 32 bytes for each key`;
+    return `${kept ? [...new Set(kept)].join(', ') : 'all fields'} of all ${other}, and at most 32 bytes per key`;
   },
   open: (config, runtime) => {
     const collection = otherOf(config, runtime.collections);
@@ -124,17 +124,17 @@ function otherOf(join: JoinConfig, collections: Registry): Collection {
 function refuseLookup({ on, with: name, normalize }: JoinConfig, { id, served }: Collection, hasAll: boolean, plan: PlanContext): void {
   const fields = Object.values(on);
   if (served) {
-    plan.problem(['lookup'], `nothing is known of paths of single records of ${name}, a collection of your own; use lookup: preload`);
+    plan.problem(['lookup'], `the path of single records of ${name}, a collection of your own, is unknown; use lookup: preload`);
   } else if (fields.length !== 1 || (hasAll && fields[0] !== id)) {
     plan.problem(
       ['on'],
-      `lookup: by_id takes one pair, whose right field is the id of ${name}, like { field: ${id} }; for others use lookup: preload`,
+      `lookup: by_id takes one pair, whose right field is the id of ${name}, like { field: ${id} }; otherwise use lookup: preload`,
     );
   }
   if (normalize !== undefined)
     plan.problem(
       ['normalize'],
-      'with lookup: by_id the service compares, as it is; derive the field as the service has it, or use lookup: preload',
+      'with lookup: by_id the service compares values as they are; derive the field as the service has it, or use lookup: preload',
     );
 }
 
@@ -144,7 +144,7 @@ function warnOfSeveral({ on, pick, with: name }: JoinConfig, { key }: Collection
   if (pick !== undefined || pairs.length === 0 || key.every((column) => pairs.includes(column))) return;
   plan.warn(['on'], {
     code: 'W_SPEC_MATCHES',
-    message: `${pairs.join(' + ')} is no key of ${name}, so several rows may match, and then the run fails; its key is ${key.join(' + ')}. Add what is missing, or say with pick which row to take`,
+    message: `${pairs.join(' + ')} is not a key of ${name}, so several rows may match, and then the run fails; its key is ${key.join(' + ')}. Add what is missing, or choose a row with pick`,
   });
 }
 

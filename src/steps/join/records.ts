@@ -57,7 +57,7 @@ export class Records {
   #withId(id: string, records: readonly Row[]): readonly Row[] {
     const idOf = (record: Row) => keyOf([record[this.id] ?? null]);
     if (records.some((record) => casefold(idOf(record) ?? '') !== casefold(id))) {
-      const message = `${this.at}: the service was asked for a single record and gave others; use lookup: preload`;
+      const message = `${this.at}: the service was asked for a single record and returned others; use lookup: preload`;
       throw new SourceError('E_SOURCE_ANSWER', 'permanent', message);
     }
     return records

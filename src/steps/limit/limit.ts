@@ -59,13 +59,13 @@ function firstOf<T extends Row>(page: Page<T>, rows: number): Page<T> {
 /** After a blocking step all rows have been read, and the first of its output pass: after `sort`, the top ones. */
 export const limitStep = defineStep('limit', {
   summary:
-    'Lets the first rows pass and stops reading. After a step that needs all rows first, like sort, everything is read, and the first rows that come out pass.',
+    'Passes the first rows on and stops reading. After a step that needs all rows first, like sort, everything is read, and the first rows of its output pass.',
   config: () =>
-    most().describe('Number of rows, at least 1. A run that it stops replaces an output that exists only under run --allow-partial.'),
+    most().describe('Number of rows, at least 1. A run that it stops replaces an existing output only with run --allow-partial.'),
   keepsRows: true,
   examples: [100],
   most: (rows) => rows,
-  alone: 'lets only the first rows pass, and whether this is one of them a single row does not show',
+  alone: 'passes only the first rows on, and a single row does not show whether it is one of them',
   columns: (_, input) => input,
   open: (rows, runtime) => limiting(rows, runtime),
 });

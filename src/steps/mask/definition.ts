@@ -23,27 +23,27 @@ const config = schema((z) =>
         .literal('personal')
         .optional()
         .describe(
-          'Masks all fields that are declared personal where the step stands, joined and derived ones too, and those that the service has and nobody declared.',
+          'Masks all fields that are declared personal at this step, including joined and derived ones, and undeclared fields of the service.',
         ),
-      as: usually(z.enum(maskKinds), defaultMask).describe('Kind of mask of the fields of the preset.'),
+      as: usually(z.enum(maskKinds), defaultMask).describe('Kind of mask for the fields of the preset.'),
     })
     .catchall(z.enum([...maskKinds, 'keep']))
     .describe(
-      'Kind of mask by field: drop, null, hmac, last4 or redact. Under preset: personal a field that is named follows its own kind, and keep leaves it as it is.',
+      'Kind of mask by field: drop, null, hmac, last4 or redact. With preset: personal, a field named here has its own kind, and keep leaves it as it is.',
     )
     .transform(({ preset, as, ...masks }, context): MaskConfig => {
       if (as !== undefined && preset === undefined)
         context.addIssue({
           code: 'custom',
           path: ['as'],
-          message: "'as' goes with preset: personal; a field of this name has to be renamed first",
+          message: "'as' needs preset: personal; rename a field of this name first",
         });
       return { preset, as: as ?? defaultMask, masks };
     }),
 );
 
 export const maskStep = defineStep('mask', {
-  summary: 'Hides the values of some fields, or of all that are personal; hmac takes its key from the environment, LEADSTREAM_HMAC_KEY.',
+  summary: 'Hides the values of some fields, or of all that are personal; hmac takes its key from LEADSTREAM_HMAC_KEY in the environment.',
   config,
   examples: [
     { sin_number: 'drop', email: 'hmac', cell_phone: 'last4' },
@@ -74,7 +74,7 @@ function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[],
   for (const [name, kind] of Object.entries(masks)) {
     requireColumn(name, input, plan, [name], true);
     if (kind === 'hmac' && keyMissing) refuse([name]);
-    if (kind === 'keep' && !preset) plan.problem([name], 'keep goes with preset: personal; leave the field out');
+    if (kind === 'keep' && !preset) plan.problem([name], 'keep needs preset: personal; without it, leave the field out');
   }
   if (!preset) return;
   if (as === 'hmac' && keyMissing) refuse(['as']);

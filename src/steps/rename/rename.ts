@@ -31,7 +31,7 @@ export function rename<T extends Row, const M extends Partial<Record<keyof T & s
 ): Step<T, Renamed<T, M>> {
   checkArguments('rename', taken, { names });
   const renamed = renaming<T, M>(names, (name) => {
-    throw new StepError('E_STEP_CONFIG', `rename: there is a field '${name}' already`);
+    throw new StepError('E_STEP_CONFIG', `rename: there is already a field '${name}'`);
   });
   return withFacts(pipe(requireFields<T>('rename', Object.keys(names)), renamed), {
     at: 'rename',
@@ -48,7 +48,7 @@ function renamedColumns(names: Names, input: readonly Column[], context: Columns
     return name === undefined ? column : { ...column, name, original: name };
   });
   for (const [old, name] of Object.entries(names)) {
-    if (columns.filter((column) => column.name === name).length > 1) context.problem([old], `there is a field '${name}' already`);
+    if (columns.filter((column) => column.name === name).length > 1) context.problem([old], `there is already a field '${name}'`);
   }
   return columns;
 }

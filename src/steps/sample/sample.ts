@@ -68,13 +68,13 @@ export const sampleStep = defineStep('sample', {
   summary: 'Keeps a share of the rows, chosen by a hash of their keys, so that every run chooses the same ones.',
   config: (z) =>
     z.strictObject({
-      percent: percent().describe('Share of the keys that are kept, in percent: above 0, at most 100.'),
+      percent: percent().describe('Share of the keys to keep, in percent: above 0, at most 100.'),
       by: z
         .array(z.string().min(1))
         .min(1)
         .optional()
         .describe("Fields whose values are hashed: rows that share them stay together. Default: the collection's key."),
-      seed: seed().describe('A whole number; another one gives another sample.'),
+      seed: seed().describe('A whole number; another one selects another sample.'),
     }),
   keepsRows: true,
   examples: [{ percent: 1 }, { percent: 12.5, by: ['email'], seed: 7 }],

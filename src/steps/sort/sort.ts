@@ -70,24 +70,24 @@ function wantedOf(text: string): { readonly field: string; readonly descending: 
 }
 
 export const sortStep = defineStep('sort', {
-  summary: 'Sorts all rows by some fields, by their declared types; rows with equal keys keep their order.',
+  summary: 'Sorts all rows by fields, compared by their declared types; rows with equal keys keep their order.',
   config: (z) =>
     z.strictObject({
       by: z
         .array(z.string().min(1))
         .min(1)
         .describe(
-          'Fields in order of importance, each with asc (default) or desc: timestamp desc. Rows without a value come last; an empty text is a value of a field that is text, and the least of them.',
+          'Fields in order of importance, each with asc (default) or desc: timestamp desc. Rows without a value come last; in a text field, empty text is a value and the smallest one.',
         ),
-      memory: memory().describe('Memory for rows; more are spilled to a file in the state folder.'),
+      memory: memory().describe('Memory for rows; the rest is spilled to a file in the state folder.'),
       on_error: z
         .enum(['reject', 'null', 'fail'])
         .optional()
-        .describe("What becomes of a row whose value does not cast; with null it comes last. Default: the pipeline's on_error."),
+        .describe("What happens to a row whose value does not cast; with null it comes last. Default: the pipeline's on_error."),
     }),
   blocking: true,
   holds: ({ memory: bytes }) => spilledBeyond(bytes),
-  alone: 'puts rows into an order, and a single row has none',
+  alone: 'sorts rows, and a single row has no order',
   keepsRows: true,
   examples: [{ by: ['timestamp desc', 'lead_id'] }, { by: ['lead_status'], memory: '64MB' }],
   columns: ({ by }, input, plan) => {

@@ -83,7 +83,7 @@ describe('explain-row', () => {
     expect(told).toBe(
       [
         'steps[0] dedupe: passed',
-        '  note: drops a row when one with the same key came before it, which a single row does not show',
+        '  note: drops a row if an earlier one has the same key, which a single row does not show',
         '',
         'steps[1] derive: passed',
         '  expression: zip_city(zipcode)',
@@ -120,7 +120,7 @@ describe('explain-row', () => {
         told.split('\n').find((line) => line.startsWith('  - bridge_id, ')),
         '',
         'steps[8] sort: passed',
-        '  note: puts rows into an order, and a single row has none',
+        '  note: sorts rows, and a single row has no order',
         '',
         'to[0] csv -> ./out/leads.csv: written',
         '  lead_id         1',
@@ -372,7 +372,7 @@ describe('explain-row', () => {
 
   test.each([
     ['aggregate: { by: [lead_status], compute: { leads: count() } }', 'makes one row of a group'],
-    ['limit: 1', 'lets only the first rows pass'],
+    ['limit: 1', 'passes only the first rows on'],
   ])('says what a single row does not show of %s', async (step, note) => {
     expect((await explained([step], '1')).steps[0]).toMatchObject({ outcome: 'passed', alone: expect.stringContaining(note) });
   });

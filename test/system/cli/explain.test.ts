@@ -32,14 +32,14 @@ describe('explain', () => {
     const tree = stdout.replaceAll(cwd, '.');
     const begin = [
       '├─ steps[0] dedupe',
-      '│    memory: at most 32 bytes for each key',
+      '│    memory: at most 32 bytes per key',
       '│    33 columns',
       '├─ steps[1] derive',
       '│    34 columns: +zip_city text (personal)',
       '├─ steps[2] join',
       '│    GET https://data.example/api/bridges?page=1&limit=100&rest_api_key=***',
       '│    key: id',
-      '│    memory: title of all bridges, and at most 32 bytes for each key',
+      '│    memory: title of all bridges, and at most 32 bytes per key',
       '│    35 columns: +bridge_title text',
     ];
     expect(tree).toContain(`\n${begin.join('\n')}\n├─ steps[3] select\n`);

@@ -10,7 +10,7 @@ const leads = flags.map((is_valid, index) => ({ lead_id: String(index), is_valid
 const filtered = (condition: string) =>
   `from: leads\nsteps:\n  - filter: ${condition}\nto:\n  - csv: { path: leads.csv, columns: [lead_id] }`;
 const doubtful = filtered(`is_valid == 'yes'`);
-const doubt = 'p.yaml:9:13 is_valid is a flag and comes as yes, Yes, 1 and other words';
+const doubt = 'p.yaml:9:13 is_valid is a flag and arrives as yes, Yes, 1 and other words';
 
 describe('a file that compares the text of a flag', () => {
   test('is warned of by validate, at its place, and accepted', async () => {
@@ -71,7 +71,7 @@ describe('what is proposed for a condition that compares text with a number', ()
   test('works as it is proposed: rows without a value are dropped, and nothing is rejected', async () => {
     const [from, cwd] = [await serviceOf({ leads: ages }), await workplace(filtered('age > 18'))];
     const refused = await cli(['validate', 'p.yaml'], { cwd, env: from.env });
-    expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('use num(age), or cast before') });
+    expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('use num(age), or cast first') });
     const right = await workplace(filtered('num(age) > 18'));
     expect((await cli(['run', 'p.yaml'], { cwd: right, env: from.env })).code).toBe(0);
     expect(await readFile(join(right, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"2"\n"4"\n');

@@ -67,7 +67,7 @@ test.each([
     'by cursor',
     declared.replace(/paging: .*/, 'paging: { scheme: cursor, param: c, next: /next }'),
     2,
-    'orders is paged by cursor; serve knows page numbers only',
+    'orders is paged by cursor; serve supports page numbers only',
   ],
   ['without a key', declared.replace('    key: [no]\n', ''), 78, "'key' is missing"],
 ])('the command refuses to serve a collection %s', async (_, wrong, exit, message) => {

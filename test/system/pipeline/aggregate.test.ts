@@ -176,7 +176,7 @@ describe('a pipeline that aggregates', () => {
     const body = 'from: leads\nsteps:\n  - aggregate: { compute: { all: sum(age) } }\nto:\n  - csv: { path: out.csv }';
     await expect(runIn(three, body, folder)).rejects.toMatchObject({
       code: 'E_STEP_OVERFLOW',
-      message: 'steps[0] aggregate: all: a sum is beyond what its type holds',
+      message: 'steps[0] aggregate: all: a sum is too large for its type',
     });
     expect(await readdir(folder)).toEqual([]);
   });

@@ -44,7 +44,7 @@ describe('a row that ends a run', () => {
     [
       'a join with several matches',
       'steps: [join: { with: bridges, on: { bridge_id: adnum }, as: bridge, select: [title] }]\n',
-      `steps[0] join: 2 rows match on adnum for ${twice}; say which one with pick`,
+      `steps[0] join: 2 rows match on adnum for ${twice}; choose one with pick`,
     ],
     ['a sink', 'on_error: fail\n', `to[0] csv: field age is not a 64-bit integer in ${young}`],
     [
@@ -85,7 +85,7 @@ describe('a row that ends a stream of a program', () => {
     );
     const both = service.leads.pipe(joined(service.bridges, { on: { bridge_id: 'adnum' }, as: 'bridge', select: ['title'] }));
     await expect(writeTo(both, csv({ path: join(folder, 'leads.csv') }))).rejects.toThrow(
-      expect.objectContaining({ code: 'E_STEP_MATCHES', message: `join: 2 rows match on adnum for ${twice}; say which one with pick` }),
+      expect.objectContaining({ code: 'E_STEP_MATCHES', message: `join: 2 rows match on adnum for ${twice}; choose one with pick` }),
     );
     expect(await readdir(folder)).toEqual([]);
   });

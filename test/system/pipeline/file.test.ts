@@ -467,7 +467,7 @@ describe('a join on columns that are no key of the other side', () => {
       {
         code: 'W_SPEC_MATCHES',
         message:
-          'p.yaml:9:34 city is no key of areacodes, so several rows may match, and then the run fails; its key is area_code + city + state. Add what is missing, or say with pick which row to take',
+          'p.yaml:9:34 city is not a key of areacodes, so several rows may match, and then the run fails; its key is area_code + city + state. Add what is missing, or choose a row with pick',
       },
     ]);
   });
@@ -485,6 +485,6 @@ describe('a join on columns that are no key of the other side', () => {
 
   test('is wrong under strict', async () => {
     const strict = pipelineText(`from: leads\nsteps:\n  - join: { with: links, on: { bridge_id: uid } }\n${to}`);
-    expect((await problems(strict, env, { 'service.strict': 'true' })).message).toContain('p.yaml:9:30 uid is no key of links');
+    expect((await problems(strict, env, { 'service.strict': 'true' })).message).toContain('p.yaml:9:30 uid is not a key of links');
   });
 });

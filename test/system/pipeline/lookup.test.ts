@@ -129,7 +129,7 @@ describe('lookup: by_id', () => {
 
 describe('lookup: by_id is refused before any request', () => {
   const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
-  const one = 'lookup: by_id takes one pair, whose right field is the id of bridges, like { field: id }; for others use lookup: preload';
+  const one = 'lookup: by_id takes one pair, whose right field is the id of bridges, like { field: id }; otherwise use lookup: preload';
 
   test.each(
     everySecond([
@@ -139,7 +139,7 @@ describe('lookup: by_id is refused before any request', () => {
         'with folded cases',
         'with: bridges, on: { bridge_id: id }',
         ', normalize: casefold',
-        'with lookup: by_id the service compares, as it is',
+        'with lookup: by_id the service compares values as they are',
       ],
     ]),
   )('%s', async (_what, config, more, message) => {
@@ -149,7 +149,9 @@ describe('lookup: by_id is refused before any request', () => {
   test('in a collection of one’s own', async () => {
     const own = 'collections:\n  orders: { path: /orders, key: [no], paging: { scheme: page }, fields: { no: text, total: decimal } }\n';
     const text = pipelineText(`${own}${joined('', 'with: orders, on: { bridge_id: no }')}`);
-    await expect(parsePipeline(text, 'p.yaml', { env })).rejects.toThrow('nothing is known of paths of single records of orders');
+    await expect(parsePipeline(text, 'p.yaml', { env })).rejects.toThrow(
+      'the path of single records of orders, a collection of your own, is unknown',
+    );
   });
 
   test('where expect speaks of a list that is not read', async () => {

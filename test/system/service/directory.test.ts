@@ -143,7 +143,7 @@ describe('the rows of a file', () => {
     expect((await packed(100)).count).toBe(100);
     await expect(packed(101)).rejects.toMatchObject({
       code: 'E_DATA',
-      message: `data/users.csv: its rows take more than ${limit.toLocaleString('en-US')} bytes as JSON, which is the most that a collection may have`,
+      message: `data/users.csv: its rows take more than ${limit.toLocaleString('en-US')} bytes as JSON, the maximum for a collection`,
     });
   });
 

@@ -138,7 +138,7 @@ describe('drift', () => {
     ['evry=3', /no 'evry', did you mean 'every'/],
     ['speed=3', /no 'speed', only every, chance, changes, collections, most/],
     ['every=3,every=4', /'every' is given twice/],
-    ['every=0', /every needs a whole number from 1 on/],
+    ['every=0', /every needs a whole number, at least 1/],
     ['changes=insert', /changes needs one or more of insert-head\+insert-tail\+delete/],
   ])('is refused when wrong: %s', async (drift, message) => {
     const starting = startService({ source, accounts: [account], drift });

@@ -219,7 +219,7 @@ describe('the names of quirks', () => {
   test.each([
     ['capp=3', /no 'capp', did you mean 'cap'/],
     ['nonsense', /no 'nonsense', only first-page, .*unstable-order/],
-    ['cap', /cap needs a whole number from 1 on/],
+    ['cap', /cap needs a whole number, at least 1/],
     ['cap=0', /cap needs/],
     ['bare-record=yes', /bare-record takes no value/],
     ['missing-fields=1.5', /missing-fields needs a share from 0 to 1/],

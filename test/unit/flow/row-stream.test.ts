@@ -125,7 +125,7 @@ describe('pipe', () => {
       () => leads().pipe(select<Row, string>(['lead_id']), sort<Row>([{ field: 'age' }])),
       "sort: field 'age' is gone here: select does not pass it on",
     ],
-    ['a cast twice', () => leads().pipe(cast<Row>({ age: 'integer' }), cast<Row>({ age: 'text' })), "cast: field 'age' is integer already"],
+    ['a cast twice', () => leads().pipe(cast<Row>({ age: 'integer' }), cast<Row>({ age: 'text' })), "cast: field 'age' is already integer"],
     [
       'a field of the other side that is not there',
       () => leads().pipe(join<Row, Row, string, string>(bridges(), { on, as: 'b', select: ['titel'] })),
@@ -134,7 +134,7 @@ describe('pipe', () => {
     [
       'a name that is taken',
       () => leads().pipe(join<Row, Row, string, string>(bridges(), { on, as: 'bridge', select: ['uid'] })),
-      "join: there is a field 'bridge_uid' already",
+      "join: there is already a field 'bridge_uid'",
     ],
     [
       'sides that never match',

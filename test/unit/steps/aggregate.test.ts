@@ -227,7 +227,7 @@ describe('aggregate', () => {
       run(aggregate<Row, readonly [], typeof compute>([], compute), otherSide(values.map((n): Row => ({ n }))));
     await expect(of(beyond)).rejects.toMatchObject({
       code: 'E_STEP_OVERFLOW',
-      message: 'aggregate: total: a sum is beyond what its type holds',
+      message: 'aggregate: total: a sum is too large for its type',
     });
     expect(await of(within)).toEqual([{ total: sum }]);
   });
@@ -314,24 +314,24 @@ describe('aggregate in a file', () => {
     planned(steps.aggregate, config, input).problems.map(({ path, message }) => [path.join('.'), message]);
 
   test.each([
-    ['count(lead_status)', "count takes a condition; rows that have a value of 'lead_status' are counted by count(!blank(lead_status))"],
-    ['count(is_valid)', 'those where it is true by count(flag(is_valid))'],
-    ['count(num(age))', 'count takes a condition, which is true or false, but this gives decimal'],
-    ['count(*)', 'count() counts the rows'],
+    ['count(lead_status)', "count takes a condition; count(!blank(lead_status)) counts rows that have a value of 'lead_status'"],
+    ['count(is_valid)', 'count(flag(is_valid)) those where it is true'],
+    ['count(num(age))', 'count takes a condition, which is true or false, but this is decimal'],
+    ['count(*)', 'count() to count rows'],
     ['count(distinct email)', 'different values are counted by count_distinct(email)'],
     ['median(age)', "unknown aggregate 'median'; there are count, count_distinct, sum, min, max, avg"],
     ['cuont()', "unknown aggregate 'cuont', did you mean 'count'?"],
     ['mean(age)', "unknown aggregate 'mean', did you mean 'avg'?"],
     ['COUNT()', "unknown aggregate 'COUNT', did you mean 'count'?"],
-    ['sum(campaign_id)', "sum takes numbers, and field 'campaign_id' is text; read it as a number by sum(num(campaign_id))"],
-    ['avg(timestamp)', "avg takes numbers, and field 'timestamp' is timestamp"],
-    ['sum(lower(email))', 'sum takes numbers, and this gives text'],
+    ['sum(campaign_id)', "sum takes numbers, but field 'campaign_id' is text; write sum(num(campaign_id))"],
+    ['avg(timestamp)', "avg takes numbers, but field 'timestamp' is timestamp"],
+    ['sum(lower(email))', 'sum takes numbers, but this is text'],
     ['sum()', 'sum takes a field or an expression, as in sum(field)'],
     ['max(age, uid)', 'max takes one field or expression'],
-    ['count', 'count is called, as in count()'],
-    ['max', 'max is called, as in max(field)'],
-    ['age', 'a result is one call of an aggregate, like count() or max(timestamp)'],
-    ['count() / 2', 'count() is a result by itself; compute with results in a derive after this step'],
+    ['count', 'count is a function; write count()'],
+    ['max', 'max is a function; write max(field)'],
+    ['age', 'a result is a single aggregate call, like count() or max(timestamp)'],
+    ['count() / 2', 'count() is a complete result; calculate with results in a derive step after this one'],
     ['count(', 'a ) is missing at the end'],
     ["min(zip_city('))", 'a ) is missing at the end'],
     ['max(emial)', "unknown field 'emial', did you mean 'email'?"],
@@ -344,7 +344,7 @@ describe('aggregate in a file', () => {
     expect(problems({ by: ['uid', 'uid', 'month'], compute: { uid: 'count()' } })).toEqual([
       ['by.1', expect.stringContaining("field 'uid' is listed twice")],
       ['by.2', expect.stringContaining("unknown field 'month'")],
-      ['compute.uid', "'uid' is a field of by; give the result another name"],
+      ['compute.uid', "'uid' is a field under by; give the result another name"],
     ]);
     for (const config of [
       { by: ['uid'] },
@@ -357,8 +357,8 @@ describe('aggregate in a file', () => {
 
   test('says how groups are made by expressions, and come in another order', () => {
     expect(problems({ by: ['timestamp desc', 'month(timestamp)'], compute: { n: 'count()' } })).toEqual([
-      ['by.0', 'groups come in the order of their fields; a sort after this step gives another'],
-      ['by.1', 'by takes fields; derive one of "month(timestamp)" before this step'],
+      ['by.0', 'groups are sorted by their fields; for another order, sort after this step'],
+      ['by.1', 'by takes fields; derive one from "month(timestamp)" before this step'],
     ]);
   });
 

@@ -106,7 +106,7 @@ describe('cast in a file', () => {
 
   test('reports a field that is cast already', () => {
     expect(planned(steps.cast, { types: { age: 'decimal' } }, castTo({ age: 'integer' })).problems).toEqual([
-      { path: ['types', 'age'], message: "field 'age' is integer already" },
+      { path: ['types', 'age'], message: "field 'age' is already integer" },
     ]);
   });
 

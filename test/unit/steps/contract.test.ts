@@ -182,7 +182,7 @@ const unknownFields = [
     'select',
     ['lower(email)'],
     [0],
-    "'lower(email)' is an expression, and a field is wanted here; derive it first, like derive: { my_field: lower(email) }, and name my_field here",
+    "'lower(email)' is an expression, but a field is needed here; derive it first, like derive: { my_field: lower(email) }, and use my_field here",
   ],
   ['rename', { leadid: 'id' }, ['leadid'], "unknown field 'leadid', did you mean 'lead_id'?"],
   ['cast', { types: { aeg: 'integer' } }, ['types', 'aeg'], "unknown field 'aeg', did you mean 'age'?"],

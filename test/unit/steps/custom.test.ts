@@ -226,7 +226,7 @@ describe('a step of a program is refused at once', () => {
           },
           open: () => (row) => row,
         })(),
-      'x: cannot tell its columns: no',
+      'x: cannot determine its columns: no',
     ],
   ])('%s', (_what, work, message) => {
     expect(work).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }));
@@ -243,7 +243,7 @@ describe('a step of a program is refused at once', () => {
     [{ adds: { a: { type: 'text', sensitive: true } } }, "unknown option of adds.a 'sensitive', did you mean 'sensitivity'?"],
     [{ adds: { a: { sensitivity: 'plain' } } }, 'adds.a.type is missing: it must be one of text, flag'],
     [{ adds: ['a'] }, "adds must be a map of names to types, like { euro: 'decimal' }, not a list"],
-    [{ adds: { a: 'text' }, removes: ['a'] }, "'a' stands under adds and under removes; a step does one of them"],
+    [{ adds: { a: 'text' }, removes: ['a'] }, "'a' is listed under both adds and removes; keep one"],
     [{ adds: new Map([['a', 'text']]) }, 'adds must be a map of names to types'],
     [{ needs: 'uid' }, "needs must be a list, not the text 'uid'"],
     [{ needs: ['uid', 7] }, 'needs[1] must be a text, not 7'],
@@ -262,7 +262,7 @@ describe('a step of a program is refused at once', () => {
     [{ adds: { a: { type: 'text', sensitivity: 'personnal' } } }, 'adds.a.sensitivity must be one of plain'],
     [{ needs: 'uid' }, "needs must be a list, not the text 'uid'"],
     [{ removes: [undefined] }, 'removes[0] is missing: it must be a text'],
-    [{ adds: { a: 'text' }, removes: ['a'] }, "'a' stands under adds and under removes"],
+    [{ adds: { a: 'text' }, removes: ['a'] }, "'a' is listed under both adds and removes"],
     [{ adds: Promise.resolve({}) }, 'adds must be a map of names to types'],
   ])('for what its functions give: %j', (gives, message) => {
     const functions = Object.fromEntries(Object.entries(gives).map(([key, value]) => [key, (): unknown => value]));
@@ -305,23 +305,23 @@ describe('a step of a program fails with the row, and says what to do', () => {
   const second = (of: (row: Row) => unknown) => () => (row: Row) => (row.lead_id === '2' ? (of(row) as Row) : row);
 
   test.each<[string, (row: Row) => unknown, string]>([
-    ['a promise', (row) => Promise.resolve(row), `gave a promise ${at}; a step does not wait for it`],
+    ['a promise', (row) => Promise.resolve(row), `returned a promise ${at}; a step does not wait for it`],
     [
       'nothing',
       () => undefined,
-      `gave no row ${at}; a step that leaves rows out says so by rows: 'fewer'; one that it keeps for later would be lost`,
+      `returned no row ${at}; declare rows: 'fewer' if the step leaves rows out; a row kept for later would be lost`,
     ],
-    ['an empty list', () => [], `gave no row ${at}`],
-    ['two rows', (row) => [row, row], `gave 2 rows ${at}; a step that gives several says so by rows: 'any'`],
-    ['a text', () => 'jane@example.com', `gave a text ${at}; give a row`],
-    ['a list in a list', (row) => [[row]], `gave a list ${at}; give a row`],
+    ['an empty list', () => [], `returned no row ${at}`],
+    ['two rows', (row) => [row, row], `returned 2 rows ${at}; declare rows: 'any' if the step returns several`],
+    ['a text', () => 'jane@example.com', `returned a text ${at}; return a row`],
+    ['a list in a list', (row) => [[row]], `returned a list ${at}; return a row`],
     [
       'a row that lacks a field',
       (row) => Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'age')),
-      `left out the field 'age' ${at}; give { ...row, … }, or name it under removes`,
+      `left out the field 'age' ${at}; return { ...row, … }, or list it under removes`,
     ],
-    ['a row with another value', (row) => ({ ...row, age: '1' }), `changed the field 'age' ${at}; name it under adds, with its type`],
-    ['a row with another field', (row) => ({ ...row, agee: '1' }), `gave the field 'agee' ${at}; name it under adds, with its type`],
+    ['a row with another value', (row) => ({ ...row, age: '1' }), `changed the field 'age' ${at}; list it under adds, with its type`],
+    ['a row with another field', (row) => ({ ...row, agee: '1' }), `added the field 'agee' ${at}; list it under adds, with its type`],
   ])('for %s', async (_what, of, message) => {
     const stream = leads().pipe(defineStep('mine', { open: second(of) })());
     expect(await failureOf(() => read(stream))).toMatchObject({
@@ -387,7 +387,11 @@ describe('a step of a program fails with the row, and says what to do', () => {
       },
       'mine: open threw RangeError (at',
     ],
-    ['gives no function', () => Promise.resolve(() => undefined), 'mine: open gave a promise, which must be awaited; it gives a function'],
+    [
+      'gives no function',
+      () => Promise.resolve(() => undefined),
+      'mine: open returned a promise, which must be awaited; it must return a function',
+    ],
   ])('when open %s', async (_what, open, message) => {
     const stream = leads().pipe(defineStep('mine', { open: open as never })());
     expect(await failureOf(() => read(stream))).toMatchObject({ code: 'E_STEP_FUNCTION', message: expect.stringContaining(message) });

@@ -160,7 +160,7 @@ test.each([
   const before: StepDefinition = steps[name];
   const { columns } = planned(before, config);
   const message =
-    "the collection's key does not identify a row here, since an earlier step changes lead_id or repeats rows; name fields under by";
+    "the collection's key does not identify a row here, because an earlier step changes lead_id or repeats rows; list fields under by";
   expect(planned(steps.dedupe, {}, columns).problems).toEqual([{ path: [], message }]);
   expect(planned(steps.dedupe, { by: ['lead_id', 'uid'] }, columns).problems).toEqual([]);
 });

@@ -67,7 +67,7 @@ describe('derive in a file', () => {
   });
 
   test('does not know the fields that it adds', () => {
-    const message = "field 'a' is made by this step; an expression sees the row before the step, so make 'a' in a derive before this one";
+    const message = "field 'a' is added by this step; an expression sees the row before the step, so add 'a' in an earlier derive";
     expect(planned(steps.derive, { a: 'uid', b: 'a' }).problems).toEqual([{ path: ['b'], message }]);
   });
 

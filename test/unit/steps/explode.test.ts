@@ -128,9 +128,9 @@ describe('a row whose field is no list', () => {
 test('is refused for a field that is cast, and for a position of a name that is taken', () => {
   const columns = [...castTo({ age: 'integer' }), ...castTo({ tags: 'text' })];
   expect(planned(steps.explode, { field: 'age' }, columns).problems).toEqual([
-    { path: ['field'], message: "field 'age' is integer here and holds no list; explode it before it is cast" },
+    { path: ['field'], message: "field 'age' is integer here, not a list; explode it before it is cast" },
   ]);
   expect(planned(steps.explode, { field: 'tags', position: 'age' }, columns).problems).toEqual([
-    { path: ['position'], message: "there is a field 'age' already; choose another name" },
+    { path: ['position'], message: "there is already a field 'age'; choose another name" },
   ]);
 });

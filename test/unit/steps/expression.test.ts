@@ -60,39 +60,39 @@ describe('an expression that cannot be read', () => {
     ["email === 'x'", 6, "'===' is written == here"],
     ["email <> 'x'", 6, "'<>' is written != here"],
     ["email == 'x' & blank(email)", 13, "'&' is written && here"],
-    ["== 'x'", 0, 'a field is missing in front of =='],
-    ['email == \u2018x\u2019', 9, 'a text stands between straight quotes, \' or ", not \u2018'],
-    ["row => row.email == 'x'", 4, 'an expression names the fields of the row by themselves, without a function around it'],
-    ["(r) => r.email == 'x'", 4, 'an expression names the fields of the row by themselves, without a function around it'],
-    ["email & zipcode == 'x'", 0, 'texts are joined by +, as in email + zipcode'],
+    ["== 'x'", 0, 'a field is missing before =='],
+    ['email == \u2018x\u2019', 9, 'text needs straight quotes, \' or ", not \u2018'],
+    ["row => row.email == 'x'", 4, 'an expression names the fields of the row directly, without a function around it'],
+    ["(r) => r.email == 'x'", 4, 'an expression names the fields of the row directly, without a function around it'],
+    ["email & zipcode == 'x'", 0, 'text is joined with +, as in email + zipcode'],
     ["email ?? 'none' == 'x'", 6, "there is no ??; use (blank(email) ? 'none' : email)"],
-    ["email == 'x' && || blank(email)", 16, 'something is missing in front of ||'],
+    ["email == 'x' && || blank(email)", 16, 'something is missing before ||'],
     ["email LIKE '%.ca'", 6, "there is no LIKE; use contains, startsWith or endsWith, like email.endsWith('.ca')"],
     ["email contains '.ca'", 6, "'contains' is called with a dot here, like email.contains('.ca')"],
     ["email ~ '.ca'", 6, 'there are no regular expressions; use contains, startsWith or endsWith'],
-    ["email IN ('a', 'b')", 6, "a list stands in brackets behind in, like in ['a', 'b']"],
-    ["email in ('a', 'b')", 13, "a list stands in brackets, like in ['a', 'b']"],
+    ["email IN ('a', 'b')", 6, "write a list in brackets after in, like in ['a', 'b']"],
+    ["email in ('a', 'b')", 13, "write a list in brackets, like in ['a', 'b']"],
     ['email IS NOT NULL', 6, "'is not null' is written !blank(email) here"],
     ['email is null', 6, "'is null' is written blank(email) here"],
     ["email == 'x' && zipcode IS NULL", 24, "'is null' is written blank(zipcode) here"],
     ["email is 'x'", 6, "'is' is written == here, and 'is null' is written blank(email)"],
-    ["email IN ['x']", 6, "'IN' is written in here, in small letters"],
-    ["__proto__ == 'x'", 0, "'__proto__' is a word that CEL keeps for itself; a field of that name can be renamed first"],
-    ["email __proto__ 'x'", 6, "an operator is missing in front of '__proto__'"],
-    ["email constructor 'x'", 6, "an operator is missing in front of 'constructor'"],
-    ['toString email', 9, "an operator is missing in front of 'email'"],
+    ["email IN ['x']", 6, "'IN' is written in here, in lower case"],
+    ["__proto__ == 'x'", 0, "'__proto__' is a reserved word of CEL; rename a field of that name first"],
+    ["email __proto__ 'x'", 6, "an operator is missing before '__proto__'"],
+    ["email constructor 'x'", 6, "an operator is missing before 'constructor'"],
+    ['toString email', 9, "an operator is missing before 'email'"],
     ["CASE WHEN blank(email) THEN 'a' END", 5, "'case when' is written condition ? value : other here"],
     ["if(blank(email), 'a', 'b')", 0, "'if' is written condition ? value : other here"],
     ["LEAD ACCEPTED == 'yes'", 0, "the field 'LEAD ACCEPTED' is called lead_accepted here"],
     ["email == 'x' && lead accepted == 'yes'", 16, "the field 'LEAD ACCEPTED' is called lead_accepted here"],
     ["lead_accepted == 'LEAD ACCEPTED and' or blank(email)", 37, "'or' is written || here"],
-    ["`email` == 'x'", 0, 'names stand without quotes around them'],
-    ["$email == 'x'", 0, 'a name stands by itself, without a $'],
-    ["email == 'x';", 12, 'an expression is one, without a semicolon'],
-    ["email == 'it''s'", 13, "a quote inside a text is written \\'"],
-    ["email == 'x", 9, 'the text that begins here does not end'],
-    ["email == 'x' 'y'", 13, 'an operator is missing in front of this text'],
-    ["email == 'x' zipcode", 13, "an operator is missing in front of 'zipcode'"],
+    ["`email` == 'x'", 0, 'write names without quotes'],
+    ["$email == 'x'", 0, 'write a name without a $'],
+    ["email == 'x';", 12, 'an expression has no semicolon'],
+    ["email == 'it''s'", 13, "a quote inside text is written \\'"],
+    ["email == 'x", 9, 'the text that begins here is not closed'],
+    ["email == 'x' 'y'", 13, 'an operator is missing before this text'],
+    ["email == 'x' zipcode", 13, "an operator is missing before 'zipcode'"],
     ['email ==', 8, 'something is missing at the end'],
     ["(email == 'x'", 13, 'a ) is missing at the end'],
     ["email in ['x'", 13, 'a ] is missing at the end'],
@@ -104,13 +104,13 @@ describe('an expression that cannot be read', () => {
     ['email == NULL', "did you mean 'null'?"],
     ['email == None', "unknown field 'None', did you mean 'null'?"],
     ['email == nil', "unknown field 'nil', did you mean 'null'?"],
-    ["zip_state == 'ON'", "'zip_state' is a function and no field; it takes a text: zip_state('…'); string(…) makes one of another value"],
+    ["zip_state == 'ON'", "'zip_state' is a function, not a field; it takes text: zip_state('…'); string(…) converts other values"],
     ['blank(email) == TRUE', "did you mean 'true'?"],
     ["LeadAccepted == 'yes'", "did you mean 'lead_accepted'?"],
     ["LEAD_ACCEPTED == 'yes'", "did you mean 'lead_accepted'?"],
-    ['count(email)', `unknown function 'count'; beside those of CEL there are ${Object.keys(functions).join(', ')}`],
-    ['math.pow(email)', `unknown function 'math.pow'; beside those of CEL there are ${Object.keys(functions).join(', ')}`],
-    ['email.foo()', `unknown function 'foo'; beside those of CEL there are ${Object.keys(functions).join(', ')}`],
+    ['count(email)', `unknown function 'count'; besides those of CEL there are ${Object.keys(functions).join(', ')}`],
+    ['math.pow(email)', `unknown function 'math.pow'; besides those of CEL there are ${Object.keys(functions).join(', ')}`],
+    ['email.foo()', `unknown function 'foo'; besides those of CEL there are ${Object.keys(functions).join(', ')}`],
     ["email.startWith('a')", "unknown function 'startWith', did you mean 'startsWith'?"],
     ['zip_state(zip)', "unknown field 'zip', did you mean 'zipcode'?"],
     ["accepted == 'x'", "unknown field 'accepted', did you mean 'lead_accepted'?"],
@@ -121,14 +121,14 @@ describe('an expression that cannot be read', () => {
 
 describe('an expression with a part that always fails', () => {
   test.each([
-    ['1/0 == 1', '1/0 fails, whatever the row: division by zero', 0],
-    ["s == 'a' || int(s) % 0 == 1", 'int(s) % 0 fails, whatever the row: division by zero', 12],
-    ['[1,2][5] == 1', '[1,2][5] fails, whatever the row: No such key: index out of bounds, index 5 >= size 2', 0],
-    ["{'a':1}['b'] == 1", "{'a':1}['b'] fails, whatever the row: No such key: b", 0],
-    ["s == 'abc'.substring(9)", "'abc'.substring(9) fails, whatever the row: ", 5],
-    ['9223372036854775807 + 1 > 0', '9223372036854775807 + 1 fails, whatever the row: integer overflow', 0],
+    ['1/0 == 1', '1/0 fails for every row: division by zero', 0],
+    ["s == 'a' || int(s) % 0 == 1", 'int(s) % 0 fails for every row: division by zero', 12],
+    ['[1,2][5] == 1', '[1,2][5] fails for every row: No such key: index out of bounds, index 5 >= size 2', 0],
+    ["{'a':1}['b'] == 1", "{'a':1}['b'] fails for every row: No such key: b", 0],
+    ["s == 'abc'.substring(9)", "'abc'.substring(9) fails for every row: ", 5],
+    ['9223372036854775807 + 1 > 0', '9223372036854775807 + 1 fails for every row: integer overflow', 0],
     ["epoch(s).getHours('America/New_Yrok')", "there is no time zone 'America/New_Yrok'; did you mean 'America/New_York'?", 0],
-    ['(1+1)*(2/(1-1)) == 2', '(1+1)*(2/(1-1)) == 2 fails, whatever the row: division by zero', 1],
+    ['(1+1)*(2/(1-1)) == 2', '(1+1)*(2/(1-1)) == 2 fails for every row: division by zero', 1],
   ])('%s is refused', (source, message, at) => {
     expect(expressionsOver(texts('s')).compile(source)).toMatchObject({ message: expect.stringContaining(message), at });
   });
@@ -179,7 +179,7 @@ describe('a function of ours', () => {
 
   test.each(everyType)('%s of a field that is cast to %s can be right: %s', (name, type, right) => {
     const { problems } = planned(steps.derive, { x: `${name}(s)` }, castTo({ s: type }));
-    expect(problems.map(({ message }) => message)).toEqual(right ? [] : [expect.stringContaining(`${name}() takes a`)]);
+    expect(problems.map(({ message }) => message)).toEqual(right ? [] : [expect.stringContaining(`${name}() takes `)]);
   });
 
   test.each(["lower(num('7'))", 'zip_city(1)', "trim(flag('yes'))", "zip_prefix(epoch('0'))", 'num(true)'])(
@@ -273,7 +273,7 @@ describe('the clock', () => {
 
   test('takes its days from a field, too', () => {
     expect(valueOf('days_before(s)', { s: 2n }, castTo({ s: 'integer' }))).toEqual(new Date('2026-11-20T00:00:00Z'));
-    expect(faultOf('days_before(s)', { s: 2n ** 62n }, castTo({ s: 'integer' }))).toBe('days_before() leaves the range of dates');
+    expect(faultOf('days_before(s)', { s: 2n ** 62n }, castTo({ s: 'integer' }))).toBe('days_before() is outside the range of dates');
   });
 
   test.each([
@@ -283,14 +283,14 @@ describe('the clock', () => {
     ['days_before(s)', 'days_before() takes a whole number: days_before(7)'],
     ['now(1)', 'now() is called as now()'],
     ['run_date(s)', 'run_date() is called as run_date()'],
-    ['num(s, s)', "num() takes a text, a whole number, or a decimal: num('…')"],
+    ['num(s, s)', "num() takes text, a whole number, or a decimal: num('…')"],
   ])('tells how a function is called: %s', (source, message) => {
     expect(problemOf(source).message).toBe(message);
   });
 
   test.each([
-    ['now', "'now' is a function and no field; it is called as now()"],
-    ['days_before', "'days_before' is a function and no field; it takes a whole number: days_before(7)"],
+    ['now', "'now' is a function, not a field; it is called as now()"],
+    ['days_before', "'days_before' is a function, not a field; it takes a whole number: days_before(7)"],
   ])('is called, and not named: %s', (name, message) => {
     expect(problemOf(`s > ${name}`).message).toBe(message);
   });
@@ -684,7 +684,7 @@ describe('blank', () => {
 
 describe('an expression that could take for ever', () => {
   const list = (values: number) => `[${Array.from({ length: values }, (_, value) => value).join()}]`;
-  const nested = 'a comprehension (all, exists, exists_one, filter, map) is refused within another, since it can take for ever';
+  const nested = 'a comprehension (all, exists, exists_one, filter, map) is refused within another, because it can take forever';
 
   test.each([
     "['a'].exists(x, ['b'].exists(y, x == y))",
@@ -704,7 +704,7 @@ describe('an expression that could take for ever', () => {
       (body, depth) => `cel.bind(v${depth + 1}, v${depth} + v${depth}, ${body})`,
       'v40.size() > 0',
     );
-    expect(problemOf(source.replace('v0 + v0', '[s]')).message).toBe('cel.bind is refused within another, since it can take for ever');
+    expect(problemOf(source.replace('v0 + v0', '[s]')).message).toBe('cel.bind is refused within another, because it can take forever');
   });
 
   test.each([
@@ -718,7 +718,7 @@ describe('an expression that could take for ever', () => {
   test('may have 100 values in a list, and entries in a map', () => {
     expect(valueOf(`7 in ${list(100)}`)).toBe(true);
     expect(problemOf(`7 in ${list(101)}`).message).toBe(
-      'a list holds at most 100 values; several side by side hold more: field in [...] || field in [...]',
+      'a list holds at most 100 values; split a longer one: field in [...] || field in [...]',
     );
     const map = (entries: number) => `{${Array.from({ length: entries }, (_, entry) => `'${entry}': 1`).join()}}`;
     expect(valueOf(`'7' in ${map(100)}`)).toBe(true);
@@ -793,7 +793,7 @@ describe('the type of an expression', () => {
   });
 
   test.each(['[s]', "{'a': s}", "b'x'", "duration('1h')", '3u', 'type(s)'])('%s fits no column', (source) => {
-    expect(problemOf(source).message).toMatch(/^gives a .+, which no column can hold$/);
+    expect(problemOf(source).message).toMatch(/^returns a .+, which no column can hold$/);
   });
 
   test.each<[string, Value, Value]>([
@@ -916,29 +916,29 @@ describe('an expression that is right for no row', () => {
   ];
 
   test.each([
-    ['age > 18', 'age is text here; use num(age), or cast before'],
-    ['18 < age', 'age is text here; use num(age), or cast before'],
-    ['age == 18', 'age is text here; use num(age), or cast before'],
-    ['age in [18, 19]', 'age is text here; use num(age), or cast before'],
-    ['-age', 'age is text here; use num(age), or cast before'],
-    ['age - lead_id', 'lead_id and age are text here; use num(lead_id) and num(age), or cast before'],
-    ['age * timestamp', 'age and timestamp are text here, and num(age) * epoch(timestamp) is refused, too'],
-    ['zipcode ? 1 : 2', "zipcode is text here; use a comparison like zipcode == '…', or cast before"],
+    ['age > 18', 'age is text here; use num(age), or cast first'],
+    ['18 < age', 'age is text here; use num(age), or cast first'],
+    ['age == 18', 'age is text here; use num(age), or cast first'],
+    ['age in [18, 19]', 'age is text here; use num(age), or cast first'],
+    ['-age', 'age is text here; use num(age), or cast first'],
+    ['age - lead_id', 'lead_id and age are text here; use num(lead_id) and num(age), or cast first'],
+    ['age * timestamp', 'age and timestamp are text here, and num(age) * epoch(timestamp) is refused too'],
+    ['zipcode ? 1 : 2', "zipcode is text here; use a comparison like zipcode == '…', or cast first"],
     ['word ? 1 : 2', "word is text here; use a comparison like word == '…'"],
-    ['is_valid && flag', 'is_valid is text here; use flag(is_valid), or cast before'],
-    ['is_valid == true', 'is_valid is text here; use flag(is_valid), or cast before'],
-    ['!is_valid', 'is_valid is text here; use flag(is_valid), or cast before'],
-    ['is_valid || lead_accepted', 'lead_accepted and is_valid are text here; use flag(lead_accepted) and flag(is_valid), or cast before'],
-    ['is_valid && zipcode', "is_valid and zipcode are text here; use flag(is_valid) and a comparison like zipcode == '…', or cast before"],
+    ['is_valid && flag', 'is_valid is text here; use flag(is_valid), or cast first'],
+    ['is_valid == true', 'is_valid is text here; use flag(is_valid), or cast first'],
+    ['!is_valid', 'is_valid is text here; use flag(is_valid), or cast first'],
+    ['is_valid || lead_accepted', 'lead_accepted and is_valid are text here; use flag(lead_accepted) and flag(is_valid), or cast first'],
+    ['is_valid && zipcode', "is_valid and zipcode are text here; use flag(is_valid) and a comparison like zipcode == '…', or cast first"],
     ['word > 18', 'word is text here; use num(word)'],
   ])('is refused, with the fields at fault: %s', (source, message) => {
     expect(problemOf(source, columns)).toEqual({ message });
   });
 
   test.each([
-    ['num(age) / 2', 'no such overload: double / int', ' (a decimal goes with 2.0, not with 2)'],
-    ['num(age) % 2', 'no such overload: double % int', ' (a decimal goes with 2.0, not with 2)'],
-    ["whole == '18'", 'no such overload: int == string', ' (a number stands without quotes)'],
+    ['num(age) / 2', 'no such overload: double / int', ' (a decimal needs 2.0, not 2)'],
+    ['num(age) % 2', 'no such overload: double % int', ' (a decimal needs 2.0, not 2)'],
+    ["whole == '18'", 'no such overload: int == string', ' (write a number without quotes)'],
     ["whole == 'x'", 'no such overload: int == string', ''],
     ["date(yearmonthday) == '20240229'", 'no such overload: google.protobuf.Timestamp == string', " (date('20240229') is an instant)"],
     ['size(whole)', "found no matching overload for 'size(int)'", ''],
@@ -947,7 +947,7 @@ describe('an expression that is right for no row', () => {
   ])('is refused, with the types at fault and what helps: %s', (source, reason, note) => {
     const { message } = problemOf(source, columns);
     expect(message).toContain(reason);
-    expect(message.split(', whatever the row')[1]).toBe(note);
+    expect(message.split(', for every row')[1]).toBe(note);
   });
 
   test.each([
@@ -986,7 +986,7 @@ describe('an expression that is right for no row', () => {
     ['isnull(email)', 'blank(email)'],
   ])('is refused with what works instead: %s -> %s', (source, right) => {
     const { message } = problemOf(source, columns);
-    const proposed = /; use (.+?)(?: by itself, without a number)?(?:, or cast before)?$/.exec(message)?.[1] ?? '';
+    const proposed = /; use (.+?)(?: by itself, without a number)?(?:, or cast first)?$/.exec(message)?.[1] ?? '';
     expect([message, right.startsWith(proposed)]).toEqual([message, proposed !== '']);
     expect(compiled(right, columns)).toMatchObject({ type: 'flag', doubts: [] });
   });
@@ -1005,16 +1005,16 @@ describe('an expression that is right for no row', () => {
   });
 
   test('tells a name in quotes', () => {
-    expect(problemOf("'age' > 18", columns).message).toBe("'age' is a text here; a field's name stands without quotes: age");
+    expect(problemOf("'age' > 18", columns).message).toBe("'age' is text here; write a field's name without quotes: age");
   });
 
   test.each([
-    ['timestamp < current_timestamp()', 'there is no current_timestamp(); use now(), the first start of the run'],
+    ['timestamp < current_timestamp()', 'there is no current_timestamp(); use now(), when the run was first started'],
     ['timestamp < today()', 'there is no today(); use run_date(), the day on which the run was first started'],
     ['timestamp > days_ago(7)', 'there is no days_ago(); days_before(7) is the day a week before the run'],
-    ['month(timestamp) == 11', "(month() gives a text like '2026-11'; getMonth() + 1 is the number of a month)"],
+    ['month(timestamp) == 11', "(month() returns text like '2026-11'; getMonth() + 1 is the number of a month)"],
     ['coalesce(email, uid)', 'there is no coalesce(); use (blank(email) ? uid : email)'],
-    ['math.round(age)', 'there is no math.round(); int(num(age)) leaves out what is behind the point'],
+    ['math.round(age)', 'there is no math.round(); int(num(age)) drops the decimals'],
   ])('tells what there is instead of a function of another language: %s', (source, message) => {
     expect(problemOf(source, columns).message).toContain(message);
   });
@@ -1022,12 +1022,12 @@ describe('an expression that is right for no row', () => {
   test.each(['age == null || age > 18', 'blank(age) || age > 18', '(age == null ? 0 : 1) > 0 && age > 18'])(
     'is refused behind a guard against null too: %s',
     (source) => {
-      expect(problemOf(source, columns).message).toBe('age is text here; use num(age), or cast before');
+      expect(problemOf(source, columns).message).toBe('age is text here; use num(age), or cast first');
     },
   );
 
   test('is a problem of the file, at its place', () => {
-    const message = 'expression: age is text here; use num(age), or cast before';
+    const message = 'expression: age is text here; use num(age), or cast first';
     expect(planned(steps.filter, 'age > 18').problems).toEqual([{ path: [], message }]);
     expect(planned(steps.derive, { adult: 'age > 18' }).problems).toEqual([{ path: ['adult'], message }]);
   });
@@ -1037,7 +1037,7 @@ describe('the text of a flag', () => {
   const columns = [...columnsOf(collections.leads), ...castTo({ sure: 'flag' })];
   const doubtsOf = (source: string) => compiled(source, columns).doubts.map(({ message }) => message);
   const doubt = (names: string, remedy: string) => [
-    `${names} is a flag and comes as yes, Yes, 1 and other words, so a comparison with its text finds some of them; use ${remedy}, or cast before`,
+    `${names} is a flag and arrives as yes, Yes, 1 and other words, so comparing its text finds only some of them; use ${remedy}, or cast first`,
   ];
 
   test.each(["is_valid == 'yes'", "'no' != is_valid", "is_valid in ['yes', 'Yes', '1']", "is_valid == 'Yes' || is_valid == 'yes'"])(
@@ -1071,7 +1071,7 @@ describe('the text of a flag', () => {
 
   test('is doubted where it is compared with that of another flag', () => {
     expect(doubtsOf('is_valid == lead_accepted')).toEqual([
-      'lead_accepted and is_valid are flags and come as yes, Yes, 1 and other words, so a comparison with their texts finds some of them; use flag(lead_accepted) and flag(is_valid), or cast before',
+      'lead_accepted and is_valid are flags and arrive as yes, Yes, 1 and other words, so comparing their text finds only some of them; use flag(lead_accepted) and flag(is_valid), or cast first',
     ]);
   });
 
@@ -1114,7 +1114,7 @@ describe('the text of a number or an instant', () => {
   const doubt = (name: string, remedy: string) => [
     {
       code: 'W_SPEC_TEXT',
-      message: `${name} is text here and is compared letter by letter (to which '9' is more than '18'); use ${remedy}, or cast before`,
+      message: `${name} is text here and is compared character by character ('9' is greater than '18'); use ${remedy}, or cast first`,
     },
   ];
 
@@ -1137,10 +1137,10 @@ describe('the text of a number or an instant', () => {
   });
 
   test.each([
-    ["age < 'old'", /^age is text here .*, and old is no number, with which num\(age\) could be compared$/],
+    ["age < 'old'", /^age is text here .*, and old is not a number that num\(age\) can be compared with$/],
     [
       "timestamp > 'yesterday'",
-      /^timestamp is text here .*, and yesterday is no day or instant; a day is asked as in epoch\(timestamp\) >= /,
+      /^timestamp is text here .*, and yesterday is not a day or an instant; compare with a day as in epoch\(timestamp\) >= /,
     ],
   ])('is doubted where it is compared with what is none: %s', (source, message) => {
     expect(compiled(source, columns).doubts).toEqual([{ code: 'W_SPEC_TEXT', message: expect.stringMatching(message) }]);
@@ -1177,7 +1177,7 @@ describe('a text with white space around it', () => {
     ["' sold' != lower(lead_status)", ' sold', 'lead_status'],
     ["lead_status in ['open', 'sold\\t']", 'sold\\t', 'lead_status'],
   ])('is doubted where a field is compared with it: %s', (source, text, field) => {
-    const message = `'${text}' has white space around it, and so is another text than '${text.replace('\\t', '').trim()}'; compare ${field} with`;
+    const message = `'${text}' has white space around it, so it is not equal to '${text.replace('\\t', '').trim()}'; compare ${field} with`;
     expect(compiled(source, columns).doubts).toEqual([{ code: 'W_SPEC_TEXT', message: expect.stringContaining(message) }]);
   });
 
@@ -1205,7 +1205,7 @@ describe('a comparison without a field', () => {
   const doubt = (said: string, meant: string) => [
     {
       code: 'W_SPEC_CONSTANT',
-      message: `${said} compares constants and is the same for every row; a field's name stands without quotes${meant}`,
+      message: `${said} compares constants and is the same for every row; write a field's name without quotes${meant}`,
     },
   ];
 

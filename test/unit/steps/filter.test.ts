@@ -116,6 +116,6 @@ describe('filter in a file', () => {
     ['num(age)', 'decimal'],
     ['date(yearmonthday)', 'date'],
   ])('refuses %s, which gives %s and no condition', (source, type) => {
-    expect(planned(steps.filter, source).problems).toEqual([{ path: [], message: `a condition is true or false, but this gives ${type}` }]);
+    expect(planned(steps.filter, source).problems).toEqual([{ path: [], message: `a condition is true or false, but this is ${type}` }]);
   });
 });

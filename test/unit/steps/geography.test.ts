@@ -13,7 +13,7 @@ test.each(Object.entries(functions))('%s gives a program what it gives an expres
 
 test.each(Object.values(functions))('%p refuses what is no text, without telling it', (of) => {
   const refused = (what: string) =>
-    expect.objectContaining({ code: 'E_USAGE', message: `${of.name}: must be given a text or null, not ${what}` });
+    expect.objectContaining({ code: 'E_USAGE', message: `${of.name}: needs a string or null, not ${what}` });
   expect(() => of(2125550142 as never)).toThrow(refused('a number'));
   expect(() => of(2125550142n as never)).toThrow(refused('a bigint'));
   expect(() => of(['10001'] as never)).toThrow(refused('a list'));

@@ -41,7 +41,7 @@ describe('join', () => {
   heldWarnings();
 
   describe('a name that is taken', () => {
-    const taken = { code: 'E_STEP_CONFIG', message: expect.stringContaining("there is a field 'b_v' already") };
+    const taken = { code: 'E_STEP_CONFIG', message: expect.stringContaining("there is already a field 'b_v'") };
 
     test('is refused instead of overwritten', async () => {
       await expect(joined([{ id: '1', b_v: 'own' }], [{ id: '1', v: 'other' }])).rejects.toMatchObject(taken);
@@ -71,7 +71,7 @@ describe('join', () => {
     test('is refused by the plan, with what to do', () => {
       const config = { with: 'bridges', on: { bridge_id: 'id' }, as: 'bridge', select: ['uid'] };
       expect(planned(steps.join, config).problems).toEqual([
-        { path: ['as'], message: "there is a field 'bridge_uid' already; choose another name under as, or leave it out of select" },
+        { path: ['as'], message: "there is already a field 'bridge_uid'; choose another name under as, or leave it out of select" },
       ]);
     });
 
@@ -309,7 +309,7 @@ describe('join', () => {
       );
       await expect(rowsThrough(step, [{ id: '1' }])).rejects.toMatchObject({
         code: 'E_STEP_MATCHES',
-        message: 'steps[2] join: 2 rows match on id for row 1 of page 1; say which one with pick',
+        message: 'steps[2] join: 2 rows match on id for row 1 of page 1; choose one with pick',
       });
     });
 
@@ -511,7 +511,7 @@ describe('join', () => {
     test('reports a name that is taken', () => {
       const once = planned(steps.join, { ...config, select: ['title'] }).columns;
       expect(planned(steps.join, { ...config, select: ['title'] }, once).problems).toEqual([
-        { path: ['as'], message: "there is a field 'bridges_title' already; choose another name under as, or leave it out of select" },
+        { path: ['as'], message: "there is already a field 'bridges_title'; choose another name under as, or leave it out of select" },
       ]);
     });
 
@@ -525,7 +525,7 @@ describe('join', () => {
         expect(planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: type })).problems).toEqual([
           {
             path: ['on', 'bridge_id'],
-            message: `field 'bridge_id' is ${type} here and never matches text; join before it is cast, or derive a text from it`,
+            message: `field 'bridge_id' is ${type} here and never matches text; join before it is cast, or derive text from it`,
           },
         ]);
       },

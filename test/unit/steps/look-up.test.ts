@@ -76,7 +76,7 @@ describe('looking up', () => {
     expect(await rowsThrough<Row, Row>(lookingUp(other('A'), options, watched()), [{ b: 'a' }])).toEqual([{ b: 'a', b_v: null }]);
     await expect(rowsThrough<Row, Row>(lookingUp(other('b'), options, watched('steps[0] join')), [{ b: 'a' }])).rejects.toMatchObject({
       code: 'E_SOURCE_ANSWER',
-      message: 'steps[0] join: the service was asked for a single record and gave others; use lookup: preload',
+      message: 'steps[0] join: the service was asked for a single record and returned others; use lookup: preload',
     });
   });
 

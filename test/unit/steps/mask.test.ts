@@ -184,7 +184,7 @@ describe('the preset personal', () => {
 
   test('is what keep goes with', () => {
     expect(planned(steps.mask, { email: 'keep' }).problems).toEqual([
-      { path: ['email'], message: 'keep goes with preset: personal; leave the field out' },
+      { path: ['email'], message: 'keep needs preset: personal; without it, leave the field out' },
     ]);
   });
 

@@ -40,7 +40,7 @@ function keptBy(source: string): readonly number[] {
 /** What is proposed: an expression that takes the place of the wrong one, or of a part of it. */
 function proposedBy(message: string): string | undefined {
   const [, said] = /(?:; use |, as in |; (?=int\())(.*)$/.exec(message) ?? [];
-  return said?.replace(/(?: by itself, without a number| leaves out .*|, which fails .*|, which counts .*|, or cast before)+$/, '');
+  return said?.replace(/(?: by itself, without a number| drops the decimals.*|, which fails .*|, which counts .*|, or cast first)+$/, '');
 }
 
 /**
@@ -86,7 +86,7 @@ describe('what is proposed for a call of another language', () => {
   test.each([
     ['year(zipcode) == 2023', 'there is no year(); an instant has getFullYear()'],
     ['len(age > 3) > 1', 'there is no len(); use size()'],
-    ['round(flag(is_valid)) > 1', 'there is no round(); int() of a number leaves out what is behind the point'],
+    ['round(flag(is_valid)) > 1', 'there is no round(); int() drops the decimals of a number'],
     ['coalesce(email) == null', 'there is no coalesce(); use a condition: blank(…) ? value : other'],
     ['coalesce(flag(is_valid), 0) == 1', 'there is no coalesce(); use a condition: blank(…) ? value : other'],
   ])('is nothing that would be refused itself: %s', (wrong, message) => {
@@ -111,16 +111,19 @@ describe('what is proposed for a number beside an instant or a day', () => {
     ['yearmonthday > 1672531200', "date(yearmonthday) > epoch('1672531200')", [1, 2]],
   ])('is the day, the year or the instant that is meant: %s -> %s', follow);
 
-  const asked = (read: string) => `a day is asked as in ${read} >= date('20230101'), a year as in ${read}.getFullYear() == 2023`;
+  const asked = (read: string) => `compare with a day as in ${read} >= date('20230101'), with a year as in ${read}.getFullYear() == 2023`;
 
   test.each([
-    ['yearmonthday > 20230000', `yearmonthday is text here, and 20230000 is no calendar day (YYYYMMDD); ${asked('date(yearmonthday)')}`],
-    ['yearmonthday == 20231399', `yearmonthday is text here, and 20231399 is no calendar day (YYYYMMDD); ${asked('date(yearmonthday)')}`],
-    ['timestamp > 20231399', `timestamp is text here, and 20231399 is no calendar day (YYYYMMDD); ${asked('epoch(timestamp)')}`],
-    ['timestamp > 60', `timestamp is text here, and 60 is hardly a number of seconds since 1970; ${asked('epoch(timestamp)')}`],
+    ['yearmonthday > 20230000', `yearmonthday is text here, and 20230000 is not a calendar day (YYYYMMDD); ${asked('date(yearmonthday)')}`],
+    [
+      'yearmonthday == 20231399',
+      `yearmonthday is text here, and 20231399 is not a calendar day (YYYYMMDD); ${asked('date(yearmonthday)')}`,
+    ],
+    ['timestamp > 20231399', `timestamp is text here, and 20231399 is not a calendar day (YYYYMMDD); ${asked('epoch(timestamp)')}`],
+    ['timestamp > 60', `timestamp is text here, and 60 is not a plausible number of seconds since 1970; ${asked('epoch(timestamp)')}`],
     [
       "yearmonthday > '20231399'",
-      `yearmonthday is text here and is compared letter by letter (to which '9' is more than '18'), and 20231399 is no calendar day (YYYYMMDD); ${asked('date(yearmonthday)')}`,
+      `yearmonthday is text here and is compared character by character ('9' is greater than '18'), and 20231399 is not a calendar day (YYYYMMDD); ${asked('date(yearmonthday)')}`,
     ],
   ])('is nothing for what is none: %s', (wrong, message) => {
     expect(saidOf(wrong)).toBe(message);
@@ -129,10 +132,10 @@ describe('what is proposed for a number beside an instant or a day', () => {
   test.each([
     ['epoch(timestamp) > 1672531225', " (epoch('1672531225') is an instant)"],
     ['epoch(timestamp) > 2023', ' (getFullYear() is the year of an instant)'],
-    ['epoch(timestamp) + 60 > date(yearmonthday)', " (duration('60s') is a time that is added)"],
+    ['epoch(timestamp) + 60 > date(yearmonthday)', " (duration('60s') is a span of time)"],
     ['epoch(timestamp) > 60', ''],
   ])('is noted beside what is read already: %s', (wrong, note) => {
-    expect(saidOf(wrong).split(', whatever the row')[1]).toBe(note);
+    expect(saidOf(wrong).split(', for every row')[1]).toBe(note);
   });
 });
 
@@ -151,14 +154,12 @@ describe('what is proposed for calculations with instants and days', () => {
   test.each(['yearmonthday / 100 == 202301', 'yearmonthday - 10000 > 1', '86400 - timestamp > 1', 'yearmonthday * 2 > 1'])(
     'is nothing where there is no such calculation: %s',
     (wrong) => {
-      expect(saidOf(wrong)).toMatch(
-        / is text here, and there is no [-/*] of an instant and this number; days and seconds are added as in /,
-      );
+      expect(saidOf(wrong)).toMatch(/ is text here, and there is no [-/*] for an instant and this number; add days and seconds as in /);
     },
   );
 
   test('is nothing for two texts that do not go together when they are read either', () => {
-    expect(saidOf('age * timestamp > 1')).toBe('age and timestamp are text here, and num(age) * epoch(timestamp) is refused, too');
+    expect(saidOf('age * timestamp > 1')).toBe('age and timestamp are text here, and num(age) * epoch(timestamp) is refused too');
   });
 });
 
@@ -183,25 +184,25 @@ describe('what is proposed for a text in another form than that of its field', (
   ])('is the value that is meant: %s -> %s', follow);
 
   test.each([
-    ["yearmonthday.contains('-01-')", "yearmonthday is text here and comes as a calendar day as YYYYMMDD, so that no row has '-01-'"],
-    ["age == 'old'", "age is text here and comes as a 64-bit integer, so that no row has 'old'"],
+    ["yearmonthday.contains('-01-')", "yearmonthday is text here and arrives as a calendar day as YYYYMMDD, so no row has '-01-'"],
+    ["age == 'old'", "age is text here and arrives as a 64-bit integer, so no row has 'old'"],
     [
       "trim(yearmonthday) == '2023-01-01'",
-      "yearmonthday is text here and comes as a calendar day as YYYYMMDD, so that no row has '2023-01-01'",
+      "yearmonthday is text here and arrives as a calendar day as YYYYMMDD, so no row has '2023-01-01'",
     ],
     [
       "yearmonthday in ['', '2023-01-01']",
-      "yearmonthday is text here and comes as a calendar day as YYYYMMDD, so that no row has '2023-01-01'",
+      "yearmonthday is text here and arrives as a calendar day as YYYYMMDD, so no row has '2023-01-01'",
     ],
-    ['flag(age) == true', 'age comes as a 64-bit integer, which flag() does not read; num(age) reads it'],
-    ['timestamp(timestamp) > now()', 'timestamp comes as seconds since 1970, which timestamp() does not read; epoch(timestamp) reads it'],
+    ['flag(age) == true', 'age arrives as a 64-bit integer, which flag() does not read; num(age) reads it'],
+    ['timestamp(timestamp) > now()', 'timestamp arrives as seconds since 1970, which timestamp() does not read; epoch(timestamp) reads it'],
     [
       'timestamp(yearmonthday) > now()',
-      'yearmonthday comes as a calendar day as YYYYMMDD, which timestamp() does not read; date(yearmonthday) reads it',
+      'yearmonthday arrives as a calendar day as YYYYMMDD, which timestamp() does not read; date(yearmonthday) reads it',
     ],
-    ['bool(timestamp)', 'timestamp comes as seconds since 1970, which bool() does not read; epoch(timestamp) reads it'],
-    ['bool(yearmonthday)', 'yearmonthday comes as a calendar day as YYYYMMDD, which bool() does not read; date(yearmonthday) reads it'],
-    ['epoch(age) == null', 'age comes as a 64-bit integer, which epoch() does not read; num(age) reads it'],
+    ['bool(timestamp)', 'timestamp arrives as seconds since 1970, which bool() does not read; epoch(timestamp) reads it'],
+    ['bool(yearmonthday)', 'yearmonthday arrives as a calendar day as YYYYMMDD, which bool() does not read; date(yearmonthday) reads it'],
+    ['epoch(age) == null', 'age arrives as a 64-bit integer, which epoch() does not read; num(age) reads it'],
   ])('is nothing where that cannot be told: %s', (wrong, message) => {
     expect(saidOf(wrong)).toBe(message);
   });
@@ -265,7 +266,7 @@ describe('whatever is proposed', () => {
       // What is wrong twice is told one after the other.
       const right = followed(first) ?? first;
       // A time between two instants is no value of a column, but of a part of an expression.
-      const said = saidOf(right).replace(/^gives a \w+, which no column can hold$/, '');
+      const said = saidOf(right).replace(/^returns a \w+, which no column can hold$/, '');
       return said === '' ? [] : [`${source} -> ${right}: ${said}`];
     });
     expect(bad).toEqual([]);

@@ -28,7 +28,7 @@ test('refuses a name that is taken instead of overwriting its field', async () =
   const step = rename<Row, { a: string }>({ a: 'b' });
   await expect(rowsThrough(step, [{ a: '1', b: '2' }])).rejects.toMatchObject({
     code: 'E_STEP_CONFIG',
-    message: "rename: there is a field 'b' already",
+    message: "rename: there is already a field 'b'",
   });
 });
 
@@ -54,7 +54,7 @@ test('plans a swap without a problem', () => {
 });
 
 test('reports a name that is taken', () => {
-  expect(planned(steps.rename, { lead_id: 'uid' }).problems).toEqual([{ path: ['lead_id'], message: "there is a field 'uid' already" }]);
+  expect(planned(steps.rename, { lead_id: 'uid' }).problems).toEqual([{ path: ['lead_id'], message: "there is already a field 'uid'" }]);
 });
 
 test('reports two fields that would have one name', () => {

@@ -12,15 +12,15 @@ function doubtsOf(source: string): readonly string[] {
 
 describe('a comparison with a text that the function never gives is doubtful', () => {
   test.each([
-    ["month(timestamp) == '202301'", "month() gives a text like 2026-11, and never '202301'; write '2023-01'"],
-    ["month(yearmonthday) == '2023/1'", "month() gives a text like 2026-11, and never '2023/1'; write '2023-01'"],
-    ["'Jan' != month(timestamp)", "month() gives a text like 2026-11, and never 'Jan'"],
-    ["month(timestamp) in ['2023-01', '2023-13']", "month() gives a text like 2026-11, and never '2023-13'"],
-    ["zip_state(zipcode) == 'ny'", "zip_state() gives two capital letters, and never 'ny'; write 'NY'"],
-    ["area_code(home_phone) == '(212)'", "area_code() gives three digits, and never '(212)'; write '212'"],
-    ["lower(language) == 'English'", "lower() gives lower case, and never 'English'; write 'english'"],
-    ["upper(language) == 'English'", "upper() gives upper case, and never 'English'; write 'ENGLISH'"],
-    ["trim(language) == ' English'", "trim() gives no white space at the ends, and never ' English'; write 'English'"],
+    ["month(timestamp) == '202301'", "month() returns text like 2026-11, never '202301'; write '2023-01'"],
+    ["month(yearmonthday) == '2023/1'", "month() returns text like 2026-11, never '2023/1'; write '2023-01'"],
+    ["'Jan' != month(timestamp)", "month() returns text like 2026-11, never 'Jan'"],
+    ["month(timestamp) in ['2023-01', '2023-13']", "month() returns text like 2026-11, never '2023-13'"],
+    ["zip_state(zipcode) == 'ny'", "zip_state() returns two capital letters, never 'ny'; write 'NY'"],
+    ["area_code(home_phone) == '(212)'", "area_code() returns three digits, never '(212)'; write '212'"],
+    ["lower(language) == 'English'", "lower() returns lower-case text, never 'English'; write 'english'"],
+    ["upper(language) == 'English'", "upper() returns upper-case text, never 'English'; write 'ENGLISH'"],
+    ["trim(language) == ' English'", "trim() returns text without white space around it, never ' English'; write 'English'"],
   ])('%s', (source, doubt) => {
     expect(doubtsOf(source)).toEqual([`W_SPEC_TEXT: ${doubt}`]);
   });
