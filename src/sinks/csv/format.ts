@@ -131,7 +131,7 @@ function cellFormatter(delimiter: string, quoteColumns: boolean): (cell: string)
     stream.write([cell]);
     const text: unknown = stream.read();
     if (Buffer.isBuffer(text)) return text.toString();
-    if (/[^\0]/.test(cell)) throw new SinkError('E_SINK_WRITE', 'fast-csv gave no text for a cell');
+    if (/[^\0]/.test(cell)) throw new SinkError('E_SINK_WRITE', 'fast-csv returned no text for a cell');
     return '';
   };
 }

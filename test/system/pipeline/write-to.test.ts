@@ -229,7 +229,7 @@ describe('writeTo', () => {
       ({ uid }) => Number(uid),
       "field score holds a value of the type decimal on page 1, and its column is one of texts; say so where it is made, like derive({ score: { type: 'decimal', of: … } })",
     ],
-    ['an object', () => ({}) as never, 'field score is an object, and no text'],
+    ['an object', () => ({}) as never, 'field score is an object, not a text'],
     ['a text in a column of numbers', { type: 'integer', of: () => 'many' as never }, 'field score is not a whole number'],
   ])('refuses %s where a column has no place for it, and leaves nothing', async (_what, score, message) => {
     const [{ users }, folder] = [await connected(), await temporaryFolder()];
