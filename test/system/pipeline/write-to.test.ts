@@ -122,9 +122,9 @@ describe('writeTo', () => {
     [
       'rows',
       ({ users }) => [users.rows$, { columns }],
-      'the observable gives an object that is no page; operators for rows go behind .rows$, and those that give pages only together go in as one, by pipe(…) of rxjs',
+      'the observable emitted an object instead of a page; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs',
     ],
-    ['nothing in place of pages', () => [of(null), { columns }], 'the observable gives null that is no page'],
+    ['nothing in place of pages', () => [of(null), { columns }], 'the observable emitted null instead of a page'],
     ['the service', (users) => [users, { columns }], 'the first argument is a stream of rows, like service.leads, and not an object'],
     [
       'columns that the stream does not have',
@@ -386,14 +386,18 @@ describe('writeTo of rows that functions of a program make', () => {
     [
       'another field',
       ({ uid }) => ({ id: uid, extra: 1 }),
-      "the function gave the field 'extra' for the row with uid '100' (row 1 of page 1); name it under columns, with its type",
+      "the function returned the field 'extra' for the row with uid '100' (row 1 of page 1); declare it under columns, with its type",
     ],
     [
       'a value of another type',
       ({ uid }) => ({ id: uid?.length }),
-      "the function gave a number in the field 'id' for the row with uid '100' (row 1 of page 1); columns declares it as text, which is a string",
+      "the function returned a number in the field 'id' for the row with uid '100' (row 1 of page 1); columns declares it as text, which is a string",
     ],
-    ['no row', () => undefined as never, "the function gave undefined for the row with uid '100' (row 1 of page 1); columns are declared"],
+    [
+      'no row',
+      () => undefined as never,
+      "the function returned undefined for the row with uid '100' (row 1 of page 1); columns are declared",
+    ],
   ])('fails for %s that columns do not have, and publishes nothing', async (_what, project, message) => {
     const folder = await temporaryFolder();
     const stream = (await users()).pipe(mapRows(project, { columns: { id: 'text' } as never }));
