@@ -88,7 +88,7 @@ function refuseTaken(at: string, inFiles: readonly OutputColumn[], partitions: r
     const others = [...namesOf(inFiles), ...partitions.slice(index + 1)];
     const taken = others.find((name) => name.toLowerCase() === partition.toLowerCase());
     if (taken !== undefined)
-      throw new SinkError('E_SINK_VALUE', `${at}: the partition ${partition} and the column ${taken} have one name; rename one`);
+      throw new SinkError('E_SINK_VALUE', `${at}: the partition ${partition} and the column ${taken} have the same name; rename one`);
   });
 }
 

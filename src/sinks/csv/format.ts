@@ -118,7 +118,7 @@ interface Encoded {
 }
 
 /** Needed because fast-csv silently removes NUL characters. */
-export const nul = 'has a NUL character, which CSV cannot hold';
+export const nul = 'has a NUL character, which CSV cannot represent';
 
 /**
  * Returns a function that formats one cell as fast-csv does in a row. The stream of fast-csv is synchronous: its output is available when `write` returns.

@@ -297,7 +297,7 @@ describe('a failure of the network names the code of the system and the host, an
     [
       'a name that is none',
       'ENOTFOUND',
-      /no host has this name; check the base URL and the network \(ENOTFOUND nowhere\.invalid\)/,
+      /the host name cannot be resolved; check the base URL and the network \(ENOTFOUND nowhere\.invalid\)/,
       'http://nowhere.invalid',
     ],
     ['a connection that is reset', 'ECONNRESET', /no connection \(ECONNRESET 127\.0\.0\.1:\d+\)/, reset],

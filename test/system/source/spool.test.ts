@@ -442,7 +442,7 @@ describe('at opening', () => {
     const spool = await interrupted(folder);
     await rm(logOf(spool));
     execFileSync('mkfifo', [logOf(spool)]);
-    await expect(open(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN', message: `${logOf(spool)} is no regular file` });
+    await expect(open(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN', message: `${logOf(spool)} is not a regular file` });
     expect(await openLogs(folder)).toEqual([]);
   });
 
