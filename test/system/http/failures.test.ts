@@ -368,10 +368,13 @@ describe('the size of an answer', () => {
 });
 
 test.each([
-  ['', 'no such collection below this base URL, which is everything before /api/links'],
-  ['/v1/', 'no such collection below this base URL, which is everything before /api/links'],
-  ['/api', 'no such collection; the base URL ends with /api, which its path begins with: leave it out there'],
-  ['/v1/api/', 'no such collection; the base URL ends with /api, which its path begins with: leave it out there'],
+  ['', 'no such collection under this base URL; the base URL is everything before /api/links'],
+  ['/v1/', 'no such collection under this base URL; the base URL is everything before /api/links'],
+  ['/api', 'no such collection; the base URL ends with /api, and the path of the collection begins with it; remove it from the base URL'],
+  [
+    '/v1/api/',
+    'no such collection; the base URL ends with /api, and the path of the collection begins with it; remove it from the base URL',
+  ],
 ])('a list that is not there says what the base URL has to be: %j', async (path, message) => {
   await withServer(answer(404), async ({ url }) => {
     await withClient({ baseUrl: `${url}${path}` }, async (client) => {
