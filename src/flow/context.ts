@@ -103,7 +103,7 @@ export function standalone(at: string, overrides: Partial<StepContext> = {}): St
       const told = (place: string) =>
         new StepError(
           'E_STEP_VALUE',
-          `${at}: field ${field} ${reason}${place}; such a row ends the stream without onError: 'null' or a context that takes rejects`,
+          `${at}: field ${field} ${reason}${place}; such a row ends the stream unless onError is 'null' or the context takes rejects`,
         );
       if (page === undefined || index === undefined) throw told('');
       throw failureAt({ at, page, index, row }, (place) => told(` in ${place}`));

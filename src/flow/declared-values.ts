@@ -23,16 +23,16 @@ export const namedColumns: Check = {
   faults: (value, place) => {
     const wrong = declaredColumns.faults(value, place);
     if (wrong.length > 0 || !isRecord(value)) return wrong;
-    if (Object.keys(value).length === 0) return [{ place, message: 'must name a column', value }];
+    if (Object.keys(value).length === 0) return [{ place, message: 'must name at least one column', value }];
     const unfit = Object.keys(value).filter((name) => !namePattern.test(name));
-    return unfit.map((name) => ({ place, message: `the name of a column is made of a-z, 0-9 and _, and '${name}' is not`, value: name }));
+    return unfit.map((name) => ({ place, message: `a column name may contain only a-z, 0-9 and _, unlike '${name}'`, value: name }));
   },
 };
 
 /** Describes why a value does not fit a declared type, as text to follow `the function`. */
 export function wrongValue(name: string, type: DeclaredType, value: unknown): string | undefined {
   if (value === null || value === undefined || holds[type](value as Value)) return undefined;
-  return `gave ${kindOf(value)} in the field '${name}'`;
+  return `returned ${kindOf(value)} in the field '${name}'`;
 }
 
 /** Describes the kind of a value without revealing it; it may be personal. */

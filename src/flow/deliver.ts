@@ -27,7 +27,7 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
       let writing: number | undefined;
       const unsettled = () => {
         if (writing === undefined) return false;
-        subscriber.error(stalled(`page ${writing} was handed to a writer that never completes`));
+        subscriber.error(stalled(`page ${writing} was passed to a writer that never completes`));
         return true;
       };
       const observed = (page: Page<T>) => {
@@ -55,8 +55,8 @@ function awaited(given: ObservableInput<unknown>, { number }: Page<unknown>): Ob
   try {
     return from(given);
   } catch (thrown) {
-    const remedy = 'it gives a promise, or an observable that completes';
-    throw new StepError('E_STEP_FUNCTION', `deliver: the function gave ${described(given)} for page ${number}; ${remedy}`, {
+    const remedy = 'it must return a promise, or an observable that completes';
+    throw new StepError('E_STEP_FUNCTION', `deliver: the function returned ${described(given)} for page ${number}; ${remedy}`, {
       cause: thrown,
     });
   }

@@ -37,6 +37,6 @@ function miscounted(error: unknown, page: number): unknown {
 }
 
 function wrong(what: string, page: number): StepError {
-  const remedy = 'it gives an observable of one value, the list of its rows, as defer(() => fetchOrders(page))';
-  return new StepError('E_STEP_FUNCTION', `pagedSource: the function gave ${what} for page ${page}; ${remedy}`);
+  const remedy = 'it must return an observable of one value, the list of its rows, like defer(() => fetchOrders(page))';
+  return new StepError('E_STEP_FUNCTION', `pagedSource: the function returned ${what} for page ${page}; ${remedy}`);
 }

@@ -19,7 +19,8 @@ const taken = object({ columns: givenColumns });
  * for await (const order of fromPages(pagedSource(fetchOrders))) console.log(order.no);
  */
 export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Column[]): RowStream<T> {
-  if (!isObservable(pages$)) throw new StepError('E_STEP_CONFIG', `fromPages: must be given an observable of pages, not ${given(pages$)}`);
+  if (!isObservable(pages$))
+    throw new StepError('E_STEP_CONFIG', `fromPages: the first argument must be an observable of pages, not ${given(pages$)}`);
   checkGiven('fromPages', taken, { columns });
   const open = (): OpenedSource => ({
     // The row type is restored by the stream's type parameter.

@@ -38,7 +38,7 @@ function jsonOf(value: unknown, at: string, within: readonly object[]): string {
 }
 
 function nested(object: object, at: string, within: readonly object[]): readonly object[] {
-  if (within.includes(object)) throw new StepError('E_STEP_VALUE', `${at} holds itself, which JSON cannot`);
+  if (within.includes(object)) throw new StepError('E_STEP_VALUE', `${at} contains itself, which JSON cannot represent`);
   return [...within, object];
 }
 
@@ -50,5 +50,5 @@ function isUnfit(value: unknown): boolean {
 
 function unfit(at: string, value: unknown): StepError {
   const what = typeof value === 'object' ? Object.prototype.toString.call(value).slice(8, -1) : given(value).replace(/^a /, '');
-  return new StepError('E_STEP_VALUE', `${at}: JSON has no ${what}; give something that it has, as by mapRows`);
+  return new StepError('E_STEP_VALUE', `${at}: JSON has no ${what}; convert it first, for example with mapRows`);
 }

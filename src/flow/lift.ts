@@ -180,7 +180,7 @@ class LiftedRows<T, U> {
   }
 
   #refuseEndless(): boolean {
-    this.subscriber.error(stalled('liftRows: the operator has got all rows and never completes'));
+    this.subscriber.error(stalled('liftRows: the operator has received all rows and never completes'));
     return true;
   }
 
@@ -219,7 +219,7 @@ class LiftedRows<T, U> {
 /** Checks that the operator returned an observable. */
 function observableOf<U>(lifted: Observable<U>): Observable<U> {
   if (isObservable(lifted)) return lifted;
-  throw new StepError('E_STEP_FUNCTION', `liftRows: the operator gave ${given(lifted)}; it takes an observable and gives another one`);
+  throw new StepError('E_STEP_FUNCTION', `liftRows: the operator returned ${given(lifted)}; it must take an observable and return another`);
 }
 
 /**

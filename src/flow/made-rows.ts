@@ -91,9 +91,10 @@ class MadePage<U> {
       this.#rows.push(row);
       return undefined;
     }
-    if (!isRow(row)) return { what: `gave ${kindOf(row)}`, remedy: 'columns are declared, so it gives an object with these fields' };
+    if (!isRow(row))
+      return { what: `returned ${kindOf(row)}`, remedy: 'columns are declared, so it must return an object with these fields' };
     const unknown = Object.keys(row).find((name) => !this.#names.has(name));
-    if (unknown !== undefined) return { what: `gave the field '${unknown}'`, remedy: 'name it under columns, with its type' };
+    if (unknown !== undefined) return { what: `returned the field '${unknown}'`, remedy: 'declare it under columns, with its type' };
     for (const [name, type] of this.columns) {
       const wrong = wrongValue(name, type, row[name]);
       // Inherited properties are never valid, and are only checked for here.

@@ -59,8 +59,8 @@ function failed(thrown: unknown, { number }: Page<unknown>): unknown {
 
 function checkRows(rows: unknown, { number }: Page<unknown>): void {
   if (Array.isArray(rows)) return;
-  const remedy = 'it gives the rows of the page as a list, by a promise or an observable of one value';
-  throw new StepError('E_STEP_FUNCTION', `mapAsync: the function gave ${given(rows)} for page ${number}; ${remedy}`);
+  const remedy = 'it must return the rows of the page as a list, in a promise or an observable of one value';
+  throw new StepError('E_STEP_FUNCTION', `mapAsync: the function returned ${given(rows)} for page ${number}; ${remedy}`);
 }
 
 /**
@@ -142,7 +142,7 @@ class Projection<T, U> {
 
 function neverSettles(at: string, pages: readonly number[]): string {
   const who = pages.length === 1 ? `page ${pages[0]} was` : `pages ${pages.join(', ')} were`;
-  return `${at}: ${who} handed to a function whose rows never come`;
+  return `${at}: ${who} passed to a function that never returns its rows`;
 }
 
 function withSignal<T>(project: (signal: AbortSignal) => ObservableInput<T>): Observable<T> {

@@ -107,7 +107,7 @@ function confirmed(next: unknown): Observable<number | undefined> {
     return (next as Observable<number | undefined>).pipe(refuseEndless(() => 'pagedSource: confirmEnd never ends', 'calls'));
   throw new StepError(
     'E_STEP_FUNCTION',
-    `pagedSource: confirmEnd gave ${given(next)}; it gives an observable of a page's number, or of undefined`,
+    `pagedSource: confirmEnd returned ${given(next)}; it must return an observable of a page number, or of undefined`,
   );
 }
 

@@ -27,7 +27,7 @@ interface RowFunction<T, R> {
 
 /** Refuses a promise. */
 export function refusedPromise(result: unknown): Refused | undefined {
-  return isPromise(result) ? { what: 'gave a promise', remedy: 'a step does not wait for it; mapAsync does' } : undefined;
+  return isPromise(result) ? { what: 'returned a promise', remedy: 'a step does not wait for it; mapAsync does' } : undefined;
 }
 
 /** Refuses anything but a boolean from a condition: a text is true, even `no`, and the value of a misspelled field is false, for all rows. */
@@ -37,8 +37,8 @@ export function refusedCondition(result: unknown): Refused | undefined {
   if (promise) return promise;
   const kind = result === null || result === undefined ? String(result) : typeof result === 'string' ? 'a text' : `a ${typeof result}`;
   return {
-    what: `gave ${kind.replace(/^a (?=object)/, 'an ')}`,
-    remedy: "a condition gives true or false, like lead.lead_status === 'sold'",
+    what: `returned ${kind.replace(/^a (?=object)/, 'an ')}`,
+    remedy: "a condition must return true or false, like lead.lead_status === 'sold'",
   };
 }
 
@@ -83,7 +83,7 @@ export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refused
 
 /** Describes a change to a field in place, and what to do instead. */
 export function changedInPlace(field: string): readonly [what: string, more: { readonly remedy: string }] {
-  const remedy = 'the change would be lost; where a function gives rows, it gives another one, like { ...row, … }';
+  const remedy = 'the change would be lost; a function that returns rows must return a new one, like { ...row, … }';
   return [`changed the field '${field}' of the row in place`, { remedy }];
 }
 
@@ -110,8 +110,7 @@ function called<T, R>(of: (row: T) => R, row: T, refuse: Refuse): R {
 /** Describes what a function threw, and what to do if it tried to change a frozen row. */
 export function threw(thrown: unknown): readonly [what: string, more: More] {
   const isFrozen = thrown instanceof TypeError && frozen.test(thrown.message);
-  const remedy =
-    'rows are frozen when they have been read or given, since a change would be lost; a function gives another row, like { ...row, … }';
+  const remedy = 'rows are frozen once they are read or returned, because a change would be lost; return a new row, like { ...row, … }';
   return [`threw ${whatWasThrown(thrown)}`, { cause: thrown, ...(isFrozen && { remedy }) }];
 }
 

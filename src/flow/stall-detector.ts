@@ -27,7 +27,7 @@ const taken = object({ window: number({ whole: true, min: 1 }), stallMs: number(
  * @example
  * const stalls = createStallDetector(8, 1_000);
  * const watched$ = service.leads.pages$.pipe(stalls.stage('source'), mine, stalls.stage('mine'), deliver(storePage), stalls.taken(), stalls.guard());
- * await lastValueFrom(watched$); // E_RUN_STALLED mine keeps 8 pages and gives none back
+ * await lastValueFrom(watched$); // E_RUN_STALLED mine holds 8 pages and releases none
  */
 export function createStallDetector(window: number, stallMs = 60_000): StallDetector {
   checkUsage('createStallDetector', taken, { window, stallMs });
@@ -80,7 +80,7 @@ export class StallDetector {
         const tell = () => {
           const stage = this.#stalledStage();
           if (stage === undefined) return false;
-          subscriber.error(new LeadstreamError('E_RUN_STALLED', `${stage} keeps ${this.window} pages and gives none back`));
+          subscriber.error(new LeadstreamError('E_RUN_STALLED', `${stage} holds ${this.window} pages and releases none`));
           return true;
         };
         // A timer that kept the process alive would hide from others that nothing else does.

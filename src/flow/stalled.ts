@@ -40,7 +40,7 @@ function tellOne(): void {
 
 /** Creates the failure of something that can never continue. @param what Description. */
 export function stalled(what: string): LeadstreamError {
-  return new LeadstreamError('E_RUN_STALLED', `${what}, and nothing is left that it could wait for`);
+  return new LeadstreamError('E_RUN_STALLED', `${what}, and nothing is pending that it could wait for`);
 }
 
 /**

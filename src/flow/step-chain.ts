@@ -87,7 +87,7 @@ export function checkPage(who: string): (page: Page) => void {
     if (isPage(page)) return;
     throw new StepError(
       'E_STEP_CONFIG',
-      `${who} gives ${given(page)} that is no page; operators for rows go behind .rows$, and those that give pages only together go in as one, by pipe(…) of rxjs`,
+      `${who} emitted ${given(page)} instead of a page; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs`,
     );
   };
 }

@@ -17,8 +17,7 @@ const byProtocol = object({ http: one, https: one });
 export const agentsCheck: Check = {
   wants: byProtocol.wants,
   faults: (value, place) => {
-    if (isAgent(value))
-      return [{ place, message: `give { ${protocolOf(value) ?? 'https'}: agent }, with the protocol that it is for`, value }];
+    if (isAgent(value)) return [{ place, message: `pass { ${protocolOf(value) ?? 'https'}: agent }, keyed by protocol`, value }];
     const wrong = byProtocol.faults(value, place);
     return wrong.length > 0 || !isRecord(value) ? wrong : [...misplaced(value, place, 'http'), ...misplaced(value, place, 'https')];
   },
@@ -41,15 +40,19 @@ function unused({ agent, baseUrl }: Readonly<Record<string, unknown>>): readonly
   if (!isRecord(agent) || isAgent(agent) || addressProblem(baseUrl) !== undefined) return [];
   const protocol = new URL(String(baseUrl)).protocol.slice(0, -1);
   if (agent[protocol] !== undefined) return [];
-  const message = `the address of the service is one of ${protocol}; without agent, leadstream makes its own`;
+  const message = `the base URL uses ${protocol}; leave agent out to let leadstream create one`;
   return [{ place: `agent.${protocol}`, message, value: undefined }];
 }
 
 function contradictions({ threads, proxy }: Readonly<Record<string, unknown>>): readonly Fault[] {
-  const against = (place: string, why: string, value: unknown): Fault => ({ place, message: `does not go with agent: ${why}`, value });
+  const against = (place: string, why: string, value: unknown): Fault => ({
+    place,
+    message: `cannot be combined with agent: ${why}`,
+    value,
+  });
   return [
-    ...(threads === 1 ? [against('threads', 'an agent cannot go to another thread; leave threads out', threads)] : []),
-    ...(typeof proxy === 'string' ? [against('proxy', 'give an agent that takes the proxy, or the proxy alone', proxy)] : []),
+    ...(threads === 1 ? [against('threads', 'an agent cannot be passed to another thread; leave threads out', threads)] : []),
+    ...(typeof proxy === 'string' ? [against('proxy', 'pass an agent that uses the proxy, or only the proxy', proxy)] : []),
   ];
 }
 
@@ -57,7 +60,7 @@ function misplaced(agents: Readonly<Record<string, unknown>>, place: string, pro
   const agent = agents[protocol];
   const own = isAgent(agent) ? protocolOf(agent) : undefined;
   if (own === undefined || own === protocol) return [];
-  return [{ place: `${place}.${protocol}`, message: `this agent is one of ${own}; give { ${own}: agent }`, value: agent }];
+  return [{ place: `${place}.${protocol}`, message: `this agent is for ${own}; pass { ${own}: agent }`, value: agent }];
 }
 
 /** Returns the protocol that an agent of Node declares. An agent for both, like those of proxies, determines it for each request. */

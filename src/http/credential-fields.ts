@@ -49,19 +49,19 @@ export const headerName: CredentialField = { privacy: 'plain', problem: wrongHea
 /** A short key would be found in every other word; one with more than itself is refused by the service, in other words. */
 function wrongKey(value: string): string | undefined {
   if (value.length < minSecretLength) return tooShort;
-  if (value.trim() !== value) return 'has white space or a line break around it; look where it comes from';
-  return /^(["']).*\1$/s.test(value) ? 'has quotes around it, which the shell or an env file left; look where it comes from' : undefined;
+  if (value.trim() !== value) return 'has white space or a line break around it; check where it is set';
+  return /^(["']).*\1$/s.test(value) ? 'has quotes around it, which the shell or an env file left; check where it is set' : undefined;
 }
 
-const tooShort = `is shorter than ${minSecretLength} characters, so it is no key; look where it comes from`;
+const tooShort = `is shorter than ${minSecretLength} characters, so it cannot be a key; check where it is set`;
 
 function notInHeader(value: string): string | undefined {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? undefined : 'has characters that no header can have; look where it comes from';
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? undefined : 'has characters that are not allowed in a header; check where it is set';
 }
 
 function wrongHeaderName(name: string): string | undefined {
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'is no name of a header';
-  return ownHeaders.includes(name.toLowerCase()) ? 'is a header that every request has already' : undefined;
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'is not a valid header name';
+  return ownHeaders.includes(name.toLowerCase()) ? 'is a header that every request already has' : undefined;
 }
 
 const ownHeaders: readonly string[] = [

@@ -12,14 +12,14 @@ export function credentialsProblem(auth: unknown): string | undefined {
   const unknown = names.find((name) => !known.includes(name));
   // A name that is nothing like a field could be the key itself.
   if (unknown !== undefined)
-    return nearest(unknown, known) === undefined ? `has a field that is none: ${remedy()}` : unknownName('field', unknown, known);
+    return nearest(unknown, known) === undefined ? `has an unknown field: ${remedy()}` : unknownName('field', unknown, known);
   const first = names[0] ?? itemAt(known, 0);
   const { fields: wanted } = itemAt(
     credentialForms.filter(({ fields }) => Object.hasOwn(fields, first)),
     0,
   );
   const other = names.find((name) => !Object.hasOwn(wanted, name) && given.get(name) !== undefined);
-  if (other !== undefined) return `${first} does not go with ${other}: ${remedy()}`;
+  if (other !== undefined) return `${first} cannot be combined with ${other}: ${remedy()}`;
   for (const [name, field] of Object.entries(wanted)) {
     const value = given.get(name);
     if (value === undefined) return `${name} is missing: ${remedy()}`;
@@ -31,7 +31,7 @@ export function credentialsProblem(auth: unknown): string | undefined {
 
 /** What can be given instead. */
 function remedy(): string {
-  return `give ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(credentialForms.map(({ fields }) => shapeOf(fields)))}`;
+  return `use ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(credentialForms.map(({ fields }) => shapeOf(fields)))}`;
 }
 
 /** Like `{ header: { name, value } }`. */

@@ -71,7 +71,7 @@ interface Parts {
 
 function partsOf(credentials: Credentials): Parts {
   for (const name of formNames) if (hasForm(name, credentials)) return partsBy(name, credentials);
-  throw new Error('these credentials have no form');
+  throw new Error('these credentials match no known form');
 }
 
 function partsBy<N extends keyof Forms>(name: N, credentials: Forms[N]): Parts {

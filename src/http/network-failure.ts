@@ -28,16 +28,16 @@ export function networkFailure(label: string, { host, proxy }: Way, thrown: unkn
   if (thrown instanceof MaxRedirectsError || systemCode === 'ERR_INVALID_URL')
     return new SourceError('E_SOURCE_REFUSED', 'permanent', `${label}: ${systemCode}`, { systemCode });
   if (systemCode === 'ERR_INVALID_PROTOCOL')
-    return new SourceError('E_SOURCE_CONFIG', 'permanent', `${label}: the agent does not take requests of this protocol (${systemCode})`, {
+    return new SourceError('E_SOURCE_CONFIG', 'permanent', `${label}: the agent does not support this protocol (${systemCode})`, {
       systemCode,
     });
-  const what = thrown instanceof ReadError ? 'the answer was cut' : systemCode === 'ENOTFOUND' ? unknownHost(proxy) : 'no connection';
+  const what = thrown instanceof ReadError ? 'the response was cut off' : systemCode === 'ENOTFOUND' ? unknownHost(proxy) : 'no connection';
   return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: ${what} ${where}`, { systemCode });
 }
 
 /** A mistyped name fails like one that cannot be looked up. */
 function unknownHost(proxy: string | undefined): string {
-  return `no connection, since no host has this name; check ${proxy === undefined ? 'the base URL' : 'the address of the proxy'} and the network`;
+  return `no connection, because the host name cannot be resolved; check ${proxy === undefined ? 'the base URL' : 'the address of the proxy'} and the network`;
 }
 
 function codeOf(thrown: unknown): string {

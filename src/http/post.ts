@@ -17,7 +17,7 @@ export async function post({ url, json, label, timeoutMs, signal, proxy }: Post)
     refused ??= failure;
     abort.abort();
   };
-  const late = (): void => leave(failed(label, 'no answer in time'));
+  const late = (): void => leave(failed(label, 'no response in time'));
   const timer = setTimeout(late, timeoutMs);
   signal?.addEventListener('abort', late, { once: true });
   if (signal?.aborted) late();
@@ -34,11 +34,11 @@ export async function post({ url, json, label, timeoutMs, signal, proxy }: Post)
     });
     void request.on('request', (sent) => {
       sent.once('proxyConnect', ({ statusCode }: { readonly statusCode: number }) => {
-        if (statusCode !== 200) leave(failed(label, `the proxy opens no connection: HTTP ${statusCode}`));
+        if (statusCode !== 200) leave(failed(label, `the proxy refused the connection: HTTP ${statusCode}`));
       });
     });
     void request.on('downloadProgress', ({ transferred }) => {
-      if (transferred > maxAnswer) leave(failed(label, `the answer is larger than ${amountOf(maxAnswer, 'byte')}`, 'permanent'));
+      if (transferred > maxAnswer) leave(failed(label, `the response is larger than ${amountOf(maxAnswer, 'byte')}`, 'permanent'));
     });
     const { statusCode } = await request;
     const refusal = refusalOf(label, statusCode);
@@ -46,7 +46,7 @@ export async function post({ url, json, label, timeoutMs, signal, proxy }: Post)
   } catch (thrown) {
     if (refused) throw refused;
     if (thrown instanceof SourceError) throw thrown;
-    if (thrown instanceof TimeoutError) throw failed(label, 'no answer in time');
+    if (thrown instanceof TimeoutError) throw failed(label, 'no response in time');
     const way = { host: new URL(url).host, proxy: proxy === undefined ? undefined : new URL(proxy).host };
     throw networkFailure(label, way, thrown);
   } finally {

@@ -7,7 +7,7 @@ export function proxyProblem(proxy: unknown): string | undefined {
 }
 
 function faultOf(proxy: unknown): string | undefined {
-  const asked = 'must be the address of an HTTP proxy, as http://proxy.example:3128';
+  const asked = 'must be the address of an HTTP proxy, like http://proxy.example:3128';
   if (typeof proxy !== 'string' || !URL.canParse(proxy)) return asked;
   const { protocol, pathname, search, hash, username, password } = new URL(proxy);
   if (!/^https?:$/.test(protocol) || !/^\/?$/.test(pathname) || search !== '' || hash !== '') return asked;
@@ -47,7 +47,7 @@ export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | u
   if (!given || isExempt(hostname, port || usualPort, env.no_proxy || env.NO_PROXY || '')) return { proxy: undefined, problem: undefined };
   const proxy = given.includes('://') ? given : `http://${given}`;
   const fault = faultOf(proxy);
-  return fault === undefined ? { proxy, problem: undefined } : { proxy: undefined, problem: `the ${name} of the environment ${fault}` };
+  return fault === undefined ? { proxy, problem: undefined } : { proxy: undefined, problem: `the environment variable ${name} ${fault}` };
 }
 
 /**

@@ -61,6 +61,6 @@ function exhausted(error: SourceError, attempts: number): SourceError {
 
 function tooLong(error: SourceError, waitMs: number): SourceError {
   return error.saying(
-    `${error.message}: the service asks to wait ${Math.ceil(waitMs / 1000)} s, and a run waits ${maxWaitMs / 1000} s at most`,
+    `${error.message}: the service asks to wait ${Math.ceil(waitMs / 1000)} s, but a run waits at most ${maxWaitMs / 1000} s`,
   );
 }

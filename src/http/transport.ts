@@ -213,7 +213,7 @@ function clientOf({ http, https }: Agents, { timeoutMs, headers, ca }: Transport
 const switching = 101;
 
 function proxyRefusal(target: Target, proxy = '', status: number): SourceError {
-  const message = `${target.label}: the proxy ${new URL(proxy).host} opens no connection: HTTP ${status}`;
+  const message = `${target.label}: the proxy ${new URL(proxy).host} refused the connection: HTTP ${status}`;
   if (status >= 500) return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', message, { status });
   return new SourceError('E_SOURCE_PROXY', 'permanent', message, { status });
 }
@@ -221,9 +221,9 @@ function proxyRefusal(target: Target, proxy = '', status: number): SourceError {
 function refusalOf(target: Target, status: number, retryAfter: string | undefined): SourceError | undefined {
   if (status === 200 || status === 204 || status === 404) return undefined;
   const message = `${target.label}: HTTP ${status}`;
-  if (status < 300) return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}, and only 200 has rows`, { status });
+  if (status < 300) return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}, but only 200 has rows`, { status });
   if (status === 304)
-    return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}: not modified, which is no answer where no condition was asked`, {
+    return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}: not modified, although the request was unconditional`, {
       status,
     });
   if (status === 401 || status === 403)
@@ -237,10 +237,10 @@ function refusalOf(target: Target, status: number, retryAfter: string | undefine
 }
 
 function tooLate(target: Target, event: string): SourceError {
-  const message = `${target.label}: no answer in time (${event})`;
+  const message = `${target.label}: no response in time (${event})`;
   return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', message, { systemCode: 'ETIMEDOUT' });
 }
 
 function bodyTooLarge(target: Target, maxBodyBytes: number): SourceError {
-  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.label}: the answer is larger than ${amountOf(maxBodyBytes, 'byte')}`);
+  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.label}: the response is larger than ${amountOf(maxBodyBytes, 'byte')}`);
 }

@@ -60,9 +60,9 @@ export async function runBefore(table: Table, mode: Mode, context: BeforeContext
 async function lost(table: Table, mode: Mode, { at, warn }: BeforeContext): Promise<Before | undefined> {
   const runs = await table.runsWithManifest();
   if (runs.length === 0) return undefined;
-  const said = `${at}: ${table.path} is no link to a run any more, but ${table.runs} has runs (${runs.join(', ')})`;
+  const said = `${at}: ${table.path} is no longer a link to a run, but ${table.runs} has runs (${runs.join(', ')})`;
   if (mode !== 'replace') {
-    const remedy = `publish one of them again with leadstream rollback ${table.path} --to RUN, or remove ${table.runs} to begin a new table`;
+    const remedy = `publish one of them again with leadstream rollback ${table.path} --to RUN, or remove ${table.runs} to start a new table`;
     throw new SinkError('E_SINK_RUN', `${said}; ${remedy}`);
   }
   warn?.({ code: 'W_SINK_LINK', message: `${said}; the link is created again` });

@@ -39,8 +39,7 @@ export class BegunRun {
     const partitioning = partitionBy(columns, options.partition_by, context.runDate());
     const inFiles = partitioning.kept.map((index) => columns[index]).filter((column) => column !== undefined);
     refuseTaken(at, inFiles, partitioning.names);
-    if (inFiles.length === 0)
-      throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so there is none left for the files`);
+    if (inFiles.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so none is left for the files`);
     checkFit(at, options.mode, before?.manifest, columns, partitioning.names);
     const key = keyColumns(layout);
     const index = options.mode === 'append' ? await openIndex(run, key) : undefined;
@@ -89,7 +88,7 @@ function refuseTaken(at: string, inFiles: readonly OutputColumn[], partitions: r
     const others = [...namesOf(inFiles), ...partitions.slice(index + 1)];
     const taken = others.find((name) => name.toLowerCase() === partition.toLowerCase());
     if (taken !== undefined)
-      throw new SinkError('E_SINK_VALUE', `${at}: the partition ${partition} and the column ${taken} have one name; rename one`);
+      throw new SinkError('E_SINK_VALUE', `${at}: the partition ${partition} and the column ${taken} have the same name; rename one`);
   });
 }
 

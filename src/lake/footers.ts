@@ -15,7 +15,7 @@ export async function footerDifferences(path: string, file: ManifestFile, manife
   const grouped = footer.row_groups.reduce((sum, group) => sum + group.num_rows, 0n);
   if (footer.num_rows !== BigInt(rows) || grouped !== footer.num_rows)
     return [
-      `${name} has ${amountOf(Number(footer.num_rows), 'row')}, ${amount(Number(grouped))} of them in row groups, the manifest says ${amount(rows)}`,
+      `${name} has ${amountOf(Number(footer.num_rows), 'row')}, ${amount(Number(grouped))} of them in row groups, but the manifest says ${amount(rows)}`,
     ];
   return [...partitionDifferences(file, manifest), ...columnDifferences(footer.schema.slice(1), file, manifest)];
 }
@@ -25,7 +25,7 @@ function partitionDifferences({ name, rows }: ManifestFile, { partition_by: by }
   if (rows === 0 && !name.includes('/')) return [];
   const levels = name.split('/').slice(0, -1);
   const found = levels.map((level) => level.slice(0, level.indexOf('=')));
-  return found.join('/') === by.map(encoded).join('/') ? [] : [`${name} is not in folders of ${by.join(', ') || 'no partition'}`];
+  return found.join('/') === by.map(encoded).join('/') ? [] : [`${name} is not in the partition folders ${by.join(', ') || '(none)'}`];
 }
 
 /** Returns the columns of a file: those of the table, without the ones in its folders. */
@@ -44,7 +44,7 @@ function columnDifferences(found: readonly SchemaElement[], { name, written_by: 
   const namesOf = (elements: readonly { readonly name: string }[]) => elements.map((element) => element.name);
   return [
     ...listed('has columns that the manifest does not list', namesOf(found.filter((element) => !typeOf.has(element.name)))),
-    ...listed('has columns of other types than the manifest says', namesOf(found.filter((element) => hasOtherType(element, typeOf)))),
+    ...listed('has columns with other types than the manifest says', namesOf(found.filter((element) => hasOtherType(element, typeOf)))),
     ...listed(
       'lacks columns that the manifest lists',
       by === manifest.run_id ? namesOf(columns.filter((column) => !here.has(column.name))) : [],

@@ -46,7 +46,7 @@ export async function tableRuns(path: string): Promise<readonly TableRun[]> {
   const published = await table.published();
   const runs = await table.runIds();
   if (published === undefined && (await table.runsWithManifest()).length === 0)
-    throw new SinkError('E_SINK_FOREIGN', `${path} is no table of leadstream: there is no link to a run`);
+    throw new SinkError('E_SINK_FOREIGN', `${path} is not a leadstream table: there is no link to a run`);
   const found: TableRun[] = [];
   for (const run of runs) {
     const manifest = await table.manifest(run);
@@ -84,15 +84,14 @@ export async function prepareRollback(path: string, to?: string, log: Log = {}):
   if (from === undefined) return relinked(table, runs, to, log);
   const [begun] = await table.unfinished();
   if (begun !== undefined) {
-    const remedy =
-      'recover it first with leadstream run --recover --state-dir and the folder that it was run with, or run the pipeline again';
-    throw new SinkError('E_SINK_RUN', `${path}: the commit of run ${begun} was cut short; ${remedy}`);
+    const remedy = 'recover it first with leadstream run --recover and the --state-dir of that run, or run the pipeline again';
+    throw new SinkError('E_SINK_RUN', `${path}: the commit of run ${begun} was interrupted; ${remedy}`);
   }
   const kept = runs.filter(({ state }) => state === 'kept').map(({ run }) => run);
   const target = to ?? replacedBy(from, runs, kept, path);
-  if (target === from) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is the published one already`);
+  if (target === from) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is already published`);
   if (!isRunId(target) || !kept.includes(target))
-    throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; there is ${kept.length === 0 ? 'none' : kept.join(', ')}`);
+    throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; kept runs: ${kept.length === 0 ? 'none' : kept.join(', ')}`);
   const evidence = await refuseDamaged(table, target, log);
   const actions = [...(await table.restore(target)), await table.linkTo(target), ...(await table.expire(from))];
   return { to: target, from, evidence, actions };
@@ -105,7 +104,7 @@ function replacedBy(published: string, runs: readonly TableRun[], kept: readonly
   const replaced = runs.find(({ run }) => run === published)?.manifest.replaced;
   if (replaced !== undefined && kept.includes(replaced)) return replaced;
   const others = kept.length === 0 ? '' : `; name the run to publish with --to: ${kept.join(', ')}`;
-  const before = replaced === undefined ? 'it replaced none' : `the run that it replaced, ${replaced}, is not kept any more`;
+  const before = replaced === undefined ? 'it replaced none' : `the run that it replaced, ${replaced}, is no longer kept`;
   throw new SinkError('E_SINK_RUN', `${path} has no run before the published one, ${published}: ${before}${others}`);
 }
 
@@ -113,8 +112,8 @@ function replacedBy(published: string, runs: readonly TableRun[], kept: readonly
 async function relinked(table: Table, runs: readonly TableRun[], to: string | undefined, log: Log): Promise<Rollback> {
   const names = runs.map(({ run }) => run);
   if (to === undefined || !names.includes(to)) {
-    const which = names.length === 0 ? 'none of its runs has a manifest that can be read' : `name the run with --to: ${names.join(', ')}`;
-    throw new SinkError('E_SINK_RUN', `${table.path} is no link to a run any more; ${which}`);
+    const which = names.length === 0 ? 'none of its runs has a readable manifest' : `name the run with --to: ${names.join(', ')}`;
+    throw new SinkError('E_SINK_RUN', `${table.path} is no longer a link to a run; ${which}`);
   }
   const evidence = await refuseDamaged(table, to, log);
   const expired = await Promise.all(names.filter((run) => run !== to).map((run) => table.expire(run)));
@@ -129,4 +128,4 @@ async function refuseDamaged(table: Table, run: string, log: Log): Promise<Evide
 }
 
 const sharing =
-  '. It has files in common with other runs, one file on the disk each, whose damage is in all of them: publish the table again with mode: replace';
+  '. It shares files on disk with other runs, and damage to a shared file affects them all: publish the table again with mode: replace';

@@ -56,7 +56,7 @@ export class KeyIndex {
     const text = keyOf(key) ?? '';
     const seen = this.table.find(text, content);
     if (seen === 'new' && this.#fresh.see(text, content) !== 'new') {
-      throw new SinkError('E_SINK_KEY', 'two rows have the same key, and append takes one row per key');
+      throw new SinkError('E_SINK_KEY', 'two rows have the same key, but append takes one row per key');
     }
     return seen;
   }

@@ -28,7 +28,7 @@ export function checkFit(
   const now = new Map(columns.map(({ name, type }) => [name, type]));
   const problems = before.schema.flatMap(({ name, type }) => {
     const found = now.get(name);
-    if (found === undefined) return [`the table has the column ${name}, this run has not`];
+    if (found === undefined) return [`the table has the column ${name}, but this run does not`];
     return found === type ? [] : [`the column ${name} is ${type} in the table and ${found} in this run`];
   });
   if (before.partition_by.join() !== partitions.join())

@@ -70,8 +70,8 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
 /** Explains why a value cannot be in the name of a folder; `undefined` if it can. */
 export function notForFolder(name: string, value: Value, type: DeclaredType): string | undefined {
   // Readers decode the name before they compare it, so no other spelling helps.
-  if (value === nullName) return "is Hive's name for null, which the name of a folder cannot say otherwise";
-  return Buffer.byteLength(folderName(name, value, type)) > maxNameBytes ? 'is too long for the name of a folder' : undefined;
+  if (value === nullName) return "is Hive's name for null, so the folder name would mean null";
+  return Buffer.byteLength(folderName(name, value, type)) > maxNameBytes ? 'is too long for a folder name' : undefined;
 }
 
 /**

@@ -99,7 +99,7 @@ export class PreparedRun {
     const path = join(table.quarantine, context.runId);
     await makeFolders(table.quarantine, dirname(table.path));
     await openTo(table.quarantine, options.permissions);
-    await attempt('E_SINK_WRITE', `cannot put ${folder} aside`, () => rename(folder, path));
+    await attempt('E_SINK_WRITE', `cannot quarantine ${folder}`, () => rename(folder, path));
     return path;
   }
 }

@@ -21,7 +21,7 @@ export async function indexOf(table: Table, run: string, manifest: Manifest, key
   }
   const missing = key.find((name) => manifest.partition_by.includes(name) || !manifest.schema.some((column) => column.name === name));
   if (missing !== undefined)
-    throw new SinkError('E_SINK_KEY', `${table.path}: the files of the table have no column ${missing}, which append needs as key`);
+    throw new SinkError('E_SINK_KEY', `${table.path}: the files of the table have no column ${missing}, which append needs as its key`);
   const index = new KeyIndex();
   for (const { name } of manifest.files) await addFile(index, table, join(table.folder(run), name), key);
   return index;
@@ -42,5 +42,5 @@ async function addFile(index: KeyIndex, table: Table, path: string, key: readonl
 function noKey(table: Table, key: readonly string[], fault: 'empty' | 'twice'): SinkError {
   const rows = fault === 'twice' ? 'two rows of the table have the same key' : 'a row of the table has an empty key';
   const remedy = 'name columns under key that identify every row, or publish the table again with mode: replace';
-  return new SinkError('E_SINK_KEY', `${table.path}: ${rows} (${key.join(' + ')}), which append cannot go on from; ${remedy}`);
+  return new SinkError('E_SINK_KEY', `${table.path}: ${rows} (${key.join(' + ')}), so append cannot continue; ${remedy}`);
 }

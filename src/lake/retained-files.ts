@@ -14,7 +14,7 @@ export async function checkRetained(at: string, folder: string, files: readonly 
   for (const { name, bytes } of files) {
     const fault = await faultOf(join(folder, name), bytes).catch((thrown: unknown) => `cannot be read: ${String(thrown)}`);
     if (fault === undefined) continue;
-    throw new GateError('E_GATE_VERIFY', `${at}: ${join(folder, name)} ${fault}, so it is not taken over; see leadstream verify`);
+    throw new GateError('E_GATE_VERIFY', `${at}: ${join(folder, name)} ${fault}, so it is not reused; see leadstream verify`);
   }
 }
 
@@ -22,12 +22,12 @@ async function faultOf(path: string, bytes: number): Promise<string | undefined>
   const file = await open(path, inPlace);
   try {
     const found = await file.stat();
-    if (!found.isFile()) return 'is no regular file';
-    if (found.size !== bytes) return `has ${amountOf(found.size, 'byte')}, its manifest says ${amount(bytes)}`;
+    if (!found.isFile()) return 'is not a regular file';
+    if (found.size !== bytes) return `has ${amountOf(found.size, 'byte')}, but its manifest says ${amount(bytes)}`;
     const ends = Buffer.alloc(2 * magic.length);
     await file.read(ends, 0, magic.length, 0);
     await file.read(ends, magic.length, magic.length, Math.max(0, bytes - magic.length));
-    return ends.toString('latin1') === magic + magic ? undefined : 'is no Parquet file';
+    return ends.toString('latin1') === magic + magic ? undefined : 'is not a Parquet file';
   } finally {
     await file.close();
   }

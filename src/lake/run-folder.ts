@@ -76,7 +76,7 @@ class StoredFile implements RunFile {
     if (fault !== undefined) throw new SinkError('E_SINK_VERIFY', `${file.path}: ${fault}`);
     const { sha256 } = file.content;
     if ((await sha256File(file.path)) !== sha256)
-      throw new SinkError('E_SINK_VERIFY', `${file.path}: other bytes were read back than written`);
+      throw new SinkError('E_SINK_VERIFY', `${file.path}: the bytes read back differ from those written`);
     return sha256;
   }
 

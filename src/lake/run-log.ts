@@ -96,7 +96,7 @@ export class RunLog {
     if (this.#key === undefined) return { evidence: 'sha256' };
     const hmac = hmacOf(this.#key, table, run, manifest);
     if (same.some((one) => one.hmac_sha256 !== undefined && equal(one.hmac_sha256, hmac))) return { evidence: 'hmac' };
-    const what = same.some((one) => one.hmac_sha256 !== undefined) ? 'is not one of this key' : 'is missing';
+    const what = same.some((one) => one.hmac_sha256 !== undefined) ? 'was not made with this key' : 'is missing';
     return { evidence: 'none', difference: `the HMAC of the manifest of run ${run} in ${this.path} ${what}`, signs };
   }
 

@@ -93,7 +93,7 @@ async function copied(from: string, path: string, { sha256 }: ManifestFile, perm
   });
   await copy.close();
   if ((await sha256File(copy.path)) !== sha256)
-    throw new SinkError('E_SINK_VERIFY', `${from}: other contents than its manifest says (SHA-256), so it is not taken over`);
+    throw new SinkError('E_SINK_VERIFY', `${from}: its contents differ from its manifest (SHA-256), so it is not reused`);
   return copy.action;
 }
 

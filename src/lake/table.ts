@@ -99,7 +99,7 @@ export class Table {
       if (dirname(target) === basename(this.runs) && isRunId(basename(target))) return basename(target);
     }
     if (found.isDirectory() && (await readdir(this.path)).length === 0) return undefined;
-    throw new SinkError('E_SINK_FOREIGN', `${this.path} is ${kindOf(found)}, and no table of leadstream`);
+    throw new SinkError('E_SINK_FOREIGN', `${this.path} is ${kindOf(found)}, not a leadstream table`);
   }
 
   /** Returns every run that has any files, ordered by name and so by time. */
@@ -145,7 +145,7 @@ export class Table {
   async linkTo(run: string): Promise<LinkAction> {
     const draft = this.folder(run) + linkEnding;
     const to = join(basename(this.runs), run);
-    await attempt('E_SINK_WRITE', `cannot make the link ${draft}`, async () => {
+    await attempt('E_SINK_WRITE', `cannot create the link ${draft}`, async () => {
       await removeFile(draft);
       await symlink(to, draft);
     });

@@ -66,7 +66,7 @@ async function hasMoved(path: string, run: string): Promise<boolean> {
 async function verifyCopy(folder: string, path: string): Promise<Verification> {
   // A copy is wherever someone put it, possibly through a link.
   const manifest = await readFile(path, 'utf8').then(manifestIn, () => undefined);
-  if (!manifest) throw new SinkError('E_SINK_RUN', `${path} is no manifest that can be read`);
+  if (!manifest) throw new SinkError('E_SINK_RUN', `${path} is not a readable manifest`);
   return { ...summaryOf(manifest), evidence: 'none', differences: await compare(folder, manifest, '') };
 }
 
@@ -74,10 +74,10 @@ async function verifyRun(path: string, { run, stateDir, manifestKey }: VerifyOpt
   const table = new Table(path);
   const published = await publishedRun(table);
   const looked = run ?? published;
-  if (looked === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is no table of leadstream: there is no link to a run`);
+  if (looked === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is not a leadstream table: there is no link to a run`);
   const { text, manifest } = (await loaded(table.manifestPath(looked))) ?? {};
   if (text === undefined || manifest?.run_id !== looked)
-    throw new SinkError('E_SINK_RUN', `${path}: run ${looked} is not there, or has no manifest that can be read`);
+    throw new SinkError('E_SINK_RUN', `${path}: run ${looked} does not exist, or has no readable manifest`);
 
   // If the link was lost, the run it pointed to has not expired.
   const shown = looked === published || (published === undefined && !(await table.isKept(looked)));
@@ -97,7 +97,7 @@ async function publishedRun(table: Table): Promise<string | undefined> {
     return await table.linked();
   } catch (failure) {
     if (!(failure instanceof SinkError) || failure.code !== 'E_SINK_FOREIGN') throw failure;
-    throw new SinkError('E_SINK_FOREIGN', `${failure.message}; for a copy of a table name its manifest (--manifest)`);
+    throw new SinkError('E_SINK_FOREIGN', `${failure.message}; for a copy of a table, name its manifest (--manifest)`);
   }
 }
 
@@ -134,7 +134,7 @@ async function compare(folder: string, manifest: Manifest, ending: string): Prom
 async function successDifferences(path: string, kind: Kind | undefined): Promise<readonly string[]> {
   if (kind !== 'file') return [`${successName} is missing`];
   const { size } = await stat(path);
-  return size === 0 ? [] : [`${successName} has ${amountOf(size, 'byte')}, and leadstream makes it empty`];
+  return size === 0 ? [] : [`${successName} has ${amountOf(size, 'byte')}, but leadstream writes it empty`];
 }
 
 type Kind = 'file' | 'folder' | 'link' | 'device';
@@ -161,13 +161,13 @@ function unlisted(entries: ReadonlyMap<string, Kind>, { files, success_file: suc
   const above = new Set(others.map(([name]) => dirname(name)));
   return others
     .filter(([name, kind]) => kind !== 'folder' || !above.has(name))
-    .map(([name, kind]) => `${name} is there${kind === 'file' ? '' : ` (a ${kind})`}, but not in the manifest`)
+    .map(([name, kind]) => `${name} exists${kind === 'file' ? '' : ` (a ${kind})`}, but is not in the manifest`)
     .sort();
 }
 
 async function linkedFolders(folders: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(folders.map(async (folder) => [folder, (await lstat(folder).catch(() => undefined))?.isSymbolicLink()]));
-  return found.filter(([, link]) => link).map(([folder]) => `${String(folder)} is a link, so that the files are somewhere else`);
+  return found.filter(([, link]) => link).map(([folder]) => `${String(folder)} is a link, so the files are somewhere else`);
 }
 
 /** Reports two names of one file, which readers take for two files. */
@@ -180,7 +180,7 @@ async function oneFileTwice(folder: string, { files }: Manifest, ending: string)
     const file = `${found.dev} ${found.ino}`;
     const other = seen.get(file);
     if (other === name) differences.push(`the manifest lists ${name} more than once`);
-    else if (other !== undefined) differences.push(`${other} and ${name} are one file`);
+    else if (other !== undefined) differences.push(`${other} and ${name} are the same file`);
     seen.set(file, name);
   }
   return differences;
@@ -189,8 +189,8 @@ async function oneFileTwice(folder: string, { files }: Manifest, ending: string)
 async function differencesOf(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
   const { name, bytes, sha256 } = file;
   const { size } = await stat(path);
-  if (size !== bytes) return [`${name} has ${amountOf(size, 'byte')}, the manifest says ${amount(bytes)}`];
-  if ((await sha256File(path)) !== sha256) return [`${name} has other contents than the manifest says (SHA-256)`];
+  if (size !== bytes) return [`${name} has ${amountOf(size, 'byte')}, but the manifest says ${amount(bytes)}`];
+  if ((await sha256File(path)) !== sha256) return [`the contents of ${name} differ from the manifest (SHA-256)`];
   return footerDifferences(path, file, manifest);
 }
 
@@ -198,13 +198,15 @@ function sumDifferences({ rows, bytes, files, run, run_id: id }: Manifest): read
   const sum = (of: readonly ManifestFile[], what: 'rows' | 'bytes') => of.reduce((total, file) => total + file[what], 0);
   const own = files.filter(({ written_by: by }) => by === id);
   return [
-    ...(sum(files, 'rows') === rows ? [] : [`the manifest says ${amountOf(rows, 'row')}, its files have ${amount(sum(files, 'rows'))}`]),
+    ...(sum(files, 'rows') === rows
+      ? []
+      : [`the manifest says ${amountOf(rows, 'row')}, but its files have ${amount(sum(files, 'rows'))}`]),
     ...(sum(files, 'bytes') === bytes
       ? []
-      : [`the manifest says ${amountOf(bytes, 'byte')}, its files have ${amount(sum(files, 'bytes'))}`]),
+      : [`the manifest says ${amountOf(bytes, 'byte')}, but its files have ${amount(sum(files, 'bytes'))}`]),
     ...(sum(own, 'rows') === run.written
       ? []
-      : [`the run wrote ${amountOf(run.written, 'row')}, its files have ${amount(sum(own, 'rows'))}`]),
+      : [`the run wrote ${amountOf(run.written, 'row')}, but its files have ${amount(sum(own, 'rows'))}`]),
   ];
 }
 
@@ -212,16 +214,15 @@ function sumDifferences({ rows, bytes, files, run, run_id: id }: Manifest): read
 function bookDifferences({ books, output, run }: Manifest): readonly string[] {
   if (Object.keys(books).length === 0) return [];
   const booked = bookedRows().safeParse(books[output]).data;
-  if (!booked) return [`the books have nothing of ${output}`];
+  if (!booked) return [`books has no entry for ${output}`];
   if (booked.written === run.written && booked.unchanged === run.unchanged) return [];
   return [
-    `the books have ${amountOf(booked.written, 'row')} written and ${amount(booked.unchanged)} unchanged, the run ${amount(run.written)} and ${amount(run.unchanged)}`,
+    `books has ${amountOf(booked.written, 'row')} written and ${amount(booked.unchanged)} unchanged, but run has ${amount(run.written)} and ${amount(run.unchanged)}`,
   ];
 }
 
 async function keyDifferences(path: string, { bytes, sha256, rows: keys }: NonNullable<Manifest['keys']>, rows: number) {
-  if (keys !== rows) return [`the key index has ${amountOf(keys, 'row')}, the table ${amount(rows)}`];
-  if ((await stat(path).catch(() => undefined))?.size !== bytes)
-    return ['the key index is missing or has another size than the manifest says'];
-  return (await sha256File(path)) === sha256 ? [] : ['the key index has other contents than the manifest says (SHA-256)'];
+  if (keys !== rows) return [`the key index has ${amountOf(keys, 'row')}, but the table has ${amount(rows)}`];
+  if ((await stat(path).catch(() => undefined))?.size !== bytes) return ['the key index is missing, or its size differs from the manifest'];
+  return (await sha256File(path)) === sha256 ? [] : ['the contents of the key index differ from the manifest (SHA-256)'];
 }

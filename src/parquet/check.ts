@@ -30,7 +30,7 @@ export function faultOf(footer: FileMetaData, expected: Expected): string | unde
 function rowFault({ num_rows: rows, row_groups: groups }: FileMetaData, expected: Expected): string | undefined {
   const sum = groups.reduce((total, group) => total + group.num_rows, 0n);
   if (rows === BigInt(expected.rows) && sum === rows) return undefined;
-  return `wrote ${amountOf(expected.rows, 'row')}, read back ${amount(Number(rows))}, of which ${amount(Number(sum))} in row groups`;
+  return `wrote ${amountOf(expected.rows, 'row')}, read back ${amount(Number(rows))}, ${amount(Number(sum))} of them in row groups`;
 }
 
 function schemaFault({ schema }: FileMetaData, { columns }: Expected): string | undefined {
@@ -39,7 +39,7 @@ function schemaFault({ schema }: FileMetaData, { columns }: Expected): string | 
   for (const [index, { name, type }] of columns.entries()) {
     const element = found[index];
     if (element?.name !== name) return `wrote column ${name}, read back ${element?.name}`;
-    if (!isStoredAs(type, element)) return `column ${name} is no ${storages[type].converted_type ?? storages[type].type}`;
+    if (!isStoredAs(type, element)) return `column ${name} is not ${storages[type].converted_type ?? storages[type].type}`;
   }
   return undefined;
 }
@@ -64,10 +64,10 @@ function chunkFault({ row_groups: groups, metadata_length: footer }: FileMetaDat
         chunk.type === storages[type].type &&
         chunk.codec === codecs[expected.encoding.compression] &&
         chunk.num_values === rows;
-      if (!same) return `a row group has other data for column ${name}`;
+      if (!same) return `a row group has unexpected data for column ${name}`;
       const start = chunk.dictionary_page_offset ?? chunk.data_page_offset;
       const inside = start >= 4n && chunk.data_page_offset >= start && start + chunk.total_compressed_size <= end;
-      if (!inside) return `the data of column ${name} lies outside the file`;
+      if (!inside) return `the data of column ${name} is outside the file`;
     }
   }
   return undefined;

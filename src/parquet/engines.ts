@@ -41,7 +41,7 @@ export const engines = {
     threads: false,
   },
   'parquetjs-lite': {
-    traits: 'plain V1 files without statistics, a seventh of the speed; whole numbers beyond 2^53 do not cast',
+    traits: 'plain V1 files without statistics, at a seventh of the speed; whole numbers beyond 2^53 do not cast',
     compressions: ['snappy', 'gzip', 'none'],
     bloomFilters: false,
     columnIndex: false,

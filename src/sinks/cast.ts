@@ -33,7 +33,7 @@ const exact: { readonly [T in DeclaredType]: Cast } = {
  * strangeness({}); // 'an object'
  */
 export function strangeness(value: unknown): string | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'no finite number';
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a non-finite number';
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
   if (typeof value !== 'object' || value === null) return undefined;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid date' : undefined;

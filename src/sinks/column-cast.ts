@@ -78,7 +78,7 @@ function reasonAgainst(
   if (value === undefined) {
     const strange = strangeness(given);
     if (strange === undefined || (typeof given === 'number' && type !== 'text')) return `is not ${expectation}`;
-    return `is ${strange}, and ${type === 'text' ? 'no text' : `not ${expectation}`}`;
+    return `is ${strange}, not ${type === 'text' ? 'a text' : expectation}`;
   }
   if (required && (value === null || value === '')) return 'is empty, and identifies the row';
   if (nul !== undefined && typeof value === 'string' && value.includes('\0')) return nul;

@@ -21,7 +21,7 @@ export async function openAlone(
   open: () => Promise<SinkWriter>,
 ): Promise<SinkWriter> {
   if (taken.has(output)) {
-    const message = `${at}: another sink of this program is open at ${output}; write one stream to its end before the next, or choose another path`;
+    const message = `${at}: another sink of this program is open at ${output}; finish one stream before the next, or choose another path`;
     throw new SinkError('E_SINK_CONFIG', message);
   }
   taken.add(output);

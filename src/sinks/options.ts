@@ -51,7 +51,7 @@ export function requireArriving(name: string, path: readonly (string | number)[]
   const names = arriving.map((column) => column.name);
   if (names.includes(name)) return;
   const step = plan.gone?.get(name);
-  if (step !== undefined) return plan.problem(path, `column '${name}' does not get here: ${step} does not pass it on`);
+  if (step !== undefined) return plan.problem(path, `column '${name}' does not reach this sink: ${step} does not pass it on`);
   const near = nearest(name, names);
   plan.problem(path, `unknown column '${name}'${near === undefined ? '' : `, did you mean '${near}'?`}`);
 }

@@ -29,7 +29,7 @@ export function outputAt(path: string, { baseDir, names }: OutputPlace): string 
   const filled = filledPath(path, names);
   // Based on the path as written: the name of a pipeline is not a scheme.
   if (filled !== undefined) return storeOf([path]).resolve(filled, baseDir);
-  throw new SinkError('E_SINK_CONFIG', `${path}: a name in a path is made of letters, digits, dots, dashes and underscores`);
+  throw new SinkError('E_SINK_CONFIG', `${path}: a name in a path may contain only letters, digits, dots, dashes and underscores`);
 }
 
 /** Returns the absolute path of an output for a sink that is being opened. */

@@ -90,7 +90,7 @@ export class PhasedWriter implements SinkWriter {
   #outOfOrder(): LeadstreamError {
     return new LeadstreamError(
       'E_RUN_FAILED',
-      `${this.at}: called out of order, which is begin, write for each page, and prepare or abort`,
+      `${this.at}: called out of order; the order is begin, write for each page, and prepare or abort`,
     );
   }
 }

@@ -101,8 +101,7 @@ function refuseTwins(columns: readonly OutputColumn[], { caseless = false }: Pro
   const seen = new Set<string>();
   for (const { name } of columns) {
     const key = caseless ? name.toLowerCase() : name;
-    if (seen.has(key))
-      throw new SinkError('E_SINK_VALUE', `${at}: two columns are named ${name}${caseless ? ' (case does not count)' : ''}`);
+    if (seen.has(key)) throw new SinkError('E_SINK_VALUE', `${at}: two columns are named ${name}${caseless ? ' (ignoring case)' : ''}`);
     seen.add(key);
   }
 }

@@ -102,9 +102,9 @@ export function registryOf(own: readonly Collection[] = []): Registry {
 /** Describes what is wrong with the collections of a program; `undefined` if they are valid. */
 function collectionsProblem(own: unknown): string | undefined {
   if (own === undefined) return undefined;
-  if (!Array.isArray(own)) return 'must be a list of what defineCollection gives';
+  if (!Array.isArray(own)) return 'must be a list of what defineCollection returns';
   const stranger: unknown = own.find((collection: unknown) => !isDefined(collection));
-  if (stranger !== undefined) return `one of them is ${given(stranger)} that defineCollection did not make`;
+  if (stranger !== undefined) return `one of them is ${given(stranger)}, which defineCollection did not create`;
   const names = own.filter(isDefined).map(({ name }) => name);
   return (
     names.map(nameProblem).find((problem) => problem !== undefined) ??

@@ -115,7 +115,7 @@ export class EndOfList {
   async #wasAnother(ask: Ask): Promise<boolean> {
     const { last } = this.progress;
     if (!last || fingerprintOf(await this.#again(ask, last.number)) === last.fingerprint) return false;
-    this.options.onDrift(`page ${last.number} was another one`);
+    this.options.onDrift(`page ${last.number} has other rows now`);
     return true;
   }
 
@@ -137,7 +137,7 @@ export class EndOfList {
     if (behind === undefined) return this.#lookFarBehind(ask, page);
     const batch = await this.#again(ask, behind);
     if (batch.length > 0 && fingerprintOf(batch) !== this.progress.last?.fingerprint) throw rowsAfterEnd(behind, page);
-    this.options.onDrift(`page ${behind} had rows and has none now`);
+    this.options.onDrift(`page ${behind} had rows, but has none now`);
   }
 
   /** Checks pages that were not requested yet, so the result does not depend on how far ahead the requests are. */
@@ -181,7 +181,7 @@ export class EndOfList {
       return this.#ended(end);
     }
     if (there !== undefined && this.list.repeated !== undefined) await this.#refuseCap(ask, end);
-    this.options.onDrift(`row ${rows} is not where it was read`);
+    this.options.onDrift(`row ${rows} is no longer where it was read`);
     return undefined;
   }
 
@@ -201,7 +201,7 @@ export class EndOfList {
       }
     }
     this.counted = false;
-    this.options.onDrift(`row ${this.progress.rows} is not where it was read`);
+    this.options.onDrift(`row ${this.progress.rows} is no longer where it was read`);
     return undefined;
   }
 

@@ -124,14 +124,14 @@ export class LinkedPages {
     if (before !== number) {
       const { name, served } = this.reader.collection;
       const what = served?.paging.scheme === 'link' ? 'link' : 'cursor';
-      const message = `${name}: page ${number} names the next page by the ${what} that page ${before} gave; the list would never end`;
+      const message = `${name}: page ${number} has the same ${what} for the next page as page ${before}; the list would never end`;
       throw new SourceError('E_SOURCE_CURSOR', 'permanent', message);
     }
     this.#named.set(key, number);
   }
 
   #endless(number: number): SourceError {
-    const message = `${this.reader.collection.name}: ${amountOf(this.#stale, 'page')} up to page ${number - 1} ${this.#stale === 1 ? 'has' : 'have'} no row that was not read before, and there is always a next one`;
+    const message = `${this.reader.collection.name}: ${amountOf(this.#stale, 'page')} up to page ${number - 1} ${this.#stale === 1 ? 'has' : 'have'} no new rows, and there is always a next page`;
     return new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
   }
 }

@@ -51,7 +51,7 @@ function openPaged(from: ListReader, limit: number, options: PagingOptions, lear
   function capped(first: RecordBatch): Observable<PagedList> {
     warn(options, {
       code: 'W_SOURCE_CAP',
-      message: `${reader.collection.name}: asked for ${amountOf(limit, 'row')} a page, the service gives ${amount(first.length)}`,
+      message: `${reader.collection.name}: requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)}`,
     });
     // Different pages are read now, with the same rows.
     reader.recount();
@@ -72,7 +72,7 @@ function behindCap(reader: ListReader, firstPage: number, first: RecordBatch): O
 }
 
 function lackingRows(reader: ListReader, limit: number, rows: number): SourceError {
-  const message = `${reader.collection.name}: asked for ${amountOf(limit, 'row')} a page, the service gives ${amount(rows)} and has more after them; rows between the pages would be missed`;
+  const message = `${reader.collection.name}: requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(rows)} and has more after them; rows between the pages would be missed`;
   return new SourceError('E_SOURCE_ORDER', 'permanent', message);
 }
 
@@ -100,7 +100,7 @@ function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pag
       return hasMorePages(reader, all.batch).pipe(
         switchMap((paged) => {
           if (!paged) return of(unpaged);
-          warn(options, { code: 'W_SOURCE_PAGED', message: `${reader.collection.name}: the service gives this list in pages` });
+          warn(options, { code: 'W_SOURCE_PAGED', message: `${reader.collection.name}: the service returns this list in pages` });
           reader.recount();
           return openPaged(reader, reader.limit, options);
         }),
@@ -127,7 +127,7 @@ function refusePageBefore(reader: ListReader, firstPage: number, limit: number, 
     }),
     tap((same) => {
       if (same) return;
-      const message = `${reader.collection.name}: page ${before} has rows that page ${firstPage} has not`;
+      const message = `${reader.collection.name}: page ${before} has rows that page ${firstPage} does not have`;
       throw new SourceError('E_SOURCE_FIRST_PAGE', 'permanent', message);
     }),
   );

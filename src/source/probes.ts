@@ -45,7 +45,7 @@ export class Probes {
       for (const place of [first, position]) {
         this.consistency.probes += 1;
         const [now] = await this.positions.at(ask, place);
-        if (now !== name) this.onDrift(`row ${place + 1} had a key that came twice, and is another one now`);
+        if (now !== name) this.onDrift(`row ${place + 1} had a repeated key, and is a different row now`);
       }
     }
     return asked.length;

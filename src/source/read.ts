@@ -172,7 +172,7 @@ class ListRead {
     const isStale = this.#seen ? fresh === 0 : this.#known.has(digest);
     this.#known.add(digest);
     this.#stale.take(isStale && rows > 0);
-    if (isStale && rows > 0) this.#drift(`page ${number} has no row that was not read before`);
+    if (isStale && rows > 0) this.#drift(`page ${number} has no new rows`);
   }
 
   #drift(what: string): void {

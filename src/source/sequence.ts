@@ -139,7 +139,7 @@ export class SequentialRead {
     if (shorter?.batch.length !== rows - 1)
       return this.#uncheck('that one page is the whole list: the service does not honour the page size');
     const where = served?.paging.scheme === 'link' ? 'link' : 'cursor';
-    const message = `${name}: asked for ${rows - 1} of its rows, the service gives these and no ${where} to the others`;
+    const message = `${name}: requested ${rows - 1} of its rows, and the service returned them without a ${where} to the others`;
     throw new SourceError('E_SOURCE_CURSOR', 'permanent', message);
   }
 
@@ -199,7 +199,7 @@ export class SequentialRead {
     for (const { number, answer$ } of evenly(this.#linked.emptyAgain, maxProbes)) {
       const again = await ask(answer$);
       this.consistency.probes += 1;
-      if (again && again.batch.length > 0) this.#drift(`an answer before page ${number} had no rows and has some now`);
+      if (again && again.batch.length > 0) this.#drift(`a response before page ${number} had no rows, but has some now`);
     }
   }
 
@@ -208,7 +208,7 @@ export class SequentialRead {
     this.#uncheck(`pages after the first: the service refuses the cursor of page ${number} a second time`);
     warn(this.options, {
       code: 'W_SOURCE_UNCHECKED',
-      message: `${this.reader.collection.name}: page ${number} cannot be looked at again, so it is not known whether the list changed`,
+      message: `${this.reader.collection.name}: page ${number} cannot be requested again, so it is not known whether the list changed`,
     });
   }
 }

@@ -33,7 +33,7 @@ export class StalePages {
       const { firstPage } = this.list;
       const at = (times: number) => firstPage + times * (number - firstPage);
       if ((await this.#hasRows(ask, at(2))) && (await this.#hasRows(ask, at(4)))) {
-        const what = `${amountOf(this.#pages, 'page')} up to page ${number - 1} ${this.#pages === 1 ? 'has' : 'have'} no row that was not read before`;
+        const what = `${amountOf(this.#pages, 'page')} up to page ${number - 1} ${this.#pages === 1 ? 'has' : 'have'} no new rows`;
         const message = `${this.collection}: ${what}, and pages ${at(2)} and ${at(4)} have rows, too`;
         throw new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
       }

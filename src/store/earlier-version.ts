@@ -21,10 +21,10 @@ export async function refuseEarlierState(folder: string): Promise<void> {
     const commits = found.filter((name) => name.endsWith('.intent.json')).length;
     if (commits > 0) throw refused(path, `${commits} unfinished ${commits === 1 ? 'publication' : 'publications'}`);
   }
-  if (names.includes(earlier.pages)) throw refused(join(folder, earlier.pages), 'the raw pages');
+  if (names.includes(earlier.pages)) throw refused(join(folder, earlier.pages), 'raw pages');
 }
 
 function refused(path: string, what: string): LeadstreamError {
   const remedy = `finish with that version (leadstream run --finish, or run the pipeline again), or remove ${path}`;
-  return new LeadstreamError('E_STATE_VERSION', `${path} has ${what} of an earlier version of leadstream; ${remedy}`);
+  return new LeadstreamError('E_STATE_VERSION', `${path} has ${what} from an earlier version of leadstream; ${remedy}`);
 }

@@ -17,7 +17,7 @@ export async function makeFolders(path: string, own?: string): Promise<readonly 
   // One by one: Node's recursive mkdir never returns if the system answers ENOENT for every name, as /proc does.
   for (const folder of chainOf(path)) {
     try {
-      if ((await isFolder(folder)) || !(await attempt('E_SINK_PATH', `cannot make the folder ${folder}`, () => make(folder)))) continue;
+      if ((await isFolder(folder)) || !(await attempt('E_SINK_PATH', `cannot create the folder ${folder}`, () => make(folder)))) continue;
       made.push(folder);
       await syncFolder(dirname(folder));
     } catch (failure) {
@@ -36,7 +36,7 @@ export async function makeFolders(path: string, own?: string): Promise<readonly 
 export async function refuseUnwritable(folder: string): Promise<void> {
   await attempt('E_SINK_PATH', `cannot write in ${folder}`, async () => {
     const there = await nearest(folder);
-    if (!(await isFolder(there))) throw new Error(`${there} is no folder`);
+    if (!(await isFolder(there))) throw new Error(`${there} is not a folder`);
     const { R_OK, W_OK, X_OK } = constants;
     await access(there, there === folder ? R_OK | W_OK | X_OK : W_OK | X_OK);
   });

@@ -14,7 +14,7 @@ export async function refuseLinks(above: string, folder: string): Promise<void> 
   let at = above;
   for (const name of relative(above, folder).split(sep).filter(Boolean)) {
     at = join(at, name);
-    const found = await attempt('E_SINK_PATH', `cannot look at ${at}, above which every folder must be accessible`, () =>
+    const found = await attempt('E_SINK_PATH', `cannot access ${at} (every folder above it must be accessible)`, () =>
       lstat(at).catch(unlessMissing(undefined)),
     );
     if (found === undefined) return;
@@ -25,10 +25,13 @@ export async function refuseLinks(above: string, folder: string): Promise<void> 
 
 /** Creates the error for a link where a folder of leadstream belongs. */
 export function linkInTheWay(path: string): SinkError {
-  return new SinkError('E_SINK_FOREIGN', `${path} is a link, where leadstream has a folder of its own; look where it leads, and remove it`);
+  return new SinkError(
+    'E_SINK_FOREIGN',
+    `${path} is a link where leadstream keeps a folder of its own; check where it points, and remove it`,
+  );
 }
 
 function noFolder(path: string): SinkError {
-  const remedy = 'look what it is, and move it away';
-  return new SinkError('E_SINK_FOREIGN', `${path} is no folder, where leadstream has a folder of its own; ${remedy}`);
+  const remedy = 'check what it is, and move it away';
+  return new SinkError('E_SINK_FOREIGN', `${path} is not a folder, but leadstream keeps a folder of its own there; ${remedy}`);
 }

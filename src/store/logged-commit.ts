@@ -69,7 +69,7 @@ export function commitIn(text: string, path: string): StoredCommit {
   const found = document().safeParse(value).data;
   const known = store && found && knownIn(store, found.actions);
   if (store === undefined || known === undefined || found?.runId !== basename(path, commitEnding))
-    throw new SinkError('E_SINK_WRITE', `${path} is no logged commit, or damaged; ${giveUp(path)}`);
+    throw new SinkError('E_SINK_WRITE', `${path} is not a logged commit, or is damaged; ${giveUp(path)}`);
   const { version: _, ...commit } = found;
   return { ...commit, store, known };
 }
@@ -82,15 +82,15 @@ function knownIn(store: Store, actions: readonly Action[]): readonly KnownAction
 
 /** @returns The store of a document whose version, store and actions are all known; `undefined` if it names no store. */
 function knownStore(begins: z.output<ReturnType<typeof head>>, path: string): Store | undefined {
-  if (begins.version !== version) throw unknown(path, `has version ${begins.version} of the redo log, and this leadstream has ${version}`);
+  if (begins.version !== version) throw unknown(path, `has version ${begins.version} of the redo log, but this leadstream has ${version}`);
   if (typeof begins.store !== 'string') return undefined;
   const store = storeNamed(begins.store);
-  if (store === undefined) throw unknown(path, `is for the store ${shown(begins.store)}, and this leadstream has ${storeNames.join(', ')}`);
+  if (store === undefined) throw unknown(path, `is for the store ${shown(begins.store)}, but this leadstream has ${storeNames.join(', ')}`);
   const actions: readonly unknown[] = Array.isArray(begins.actions) ? begins.actions : [];
   actions.forEach((given, index) => {
     const name = nameOf(given);
     if (name === undefined || store.supports.includes(name)) return;
-    const known = `and the store ${store.name} supports ${store.supports.join(', ')}`;
+    const known = `but the store ${store.name} supports ${store.supports.join(', ')}`;
     throw unknown(path, `has the action ${shown(name)} (actions[${index}]), ${known}`);
   });
   return store;
@@ -104,7 +104,7 @@ function knownStore(begins: z.output<ReturnType<typeof head>>, path: string): St
 export function changedOutputs({ outputs, known }: StoredCommit, path: string): readonly string[] {
   const changed = known.map((action) => {
     const output = outputOf(outputs, action);
-    if (output === undefined) throw foreign(path, `would ${action.words}, which is no action for an output that it names`);
+    if (output === undefined) throw foreign(path, `would ${action.words}, which is not an action on one of its outputs`);
     return output;
   });
   return [...new Set(changed)];
@@ -112,7 +112,7 @@ export function changedOutputs({ outputs, known }: StoredCommit, path: string): 
 
 /** Describes what to do about a logged commit that cannot be carried out. */
 export function giveUp(path: string): string {
-  return `to give that commit up, look at its outputs and remove ${path}`;
+  return `to abandon that commit, check its outputs and remove ${path}`;
 }
 
 function unknown(path: string, what: string): LeadstreamError {

@@ -17,11 +17,11 @@ const me = () => process.geteuid?.();
  */
 export function foreignness(found: Stats, kind: 'file' | 'folder', user: number | undefined = me()): string | undefined {
   if (found.isSymbolicLink()) return 'is a link';
-  if (kind === 'folder' && !found.isDirectory()) return 'is no folder';
-  if (kind === 'file' && !found.isFile()) return 'is no regular file';
-  if (user !== undefined && found.uid !== user) return `belongs to user ${found.uid}, not to ${user} who runs this`;
-  if ((found.mode & 0o002) !== 0) return 'can be written by everyone';
-  if (kind === 'file' && found.nlink > 1) return 'has a second name, as hard links give';
+  if (kind === 'folder' && !found.isDirectory()) return 'is not a folder';
+  if (kind === 'file' && !found.isFile()) return 'is not a regular file';
+  if (user !== undefined && found.uid !== user) return `belongs to user ${found.uid}, not to user ${user}, who runs this`;
+  if ((found.mode & 0o002) !== 0) return 'is writable by everyone';
+  if (kind === 'file' && found.nlink > 1) return 'has a second name (a hard link)';
   return undefined;
 }
 
@@ -33,9 +33,10 @@ export function foreignness(found: Stats, kind: 'file' | 'folder', user: number 
  */
 export function stateForeignness(found: Stats, target: Stats | undefined = found, user: number | undefined = me()): string | undefined {
   if (found.isSymbolicLink() && (user === undefined || user === 0 || found.uid !== 0)) return 'is a link';
-  if (target === undefined || !target.isDirectory()) return 'is no folder';
-  if (user !== undefined && target.uid !== user && target.uid !== 0) return `belongs to user ${target.uid}, not to ${user} who runs this`;
-  return (target.mode & 0o1002) === 0o002 ? 'can be written by everyone' : undefined;
+  if (target === undefined || !target.isDirectory()) return 'is not a folder';
+  if (user !== undefined && target.uid !== user && target.uid !== 0)
+    return `belongs to user ${target.uid}, not to user ${user}, who runs this`;
+  return (target.mode & 0o1002) === 0o002 ? 'is writable by everyone' : undefined;
 }
 
 /**
@@ -149,7 +150,7 @@ async function accessible<T>(path: string, work: () => Promise<T>): Promise<T> {
     const code = errnoOf(thrown);
     if (code === undefined || !inaccessible.has(code)) throw thrown;
     const blocking = await blockingAt(path);
-    throw foreign(blocking.path, `${code === 'ENOTDIR' ? 'is no folder' : `cannot be used (${code})`}${ownedBy(blocking.found)}`);
+    throw foreign(blocking.path, `${code === 'ENOTDIR' ? 'is not a folder' : `cannot be used (${code})`}${ownedBy(blocking.found)}`);
   }
 }
 
@@ -164,8 +165,8 @@ async function blockingAt(path: string): Promise<{ readonly path: string; readon
 function ownedBy(found: Stats | undefined): string {
   const user = me();
   if (found === undefined || user === undefined || found.uid === user)
-    return '; make it accessible, or choose another place by --state-dir';
-  return `: it belongs to user ${found.uid}, not to ${user} who runs this; give it to that user, or choose another place by --state-dir`;
+    return '; make it accessible, or choose another place with --state-dir';
+  return `: it belongs to user ${found.uid}, not to user ${user}, who runs this; give it to that user, or choose another place with --state-dir`;
 }
 
 /** Creates the error for something in the state folder that is not recognized as ours. */

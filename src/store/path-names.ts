@@ -21,9 +21,9 @@ export function bracesProblem(path: string): string | undefined {
   const templates = [...path.matchAll(template)];
   const unknown = templates.find(([, name = '']) => !isName(name.trim()));
   if (unknown) return unknownTemplate(unknown[0], unknown[1]?.trim() ?? '');
-  if (/\{\{|\}\}/.test(path.replaceAll(template, ''))) return `'{{' and '}}' belong around a name: there are ${list(names.map(braced))}`;
+  if (/\{\{|\}\}/.test(path.replaceAll(template, ''))) return `'{{' and '}}' must enclose a name: the names are ${list(names.map(braced))}`;
   const behind = path.slice(templates[0]?.index ?? path.length);
-  return behind.split('/').includes('..') ? `'..' behind ${templates[0]?.[0] ?? ''} climbs out of what is named; leave it out` : undefined;
+  return behind.split('/').includes('..') ? `'..' after ${templates[0]?.[0] ?? ''} leaves the named folder; leave it out` : undefined;
 }
 
 /**
@@ -53,7 +53,7 @@ function isSafe(value: string): boolean {
 function unknownTemplate(whole: string, name: string): string {
   // 'run' alone does not determine which of its parts is meant.
   const near = names.some((known) => known.startsWith(`${name}.`)) ? undefined : nearest(name, names);
-  return `'${whole}' means nothing in a path${near === undefined ? `; there are ${list(names.map(braced))}` : `, did you mean '${braced(near)}'?`}`;
+  return `'${whole}' has no meaning in a path${near === undefined ? `; the names are ${list(names.map(braced))}` : `, did you mean '${braced(near)}'?`}`;
 }
 
 function braced(name: string): string {

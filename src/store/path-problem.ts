@@ -29,7 +29,7 @@ export function tableProblem(path: string): string | undefined {
  * @throws {LeadstreamError} `E_USAGE` if it is not a path of this machine, or has names in braces.
  */
 export function fixedPath(path: string, option: string, baseDir: string): string {
-  const problem = problemIn(here, path, `${option} takes a path of this machine`);
+  const problem = problemIn(here, path, `${option} takes a path on this machine`);
   return usable(
     path,
     option,
@@ -58,17 +58,17 @@ function usable(path: string, option: string, baseDir: string, problem: string |
  * @param instead What to use in place of a scheme that none of them has.
  */
 function problemIn(able: readonly Store[], path: string, instead: string): string | undefined {
-  if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path has: half of a surrogate pair, or NUL';
+  if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path may have: half of a surrogate pair, or NUL';
   return schemeProblem(able, path, instead) ?? storeAt(path)?.problem(path) ?? variableProblem(path) ?? bracesProblem(path);
 }
 
 function schemeProblem(able: readonly Store[], path: string, instead: string): string | undefined {
   const scheme = schemeOf(path);
-  return able.some((store) => store.scheme === scheme) ? undefined : `'${scheme}' is a scheme, and ${instead}`;
+  return able.some((store) => store.scheme === scheme) ? undefined : `'${scheme}' is a scheme, but ${instead}`;
 }
 
 /** Describes a shell variable that would become a literal part of the path. */
 function variableProblem(path: string): string | undefined {
   const [, variable] = /(?:^|\/)\$(\w+)/.exec(path) ?? /\$([A-Z_][A-Z\d_]*)/.exec(path) ?? [];
-  return variable && `'$${variable}' is filled in by a shell only; write \${${variable}} in the file, or the path in full`;
+  return variable && `only a shell expands '$${variable}'; write \${${variable}} in the file, or the path in full`;
 }

@@ -23,7 +23,7 @@ import { removeFile } from './remove-file.js';
 export async function logCommit(folder: string, commit: LoggedCommit): Promise<PreparedCommit> {
   const store = storeOf(commit.outputs);
   const prepared = await store.prepare(commit);
-  await attempt('E_SINK_PATH', `cannot make the folder ${folder}`, () => makePrivate(folder));
+  await attempt('E_SINK_PATH', `cannot create the folder ${folder}`, () => makePrivate(folder));
   const text = textOfCommit(commit, store, new Date().toISOString());
   await attempt('E_SINK_WRITE', `cannot write the redo log in ${folder}`, () =>
     replaceFile(pathOf(folder, commit.runId), text, { durable: true, mode: 0o600 }),

@@ -11,12 +11,12 @@ export const inPlace = constants.O_NOFOLLOW | constants.O_NONBLOCK;
  */
 export async function openRegular(path: string): Promise<FileHandle> {
   const handle = await open(path, constants.O_RDONLY | inPlace).catch((thrown: unknown) => {
-    throw errnoOf(thrown) === 'ELOOP' ? new Error(`${path} is a link, and leadstream makes a file there`) : thrown;
+    throw errnoOf(thrown) === 'ELOOP' ? new Error(`${path} is a link, not a regular file`) : thrown;
   });
   const found = await handle.stat();
   if (found.isFile()) return handle;
   await handle.close();
-  throw new Error(`${path} is no regular file`);
+  throw new Error(`${path} is not a regular file`);
 }
 
 /** Reads a regular file. @throws As `openRegular`. */

@@ -92,8 +92,8 @@ export function lockedBy(output: string, { owner: other }: Found): LeadstreamErr
 }
 
 function noLock(path: string, output: string): SinkError {
-  const remedy = `look what it is, and remove it if nothing else needs it`;
-  return new SinkError('E_SINK_FOREIGN', `${output} cannot be locked: ${path} is there, and no lock that leadstream made; ${remedy}`);
+  const remedy = `check what it is, and remove it if nothing else needs it`;
+  return new SinkError('E_SINK_FOREIGN', `${output} cannot be locked: ${path} exists, but is not a lock made by leadstream; ${remedy}`);
 }
 
 /** Removes what killed processes left behind: our locks, and empty files with the names of drafts. Files that are still in use have a living owner and stay. */

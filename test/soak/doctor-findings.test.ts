@@ -142,7 +142,7 @@ describe('doctor', () => {
       { faults: ['503=0'] },
       { reachable: 'problem: HTTP 503 (an object with the keys error): the service is reachable but failing' },
     ],
-    ['cut answers', { faults: ['cut=length'] }, { reachable: 'problem: no response: the answer was cut' }],
+    ['cut answers', { faults: ['cut=length'] }, { reachable: 'problem: no answer: the response was cut off' }],
     ['a redirect', { faults: ['redirect=http://127.0.0.1:9'] }, { reachable: 'problem: HTTP 302 (a redirect, which is never followed)' }],
     [
       'an empty page before others',

@@ -14,6 +14,6 @@ test('a run waits no longer than two times five seconds for a webhook that hangs
   const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: { ...from.env, HOOK: url } });
   expect({ code, told: told.length }).toEqual({ code: 0, told: 2 });
   expect(performance.now() - started).toBeGreaterThan(10_000);
-  expect(stderr).toMatch(/W_RUN_HOOK: on_success: .* no answer in time/);
+  expect(stderr).toMatch(/W_RUN_HOOK: on_success: .* no response in time/);
   expect(stderr).not.toContain(token);
 });

@@ -41,7 +41,7 @@ export const parquetjsLiteEngine: ParquetEngine<ValueBatch> = {
 
 function beyondDoubles(value: Value): string | undefined {
   const safe = typeof value !== 'bigint' || Number.isSafeInteger(Number(value));
-  return safe ? undefined : 'is beyond 2^53, which the engine parquetjs-lite cannot hold';
+  return safe ? undefined : 'is beyond 2^53, which the engine parquetjs-lite cannot store';
 }
 
 /**

@@ -118,7 +118,7 @@ interface Encoded {
 }
 
 /** Needed because fast-csv silently removes NUL characters. */
-export const nul = 'has a NUL character, which CSV cannot hold';
+export const nul = 'has a NUL character, which CSV cannot represent';
 
 /**
  * Returns a function that formats one cell as fast-csv does in a row. The stream of fast-csv is synchronous: its output is available when `write` returns.
@@ -131,7 +131,7 @@ function cellFormatter(delimiter: string, quoteColumns: boolean): (cell: string)
     stream.write([cell]);
     const text: unknown = stream.read();
     if (Buffer.isBuffer(text)) return text.toString();
-    if (/[^\0]/.test(cell)) throw new SinkError('E_SINK_WRITE', 'fast-csv gave no text for a cell');
+    if (/[^\0]/.test(cell)) throw new SinkError('E_SINK_WRITE', 'fast-csv returned no text for a cell');
     return '';
   };
 }

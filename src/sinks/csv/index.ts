@@ -25,7 +25,7 @@ const config = schema((z) =>
       .boolean()
       .default(false)
       .describe(
-        "Put a ' before texts that begin with = + - @, a tab or a carriage return, which spreadsheets would run. It alters the values, phone numbers with + among them.",
+        "Put a ' before texts that begin with = + - @, a tab or a carriage return, which spreadsheets would run. This alters the values, including phone numbers with a leading +.",
       ),
   }),
 );

@@ -22,8 +22,8 @@ export class SinkCalls {
   async call(name: 'begin' | 'write', where: string, work: (writer: AnyWriter) => unknown): Promise<void> {
     const result = await sinkCall(this.at, `${name}${where}`, () => work(this.writer));
     if (typeof result !== 'boolean') return;
-    const remedy = 'it gives a promise that resolves when the rows are stored; a stream of Node wants its drain to be waited for';
-    throw new SinkError('E_SINK_FUNCTION', `${this.at}: ${name} gave ${result}${where}; ${remedy}`);
+    const remedy = 'it must return a promise that resolves when the rows are stored; for a Node stream, wait for drain';
+    throw new SinkError('E_SINK_FUNCTION', `${this.at}: ${name} returned ${result}${where}; ${remedy}`);
   }
 
   async commit(written: ToCommit): Promise<void> {
@@ -60,9 +60,9 @@ export function checkWriter(at: string, writer: unknown): AnyWriter {
   const missing = ['write', 'commit', 'abort'].filter((name) => typeof functionIn(writer, name) !== 'function');
   const begin = functionIn(writer, 'begin');
   if (missing.length === 0 && (begin === undefined || typeof begin === 'function')) return writer as AnyWriter;
-  const lacks = missing.length === 0 ? 'whose begin is no function' : `without ${missing.join(', ')}`;
+  const lacks = missing.length === 0 ? 'whose begin is not a function' : `without ${missing.join(', ')}`;
   const what = typeof writer === 'object' && writer !== null ? `an object ${lacks}` : given(writer);
-  throw new SinkError('E_SINK_FUNCTION', `${at}: open gave ${what}; it gives an object with write, commit and abort`);
+  throw new SinkError('E_SINK_FUNCTION', `${at}: open returned ${what}; it must return an object with write, commit and abort`);
 }
 
 function functionIn(writer: unknown, name: string): unknown {

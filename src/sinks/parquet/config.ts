@@ -34,13 +34,13 @@ const shape = schema((z) =>
     partition_by: names()
       .default([])
       .describe(
-        'Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files, null and the empty text are one folder, and readers guess the type. Without rows there is one file with every column.',
+        'Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files, null and the empty text share a folder, and readers guess the type. Without rows there is one file with every column.',
       ),
     success_file: z
       .boolean()
       .default(false)
       .describe(
-        'Whether the folder has an empty file _SUCCESS when it is complete, for jobs that wait for one. Polars and daft read a folder of data files only.',
+        'Whether to write an empty file _SUCCESS when the folder is complete, for jobs that wait for one. Polars and daft read a folder of data files only.',
       ),
     keep: z
       .union([
@@ -53,7 +53,7 @@ const shape = schema((z) =>
       .default(1)
       .transform((keep) => (typeof keep === 'number' ? { runs: keep, copies: false } : keep))
       .describe(
-        'Number of earlier runs to keep for leadstream rollback. Files that runs have in common are one file on the disk, whose damage is in all of them; { runs: 1, copies: true } buys copies.',
+        'Number of earlier runs to keep for leadstream rollback. Files that runs share are stored once, so damage to one affects all of them; { runs: 1, copies: true } copies them instead.',
       ),
     engine: z.enum(engineNames).optional().describe(engineTexts.engine()),
     compression: z.enum(compressions).optional().describe(engineTexts.compression()),
@@ -65,7 +65,7 @@ const shape = schema((z) =>
       .min(1)
       .max(268_435_456)
       .default(8_388_608)
-      .describe('Bytes of text (UTF-8) after which a row group is closed, however few its rows are; memory grows with it.'),
+      .describe('Bytes of text (UTF-8) after which a row group is closed, however few rows it has; memory grows with it.'),
     file_max_rows: z.int().min(1).default(5_000_000).describe('Rows after which the next file begins.'),
     file_max_bytes: z.int().min(1).default(268_435_456).describe('Bytes after which the next file begins, at the end of a row group.'),
     sort_by: z
@@ -77,9 +77,9 @@ const shape = schema((z) =>
             .enum(['row_group', 'table'])
             .default('row_group')
             .describe(
-              'What is sorted: the rows of each row group (row_group), or all rows of the run before the first is written, so that row groups do not overlap (table); within each partition where there are some.',
+              'What is sorted: the rows of each row group (row_group), or all rows of the run before the first is written, so that row groups do not overlap (table); within each partition if there are any.',
             ),
-          memory: memory().describe('Memory for the rows under scope: table; more are spilled to a file in the state folder.'),
+          memory: memory().describe('Memory for the rows with scope: table; more are spilled to a file in the state folder.'),
         }),
       ])
       .prefault([])
@@ -108,9 +108,9 @@ export const config = schema(() =>
         'sort_by',
         'mode: append keeps the files of earlier runs as they are, so the table as a whole has no order; use scope: row_group',
       );
-    if (scope !== 'table' && sortMemory !== undefined) refuse('sort_by', 'only scope: table takes memory');
+    if (scope !== 'table' && sortMemory !== undefined) refuse('sort_by', 'memory needs scope: table');
     if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
-    if (mode !== 'append' && key) refuse('key', 'only mode: append takes a key');
+    if (mode !== 'append' && key) refuse('key', 'key needs mode: append');
     by.forEach((name, index) => {
       if (name !== runDateTemplate && only && !only.includes(name))
         context.addIssue({ code: 'custom', path: ['partition_by', index], message: `${name} is not among columns` });
@@ -132,17 +132,20 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
   const folders = by.filter((_, index) => !plan.isUnknown?.(['partition_by', index]));
   const inFiles = chosen.all.filter(({ name }) => !folders.includes(name));
   if (by.includes(runDateTemplate) && chosen.all.some(({ name }) => name === runDateColumn))
-    plan.problem(['partition_by'], `${runDateTemplate} becomes the column ${runDateColumn}, and one of that name arrives; rename it`);
+    plan.problem(
+      ['partition_by'],
+      `${runDateTemplate} becomes the column ${runDateColumn}, but a column of that name already exists; rename it`,
+    );
   by.forEach((name, index) => name === runDateTemplate || requireWritten(name, ['partition_by', index], arriving));
   if (inFiles.length === 0 && folders.length === by.length && !plan.isUnknown?.(['columns']))
-    plan.problem(['partition_by'], 'every column is in partition_by, so there is none left for the files');
+    plan.problem(['partition_by'], 'every column is in partition_by, so none is left for the files');
   const place = ['sort_by', ...sortPlanOf(options).path];
   sortingOf(options).forEach(({ field }, index) => requireWritten(field, [...place, index], inFiles));
   options.bloom_filter.forEach((name, index) => {
     requireWritten(name, ['bloom_filter', index], inFiles);
     const type = options.types === 'text' ? 'text' : inFiles.find((column) => column.name === name)?.type;
     if (type && !bloomTypes.includes(type))
-      plan.problem(['bloom_filter', index], `a bloom filter is for ${bloomTypes.join(' and ')} columns, and ${name} is ${type}`);
+      plan.problem(['bloom_filter', index], `a bloom filter is for ${bloomTypes.join(' and ')} columns, but ${name} is ${type}`);
   });
   key?.forEach((name, index) => requireWritten(name, ['key', index], chosen.all));
   const identifies = (source: string) => chosen.all.some((column) => isOnceOf(source, column) && !chosen.isLeftOut(column.name));
@@ -150,7 +153,7 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
   if (mode === 'append' && missing.length > 0)
     plan.problem(
       ['mode'],
-      `append needs the key ${plan.key.join(' + ')}, and ${missing.join(', ')} does not reach the sink as it was read and once per row; name other columns under key`,
+      `append needs the key ${plan.key.join(' + ')}, but ${missing.join(', ')} does not reach the sink unchanged and once per row; name other columns under key`,
     );
 }
 

@@ -43,7 +43,7 @@ const features: readonly Feature[] = [
     option: 'sort_by',
     isAsked: (options) => sortPlanOf(options).columns.length > 0,
     isIn: ({ sorting }) => sorting,
-    lack: 'cannot record a sorting',
+    lack: 'cannot record a sort order',
   },
   {
     option: 'compression_level',
@@ -104,7 +104,7 @@ export const engineTexts = {
   compression: () => `Codec of the data pages. Default ${defaultCodecs()}.`,
   level: () => `Level of zstd, from 1 (fast) to 19 (small): ${engineNames.flatMap(levelsOf).join('; ')}.`,
   threads: () =>
-    `Extra threads that encode, for the engine ${anyOf(engineNames.filter((name) => engines[name].threads))}; the files are the same. Default 1, and 0 on a machine with one core or in a bundle without the worker file.`,
+    `Extra threads that encode, for the engine ${anyOf(engineNames.filter((name) => engines[name].threads))}; the files are identical. Default 1, and 0 on a machine with one core or in a bundle without the worker file.`,
 } as const;
 
 function described(name: EngineName): string {
@@ -137,7 +137,7 @@ function defaultCodecs(): string {
 function levelsOf(name: EngineName): readonly string[] {
   const { zstd } = abilitiesOf(name);
   if (zstd === undefined) return [];
-  return [zstd.isAdjustable ? `${name} takes any of them, ${zstd.level} by default` : `${name} has level ${zstd.level} only`];
+  return [zstd.isAdjustable ? `${name} accepts any of them, ${zstd.level} by default` : `${name} has level ${zstd.level} only`];
 }
 
 /** Joins words as `a, b or c`. */

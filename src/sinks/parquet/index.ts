@@ -36,7 +36,7 @@ export async function parquet(options: ParquetOptions, context: Partial<SinkCont
 
 export const parquetSink = defineSink({
   name: 'parquet',
-  summary: 'Writes a table of typed Parquet files, and swaps it for the earlier one in one step.',
+  summary: 'Writes a table of typed Parquet files, and replaces the earlier one atomically.',
   config,
   examples: [
     { path: 'lake/leads' },

@@ -24,7 +24,7 @@ const config = schema((z) =>
       .min(20)
       .optional()
       .describe(
-        'Width of a table, in characters: columns are cut to fit, and where they would be too narrow, each record stands vertically. Default: that of the terminal, and no bound elsewhere.',
+        'Width of a table, in characters: columns are cut to fit, and if they would be too narrow, each record is printed vertically. Default: that of the terminal, and unlimited elsewhere.',
       ),
   }),
 );

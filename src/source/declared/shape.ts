@@ -20,7 +20,7 @@ const pointer = schema((z) =>
 const paging = schema((z) =>
   z
     .strictObject({
-      scheme: z.enum(schemes).describe('How pages are asked for.'),
+      scheme: z.enum(schemes).describe('How pages are requested.'),
       param: z
         .string()
         .min(1)
@@ -30,16 +30,16 @@ const paging = schema((z) =>
       first: settings().firstPage.optional().describe('page: number of the first page, 0 or 1. Default service.first_page.'),
       next: pointer()
         .optional()
-        .describe('cursor: where an answer has the cursor of the next page. link: where it has the link, if not in the header Link.'),
+        .describe('cursor: where a response has the cursor of the next page. link: where it has the link, if not in the header Link.'),
       last: z.string().min(1).optional().describe('cursor: the field of the last row that is the cursor of the next page.'),
-      more: pointer().optional().describe('cursor: where an answer says whether there are more rows, true or false.'),
+      more: pointer().optional().describe('cursor: where a response says whether there are more rows, true or false.'),
     })
     .superRefine((given, context) => {
       const { may, must = [] } = takes[given.scheme];
       const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
       for (const [key, value] of Object.entries(given))
         if (key !== 'scheme' && value !== undefined && !may.includes(key))
-          refuse(key, `'${key}' does not go with the scheme ${given.scheme}`);
+          refuse(key, `'${key}' does not apply to the scheme ${given.scheme}`);
       for (const key of must)
         if (Reflect.get(given, key) === undefined)
           refuse('scheme', `the scheme ${given.scheme} needs '${key}', the parameter of the cursor`);
@@ -71,26 +71,26 @@ const keyless = "'key' is missing: name the columns that together identify a row
 const declaration = schema((z) => {
   const column = z
     .string()
-    .regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a column is made of a-z, 0-9 and _; at: names a field that is called otherwise');
+    .regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a column name may contain only a-z, 0-9 and _; use at for a field with another name');
   return z.strictObject({
     path: z
       .string()
-      .refine(isPath, 'must be a path below base_url, like /v2/orders, without query, dots and what would have to be escaped')
+      .refine(isPath, 'must be a path below base_url, like /v2/orders, without a query, dots or characters that need escaping')
       .describe('Path of the list below base_url, like /v2/orders.'),
     key: distinct(z.array(column, { error: ({ input }) => (input === undefined ? keyless : undefined) }).min(1)).describe(
       'Columns that together identify a row.',
     ),
     paging: paging().describe('How the list is paged.'),
-    rows: pointer().optional().describe('JSON pointer to the list in an answer, like /data/items. Default: the answer itself.'),
+    rows: pointer().optional().describe('JSON pointer to the list in a response, like /data/items. Default: the response itself.'),
     query: z
       .record(z.string().min(1), z.string())
       .optional()
-      .describe('Parameters of every request besides, like { status: any }; credentials belong under service.auth.'),
+      .describe('Additional parameters of every request, like { status: any }; credentials belong under service.auth.'),
     end: z
       .union([z.enum(endForms), z.array(z.enum(endForms)).min(1)])
       .optional()
       .describe(
-        'Answers other than a list that mean that there are no rows. no_rows: there is nothing, or null, where rows points to. empty_page: a page without rows is the last one though it names a next one (cursor and link).',
+        'Responses other than a list that mean that there are no rows. no_rows: rows points to nothing, or to null. empty_page: a page without rows is the last one, even if it names a next one (cursor and link).',
       ),
     undeclared: z
       .enum(['keep', 'drop'])
@@ -124,7 +124,7 @@ function refuseWrongNames({ fields, key, paging: { last } }: Declaration, refuse
     const declared = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (declared === undefined) refuse(['key', index], unknownName('field', name, columns));
     else if (typeof declared === 'object' && declared.sensitivity === 'secret')
-      refuse(['key', index], `'${name}' is secret, so it is withheld and identifies no row`);
+      refuse(['key', index], `'${name}' is secret, so it is withheld and cannot identify rows`);
   });
   const cursor = last !== undefined && Object.hasOwn(fields, last) ? fields[last] : undefined;
   if (last !== undefined && cursor === undefined) refuse(['paging', 'last'], unknownName('field', last, columns));
@@ -141,21 +141,21 @@ function refuseWrongNames({ fields, key, paging: { last } }: Declaration, refuse
 function refuseWrongParameters({ query = {}, paging }: Declaration, refuse: Refuse): void {
   const defaults = { page: 'page', offset: 'offset', cursor: undefined, link: undefined, none: undefined };
   const own = [paging.param ?? defaults[paging.scheme], paging.scheme === 'none' ? undefined : (paging.limit ?? 'limit')];
-  if (own[0] !== undefined && own[0] === own[1]) refuse(['paging', 'limit'], `'${own[0]}' is the parameter '${'param'}' already`);
+  if (own[0] !== undefined && own[0] === own[1]) refuse(['paging', 'limit'], `'${own[0]}' is already the parameter '${'param'}'`);
   for (const name of Object.keys(query)) {
     if (own.includes(name)) refuse(['query', name], `'${name}' is a parameter of paging`);
     if (isCredentialLike(name))
-      refuse(['query', name], `'${name}' is called after a credential, which is accepted only under service.auth`);
+      refuse(['query', name], `'${name}' is named like a credential, and credentials are accepted only under service.auth`);
   }
 }
 
 /** Describes what is wrong with the name of a custom collection; `undefined` if it is valid. */
 export function nameProblem(name: unknown): string | undefined {
   if (collectionNames.some((known) => known === name))
-    return `'${String(name)}' is a collection that every service has; give yours another name`;
+    return `'${String(name)}' is a collection that every service has; choose another name`;
   return typeof name === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(name)
     ? undefined
-    : `the name of a collection is made of a-z, 0-9 and _, and begins with a letter`;
+    : `a collection name may contain only a-z, 0-9 and _, and begins with a letter`;
 }
 
 /** Returns whether a URL keeps a path unchanged; otherwise requests would go to another path than the one written. */

@@ -175,7 +175,7 @@ function hasText(vector: Vector | undefined): boolean {
 
 /** Creates the failure for records without keys: records of another collection can share field names with this one. */
 function keyless(collection: Collection): SourceError {
-  const message = `${collection.name}: no record of the answer has its key (${collection.key.join(' + ')})`;
+  const message = `${collection.name}: no record in the response has the key (${collection.key.join(' + ')})`;
   return new SourceError('E_SOURCE_ANSWER', 'suspect', message);
 }
 
@@ -184,6 +184,6 @@ function stranger(collection: Collection, record: JsonRecord): SourceError {
   return new SourceError(
     'E_SOURCE_ANSWER',
     'suspect',
-    `${collection.name}: a record has no field of ${collection.name}, it is ${nameShape(record)}`,
+    `${collection.name}: a record has none of the fields of ${collection.name}; it is ${nameShape(record)}`,
   );
 }

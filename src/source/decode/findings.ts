@@ -111,7 +111,7 @@ export class FieldFindings {
    * @throws {SourceError} `E_SOURCE_LIMIT` for a record with more fields than allowed.
    */
   checkedWidth(fields: number): number {
-    if (fields > maxFields) throw this.#tooWide(`a record has ${amount(fields)} fields, and at most ${amount(maxFields)} are read`);
+    if (fields > maxFields) throw this.#tooWide(`a record has ${amount(fields)} fields, but at most ${amount(maxFields)} are read`);
     return fields;
   }
 

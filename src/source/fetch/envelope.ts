@@ -22,7 +22,7 @@ export function opened(bytes: Uint8Array): {
 } {
   const end = bytes.indexOf(lineFeed);
   const known = end < 0 ? undefined : head().safeParse(parsed(bytes.subarray(0, end))).data;
-  if (known === undefined) throw new SourceError('E_SOURCE_ANSWER', 'permanent', 'what was kept of a page is damaged');
+  if (known === undefined) throw new SourceError('E_SOURCE_ANSWER', 'permanent', 'a stored page is damaged');
   return { position: known.position, next: known.next ?? undefined, answer: bytes.subarray(end + 1) };
 }
 

@@ -27,7 +27,7 @@ export function listIn(label: string, answer: Answer, { rows, ends }: Served): U
   const pointer = `/${rows.join('/')}`;
   const found = readJson(place ?? body);
   const shape = found === undefined || Array.isArray(found) ? '' : ` but ${nameShape(found as Exclude<typeof found, readonly unknown[]>)}`;
-  const message = `there is no list at ${pointer}${place === undefined ? `; the answer is ${shape.slice(5)}` : shape}`;
+  const message = `there is no list at ${pointer}${place === undefined ? `; the response is ${shape.slice(5)}` : shape}`;
   throw new SourceError('E_SOURCE_ROWS', 'suspect', `${label}: HTTP ${answer.status} with ${answer.body.length} bytes: ${message}`);
 }
 

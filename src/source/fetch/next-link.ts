@@ -19,10 +19,10 @@ export function followed(link: string, from: Position, label: string, { baseUrl,
   const { origin, pathname } = new URL(baseUrl);
   const base = pathname.replace(/\/+$/, '');
   const page = new URL(`${origin}${base}${from.path}?${new URLSearchParams([...from.parameters]).toString()}`).href;
-  if (!URL.canParse(link, page)) throw refused(label, 'is no address');
+  if (!URL.canParse(link, page)) throw refused(label, 'is not a valid address');
   const next = new URL(link, page);
-  if (next.origin !== origin) throw refused(label, `leads to ${next.origin === 'null' ? next.protocol : next.origin}, another origin`);
-  if (!next.pathname.startsWith(`${base}/`)) throw refused(label, `leads out of the path of base_url, ${base}/`);
+  if (next.origin !== origin) throw refused(label, `points to ${next.origin === 'null' ? next.protocol : next.origin}, another origin`);
+  if (!next.pathname.startsWith(`${base}/`)) throw refused(label, `points outside the path of base_url, ${base}/`);
   const isOurs = ([name, value]: readonly [string, string]) =>
     credentialParameters.includes(name) || secrets.some((secret) => value.includes(secret) || name.includes(secret));
   return { path: next.pathname.slice(base.length), parameters: [...next.searchParams].filter((pair) => !isOurs(pair)) };

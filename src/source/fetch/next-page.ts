@@ -36,7 +36,7 @@ export function nextAfter(answer: Answer, batch: RecordBatch, asking: Asking): P
   if (more === false) return undefined;
   const cursor = paging.next === undefined ? lastOf(batch, paging.last) : textAt(answer, paging.next, label, 'cursor');
   if (cursor !== undefined) return positionAt(served, position.path, limit, cursor);
-  if (more === true) throw new SourceError('E_SOURCE_CURSOR', 'suspect', `${label}: says that there is more, and has no cursor for it`);
+  if (more === true) throw new SourceError('E_SOURCE_CURSOR', 'suspect', `${label}: says that there is more, but has no cursor for it`);
   return undefined;
 }
 
@@ -48,7 +48,7 @@ function textAt({ body }: Answer, pointer: string, label: string, what: 'link' |
   if (value.text === 'false') return undefined;
   if (what === 'cursor' && /^-?\d/.test(value.text)) return value.text;
   const code = what === 'link' ? 'E_SOURCE_LINK' : 'E_SOURCE_CURSOR';
-  throw new SourceError(code, 'permanent', `${label}: what is at ${pointer} is no ${what}`);
+  throw new SourceError(code, 'permanent', `${label}: the value at ${pointer} is not a ${what}`);
 }
 
 function hasMore({ body }: Answer, pointer: string, label: string): boolean {

@@ -28,8 +28,9 @@ export function noSuchList(collection: Collection, baseUrl: string): string {
   const [path = '/'] = pathsOf(collection);
   const first = /^\/[^/?]+/.exec(path)?.[0];
   const isTwice = first !== undefined && new URL(baseUrl).pathname.replace(/\/+$/, '').endsWith(first);
-  if (isTwice) return `no such collection; the base URL ends with ${first}, which its path begins with: leave it out there`;
-  return `no such collection below this base URL, which is everything before ${path}`;
+  if (isTwice)
+    return `no such collection; the base URL ends with ${first}, and the path of the collection begins with it; remove it from the base URL`;
+  return `no such collection under this base URL; the base URL is everything before ${path}`;
 }
 
 /** Returns whether the service reported that something does not exist. */

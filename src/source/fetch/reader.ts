@@ -79,7 +79,7 @@ export function createReader<C extends Collection>(
     request,
     find: (id) => {
       if (!isAddressable(id)) {
-        const message = `${collection.name}: an identifier must not be empty, made of dots or no valid Unicode`;
+        const message = `${collection.name}: an identifier must not be empty, only dots or invalid Unicode`;
         return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
       }
       return onPath(collection, (path) => read({ collection, path, id }, found)).pipe(

@@ -11,6 +11,6 @@ export async function inState<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: str
     return await attempt(code, what, work);
   } catch (failure) {
     if (!(failure instanceof SinkError)) throw failure;
-    throw new SinkError(failure.code, `${failure.message}; --state-dir chooses another place`, { cause: failure });
+    throw new SinkError(failure.code, `${failure.message}; choose another place with --state-dir`, { cause: failure });
   }
 }

@@ -114,7 +114,7 @@ export class Spool {
 
   /** Returns the bytes of a page as spooled; `undefined` if it was not spooled, or is damaged and therefore dropped. */
   async read(page: number): Promise<Uint8Array | undefined> {
-    if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} was asked for after its spool was closed`);
+    if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} was requested after its spool was closed`);
     return inState('E_SINK_WRITE', `cannot read page ${page} in ${this.folder}`, () => this.log.read(page));
   }
 
@@ -165,6 +165,6 @@ export class Spool {
 /** Explains why the spool of a list is unavailable, for users who think of outputs. */
 function lockedFor(collection: string, failure: unknown): unknown {
   if (!(failure instanceof LeadstreamError) || failure.code !== 'E_RUN_LOCKED') return failure;
-  const remedy = 'run one after the other, in one command or not, or with a --state-dir of its own, or with spool: off';
+  const remedy = 'run them one after the other (in one command or separately), or give each its own --state-dir, or set spool: off';
   return reworded(failure, `another run with this state folder reads ${collection}, too: ${failure.message}; ${remedy}`);
 }

@@ -97,7 +97,7 @@ async function placeOf({ at, to }: LinkAction): Promise<'link' | 'folder' | 'fre
 
 function notOurs(path: string): SinkError {
   const remedy = 'move it away, so that the link of the table can take its place';
-  return new SinkError('E_SINK_FOREIGN', `${path} is nothing that leadstream made; ${remedy}`);
+  return new SinkError('E_SINK_FOREIGN', `${path} was not made by leadstream; ${remedy}`);
 }
 
 async function isLinkTo(path: string, target: string): Promise<boolean> {

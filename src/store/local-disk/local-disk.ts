@@ -16,7 +16,7 @@ import { lookAtFile, reserveFile } from './reserve.js';
 export const localDisk: Store = {
   name: 'local-disk',
   scheme: undefined,
-  holds: 'files of this machine',
+  holds: 'files on this machine',
   problem: homeProblem,
   resolve: (path, baseDir) => resolve(baseDir, path),
   overlap: pathsOverlap,
@@ -30,7 +30,7 @@ export const localDisk: Store = {
 };
 
 function homeProblem(path: string): string | undefined {
-  return /^~[\w.-]*(?:\/|$)/.test(path) ? "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…" : undefined;
+  return /^~[\w.-]*(?:\/|$)/.test(path) ? "only a shell expands '~'; write the path in full, or ${HOME}/…" : undefined;
 }
 
 /** Actions that can be carried out, or already were. */
@@ -77,10 +77,10 @@ interface Confined {
 function confinedTo(outputs: readonly string[], given: Action): Confined {
   const action = actionIn(given);
   if (action === undefined)
-    throw new LeadstreamError('E_RUN_FAILED', `a commit has the action ${given.action}, which is none of local disk`);
+    throw new LeadstreamError('E_RUN_FAILED', `a commit has the action ${given.action}, which local disk does not support`);
   const output = outputOf(outputs, action);
   if (output === undefined)
-    throw new LeadstreamError('E_RUN_FAILED', `a commit would ${action.words}, which is no action for an output that it names`);
+    throw new LeadstreamError('E_RUN_FAILED', `a commit would ${action.words}, which is not an action on one of its outputs`);
   return { output, action };
 }
 

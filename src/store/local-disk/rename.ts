@@ -64,9 +64,9 @@ class PreparedRename implements PreparedAction {
       return new PreparedRename(action, found);
     }
     const arrived = await lstat(to).catch(unlessMissing(undefined));
-    if (arrived === undefined) throw new SinkError('E_SINK_WRITE', `cannot commit ${to}: ENOENT: neither it nor ${from} is there`);
+    if (arrived === undefined) throw new SinkError('E_SINK_WRITE', `cannot commit ${to}: ENOENT: neither it nor ${from} exists`);
     const fault = file && (await faultOf(to, arrived, file));
-    if (fault !== undefined) throw new SinkError('E_SINK_VERIFY', `cannot commit ${to}: ${from} is gone, and what stands there ${fault}`);
+    if (fault !== undefined) throw new SinkError('E_SINK_VERIFY', `cannot commit ${to}: ${from} is gone, and the existing file ${fault}`);
     return new PreparedRename(action, undefined);
   }
 
@@ -94,13 +94,13 @@ class PreparedRename implements PreparedAction {
 async function refuseOccupied(to: string): Promise<void> {
   const found = await lstat(to).catch(unlessMissing(undefined));
   if (found === undefined || found.isFile() || found.isDirectory()) return;
-  throw new SinkError('E_SINK_FOREIGN', `cannot commit ${to}: what stands there is no file that can be replaced; move it away`);
+  throw new SinkError('E_SINK_FOREIGN', `cannot commit ${to}: what exists there is not a file that can be replaced; move it away`);
 }
 
 /** Describes how a file differs from what was written; `undefined` if it does not. */
 async function faultOf(path: string, found: Stats, { bytes, sha256 }: ExpectedContent): Promise<string | undefined> {
-  if (!found.isFile()) return 'is no regular file';
-  if (found.size !== bytes) return `has ${amountOf(found.size, 'byte')}, ${amount(bytes)} were written`;
+  if (!found.isFile()) return 'is not a regular file';
+  if (found.size !== bytes) return `has ${amountOf(found.size, 'byte')}, but ${amount(bytes)} were written`;
   if (sha256 === undefined || (await sha256File(path)) === sha256) return undefined;
-  return 'has other bytes than were written';
+  return 'has bytes that differ from those written';
 }

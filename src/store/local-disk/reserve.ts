@@ -50,7 +50,7 @@ async function refuseNoFile(destination: string): Promise<void> {
     const target = await readlink(destination).catch(() => 'elsewhere');
     throw new SinkError('E_SINK_PATH', `cannot write ${destination}: it is a link to ${target}; name that file, or remove the link`);
   }
-  throw new SinkError('E_SINK_PATH', `cannot write ${destination}: it is ${found.isDirectory() ? 'a folder' : 'no regular file'}`);
+  throw new SinkError('E_SINK_PATH', `cannot write ${destination}: it is ${found.isDirectory() ? 'a folder' : 'not a regular file'}`);
 }
 
 /** Run ids, as created by pipelines (with `Z`) and by sinks in code. In a user's file, any other word may be in this place. */

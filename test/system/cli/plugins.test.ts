@@ -203,7 +203,7 @@ export const log = defineSink('log', {
     await writeFile(join(cwd, 'leads.csv'), 'earlier');
     const { code, stderr } = await cli(['run', 'p.yaml', '--plugin', 'mine.mjs'], { cwd, env: from.env });
     expect(stderr).toContain(
-      'E_SINK_FUNCTION: to[1] log: open gave an object without write; it gives an object with write, commit and abort',
+      'E_SINK_FUNCTION: to[1] log: open returned an object without write; it must return an object with write, commit and abort',
     );
     expect([code, from.requests, from.probes, existsSync(join(cwd, 'leads.log'))]).toEqual([1, [], [], false]);
     expect(await readFile(join(cwd, 'leads.csv'), 'utf8')).toBe('earlier');

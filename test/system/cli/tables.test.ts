@@ -37,7 +37,7 @@ describe('verify', () => {
     expect(code).toBe(65);
     expect(stderr).toContain('E_GATE_VERIFY');
     expect(stderr).toContain(`lake/users: ${part} has `);
-    expect(stderr).toContain('lake/users: more.parquet is there, but not in the manifest');
+    expect(stderr).toContain('lake/users: more.parquet exists, but is not in the manifest');
   });
 
   test('takes a copy of the folder with its manifest', async () => {
@@ -47,7 +47,7 @@ describe('verify', () => {
     const { code, stderr } = await cli(['verify', 'copy', '--manifest', 'copy.json'], { cwd });
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('the manifest could not be checked') });
     const refused = await cli(['verify', 'copy'], { cwd });
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('for a copy of a table name its manifest (--manifest)') });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('for a copy of a table, name its manifest (--manifest)') });
   });
 
   test('asks for an HMAC when LEADSTREAM_MANIFEST_KEY is set, as runs write one', async () => {
@@ -118,7 +118,7 @@ describe('verify without the log of runs', () => {
     const { cwd } = await lake();
     await writeFile(join(cwd, 'lake/first.csv'), 'a');
     const { stderr } = await cli(['rollback', 'lake/first.csv'], { cwd });
-    expect(stderr).toMatch(/first\.csv is a file, and no table of leadstream\..*only tables have earlier runs/);
+    expect(stderr).toMatch(/first\.csv is a file, not a leadstream table\..*only tables have earlier runs/);
   });
 });
 
@@ -146,7 +146,7 @@ describe('rollback', () => {
     const { cwd, runs } = await lake();
     const { code, stderr } = await cli(['rollback', 'lake/users', '--to', 'yesterday'], { cwd });
     expect(code).toBe(1);
-    expect(stderr).toContain(`has no kept run yesterday; there is ${runs[0]}`);
+    expect(stderr).toContain(`has no kept run yesterday; kept runs: ${runs[0]}`);
   });
 
   test('is followed by a run that publishes and keeps what was published', async () => {

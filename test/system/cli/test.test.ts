@@ -326,7 +326,7 @@ to:
   });
 
   test('tells each test as it ends, and waits a second at most for an answer', async () => {
-    const hanging = `    service: { faults: [hang@page=1] }\n    expect: { error: E_SOURCE_UNAVAILABLE, message: no answer in time }`;
+    const hanging = `    service: { faults: [hang@page=1] }\n    expect: { error: E_SOURCE_UNAVAILABLE, message: no response in time }`;
     const [quick, slow] = [`  - name: quick\n    ${given}\n    expect: { exit: 0 }`, `  - name: slow\n    ${given}\n${hanging}`];
     const cwd = await folderWith({
       'p.yaml': file(`${quick}\n${slow}`).replace('name: night', 'name: night\nservice: { retry: { attempts: 1 } }'),

@@ -190,7 +190,7 @@ describe('validate', () => {
     });
     const { code, stderr } = await cli(['validate', 'a.yaml', 'b.yaml'], { cwd });
     expect(code).toBe(78);
-    expect(stderr).toMatch(/^a\.yaml:5:\d+ every column is in partition_by, so there is none left for the files$/m);
+    expect(stderr).toMatch(/^a\.yaml:5:\d+ every column is in partition_by, so none is left for the files$/m);
     expect(stderr).toMatch(/^b\.yaml:5:\d+ key: must have at least one entry$/m);
   });
 

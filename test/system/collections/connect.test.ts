@@ -91,10 +91,10 @@ describe('what a program declares wrongly is refused at once', () => {
       'a credential among the parameters',
       'orders',
       { ...base, query: { token: 'a-literal-token' } },
-      /'token' is called after a credential/,
+      /'token' is named like a credential/,
     ],
     ['a name that every service has', 'leads', base, /'leads' is a collection that every service has/],
-    ['a name with a capital', 'Orders', base, /the name of a collection is made of a-z/],
+    ['a name with a capital', 'Orders', base, /a collection name may contain only a-z/],
   ])('%s', (_, name, declaration, message) => {
     const failure = thrown(() => define(name, declaration));
     expect(failure).toMatchObject({ code: 'E_SOURCE_CONFIG', exit: 78, message: expect.stringMatching(message) });
@@ -102,11 +102,11 @@ describe('what a program declares wrongly is refused at once', () => {
   });
 
   test.each([
-    ['what is no list', {}, 'collections must be a list of what defineCollection gives, not an object'],
+    ['what is no list', {}, 'collections must be a list of what defineCollection returns, not an object'],
     [
       'what defineCollection did not make',
       [{ name: 'orders' }],
-      'collections: one of them is an object that defineCollection did not make',
+      'collections: one of them is an object, which defineCollection did not create',
     ],
     ['two of one name', [orders, orders], 'collections: two of them have the same name'],
   ])('%s', (_, collections, message) => {

@@ -53,7 +53,7 @@ describe('a declared collection is refused before any request', () => {
     [
       'with what another scheme takes',
       right.replace('scheme: cursor, next: /paging/next', 'first: 1, scheme: offset'),
-      "'first' does not go with the scheme offset",
+      "'first' does not apply to the scheme offset",
     ],
     ['with a last field that is none', right.replace('next: /paging/next', 'last: nmbr'), /^unknown field 'nmbr'/],
     ['with an unknown key', `${right}\n    pging: x`, "unknown key 'pging', did you mean 'paging'?"],
@@ -65,7 +65,7 @@ describe('a declared collection is refused before any request', () => {
     [
       'with a credential in its parameters',
       `${right}\n    query: { api_key: abc }`,
-      "'api_key' is called after a credential, which is accepted only under service.auth",
+      "'api_key' is named like a credential, and credentials are accepted only under service.auth",
     ],
     ['with a parameter of paging in its query', `${right}\n    query: { limit: "5" }`, "'limit' is a parameter of paging"],
     ['with the key of the account in its query', `${right}\n    query: { k: "\${LEADSTREAM_REST_API_KEY}" }`, /credential/],
@@ -82,7 +82,7 @@ describe('a declared collection is refused before any request', () => {
       'total: decmal',
       /expected one of text, flag, integer, decimal, timestamp, date; did you mean 'decimal'/,
     ],
-    ['with a column in capitals', 'Total: decimal', /a column is made of a-z, 0-9 and _/],
+    ['with a column in capitals', 'Total: decimal', /a column name may contain only a-z, 0-9 and _/],
     ['with a pointer to nowhere', 'total: { type: decimal, at: "" }', /must name a part of the record/],
     ['with a field twice', 'total: { type: decimal, at: /no }', "'no' is the same field of the record"],
     ['with a sensitivity that is none', 'total: { type: decimal, sensitivity: private }', /expected one of plain, personal, secret/],
@@ -94,12 +94,12 @@ describe('a declared collection is refused before any request', () => {
 
   test.each(['leads', 'users', 'areacodes'])('under the name %s, which every service has', async (name) => {
     const { exit, lines } = await refusal(ownText(right).replace('  orders:', `  ${name}:`).replace('from: orders', `from: ${name}`));
-    expect({ exit, lines }).toEqual({ exit: 78, lines: [`'${name}' is a collection that every service has; give yours another name`] });
+    expect({ exit, lines }).toEqual({ exit: 78, lines: [`'${name}' is a collection that every service has; choose another name`] });
   });
 
   test.each(['Orders', '1st', 'my-orders'])('under the name %s', async (name) => {
     const { lines } = await refusal(ownText(right).replace('  orders:', `  ${name}:`).replace('from: orders', `from: ${name}`));
-    expect(lines).toEqual(['the name of a collection is made of a-z, 0-9 and _, and begins with a letter']);
+    expect(lines).toEqual(['a collection name may contain only a-z, 0-9 and _, and begins with a letter']);
   });
 });
 

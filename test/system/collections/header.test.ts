@@ -72,12 +72,12 @@ describe('credentials in a header', () => {
       '{ header: { name: "${TOKEN}", value: "${TOKEN}" } }',
       'the variable TOKEN holds a credential, which is accepted only under service.auth',
     ],
-    ['{ header: { name: "X Key", value: "${TOKEN}" } }', 'is no name of a header'],
-    ['{ header: { name: Host, value: "${TOKEN}" } }', 'is a header that every request has already'],
+    ['{ header: { name: "X Key", value: "${TOKEN}" } }', 'is not a valid header name'],
+    ['{ header: { name: Host, value: "${TOKEN}" } }', 'is a header that every request already has'],
     ['{ header: { value: "${TOKEN}" } }', "'name' is missing: expected a text"],
     ['{ bearer: "${TOKEN}", rest_api_key: "${TOKEN}" }', /does not go with/],
     ['{ bearer: "${SHORT}" }', /^the key is shorter than 8 characters/],
-    ['{ bearer: "${ODD}" }', /^the key has characters that no header can have/],
+    ['{ bearer: "${ODD}" }', /^the key has characters that are not allowed in a header/],
     ['{ beerer: "${TOKEN}" }', /^unknown key 'beerer', did you mean 'bearer'/],
   ])('are refused as %s before any request', async (auth, message) => {
     const failure: unknown = await parsed(auth, 'http://127.0.0.1:9', '/tmp', { SHORT: 'abc', ODD: 'abcdefgh\u20ac\n-x' }).catch(

@@ -138,7 +138,7 @@ describe('a collection of one’s own by offset', () => {
     await expect(wrong('/data/items')).rejects.toMatchObject({
       code: 'E_SOURCE_ROWS',
       exit: 69,
-      message: expect.stringContaining('there is no list at /data/items; the answer is an object with the keys items, total'),
+      message: expect.stringContaining('there is no list at /data/items; the response is an object with the keys items, total'),
     });
     await expect(wrong('/total')).rejects.toMatchObject({ message: expect.stringContaining('there is no list at /total but a number') });
   });

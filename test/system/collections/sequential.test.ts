@@ -138,7 +138,7 @@ describe('a list that does not end', () => {
     await expect(runOwn(server, ownText(cursor), folder)).rejects.toMatchObject({
       code: 'E_SOURCE_CURSOR',
       exit: 69,
-      message: 'orders: page 3 names the next page by the cursor that page 1 gave; the list would never end',
+      message: 'orders: page 3 has the same cursor for the next page as page 1; the list would never end',
     });
     expect(server.requests).toHaveLength(3);
   });
@@ -193,7 +193,7 @@ describe('the end of a list without page numbers', () => {
     const wrong = ownText(cursor.replace('/paging/next', '/pagination/next'));
     await expect(runOwn(server, wrong, await temporaryFolder())).rejects.toMatchObject({
       code: 'E_SOURCE_CURSOR',
-      message: 'orders: asked for 9 of its rows, the service gives these and no cursor to the others',
+      message: 'orders: requested 9 of its rows, and the service returned them without a cursor to the others',
     });
   });
 
@@ -304,13 +304,13 @@ describe('an interrupted read', () => {
 describe('a link to the next page', () => {
   test.each(
     everySecond([
-      ['http://other.example/v2/orders?after=10', 'leads to http://other.example, another origin'],
-      ['//other.example/v2/orders?after=10', 'leads to http://other.example, another origin'],
-      ['/v3/orders?after=10', 'leads out of the path of base_url, /v2/'],
-      ['/v2/../v3/orders', 'leads out of the path of base_url, /v2/'],
-      ['/v2/%2e%2e/v3', 'leads out of the path of base_url, /v2/'],
-      ['http://[', 'is no address'],
-      ['file:///etc/passwd', 'leads to file:, another origin'],
+      ['http://other.example/v2/orders?after=10', 'points to http://other.example, another origin'],
+      ['//other.example/v2/orders?after=10', 'points to http://other.example, another origin'],
+      ['/v3/orders?after=10', 'points outside the path of base_url, /v2/'],
+      ['/v2/../v3/orders', 'points outside the path of base_url, /v2/'],
+      ['/v2/%2e%2e/v3', 'points outside the path of base_url, /v2/'],
+      ['http://[', 'is not a valid address'],
+      ['file:///etc/passwd', 'points to file:, another origin'],
     ]),
   )('to %s is refused before anything is sent', async (to, why) => {
     const server = await ownServer(byLink(orders(30), () => to));

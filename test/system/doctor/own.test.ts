@@ -149,7 +149,7 @@ test.each<[string, Handler, string, Readonly<Record<string, string>>]>([
     cursor.replace('/data/items', '/items'),
     {
       reachable:
-        'problem: HTTP 200 (there is no list at /items; the answer is an object with the keys data, paging): this is not what the file declares for orders',
+        'problem: HTTP 200 (there is no list at /items; the response is an object with the keys data, paging): this is not what the file declares for orders',
     },
   ],
   [
@@ -171,13 +171,13 @@ test.each<[string, Handler, string, Readonly<Record<string, string>>]>([
     'another key',
     byLink(orders(333).map(({ no, ...rest }) => ({ number: no, ...rest }))),
     link,
-    { reachable: 'problem: HTTP 200 (orders: no record of the answer has its key (no)): ' },
+    { reachable: 'problem: HTTP 200 (orders: no record in the response has the key (no)): ' },
   ],
   [
     'a link to another origin',
     byLink(orders(333), () => 'https://elsewhere.example/v2/orders'),
     link,
-    { reachable: 'problem: HTTP 200 (the link to the next page leads to https://elsewhere.example, another origin; it was not followed)' },
+    { reachable: 'problem: HTTP 200 (the link to the next page points to https://elsewhere.example, another origin; it was not followed)' },
   ],
   [
     'another first page',
@@ -206,7 +206,7 @@ test.each<[string, Handler, string, Readonly<Record<string, string>>]>([
     offset,
     {
       'end_of_list of orders':
-        'problem: a page past the end returns HTTP 200 (there is no list at /items; the answer is an object), which makes a run fail; declare end: empty_object',
+        'problem: a page past the end returns HTTP 200 (there is no list at /items; the response is an object), which makes a run fail; declare end: empty_object',
     },
   ],
   [

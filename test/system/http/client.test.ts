@@ -282,7 +282,7 @@ describe('options', () => {
     ['rest_api_key', { rest_api_key: '' }],
     ['authorized_rest_api_key', { authorized_uid: 'long-enough-for-a-key', authorized_rest_api_key: '7' }],
   ])('refuse a key of fewer than eight characters: %s', (field, auth) => {
-    const message = `auth: ${field} is shorter than 8 characters, so it is no key; look where it comes from`;
+    const message = `auth: ${field} is shorter than 8 characters, so it cannot be a key; check where it is set`;
     expect(() => createClient({ ...base, auth })).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78, message }));
   });
 

@@ -74,7 +74,7 @@ describe('transient failures', () => {
   test('retries when no answer begins in time', async () => {
     const { error, requests } = await failedRead(() => {}, { timeoutMs: 40, retry: { attempts: 2, baseMs: 0 } });
     expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', kind: 'transient' });
-    expect(error.message).toContain('no answer in time');
+    expect(error.message).toContain('no response in time');
     expect(requests).toBe(2);
   });
 
@@ -83,7 +83,7 @@ describe('transient failures', () => {
       timeoutMs: 40,
       retry: { attempts: 2, baseMs: 0 },
     });
-    expect(error.message).toContain('no answer in time');
+    expect(error.message).toContain('no response in time');
     expect(requests).toBe(2);
   });
 
@@ -160,7 +160,7 @@ describe('a status that is not 200', () => {
   test.each(everySecond([201, 202, 203, 206, 207, 226, 250, 299]))('has no rows, whatever its body (HTTP %d)', async (status) => {
     const { error, requests } = await failedRead(answer(status, rows, { 'content-range': 'rows 0-0/2' }));
     expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status });
-    expect(error.message).toContain(`: HTTP ${status}, and only 200 has rows (after 3 attempts)`);
+    expect(error.message).toContain(`: HTTP ${status}, but only 200 has rows (after 3 attempts)`);
     expect(requests).toBe(3);
   });
 
@@ -192,7 +192,7 @@ describe('an answer that never ends', () => {
   test.each(endless)('is given up: %s', async (_name, handler) => {
     const { error, notices } = await failedRead(handler, impatient);
     expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', kind: 'transient' });
-    expect(error.message).toContain(': no answer in time');
+    expect(error.message).toContain(': no response in time');
     expect(notices).toHaveLength(1);
   });
 
@@ -200,7 +200,7 @@ describe('an answer that never ends', () => {
     const began = performance.now();
     const { error, requests } = await failedRead(handler, { timeoutMs: 60_000 });
     expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status: 101 });
-    expect(error.message).toContain(': HTTP 101, and only 200 has rows (after 3 attempts)');
+    expect(error.message).toContain(': HTTP 101, but only 200 has rows (after 3 attempts)');
     expect(requests).toBe(3);
     expect(performance.now() - began).toBeLessThan(30_000);
   });
@@ -278,7 +278,7 @@ describe('permanent failures', () => {
   test('takes a 304, which nobody asked for, for no answer and no redirect', async () => {
     const { error, requests } = await failedRead(answer(304));
     expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status: 304 });
-    expect(error.message).toContain('HTTP 304: not modified, which is no answer where no condition was asked');
+    expect(error.message).toContain('HTTP 304: not modified, although the request was unconditional');
     expect(requests).toBeGreaterThan(1);
   });
 
@@ -297,12 +297,12 @@ describe('a failure of the network names the code of the system and the host, an
     [
       'a name that is none',
       'ENOTFOUND',
-      /no host has this name; check the base URL and the network \(ENOTFOUND nowhere\.invalid\)/,
+      /the host name cannot be resolved; check the base URL and the network \(ENOTFOUND nowhere\.invalid\)/,
       'http://nowhere.invalid',
     ],
     ['a connection that is reset', 'ECONNRESET', /no connection \(ECONNRESET 127\.0\.0\.1:\d+\)/, reset],
     ['an answer that is cut', 'ECONNRESET', /the answer was cut \(ECONNRESET 127\.0\.0\.1:\d+\)/, cut],
-    ['no answer in time', 'ETIMEDOUT', /no answer in time \((?:request|response)\)/, () => {}],
+    ['no response in time', 'ETIMEDOUT', /no response in time \((?:request|response)\)/, () => {}],
   ];
   test.each(everySecond(cases))('%s', async (_what, systemCode, message, handler) => {
     await withServer(typeof handler === 'string' ? answer(200) : handler, async ({ url }) => {
@@ -350,7 +350,7 @@ describe('the size of an answer', () => {
     const { error, requests } = await failedRead(handler, { maxBodyBytes: 1000 });
     expect(error).toMatchObject({ code: 'E_SOURCE_LIMIT', kind: 'permanent' });
     expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
-    expect(error.message).toContain(': the answer is larger than 1,000 bytes');
+    expect(error.message).toContain(': the response is larger than 1,000 bytes');
     expect(requests).toBe(1);
   });
 
@@ -368,10 +368,13 @@ describe('the size of an answer', () => {
 });
 
 test.each([
-  ['', 'no such collection below this base URL, which is everything before /api/links'],
-  ['/v1/', 'no such collection below this base URL, which is everything before /api/links'],
-  ['/api', 'no such collection; the base URL ends with /api, which its path begins with: leave it out there'],
-  ['/v1/api/', 'no such collection; the base URL ends with /api, which its path begins with: leave it out there'],
+  ['', 'no such collection under this base URL; the base URL is everything before /api/links'],
+  ['/v1/', 'no such collection under this base URL; the base URL is everything before /api/links'],
+  ['/api', 'no such collection; the base URL ends with /api, and the path of the collection begins with it; remove it from the base URL'],
+  [
+    '/v1/api/',
+    'no such collection; the base URL ends with /api, and the path of the collection begins with it; remove it from the base URL',
+  ],
 ])('a list that is not there says what the base URL has to be: %j', async (path, message) => {
   await withServer(answer(404), async ({ url }) => {
     await withClient({ baseUrl: `${url}${path}` }, async (client) => {

@@ -133,7 +133,7 @@ describe('a proxy', () => {
       expect({ code, stderr }).toEqual({
         code: 78,
         stderr: expect.stringContaining(
-          'the HTTP_PROXY of the environment must be the address of an HTTP proxy, as http://proxy.example:3128',
+          'the environment variable HTTP_PROXY must be the address of an HTTP proxy, like http://proxy.example:3128',
         ),
       });
       expect(stderr).not.toContain('7f3a9c');
@@ -182,13 +182,13 @@ describe('a proxy', () => {
   });
 
   test.each([
-    [{ proxy: 'proxy.example' }, 'proxy must be the address of an HTTP proxy, as http://proxy.example:3128, or false for none'],
+    [{ proxy: 'proxy.example' }, 'proxy must be the address of an HTTP proxy, like http://proxy.example:3128, or false for none'],
     [
       { proxy: 'socks5://reader:secret-word@x' },
-      'proxy must be the address of an HTTP proxy, as http://proxy.example:3128, or false for none',
+      'proxy must be the address of an HTTP proxy, like http://proxy.example:3128, or false for none',
     ],
-    [{ ca: '/etc/ssl/own.pem' }, 'ca must be certificates in PEM, as a text or a list of texts; of a file, what is in it'],
-    [{ ca: [certificate, certificate.replace('MIIB', 'MIIX')] }, 'ca must be certificates in PEM'],
+    [{ ca: '/etc/ssl/own.pem' }, 'ca must be PEM certificates, as a text or a list of texts; for a file, pass its contents'],
+    [{ ca: [certificate, certificate.replace('MIIB', 'MIIX')] }, 'ca must be PEM certificates'],
   ])('an option that cannot be right is refused at once: %j', (options, message) => {
     const attempt = () => createClient({ baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, ...options });
     expect(attempt).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) }));
@@ -232,18 +232,18 @@ describe('a proxy', () => {
       const late = Object.defineProperty(new HttpsAgent(), 'protocol', { get: () => 'https:' });
       const error = await failureOf(open({ baseUrl: 'http://127.0.0.1:1', agent: { http: late } }));
       expect(error).toMatchObject({ code: 'E_SOURCE_CONFIG', kind: 'permanent', systemCode: 'ERR_INVALID_PROTOCOL' });
-      expect(error.message).toMatch(/the agent does not take requests of this protocol \(ERR_INVALID_PROTOCOL\)$/);
+      expect(error.message).toMatch(/the agent does not support this protocol \(ERR_INVALID_PROTOCOL\)$/);
     });
 
     test.each<[object, string]>([
-      [{ threads: 1 }, 'threads: does not go with agent: an agent cannot go to another thread; leave threads out'],
-      [{ proxy: 'http://127.0.0.1:1' }, 'proxy: does not go with agent: give an agent that takes the proxy, or the proxy alone'],
+      [{ threads: 1 }, 'threads: cannot be combined with agent: an agent cannot be passed to another thread; leave threads out'],
+      [{ proxy: 'http://127.0.0.1:1' }, 'proxy: cannot be combined with agent: pass an agent that uses the proxy, or only the proxy'],
       [{ agent: { http: {} } }, 'agent.http must be an agent of node:http or node:https, not an object'],
-      [{ agent: {} }, 'agent.http is missing: the address of the service is one of http; without agent, leadstream makes its own'],
-      [{ agent: { https: new HttpsAgent() } }, 'agent.http is missing: the address of the service is one of http'],
-      [{ agent: { http: new HttpsAgent() } }, 'agent.http: this agent is one of https; give { https: agent }'],
-      [{ agent: new HttpAgent() }, 'agent: give { http: agent }, with the protocol that it is for'],
-      [{ agent: new HttpsProxyAgent('http://127.0.0.1:1') }, 'agent: give { https: agent }, with the protocol that it is for'],
+      [{ agent: {} }, 'agent.http is missing: the base URL uses http; leave agent out to let leadstream create one'],
+      [{ agent: { https: new HttpsAgent() } }, 'agent.http is missing: the base URL uses http'],
+      [{ agent: { http: new HttpsAgent() } }, 'agent.http: this agent is for https; pass { https: agent }'],
+      [{ agent: new HttpAgent() }, 'agent: pass { http: agent }, keyed by protocol'],
+      [{ agent: new HttpsProxyAgent('http://127.0.0.1:1') }, 'agent: pass { https: agent }, keyed by protocol'],
       [{ agent: 'keep' }, "agent must be an object with http, https, not the text 'keep'"],
     ])('and refuse %j', (more, message) => {
       const options = { baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, agent: { http: new HttpAgent() }, ...more };

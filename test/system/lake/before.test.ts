@@ -55,7 +55,7 @@ describe.each<[string, (path: string) => Promise<unknown>]>([
     const before = await filesBelow(base);
     await expect(run(base, 'run-3', options, rowsOf('20240103', 'd'))).rejects.toMatchObject({
       code: 'E_SINK_RUN',
-      message: expect.stringMatching(/run-1, run-2\); .* leadstream rollback .*\/t --to RUN, or remove .*\/\.t\.runs to begin a new table/),
+      message: expect.stringMatching(/run-1, run-2\); .* leadstream rollback .*\/t --to RUN, or remove .*\/\.t\.runs to start a new table/),
     });
     expect(await filesBelow(base)).toEqual(before);
   });
@@ -70,7 +70,7 @@ describe.each<[string, (path: string) => Promise<unknown>]>([
     expect((await tableRuns(path)).map(({ run: id, state }) => `${id} ${state}`)).toEqual(['run-2 unfinished', 'run-1 kept']);
     await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
       code: 'E_SINK_RUN',
-      message: `${path} is no link to a run any more; name the run with --to: run-2, run-1`,
+      message: `${path} is no longer a link to a run; name the run with --to: run-2, run-1`,
     });
     expect(await rollbackTable(path, { stateDir, to: 'run-1' })).toEqual({ from: undefined, to: 'run-1', evidence: 'sha256' });
     expect(await idsIn(base)).toEqual(['a']);
@@ -86,7 +86,7 @@ describe.each<[string, (path: string) => Promise<unknown>]>([
     await run(base, 'run-1', {}, rowsOf('20240101', 'a'));
     await lose(join(base, 't'));
     await run(base, 'run-2', {}, rowsOf('20240102', 'b'), { warnings });
-    expect(warnings).toEqual([{ code: 'W_SINK_LINK', message: expect.stringContaining('is no link to a run any more') }]);
+    expect(warnings).toEqual([{ code: 'W_SINK_LINK', message: expect.stringContaining('is no longer a link to a run') }]);
     expect(await publishedManifest(join(base, 't'))).toMatchObject({ run_id: 'run-2', replaced: 'run-1' });
     expect((await tableRuns(join(base, 't'))).map(({ run: id, state }) => `${id} ${state}`)).toEqual(['run-2 published', 'run-1 kept']);
     expect(await idsIn(join(base, 't'))).toEqual(['b']);
@@ -137,15 +137,15 @@ describe.each(everySecond(keeping))('a table that is not what its run wrote, wit
     await writeFile(log, text.replace('"run":"run-1"', '"run":"run-0"') + text.replace(/,"hmac_sha256":"\w+"/, ''));
     await refused(base, { key }, /the HMAC of the manifest of run run-1 in .* is missing/);
     await writeFile(log, text);
-    await refused(base, { key: 'another' }, /is not one of this key/);
+    await refused(base, { key: 'another' }, /was not made with this key/);
   });
 
   test.each<[string, (part: string) => Promise<unknown>, RegExp]>([
     ['is gone', (part) => rm(part), /cannot be read: .*ENOENT/],
-    ['is shorter', async (part) => truncate(part, (await stat(part)).size - 1), /has [\d,]+ bytes, its manifest says [\d,]+/],
-    ['is longer', (part) => appendFile(part, 'x'), /has [\d,]+ bytes, its manifest says [\d,]+/],
-    ['is no Parquet', async (part) => writeFile(part, Buffer.alloc((await stat(part)).size)), /is no Parquet file/],
-    ['is a folder', async (part) => [await rm(part), await mkdir(part)], /is no regular file/],
+    ['is shorter', async (part) => truncate(part, (await stat(part)).size - 1), /has [\d,]+ bytes, but its manifest says [\d,]+/],
+    ['is longer', (part) => appendFile(part, 'x'), /has [\d,]+ bytes, but its manifest says [\d,]+/],
+    ['is no Parquet', async (part) => writeFile(part, Buffer.alloc((await stat(part)).size)), /is not a Parquet file/],
+    ['is a folder', async (part) => [await rm(part), await mkdir(part)], /is not a regular file/],
   ])('is not taken over when a part %s', async (_what, damage, fault) => {
     const base = await temporaryFolder();
     await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));

@@ -109,7 +109,7 @@ describe('mode: replace_partitions', () => {
       'the column n is integer in the table and text in this run',
     );
     await expect(run(folder, options, rowsOf('20240101', 'a'), columns.slice(0, 2))).rejects.toThrow(
-      'the table has the column n, this run has not',
+      'the table has the column n, but this run does not',
     );
     expect(await tableIn(folder)).toHaveLength(1);
   });
@@ -251,7 +251,7 @@ describe('mode: append', () => {
     const folder = await temporaryFolder();
     await expect(run(folder, options, rowsOf('20240101', 'a', 'a'))).rejects.toMatchObject({
       code: 'E_SINK_KEY',
-      message: 'parquet: two rows have the same key, and append takes one row per key (id)',
+      message: 'parquet: two rows have the same key, but append takes one row per key (id)',
     });
   });
 
@@ -282,7 +282,7 @@ describe('mode: append', () => {
     const before = await readdir(join(folder, 't'));
     await expect(run(folder, { ...options, key: ['day'] }, rowsOf('20240102', 'c'))).rejects.toMatchObject({
       code: 'E_SINK_KEY',
-      message: `${join(folder, 't')}: ${message} (day), which append cannot go on from; name columns under key that identify every row, or publish the table again with mode: replace`,
+      message: `${join(folder, 't')}: ${message} (day), so append cannot continue; name columns under key that identify every row, or publish the table again with mode: replace`,
     });
     expect(await readdir(join(folder, 't'))).toEqual(before);
   });

@@ -108,18 +108,18 @@ describe('a partitioned table', () => {
     expect(context.rejects).toEqual([
       [
         expect.objectContaining({ id: '1' }),
-        { field: 'state', reason: "is Hive's name for null, which the name of a folder cannot say otherwise", page: 1, index: 0 },
+        { field: 'state', reason: "is Hive's name for null, so the folder name would mean null", page: 1, index: 0 },
       ],
     ]);
     expect(await read(folder, 'id, state')).toEqual([{ id: '2', state: 'CA' }]);
   });
 
-  test('rejects a value that is too long for the name of a folder', async () => {
+  test('rejects a value that is too long for a folder name', async () => {
     const folder = await temporaryFolder();
     const context = recording(folder);
     await write(folder, {}, [{ id: '1', state: '/'.repeat(100), n: '1' }], columns, context);
     expect(context.rejects.map(([, fault]) => fault)).toEqual([
-      { field: 'state', reason: 'is too long for the name of a folder', page: 1, index: 0 },
+      { field: 'state', reason: 'is too long for a folder name', page: 1, index: 0 },
     ]);
   });
 

@@ -34,11 +34,11 @@ describe('verifyTable', () => {
   test.each<[string, (path: string) => Promise<unknown>, string]>(
     everySecond([
       ['a missing file', (path) => rm(join(path, part)), `${part} is missing`],
-      ['a file that grew', (path) => appendFile(join(path, part), 'x'), ' bytes, the manifest says '],
-      ['a byte that flipped', (path) => flip(join(path, part)), `${part} has other contents than the manifest says (SHA-256)`],
-      ['a missing key index', (path) => rm(keysIn(path)), 'the key index is missing or has another size than the manifest says'],
-      ['a damaged key index', (path) => flip(keysIn(path)), 'the key index has other contents than the manifest says (SHA-256)'],
-      ['a sum that is wrong', (path) => edit(path, { rows: 21, keys: { rows: 21 } }), 'the manifest says 21 rows, its files have 20'],
+      ['a file that grew', (path) => appendFile(join(path, part), 'x'), ' bytes, but the manifest says '],
+      ['a byte that flipped', (path) => flip(join(path, part)), `the contents of ${part} differ from the manifest (SHA-256)`],
+      ['a missing key index', (path) => rm(keysIn(path)), 'the key index is missing, or its size differs from the manifest'],
+      ['a damaged key index', (path) => flip(keysIn(path)), 'the contents of the key index differ from the manifest (SHA-256)'],
+      ['a sum that is wrong', (path) => edit(path, { rows: 21, keys: { rows: 21 } }), 'the manifest says 21 rows, but its files have 20'],
     ]),
   )('finds %s', async (_name, damage, difference) => {
     const folder = await temporaryFolder();
@@ -55,7 +55,7 @@ describe('verifyTable', () => {
     const path = await table(folder);
     await mkdir(dirname(join(path, name)), { recursive: true });
     await copyFile(join(path, part), join(path, name));
-    expect((await verifyTable(path)).differences).toEqual([`${name} is there, but not in the manifest`]);
+    expect((await verifyTable(path)).differences).toEqual([`${name} exists, but is not in the manifest`]);
   });
 
   test('finds folders and links that are not of the table', async () => {
@@ -67,9 +67,9 @@ describe('verifyTable', () => {
     await symlink(part, join(path, 'state=CA/more'));
     await mkdir(join(path, 'state=AZ/empty'), { recursive: true });
     expect((await verifyTable(path)).differences).toEqual([
-      'state=AZ/empty is there (a folder), but not in the manifest',
-      'state=CA/more is there (a link), but not in the manifest',
-      'state=TX is there (a link), but not in the manifest',
+      'state=AZ/empty exists (a folder), but is not in the manifest',
+      'state=CA/more exists (a link), but is not in the manifest',
+      'state=TX exists (a link), but is not in the manifest',
     ]);
   });
 
@@ -81,9 +81,7 @@ describe('verifyTable', () => {
       await rename(join(folder, name), join(folder, 'moved'));
       await symlink(join(folder, 'moved'), join(folder, name));
       const { differences } = await verifyTable(path);
-      expect(differences.join('\n')).toMatch(
-        / is there \(a link\), but not in the manifest|is a link, so that the files are somewhere else/,
-      );
+      expect(differences.join('\n')).toMatch(/ exists \(a link\), but is not in the manifest|is a link, so the files are somewhere else/);
     },
   );
 
@@ -99,7 +97,7 @@ describe('verifyTable', () => {
     const folder = await temporaryFolder();
     const path = await table(folder, 'run-1', { success_file: true });
     await writeFile(join(path, '_SUCCESS'), 'rows');
-    expect((await verifyTable(path)).differences).toEqual(['_SUCCESS has 4 bytes, and leadstream makes it empty']);
+    expect((await verifyTable(path)).differences).toEqual(['_SUCCESS has 4 bytes, but leadstream writes it empty']);
   });
 
   test('finds two names of one file', async () => {
@@ -109,33 +107,33 @@ describe('verifyTable', () => {
     await link(join(path, part), join(path, second));
     const [{ bytes, sha256 }] = await filesIn(path);
     await edit(path, { files: { 1: { bytes, sha256 } } });
-    expect((await verifyTable(path)).differences).toContain(`${part} and ${second} are one file`);
+    expect((await verifyTable(path)).differences).toContain(`${part} and ${second} are the same file`);
   });
 
   test.each<[string, (files: readonly unknown[]) => object, string]>(
     everySecond([
       ['a file that is listed twice', ([file]) => ({ rows: 20, files: [file, file] }), `the manifest lists ${part} more than once`],
-      ['another type', () => ({ schema: { 0: { type: 'integer' } } }), `${part} has columns of other types than the manifest says: uid`],
+      ['another type', () => ({ schema: { 0: { type: 'integer' } } }), `${part} has columns with other types than the manifest says: uid`],
       ['a column too few', () => ({ schema: [] }), `${part} has columns that the manifest does not list: uid, state`],
       [
         'a column too many',
         () => ({ schema: { 2: { name: 'x', field: 'x', original: 'x', type: 'text' } } }),
         `${part} lacks columns that the manifest lists: x`,
       ],
-      ['another partitioning', () => ({ partition_by: ['uid'] }), `${part} is not in folders of uid`],
+      ['another partitioning', () => ({ partition_by: ['uid'] }), `${part} is not in the partition folders uid`],
       [
         'rows that the footers have not',
         () => ({ rows: 19, files: { 0: { rows: 9 } } }),
-        `${part} has 10 rows, 10 of them in row groups, the manifest says 9`,
+        `${part} has 10 rows, 10 of them in row groups, but the manifest says 9`,
       ],
-      ['rows that the run did not write', () => ({ run: { written: 19 } }), 'the run wrote 19 rows, its files have 20'],
+      ['rows that the run did not write', () => ({ run: { written: 19 } }), 'the run wrote 19 rows, but its files have 20'],
       [
         'books of other rows',
         () => ({ books: { parquet: { written: 19, unchanged: 0 } } }),
-        'the books have 19 rows written and 0 unchanged, the run 20 and 0',
+        'books has 19 rows written and 0 unchanged, but run has 20 and 0',
       ],
-      ['books of another sink', () => ({ books: { csv: { written: 20, unchanged: 0 } } }), 'the books have nothing of parquet'],
-      ['an index of other rows', () => ({ keys: { rows: 7 } }), 'the key index has 7 rows, the table 20'],
+      ['books of another sink', () => ({ books: { csv: { written: 20, unchanged: 0 } } }), 'books has no entry for parquet'],
+      ['an index of other rows', () => ({ keys: { rows: 7 } }), 'the key index has 7 rows, but the table has 20'],
     ]),
   )('finds what a manifest says wrong: %s', async (_name, change, difference) => {
     const folder = await temporaryFolder();
@@ -157,7 +155,7 @@ describe('verifyTable', () => {
     await edit(path, { run_id: 'run-0' });
     await expect(verifyTable(path)).rejects.toMatchObject({
       code: 'E_SINK_RUN',
-      message: expect.stringContaining('no manifest that can be read'),
+      message: expect.stringContaining('no readable manifest'),
     });
   });
 
@@ -329,7 +327,7 @@ describe('verifyTable with the log of runs', () => {
             const line = JSON.parse((await readFile(logIn(folder), 'utf8')).trim()) as object;
             await writeFile(logIn(folder), JSON.stringify({ ...line, sha256 }));
           },
-          'is not one of this key',
+          'was not made with this key',
         ],
         [
           'a log without HMACs',
@@ -352,7 +350,7 @@ describe('verifyTable with the log of runs', () => {
       const folder = await temporaryFolder();
       const path = await signed(folder);
       const { differences } = await verifyTable(path, keyed(folder, 'another secret'));
-      expect(differences).toEqual([expect.stringContaining('is not one of this key')]);
+      expect(differences).toEqual([expect.stringContaining('was not made with this key')]);
     });
   });
 });

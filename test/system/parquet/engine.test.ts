@@ -58,14 +58,14 @@ describe.each(engineCodecs)('a file by %s, %s', (engine, compression) => {
     const expected = { columns, encoding, rows: 4, bytes };
 
     expect(faultOf(footer, expected)).toBeUndefined();
-    expect(faultOf(footer, { ...expected, rows: 5 })).toBe('wrote 5 rows, read back 4, of which 4 in row groups');
-    expect(faultOf({ ...footer, row_groups: [] }, expected)).toBe('wrote 4 rows, read back 4, of which 0 in row groups');
+    expect(faultOf(footer, { ...expected, rows: 5 })).toBe('wrote 5 rows, read back 4, 4 of them in row groups');
+    expect(faultOf({ ...footer, row_groups: [] }, expected)).toBe('wrote 4 rows, read back 4, 0 of them in row groups');
     expect(faultOf(footer, { ...expected, columns: columns.slice(1) })).toBe('wrote 5 columns, read back 6');
     expect(faultOf(footer, { ...expected, columns: [output('texte', 'text'), ...columns.slice(1)] })).toBe(
       'wrote column texte, read back text',
     );
-    expect(faultOf(footer, { ...expected, columns: [output('text', 'date'), ...columns.slice(1)] })).toBe('column text is no DATE');
-    expect(faultOf(footer, { ...expected, bytes: bytes - 100_000 })).toMatch(/^the data of column \w+ lies outside the file$/);
+    expect(faultOf(footer, { ...expected, columns: [output('text', 'date'), ...columns.slice(1)] })).toBe('column text is not DATE');
+    expect(faultOf(footer, { ...expected, bytes: bytes - 100_000 })).toMatch(/^the data of column \w+ is outside the file$/);
   });
 });
 

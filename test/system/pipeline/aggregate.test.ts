@@ -204,8 +204,8 @@ to:
         "field 'lead_id' is gone here: steps[1] aggregate does not pass it on",
         "field 'age' is gone here: steps[1] aggregate does not pass it on",
         "there is no column 'uid' after the last step: steps[1] aggregate does not pass it on",
-        "column 'age' does not get here: steps[1] aggregate does not pass it on",
-        'append needs the key lead_id, and lead_id does not reach the sink as it was read and once per row; name other columns under key',
+        "column 'age' does not reach this sink: steps[1] aggregate does not pass it on",
+        'append needs the key lead_id, but lead_id does not reach the sink unchanged and once per row; name other columns under key',
       ]),
     );
     expect(issues).toHaveLength(6);

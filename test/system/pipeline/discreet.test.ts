@@ -57,7 +57,7 @@ const answers: readonly (readonly [string, Responder, string])[] = [
   ['HTML with 200', () => raw(200, { 'content-type': 'text/html' }, `<a href="?${inQuery}">`), 'not JSON'],
   ['an error object that repeats the key', () => raw(200, {}, JSON.stringify({ error: testKey })), 'an object with the keys error'],
   ['an object with the key as a name', () => raw(200, {}, JSON.stringify({ [testKey]: 1 })), 'an object'],
-  ['an answer that never comes', () => new Promise(() => {}), 'no answer in time'],
+  ['an answer that never comes', () => new Promise(() => {}), 'no response in time'],
 ];
 
 describe('the key of a run occurs nowhere', () => {
@@ -176,7 +176,7 @@ describe('a key that is too short', () => {
     const from = await service();
     const { finished } = await run({ ...from.env, LEADSTREAM_REST_API_KEY: key });
     expect(finished.code).toBe(78);
-    expect(finished.stderr).toMatch(/^p\.yaml:4:25 the key is shorter than 8 characters, so it is no key; look where it comes from\n/);
+    expect(finished.stderr).toMatch(/^p\.yaml:4:25 the key is shorter than 8 characters, so it cannot be a key; check where it is set\n/);
     expect(from.requests).toEqual([]);
   });
 

@@ -33,9 +33,9 @@ describe('a key of the environment', () => {
   });
 
   test.each([
-    [' key-of-the-test', 'the key has white space or a line break around it; look where it comes from'],
-    ['key-of-the-test\n', 'the key has white space or a line break around it; look where it comes from'],
-    ['"key-of-the-test"', 'the key has quotes around it, which the shell or an env file left; look where it comes from'],
+    [' key-of-the-test', 'the key has white space or a line break around it; check where it is set'],
+    ['key-of-the-test\n', 'the key has white space or a line break around it; check where it is set'],
+    ['"key-of-the-test"', 'the key has quotes around it, which the shell or an env file left; check where it is set'],
   ])('that has more than itself is refused before it is sent: %j', async (key, message) => {
     expect(await messagesWith(key)).toEqual([message]);
   });

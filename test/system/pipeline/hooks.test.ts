@@ -142,7 +142,7 @@ describe('on_success and on_failure', () => {
     [302, 'HTTP 302: a redirect, which is never followed', 1],
     [404, 'HTTP 404', 1],
     ['cut', 'no connection', 2],
-    ['large', 'the answer is larger than 65,536 bytes', 1],
+    ['large', 'the response is larger than 65,536 bytes', 1],
   ] as const)('warn of %s without a word of the address, and leave outputs and exit code alone', async (answer, said, times) => {
     const { url, told, port } = await webhook([answer]);
     const { code, stderr, cwd } = await ran(url);

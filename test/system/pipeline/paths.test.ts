@@ -34,11 +34,11 @@ async function problems(body: string): Promise<readonly string[]> {
 describe('the path of an output', () => {
   test.each(
     everySecond([
-      ['~/x.csv', "'~' is a home folder to a shell only; write the path in full, or ${HOME}/…"],
+      ['~/x.csv', "only a shell expands '~'; write the path in full, or ${HOME}/…"],
       ['~nobody/x.csv', "'~' is a home folder to a shell only"],
-      ['$HOME/x.csv', "'$HOME' is filled in by a shell only; write ${HOME} in the file, or the path in full"],
-      ['out/$DAY.csv', "'$DAY' is filled in by a shell only"],
-      ['out/leads-$DAY.csv', "'$DAY' is filled in by a shell only"],
+      ['$HOME/x.csv', "only a shell expands '$HOME'; write ${HOME} in the file, or the path in full"],
+      ['out/$DAY.csv', "only a shell expands '$DAY'"],
+      ['out/leads-$DAY.csv', "only a shell expands '$DAY'"],
     ]),
   )('is no %s, which a shell would fill in', async (path, message) => {
     expect(await problems(to(path, 'csv'))).toEqual([expect.stringContaining(message)]);
@@ -59,7 +59,7 @@ describe('the path of an output', () => {
     const what = sink === 'parquet' ? 'tables' : 'outputs';
     for (const path of ['s3://bucket/x', 'gs://b/x', 'file:///tmp/x', 'S3:/bucket/x', 'hdfs://host:9000/x', 'abfss://a@b/x', 'az+x://b']) {
       expect(await problems(to(path, sink))).toEqual([
-        expect.stringMatching(new RegExp(`^p\\.yaml:9:\\d+ '\\S+:' is a scheme, and ${what} are files of this machine; .*copy`)),
+        expect.stringMatching(new RegExp(`^p\\.yaml:9:\\d+ '\\S+:' is a scheme, but ${what} are files on this machine; .*copy`)),
       ]);
     }
   });
@@ -84,15 +84,15 @@ describe('the path of an output', () => {
   test.each(['{{ run.date }}/../x', 'a/{{ pipeline }}/b/../../../x', '{{ run.id }}/..'])(
     'does not climb behind a name in braces: %s',
     async (path) => {
-      expect(await problems(to(path))).toEqual([expect.stringContaining("'..' behind")]);
+      expect(await problems(to(path))).toEqual([expect.stringContaining("'..' after")]);
     },
   );
 
   test.each(everySecond(sinkNames))('is well-formed Unicode without NUL, for %s', async (sink) => {
     for (const path of ['x\\uD800', 'x\\uDC00.csv', '\\uD800/x', 'a\\uDC00\\uD800', 'x\\0y', '\\0', '{{ run.date }}\\0']) {
       const body = `${to('PATH', sink)}\nrejects: { path: r }`.replace(/'PATH'|"PATH"|PATH/, `"${path}"`);
-      expect(await problems(body)).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ path: it has characters that no path has/)]);
-      expect(await problems(`${to('x', sink)}\nrejects: { path: "${path}" }`)).toEqual([expect.stringContaining('no path has')]);
+      expect(await problems(body)).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ path: it has characters that no path may have/)]);
+      expect(await problems(`${to('x', sink)}\nrejects: { path: "${path}" }`)).toEqual([expect.stringContaining('no path may have')]);
     }
     expect(await problems(to('x', sink).replace(/'x'|"x"|\bx\b/, '"\\uD83D\\uDE00 ü"'))).toEqual([]);
   });
@@ -355,7 +355,7 @@ describe('paths in code and of the command line', () => {
     for (const flag of ['--state-dir', '--report', '--metrics']) {
       for (const path of ['s3://bucket/x.prom', 'x-{{ run.date }}.prom']) {
         const { code, stderr } = await cli(['run', 'p.yaml', flag, path], { cwd, env: from.env });
-        const problem = path.startsWith('s3:') ? `'s3:' is a scheme, and ${flag} takes a path of this machine` : 'only outputs and rejects';
+        const problem = path.startsWith('s3:') ? `'s3:' is a scheme, but ${flag} takes a path on this machine` : 'only outputs and rejects';
         expect([code, stderr]).toEqual([2, expect.stringContaining(`${flag} ${path}: ${problem}`)]);
       }
     }
@@ -363,7 +363,7 @@ describe('paths in code and of the command line', () => {
       const { code, stderr } = await cli([verb, 's3://bucket/t'], { cwd });
       expect([code, stderr]).toEqual([
         2,
-        expect.stringContaining("DIR s3://bucket/t: 's3:' is a scheme, and tables are files of this machine"),
+        expect.stringContaining("DIR s3://bucket/t: 's3:' is a scheme, but tables are files on this machine"),
       ]);
     }
     expect(from.requests).toEqual([]);

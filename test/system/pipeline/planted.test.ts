@@ -156,7 +156,7 @@ describe('a planted commit', () => {
     await writeFile(join(base, '.leadstream/redo-log/run-1.commit.json'), JSON.stringify(commit));
     await expect(recoverRuns(join(base, '.leadstream'))).rejects.toMatchObject({
       code: 'E_SINK_FOREIGN',
-      message: expect.stringContaining(`${base}/lake/${name} is a link, where leadstream has a folder of its own`),
+      message: expect.stringContaining(`${base}/lake/${name} is a link where leadstream keeps a folder of its own`),
     });
     expect(await contentsOf(victim)).toEqual(before);
   });
@@ -180,7 +180,7 @@ describe('a planted commit', () => {
     await writeFile(join(base, '.leadstream/redo-log/run-1.commit.json'), JSON.stringify(commit));
     const { code, stderr } = await cli(['run', '--recover'], { cwd: base });
     expect(code).toBe(status);
-    if (status === 1) expect(stderr).toContain(`${victim}/yarn cannot be locked: ${victim}/.yarn.lock is there`);
+    if (status === 1) expect(stderr).toContain(`${victim}/yarn cannot be locked: ${victim}/.yarn.lock exists, but is not a lock`);
     expect(await contentsOf(victim)).toEqual(before);
   });
 
@@ -201,11 +201,11 @@ describe('a planted commit', () => {
 
   test.each(
     everySecond([
-      ['is a pipe', 'is no regular file', (path: string) => mkfifo(path)],
+      ['is a pipe', 'is not a regular file', (path: string) => mkfifo(path)],
       ['is a link', 'is a link', (path: string, victim: string) => symlink(join(victim, 'a'), path)],
       ['is a hard link', 'has a second name', (path: string, victim: string) => link(join(victim, 'a'), path)],
-      ['is a folder', 'is no regular file', (path: string) => mkdir(path)],
-      ['can be written by everyone', 'can be written by everyone', (path: string) => writeFile(path, '{}').then(() => chmod(path, 0o666))],
+      ['is a folder', 'is not a regular file', (path: string) => mkdir(path)],
+      ['is writable by everyone', 'is writable by everyone', (path: string) => writeFile(path, '{}').then(() => chmod(path, 0o666))],
     ]),
   )('that %s is refused at once', async (_what, fault, plant) => {
     const { base, victim } = await place();
@@ -221,7 +221,7 @@ describe('a planted commit', () => {
     const { base } = await place();
     const commit = { ...logged, runId: 'run-2', outputs: [], actions: [] };
     await writeFile(join(base, '.leadstream/redo-log/run-1.commit.json'), JSON.stringify(commit));
-    await expect(recoverRuns(join(base, '.leadstream'))).rejects.toThrow('is no logged commit, or damaged');
+    await expect(recoverRuns(join(base, '.leadstream'))).rejects.toThrow('is not a logged commit, or is damaged');
   });
 });
 
@@ -271,7 +271,7 @@ describe('a run', () => {
     everySecond([
       ['a link', (path: string, victim: string) => symlink(victim, path), /is a link/],
       ['a hard link', (path: string, victim: string) => link(victim, path), /has a second name/],
-      ['a pipe', async (path: string) => void mkfifo(path), /ENXIO|is no regular file/],
+      ['a pipe', async (path: string) => void mkfifo(path), /ENXIO|is not a regular file/],
     ]),
   )('adds nothing to what is the log of runs by %s', async (_what, plant, fault) => {
     const [{ base, victim }, from] = [await place(), await some()];
@@ -310,7 +310,7 @@ describe('a run', () => {
       () => 'published',
       (failure: unknown) => failure,
     );
-    if (name === 'account.key') expect(ended).toMatchObject({ code: 'E_STATE_FOREIGN', message: `${path} is no regular file` });
+    if (name === 'account.key') expect(ended).toMatchObject({ code: 'E_STATE_FOREIGN', message: `${path} is not a regular file` });
     else expect(ended).toBe('published');
   });
 
@@ -344,10 +344,10 @@ describe('a run', () => {
 
   test.each(
     everySecond([
-      ['a link to nothing', (path: string) => symlink('nowhere', path), 'is a link, and leadstream makes a file there'],
-      ['a link', (path: string, victim: string) => symlink(join(victim, 'a'), path), 'is a link, and leadstream makes a file there'],
-      ['a pipe', async (path: string) => void mkfifo(path), 'is no regular file'],
-      ['a folder', (path: string) => mkdir(path), 'is no regular file'],
+      ['a link to nothing', (path: string) => symlink('nowhere', path), 'is a link, not a regular file'],
+      ['a link', (path: string, victim: string) => symlink(join(victim, 'a'), path), 'is a link, not a regular file'],
+      ['a pipe', async (path: string) => void mkfifo(path), 'is not a regular file'],
+      ['a folder', (path: string) => mkdir(path), 'is not a regular file'],
     ]),
   )('that finds %s in the place of a lock says so at once', async (_what, plant, fault) => {
     const [{ base, victim }, from] = [await place(), await some()];
@@ -402,7 +402,7 @@ describe('a run', () => {
       const before = await contentsOf(victim);
       await expect(start(from, base, table)).rejects.toMatchObject({
         code: 'E_SINK_FOREIGN',
-        message: expect.stringContaining(`${run}/lead_status=open is a link, where leadstream has a folder of its own`),
+        message: expect.stringContaining(`${run}/lead_status=open is a link where leadstream keeps a folder of its own`),
       });
       expect(await contentsOf(victim)).toEqual(before);
       expect(join(base, 'lake', await readlink(join(base, 'lake/t')))).toBe(run);

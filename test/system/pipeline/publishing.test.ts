@@ -74,7 +74,7 @@ describe('a commit of several outputs', () => {
     for (const name of partial) await rm(join(baseDir, 'lake', name));
     const { code, stderr } = await cli(['run', '--recover'], { cwd: baseDir });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/E_SINK_VERIFY: .*users\.csv.* is gone, and what stands there has .* bytes.*to give that commit up, look at/);
+    expect(stderr).toMatch(/E_SINK_VERIFY: .*users\.csv.* is gone, and the existing file has .* bytes.*to abandon that commit, check/);
     expect(stderr).not.toContain('recovered:');
     expect(await readFile(inTheWay, 'utf8')).toBe('the earlier output');
     expect(await readdir(join(baseDir, '.leadstream', 'redo-log'))).toHaveLength(1);

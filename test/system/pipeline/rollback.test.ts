@@ -56,7 +56,7 @@ describe('rollbackTable', () => {
     });
     expect(await rollbackTable(path, { stateDir })).toMatchObject({ from: 'run-4', to: 'run-2' });
     await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
-      message: expect.stringMatching(/the run that it replaced, run-1, is not kept any more; .*--to: run-4, run-3$/),
+      message: expect.stringMatching(/the run that it replaced, run-1, is no longer kept; .*--to: run-4, run-3$/),
     });
     expect(await seen()).toEqual([{ uid: '2' }]);
   });
@@ -71,8 +71,8 @@ describe('rollbackTable', () => {
   });
 
   test.each([
-    ['run-3', 'is the published one already'],
-    ['run-9', 'has no kept run run-9; there is run-2, run-1'],
+    ['run-3', 'is already published'],
+    ['run-9', 'has no kept run run-9; kept runs: run-2, run-1'],
     ['../run-1', 'has no kept run ../run-1'],
   ])('refuses to go to %s', async (to, reason) => {
     const { path, stateDir, seen } = await lake(3);
@@ -121,9 +121,7 @@ describe('rollbackTable', () => {
     expect((await verifyTable(path)).differences).toHaveLength(1);
     await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
       code: 'E_SINK_RUN',
-      message: expect.stringMatching(
-        /run run-1 is damaged: .*one file on the disk each, whose damage is in all of them: publish the table again/,
-      ),
+      message: expect.stringMatching(/run run-1 is damaged: .*damage to a shared file affects them all: publish the table again/),
     });
   });
 
@@ -140,7 +138,7 @@ describe('rollbackTable', () => {
     await damage(shared);
     const sink = await parquet({ path, mode: 'append', key: ['uid'], keep: { runs: 1, copies: true } }, { runId: 'run-3' });
     const publishing = writeTo(of(pageOf(1, [{ uid: '3', email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
-    await expect(publishing).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('is not taken over') });
+    await expect(publishing).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('is not reused') });
     expect(await tableRuns(path)).toHaveLength(2);
   });
 
@@ -167,7 +165,7 @@ describe('rollbackTable', () => {
     for (const action of actions) {
       await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
         code: 'E_SINK_RUN',
-        message: expect.stringContaining('was cut short'),
+        message: expect.stringContaining('was interrupted'),
       });
       await commitUnlogged({ outputs, actions: [action] });
     }

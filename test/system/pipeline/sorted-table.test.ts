@@ -103,7 +103,7 @@ describe('sort_by with scope: table', () => {
   test.each(
     everySecond([
       ['mode: append, sort_by: { columns: [uid], scope: table }', 'mode: append keeps the files of earlier runs as they are'],
-      ['sort_by: { columns: [uid], memory: 4MB }', 'only scope: table takes memory'],
+      ['sort_by: { columns: [uid], memory: 4MB }', 'memory needs scope: table'],
       ['sort_by: { columns: [uidd], scope: table }', "unknown column 'uidd', did you mean 'uid'?"],
       ['sort_by: { columns: [uidd] }', "unknown column 'uidd', did you mean 'uid'?"],
       ['sort_by: { columns: [uid, uid desc] }', "'uid' is listed twice"],

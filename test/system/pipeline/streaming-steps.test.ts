@@ -69,7 +69,7 @@ to:
 `;
   await expect(pipelineFor(from, body(''), await temporaryFolder())).rejects.toMatchObject({
     code: 'E_SPEC_INVALID',
-    message: expect.stringContaining('append needs the key lead_id, and lead_id does not reach the sink as it was read and once per row'),
+    message: expect.stringContaining('append needs the key lead_id, but lead_id does not reach the sink unchanged and once per row'),
   });
   await expect(pipelineFor(from, body(', key: [lead_id, n]'), await temporaryFolder())).resolves.toBeDefined();
 });

@@ -26,7 +26,7 @@ describe('mode: append in a pipeline', () => {
     const from = await serviceOf({ leads: [] });
     const masked = 'from: leads\nsteps:\n  - mask: { lead_id: redact }\nto:\n  - parquet: { path: t, mode: append }';
     await expect(pipelineFor(from, masked, '/nowhere')).rejects.toThrow(
-      /p\.yaml:11:\d+ append needs the key lead_id, and lead_id does not reach the sink/,
+      /p\.yaml:11:\d+ append needs the key lead_id, but lead_id does not reach the sink/,
     );
   });
 });
@@ -36,7 +36,7 @@ describe('columns that a sink names', () => {
     ['columns: [lead_idd]', "unknown column 'lead_idd', did you mean 'lead_id'?"],
     ['partition_by: [monht]', "unknown column 'monht'"],
     ['sort_by: [timestmp desc]', "unknown column 'timestmp', did you mean 'timestamp'?"],
-    ['bloom_filter: [is_valid]', 'a bloom filter is for text and integer columns, and is_valid is flag'],
+    ['bloom_filter: [is_valid]', 'a bloom filter is for text and integer columns, but is_valid is flag'],
     ['bloom_filter: [age], partition_by: [age]', "unknown column 'age'"],
     ['mode: append, key: [uuid]', "unknown column 'uuid', did you mean 'uid'?"],
     ['mode: replace_partitions', 'replace_partitions needs partition_by'],

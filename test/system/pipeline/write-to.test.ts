@@ -118,9 +118,9 @@ describe('writeTo', () => {
     [
       'rows',
       ({ users }) => [users.rows$, { columns }],
-      'the observable gives an object that is no page; operators for rows go behind .rows$, and those that give pages only together go in as one, by pipe(…) of rxjs',
+      'the observable emitted an object instead of a page; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs',
     ],
-    ['nothing in place of pages', () => [of(null), { columns }], 'the observable gives null that is no page'],
+    ['nothing in place of pages', () => [of(null), { columns }], 'the observable emitted null instead of a page'],
     ['the service', (users) => [users, { columns }], 'the first argument must be a stream of rows, like service.leads, not an object'],
     [
       'columns that the stream does not have',
@@ -225,7 +225,7 @@ describe('writeTo', () => {
       ({ uid }) => Number(uid),
       "field score has a value of type decimal on page 1, but its column has type text; declare the type where the field is made, like derive({ score: { type: 'decimal', of: … } })",
     ],
-    ['an object', () => ({}) as never, 'field score is an object, and no text'],
+    ['an object', () => ({}) as never, 'field score is an object, not a text'],
     ['a text in a column of numbers', { type: 'integer', of: () => 'many' as never }, 'field score is not a whole number'],
   ])('refuses %s where a column has no place for it, and leaves nothing', async (_what, score, message) => {
     const [{ users }, folder] = [await connected(), await temporaryFolder()];
@@ -382,14 +382,18 @@ describe('writeTo of rows that functions of a program make', () => {
     [
       'another field',
       ({ uid }) => ({ id: uid, extra: 1 }),
-      "the function gave the field 'extra' for the row with uid '100' (row 1 of page 1); name it under columns, with its type",
+      "the function returned the field 'extra' for the row with uid '100' (row 1 of page 1); declare it under columns, with its type",
     ],
     [
       'a value of another type',
       ({ uid }) => ({ id: uid?.length }),
-      "the function gave a number in the field 'id' for the row with uid '100' (row 1 of page 1); columns declares it as text, which is a string",
+      "the function returned a number in the field 'id' for the row with uid '100' (row 1 of page 1); columns declares it as text, which is a string",
     ],
-    ['no row', () => undefined as never, "the function gave undefined for the row with uid '100' (row 1 of page 1); columns are declared"],
+    [
+      'no row',
+      () => undefined as never,
+      "the function returned undefined for the row with uid '100' (row 1 of page 1); columns are declared",
+    ],
   ])('fails for %s that columns do not have, and publishes nothing', async (_what, project, message) => {
     const folder = await temporaryFolder();
     const stream = (await users()).pipe(mapRows(project, { columns: { id: 'text' } as never }));

@@ -72,7 +72,7 @@ describe('csv', () => {
   test('rejects a NUL character instead of losing it', async () => {
     const context = recording('');
     expect(await written(two, [{ a: 'x\0y', b: '' }], {}, { reject: context.reject })).toBe('a,B B\n');
-    expect(context.rejects[0]?.[1]).toEqual({ field: 'a', reason: 'has a NUL character, which CSV cannot hold', page: 1, index: 0 });
+    expect(context.rejects[0]?.[1]).toEqual({ field: 'a', reason: 'has a NUL character, which CSV cannot represent', page: 1, index: 0 });
   });
 
   test('rejects a lone surrogate instead of altering it', async () => {
@@ -118,7 +118,7 @@ describe('csv', () => {
   test('refuses to replace a device', async () => {
     await expect(csv({ path: '/dev/null' })).rejects.toMatchObject({
       code: 'E_SINK_PATH',
-      message: expect.stringContaining('no regular file'),
+      message: expect.stringContaining('not a regular file'),
     });
   });
 

@@ -177,7 +177,7 @@ describe('parquet', () => {
     await writeAll(parquet({ path: 't', engine: 'parquetjs-lite' }, context), [column('n', 'integer')], big);
 
     expect(context.rejects.map(([row]) => row)).toEqual(big.slice(0, 2));
-    expect(context.rejects[0]?.[1].reason).toBe('is beyond 2^53, which the engine parquetjs-lite cannot hold');
+    expect(context.rejects[0]?.[1].reason).toBe('is beyond 2^53, which the engine parquetjs-lite cannot store');
     expect(await duckdb(`SELECT n::VARCHAR AS n FROM '${folder}/t/*.parquet'`)).toEqual([{ n: '1' }]);
   });
 

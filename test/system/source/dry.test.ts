@@ -50,20 +50,20 @@ describe('a program that knows nothing of leases', () => {
 
 describe('a program that never ends its work', () => {
   test('is told so where what it waits for never comes', async () => {
-    const stdout = 'E_RUN_STALLED: page 1 was handed to a writer that never completes, and nothing is left that it could wait for\n';
+    const stdout = 'E_RUN_STALLED: page 1 was passed to a writer that never completes, and nothing is pending that it could wait for\n';
     expect(await program('delivers to nobody')).toMatchObject({ code: 0, stdout });
   });
 
   test('is told so where the new rows of a page never come', async () => {
     expect(await program('maps for ever')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^E_RUN_STALLED: mapAsync: page 2 was handed/),
+      stdout: expect.stringMatching(/^E_RUN_STALLED: mapAsync: page 2 was passed/),
     });
   });
 });
 
 describe('a program whose stream can never end', () => {
-  const operator = 'liftRows: the operator has got all rows and never completes';
+  const operator = 'liftRows: the operator has received all rows and never completes';
   const side = 'join: the other side never ends';
   const word = (text: string) => text.split(' ')[0];
 
@@ -72,7 +72,7 @@ describe('a program whose stream can never end', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.trim().split('\n');
     const told = lines.flatMap((line) => {
-      const [, way, what] = /^(.*): E_RUN_STALLED: (.*), and nothing is left that it could wait for$/.exec(line) ?? [];
+      const [, way, what] = /^(.*): E_RUN_STALLED: (.*), and nothing is pending that it could wait for$/.exec(line) ?? [];
       return way === undefined ? [] : [[way, what] as const];
     });
     expect(Object.fromEntries(told)).toEqual({

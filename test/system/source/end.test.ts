@@ -267,11 +267,11 @@ describe('connect', () => {
   });
 
   // Without a spool, a page that came back is asked for once more.
-  test('fails when a page is full one time and empty another, for ever', async () => {
+  test('fails when a page is sometimes full and sometimes empty, for ever', async () => {
     let asked = 0;
     const from = await misleading((facts, next) => (facts.page === 5 && facts.limit > 1 && (asked += 1) % 2 === 1 ? empty : next(facts)));
     const { read } = await collect({ limit: 100, concurrency: 1 }, from);
-    expect(read).toMatchObject({ code: 'E_SOURCE_ORDER', message: 'leads: page 5 is full one time and empty another' });
+    expect(read).toMatchObject({ code: 'E_SOURCE_ORDER', message: 'leads: page 5 is sometimes full and sometimes empty' });
     expect(from.requests.length).toBeLessThan(60);
   });
 

@@ -120,7 +120,7 @@ describe('the thread that fetches', () => {
       expect(await fetched(page, 1)).toMatchObject({
         code: 'E_SOURCE_UNAVAILABLE',
         kind: 'transient',
-        message: expect.stringContaining('no answer in time'),
+        message: expect.stringContaining('no response in time'),
       });
     });
 

@@ -163,7 +163,7 @@ describe('a spool', () => {
     await expect(open(folder, { runId: 'run-2' })).rejects.toMatchObject({
       code: 'E_RUN_LOCKED',
       message: expect.stringMatching(
-        /^another run with this state folder reads leads, too: .* is held by run run-1 .*; run one after the other/,
+        /^another run with this state folder reads leads, too: .* is held by run run-1 .*; run them one after the other/,
       ),
     });
     await spool.close();
@@ -442,7 +442,7 @@ describe('at opening', () => {
     const spool = await interrupted(folder);
     await rm(logOf(spool));
     execFileSync('mkfifo', [logOf(spool)]);
-    await expect(open(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN', message: `${logOf(spool)} is no regular file` });
+    await expect(open(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN', message: `${logOf(spool)} is not a regular file` });
     expect(await openLogs(folder)).toEqual([]);
   });
 
@@ -492,7 +492,7 @@ describe('at opening', () => {
     await expect(open(join(folder, 'file/state'))).rejects.toMatchObject({
       name: 'SinkError',
       code: 'E_SINK_PATH',
-      message: expect.stringMatching(new RegExp(`${folder}/file/state/spool.*: ENOTDIR: .*; --state-dir chooses another place$`)),
+      message: expect.stringMatching(new RegExp(`${folder}/file/state/spool.*: ENOTDIR: .*; choose another place with --state-dir$`)),
     });
   });
 });
@@ -505,7 +505,7 @@ describe('pages that cannot be written', () => {
     const log = join(told.folder, 'pages.log');
     expect(told.failed.map(({ message }) => message)).toEqual(
       told.failed.map(
-        ({ page }) => `cannot spool page ${page} in ${told.folder}: EFBIG: file too large; --state-dir chooses another place`,
+        ({ page }) => `cannot spool page ${page} in ${told.folder}: EFBIG: file too large; choose another place with --state-dir`,
       ),
     );
     expect(told.failed.length).toBeGreaterThan(0);

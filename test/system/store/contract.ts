@@ -221,7 +221,7 @@ export function storeContract({ store, place: newPlace }: SubjectStore): void {
       await expect(recoverCommits(redoLog, { runId: 'run-2' })).rejects.toMatchObject({
         code: 'E_STATE_VERSION',
         message: expect.stringContaining(
-          `has the action "no-such-action" (actions[0]), and the store ${store.name} supports ${store.supports.join(', ')}`,
+          `has the action "no-such-action" (actions[0]), but the store ${store.name} supports ${store.supports.join(', ')}`,
         ),
       });
     });

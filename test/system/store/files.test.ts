@@ -152,7 +152,7 @@ describe('a commit on local disk', () => {
     const commit = { outputs: [join(folder, 'other')], actions };
     await expect(commitUnlogged(commit)).rejects.toMatchObject({
       code: 'E_RUN_FAILED',
-      message: `a commit would rename ${folder}/.now.run-1.partial to ${folder}/now, which is no action for an output that it names`,
+      message: `a commit would rename ${folder}/.now.run-1.partial to ${folder}/now, which is not an action on one of its outputs`,
     });
     expect(await readdir(folder)).toEqual(['.now.run-1.partial']);
   });

@@ -92,7 +92,7 @@ describe('lockOutputs', () => {
     await mkdir(join(folder, '.a.lock'));
     await expect(lockOutputs([join(folder, 'a')], run)).rejects.toMatchObject({
       code: 'E_SINK_PATH',
-      message: `cannot lock ${folder}/a: ${folder}/.a.lock is no regular file`,
+      message: `cannot lock ${folder}/a: ${folder}/.a.lock is not a regular file`,
     });
   });
 
@@ -174,7 +174,7 @@ describe('a lock of another run', () => {
     }
     await expect(lockOutputs([output], run)).rejects.toMatchObject({
       code: 'E_SINK_FOREIGN',
-      message: expect.stringContaining(`${lockPath(output)} is there, and no lock that leadstream made`),
+      message: expect.stringContaining(`${lockPath(output)} exists, but is not a lock made by leadstream`),
     });
     expect((await readdir(folder)).sort()).toEqual(names.toSorted());
     expect(await readFile(lockPath(output), 'utf8')).toBe(text);

@@ -18,12 +18,12 @@ async function statsOf(path: string, changes: Partial<Stats> = {}): Promise<Stat
 
 describe('foreignness', () => {
   test.each([
-    ['file', { uid: 1001 }, 'belongs to user 1001, not to 1000 who runs this'],
-    ['file', { uid: 0 }, 'belongs to user 0, not to 1000 who runs this'],
-    ['folder', { uid: 1001 }, 'belongs to user 1001, not to 1000 who runs this'],
-    ['file', { mode: 0o100666 }, 'can be written by everyone'],
-    ['folder', { mode: 0o041777 }, 'can be written by everyone'],
-    ['file', { nlink: 2 }, 'has a second name, as hard links give'],
+    ['file', { uid: 1001 }, 'belongs to user 1001, not to user 1000, who runs this'],
+    ['file', { uid: 0 }, 'belongs to user 0, not to user 1000, who runs this'],
+    ['folder', { uid: 1001 }, 'belongs to user 1001, not to user 1000, who runs this'],
+    ['file', { mode: 0o100666 }, 'is writable by everyone'],
+    ['folder', { mode: 0o041777 }, 'is writable by everyone'],
+    ['file', { nlink: 2 }, 'has a second name (a hard link)'],
     ['folder', { nlink: 9 }, undefined],
     ['file', { mode: 0o100660 }, undefined],
   ] as const)('of a %s with %j is: %s', async (kind, changes, fault) => {
@@ -42,10 +42,10 @@ describe('foreignness', () => {
 
 describe('stateForeignness', () => {
   test.each([
-    ['of another user', { uid: 1001 }, 1000, 'belongs to user 1001, not to 1000 who runs this'],
-    ['of a user, for root', { uid: 1000 }, 0, 'belongs to user 1000, not to 0 who runs this'],
+    ['of another user', { uid: 1001 }, 1000, 'belongs to user 1001, not to user 1000, who runs this'],
+    ['of a user, for root', { uid: 1000 }, 0, 'belongs to user 1000, not to user 0, who runs this'],
     ['of root, as a mounted volume is', { uid: 0, mode: 0o042775 }, 1000, undefined],
-    ['that everyone can write', { uid: 1000, mode: 0o040777 }, 1000, 'can be written by everyone'],
+    ['that everyone can write', { uid: 1000, mode: 0o040777 }, 1000, 'is writable by everyone'],
     ['like /tmp', { uid: 0, mode: 0o041777 }, 1000, undefined],
   ])('of a folder %s', async (_what, changes, user, fault) => {
     const found = await statsOf(await temporaryFolder(), changes);
@@ -98,7 +98,7 @@ describe('makePrivate', () => {
     await writeFile(join(folder, name), '');
     await expect(makePrivate(join(folder, 'state/a'))).rejects.toMatchObject({
       code: 'E_STATE_FOREIGN',
-      message: `${folder}/${name} is no folder`,
+      message: `${folder}/${name} is not a folder`,
     });
 
     const other = await temporaryFolder();
@@ -106,7 +106,7 @@ describe('makePrivate', () => {
     await chmod(join(other, name), 0o777);
     await expect(makePrivate(join(other, 'state/a'))).rejects.toMatchObject({
       code: 'E_STATE_FOREIGN',
-      message: `${other}/${name} can be written by everyone`,
+      message: `${other}/${name} is writable by everyone`,
     });
   });
 });
@@ -121,9 +121,9 @@ describe('readOwn', () => {
   test.each([
     ['a link', 'is a link', (path: string, victim: string) => symlink(victim, path)],
     ['a link to nothing', 'is a link', (path: string) => symlink('nowhere', path)],
-    ['a hard link', 'has a second name, as hard links give', (path: string, victim: string) => link(victim, path)],
-    ['a pipe', 'is no regular file', async (path: string) => void execFileSync('mkfifo', [path])],
-    ['a folder', 'is no regular file', (path: string) => mkdir(path)],
+    ['a hard link', 'has a second name (a hard link)', (path: string, victim: string) => link(victim, path)],
+    ['a pipe', 'is not a regular file', async (path: string) => void execFileSync('mkfifo', [path])],
+    ['a folder', 'is not a regular file', (path: string) => mkdir(path)],
   ])('refuses %s at once', async (_what, fault, plant) => {
     const folder = await temporaryFolder();
     const [path, victim] = [join(folder, 'a'), join(folder, 'victim')];
@@ -138,7 +138,7 @@ describe('readOwn', () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'a'), 'text');
     execFileSync('chown', ['12345', join(folder, 'a')]);
-    await expect(readOwn(join(folder, 'a'))).rejects.toThrow(`${folder}/a belongs to user 12345, not to 0 who runs this`);
+    await expect(readOwn(join(folder, 'a'))).rejects.toThrow(`${folder}/a belongs to user 12345, not to user 0, who runs this`);
   });
 });
 
@@ -157,7 +157,9 @@ describe('what the user who runs this may not use', () => {
   const refused = (path: string) => ({
     code: 'E_STATE_FOREIGN',
     message: expect.stringMatching(
-      new RegExp(`^${path} cannot be used \\(EACCES\\)(: it belongs to user 0, not to 65534 who runs this; give it|; make it accessible)`),
+      new RegExp(
+        `^${path} cannot be used \\(EACCES\\)(: it belongs to user 0, not to user 65534, who runs this; give it|; make it accessible)`,
+      ),
     ),
   });
 
@@ -195,11 +197,11 @@ describe('what the user who runs this may not use', () => {
     await writeFile(join(base, '.t.runs'), '');
     await expect(refuseLinks(base, join(base, '.t.runs/run-1'))).rejects.toMatchObject({
       code: 'E_SINK_FOREIGN',
-      message: `${base}/.t.runs is no folder, where leadstream has a folder of its own; look what it is, and move it away`,
+      message: `${base}/.t.runs is not a folder, but leadstream keeps a folder of its own there; check what it is, and move it away`,
     });
     await expect(isPrivate(join(base, '.t.runs/spool'))).rejects.toMatchObject({
       code: 'E_STATE_FOREIGN',
-      message: expect.stringContaining(`${base}/.t.runs is no folder`),
+      message: expect.stringContaining(`${base}/.t.runs is not a folder`),
     });
   });
 });

@@ -51,12 +51,12 @@ describe('a logged commit', () => {
 
   const upload = { action: 'complete-upload', key: 'a', id: 'x' };
   const unknown: readonly (readonly [what: string, change: (document: Json) => Json, message: string])[] = [
-    ['version', (document) => ({ ...document, version: 5 }), 'has version 5 of the redo log, and this leadstream has 4'],
-    ['store', (document) => ({ ...document, store: 's3' }), 'is for the store "s3", and this leadstream has local-disk'],
+    ['version', (document) => ({ ...document, version: 5 }), 'has version 5 of the redo log, but this leadstream has 4'],
+    ['store', (document) => ({ ...document, store: 's3' }), 'is for the store "s3", but this leadstream has local-disk'],
     [
       'action',
       ({ actions, ...document }) => ({ ...document, actions: [...(actions as readonly Json[]), upload] }),
-      'has the action "complete-upload" (actions[1]), and the store local-disk supports rename, link',
+      'has the action "complete-upload" (actions[1]), but the store local-disk supports rename, link',
     ],
   ];
 
@@ -70,7 +70,7 @@ describe('a logged commit', () => {
     await expect(recoverCommits(redoLog, run)).rejects.toMatchObject({
       code: 'E_STATE_VERSION',
       exit: 1,
-      message: `${path} ${message}; ${remedy}; to give that commit up, look at its outputs and remove ${path}`,
+      message: `${path} ${message}; ${remedy}; to abandon that commit, check its outputs and remove ${path}`,
     });
     expect(await filesBelow(folder)).toEqual(before);
   });
@@ -96,7 +96,7 @@ describe('a logged commit', () => {
     const before = await filesBelow(folder);
     await expect(recoverCommits(redoLog, run)).rejects.toMatchObject({
       code: 'E_SINK_WRITE',
-      message: expect.stringContaining(`${path} is no logged commit, or damaged; to give that commit up`),
+      message: expect.stringContaining(`${path} is not a logged commit, or is damaged; to abandon that commit`),
     });
     expect(await filesBelow(folder)).toEqual(before);
   });
@@ -153,8 +153,8 @@ describe('refuseEarlierState', () => {
 
   test.each([
     ['publishing/run-1.intent.json', 'publishing', '1 unfinished publication'],
-    ['landing/account.key', 'landing', 'the raw pages'],
-    ['landing/leads-0/pages.log', 'landing', 'the raw pages'],
+    ['landing/account.key', 'landing', 'raw pages'],
+    ['landing/leads-0/pages.log', 'landing', 'raw pages'],
   ])('names %s', async (file, name, what) => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, file, '..'), { recursive: true });
@@ -162,7 +162,7 @@ describe('refuseEarlierState', () => {
     const before = await filesBelow(folder);
     await expect(refuseEarlierState(folder)).rejects.toMatchObject({
       code: 'E_STATE_VERSION',
-      message: `${folder}/${name} has ${what} of an earlier version of leadstream; ${remedy} ${folder}/${name}`,
+      message: `${folder}/${name} has ${what} from an earlier version of leadstream; ${remedy} ${folder}/${name}`,
     });
     expect(await filesBelow(folder)).toEqual(before);
   });

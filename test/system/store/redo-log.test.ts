@@ -74,7 +74,7 @@ describe('logCommit', () => {
     await truncate(join(folder, '.b.csv.run-1.partial'), 2);
     await expect(logCommit(state, commit)).rejects.toMatchObject({
       code: 'E_SINK_VERIFY',
-      message: `cannot commit ${folder}/b.csv: ${folder}/.b.csv.run-1.partial has 2 bytes, 3 were written`,
+      message: `cannot commit ${folder}/b.csv: ${folder}/.b.csv.run-1.partial has 2 bytes, but 3 were written`,
     });
     expect(await filesBelow(folder)).not.toContain('state/redo-log/run-1.commit.json');
   });
@@ -99,7 +99,7 @@ describe('logCommit', () => {
     const before = await filesBelow(folder);
     await expect(logCommit(state, commit)).rejects.toMatchObject({
       code: 'E_SINK_FOREIGN',
-      message: `${folder}/table is nothing that leadstream made; move it away, so that the link of the table can take its place`,
+      message: `${folder}/table was not made by leadstream; move it away, so that the link of the table can take its place`,
     });
     expect(await filesBelow(folder)).toEqual(before);
   });
@@ -143,7 +143,7 @@ describe('recoverCommits', () => {
     await writeFile(table, 'precious');
     await expect(recoverCommits(state, run)).rejects.toMatchObject({
       code: 'E_SINK_FOREIGN',
-      message: expect.stringContaining(`${table} is nothing that leadstream made; move it away`),
+      message: expect.stringContaining(`${table} was not made by leadstream; move it away`),
     });
     expect(await readFile(table, 'utf8')).toBe('precious');
     await rm(table);
@@ -215,7 +215,7 @@ describe('recoverCommits', () => {
     await writeFile(path, '{"version":4');
     await expect(recoverCommits(folder, run)).rejects.toMatchObject({
       code: 'E_SINK_WRITE',
-      message: `${path} is no logged commit, or damaged; to give that commit up, look at its outputs and remove ${path}`,
+      message: `${path} is not a logged commit, or is damaged; to abandon that commit, check its outputs and remove ${path}`,
     });
   });
 
@@ -227,7 +227,7 @@ describe('recoverCommits', () => {
     await expect(recoverCommits(state, run)).rejects.toMatchObject({
       code: 'E_SINK_WRITE',
       message: expect.stringMatching(
-        /^cannot recover the commit that run run-1 logged .*: cannot commit .*\/b\.csv: ENOENT: neither it nor .*\/\.b\.csv\.run-1\.partial is there; to give/,
+        /^cannot recover the commit that run run-1 logged .*: cannot commit .*\/b\.csv: ENOENT: neither it nor .*\/\.b\.csv\.run-1\.partial exists; to abandon/,
       ),
     });
     expect(await readdir(state)).toEqual(['run-1.commit.json']);
@@ -238,15 +238,15 @@ describe('recoverCommits', () => {
       [
         'is gone, while the earlier output stands',
         (path: string) => rm(path),
-        'is gone, and what stands there has other bytes than were written',
+        'is gone, and the existing file has bytes that differ from those written',
       ],
-      ['lost bytes', (path: string) => truncate(path, 2), 'has 2 bytes, 3 were written'],
-      ['has other bytes', (path: string) => writeFile(path, 'odd'), 'has other bytes than were written'],
-      ['became a folder', (path: string) => rm(path).then(() => mkdir(path)), 'is no regular file'],
+      ['lost bytes', (path: string) => truncate(path, 2), 'has 2 bytes, but 3 were written'],
+      ['has other bytes', (path: string) => writeFile(path, 'odd'), 'has bytes that differ from those written'],
+      ['became a folder', (path: string) => rm(path).then(() => mkdir(path)), 'is not a regular file'],
       [
         'became a link to the same',
         (path: string) => rename(path, `${path}.x`).then(() => symlink(`${path}.x`, path)),
-        'is no regular file',
+        'is not a regular file',
       ],
     ]),
   )('commits nothing when a partial file %s, and keeps the log', async (_what, damage, message) => {

@@ -127,7 +127,7 @@ describe('toReadable', () => {
     ['page 2: row 1, f[0]: JSON has no symbol', { f: [Symbol('s')] }],
     ['page 2: row 1, f: JSON has no NaN', { f: Number.NaN }],
     ['page 2: row 1, f: JSON has no Map', { f: new Map([[1, 2]]) }],
-    ['page 2: row 1, self holds itself', circular],
+    ['page 2: row 1, self contains itself', circular],
   ])('refuses what is no JSON and ends the read: %s', async (message, row) => {
     const take = async (as: 'toReadable' | 'toWeb') => {
       const left = { times: 0 };

@@ -23,7 +23,7 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     (failure: unknown) => failure,
   );
 const said = (message: string | RegExp) => ({ code: 'E_STEP_FUNCTION', message: expect.stringMatching(message) });
-const frozen = 'rows are frozen when they have been read or given, since a change would be lost';
+const frozen = 'rows are frozen once they are read or returned, because a change would be lost';
 
 type Writable = Record<string, Row[string]>;
 

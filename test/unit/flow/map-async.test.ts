@@ -93,7 +93,9 @@ describe('mapAsync', () => {
   test('fails for what is no list of rows', async () => {
     const project = () => of('rows') as unknown as Observable<readonly string[]>;
     await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync(project, 1)))).rejects.toMatchObject({
-      message: expect.stringContaining("mapAsync: the function gave the text 'rows' for page 1; it gives the rows of the page as a list"),
+      message: expect.stringContaining(
+        "mapAsync: the function returned the text 'rows' for page 1; it must return the rows of the page as a list",
+      ),
     });
   });
 
@@ -141,13 +143,14 @@ describe('mapAsync', () => {
     }
 
     test('fails with the page whose rows never come', async () => {
-      const message = 'mapAsync: page 2 was handed to a function whose rows never come, and nothing is left that it could wait for';
+      const message =
+        'mapAsync: page 2 was passed to a function that never returns its rows, and nothing is pending that it could wait for';
       const project = ({ number, rows }: Page<string>) => (number === 2 ? NEVER : of(rows));
       expect(await told(project, 2)).toEqual(['1a', expect.objectContaining({ code: 'E_RUN_STALLED', message })]);
     });
 
     test('names all such pages', async () => {
-      const message = expect.stringContaining('pages 1, 2, 3 were handed');
+      const message = expect.stringContaining('pages 1, 2, 3 were passed');
       expect(await told(() => NEVER, 3)).toEqual([expect.objectContaining({ code: 'E_RUN_STALLED', message })]);
     });
 

@@ -425,7 +425,9 @@ describe('pagedSource', () => {
       );
       await expect(read).rejects.toMatchObject({
         code: 'E_STEP_FUNCTION',
-        message: expect.stringContaining(`pagedSource: the function gave ${what} for page 2; it gives an observable of one value`),
+        message: expect.stringContaining(
+          `pagedSource: the function returned ${what} for page 2; it must return an observable of one value`,
+        ),
       });
       expect(seen).toEqual([1]);
     });
@@ -434,7 +436,7 @@ describe('pagedSource', () => {
       let asked = 0;
       const fetch = () => of(((asked += 1) === 1 ? [] : { data: [] }) as readonly number[]);
       await expect(readAll(pagedSource(fetch, { concurrency: 1, window: 1 }))).rejects.toThrow(
-        'gave an observable of an object for page 1',
+        'returned an observable of an object for page 1',
       );
     });
   });

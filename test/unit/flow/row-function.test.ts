@@ -57,7 +57,7 @@ describe('a condition that gives neither true nor false', () => {
     async (name, kind, step) => {
       expect(await failureOf(leads().pipe(step))).toMatchObject({
         code: 'E_STEP_FUNCTION',
-        message: `${name}: the function gave ${kind} for the row with lead_id '1' (row 1 of page 1); a condition gives true or false, like lead.lead_status === 'sold'`,
+        message: `${name}: the function returned ${kind} for the row with lead_id '1' (row 1 of page 1); a condition must return true or false, like lead.lead_status === 'sold'`,
       });
     },
   );
@@ -148,7 +148,7 @@ describe('a function that gives a promise', () => {
   ])('is refused by %s', async (who, step) => {
     expect(await failureOf(leads().pipe(step))).toMatchObject({
       code: 'E_STEP_FUNCTION',
-      message: `${who}: the function gave a promise for the row with lead_id '1' (row 1 of page 1); a step does not wait for it; mapAsync does`,
+      message: `${who}: the function returned a promise for the row with lead_id '1' (row 1 of page 1); a step does not wait for it; mapAsync does`,
     });
   });
 });

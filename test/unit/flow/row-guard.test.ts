@@ -42,7 +42,7 @@ describe('a function that changes a row of ours in place, in code that is not st
   )('is told by %s when it %s', async (_name, _what, who, field, step) => {
     expect(await failureOf(read(columnar().pipe(step)))).toMatchObject({
       code: 'E_STEP_FUNCTION',
-      message: `${who}: the function changed the field '${field}' of the row in place for row 3 of page 1; the change would be lost; where a function gives rows, it gives another one, like { ...row, … }`,
+      message: `${who}: the function changed the field '${field}' of the row in place for row 3 of page 1; the change would be lost; a function that returns rows must return a new one, like { ...row, … }`,
     });
   });
 });

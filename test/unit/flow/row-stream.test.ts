@@ -152,7 +152,7 @@ describe('pipe', () => {
   test('refuses, by the stream, an operator that gives no pages', async () => {
     const stream = leads().pipe(limit(5), (() => of(5)) as never);
     await expect(lastValueFrom(stream.rows$)).rejects.toThrow(
-      'pipe: operator 2 gives 5 that is no page; operators for rows go behind .rows$, and those that give pages only together go in as one, by pipe(…) of rxjs',
+      'pipe: operator 2 emitted 5 instead of a page; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs',
     );
   });
 
@@ -191,7 +191,7 @@ test('all ways to take rows give the same ones, in order', async () => {
 });
 
 test('fromPages refuses what is no observable', () => {
-  expect(() => fromPages([] as never)).toThrow('fromPages: must be given an observable of pages, not an empty list');
+  expect(() => fromPages([] as never)).toThrow('fromPages: the first argument must be an observable of pages, not an empty list');
   expect(fromPages(EMPTY).columns).toBeUndefined();
 });
 

@@ -38,7 +38,7 @@ describe('a stall watch', () => {
       keep(page);
       return EMPTY;
     });
-    await expect(run(hoard)).rejects.toMatchObject({ code: 'E_RUN_STALLED', message: 'steps[0] mine keeps 3 pages and gives none back' });
+    await expect(run(hoard)).rejects.toMatchObject({ code: 'E_RUN_STALLED', message: 'steps[0] mine holds 3 pages and releases none' });
   });
 
   test('has a patience that timers have, too', () => {

@@ -36,15 +36,15 @@ test.each([
   ['HTTPS_PROXY', 'http://proxy.example/secret-word'],
 ])('an environment is told that its %s cannot be, without what it is: %s', (name, given) => {
   const { problem } = proxyIn('https://data.example', { [name]: given });
-  expect(problem).toBe(`the ${name} of the environment must be the address of an HTTP proxy, as http://proxy.example:3128`);
+  expect(problem).toBe(`the environment variable ${name} must be the address of an HTTP proxy, like http://proxy.example:3128`);
   expect(proxyIn('https://data.example', { [name]: given, NO_PROXY: '*' })).toEqual({ proxy: undefined, problem: undefined });
 });
 
 test.each(['http://user:100%25%@proxy.example', 'http://100%:password@proxy.example', 'http://u:%e9@proxy.example'])(
   'a percent sign that begins no character is refused in %s, which tells nothing of it',
   (given) => {
-    const problem = 'must be the address of an HTTP proxy, as http://proxy.example:3128, with % in its user and password written as %25';
-    expect(proxyIn('http://data.example', { HTTP_PROXY: given }).problem).toBe(`the HTTP_PROXY of the environment ${problem}`);
+    const problem = 'must be the address of an HTTP proxy, like http://proxy.example:3128, with % in its user and password written as %25';
+    expect(proxyIn('http://data.example', { HTTP_PROXY: given }).problem).toBe(`the environment variable HTTP_PROXY ${problem}`);
     expect(proxyProblem(given)).toBe(`${problem}, or false for none`);
     expect(proxySecrets(given)).toEqual([]);
   },
@@ -62,7 +62,7 @@ test('what a program asks for comes before the environment', () => {
     expect(proxyFor('https://data.example', proxy)).toBe(proxy);
     const refused = expect.objectContaining({
       code: 'E_SOURCE_CONFIG',
-      message: expect.stringContaining('the HTTPS_PROXY of the environment'),
+      message: expect.stringContaining('the environment variable HTTPS_PROXY'),
     });
     expect(() => proxyFor('https://data.example', undefined)).toThrow(refused);
   } finally {

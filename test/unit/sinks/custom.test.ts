@@ -249,19 +249,19 @@ describe('a sink of a program', () => {
   test('that does not wait for a stream of Node is told so', async () => {
     const { sink, names } = noting({ write: () => false });
     const message =
-      'noting: write gave false on page 1; it gives a promise that resolves when the rows are stored; a stream of Node wants its drain to be waited for';
+      'noting: write returned false on page 1; it must return a promise that resolves when the rows are stored; for a Node stream, wait for drain';
     expect(await failureOf(writeTo(streamOf(), sink()))).toMatchObject({ code: 'E_SINK_FUNCTION', message });
     expect(names().at(-1)).toBe('abort');
   });
 
   test.each<[string, unknown, string]>([
-    ['nothing', undefined, 'open gave undefined; it gives an object with write, commit and abort'],
+    ['nothing', undefined, 'open returned undefined; it must return an object with write, commit and abort'],
     [
       'a begin that is no function',
       { begin: 1, write: () => {}, commit: () => {}, abort: () => {} },
-      'open gave an object whose begin is no function',
+      'open returned an object whose begin is not a function',
     ],
-    ['half a writer', { write: () => {}, abort: () => {} }, 'open gave an object without commit'],
+    ['half a writer', { write: () => {}, abort: () => {} }, 'open returned an object without commit'],
   ])('whose open gives %s is refused', async (_what, writer, message) => {
     const broken = defineSink('broken', { open: () => writer as never });
     await expect(writeTo(streamOf(), broken())).rejects.toMatchObject({

@@ -18,8 +18,8 @@ const strange: readonly (readonly [string, unknown])[] = [
   ['an invalid date', new Date(Number.NaN)],
 ];
 const numbers: readonly (readonly [string, unknown])[] = [
-  ['no finite number', Number.NaN],
-  ['no finite number', -Infinity],
+  ['a non-finite number', Number.NaN],
+  ['a non-finite number', -Infinity],
 ];
 
 function reasonsFor(type: DeclaredType, options: Partial<ProjectionOptions>, value: unknown): readonly unknown[] {
@@ -31,12 +31,12 @@ function reasonsFor(type: DeclaredType, options: Partial<ProjectionOptions>, val
 
 describe.each(['typed', 'text'] as const)('a column of text, types: %s', (types) => {
   test.each([...strange, ...numbers])('refuses %s: %#', (what, value) => {
-    expect(reasonsFor('text', { types }, value)).toEqual([[['x']], [{ field: 'a', reason: `is ${what}, and no text` }]]);
+    expect(reasonsFor('text', { types }, value)).toEqual([[['x']], [{ field: 'a', reason: `is ${what}, not a text` }]]);
   });
 
   test('says so where values may not be refused', () => {
     expect(() => reasonsFor('text', { types, on_error: 'fail' }, {})).toThrow(
-      expect.objectContaining({ code: 'E_SINK_VALUE', message: 'test: field a is an object, and no text in row 2 of page 1' }),
+      expect.objectContaining({ code: 'E_SINK_VALUE', message: 'test: field a is an object, not a text in row 2 of page 1' }),
     );
   });
 
@@ -49,6 +49,6 @@ describe.each(['typed', 'text'] as const)('a column of text, types: %s', (types)
 });
 
 test.each(strange)('a column of whole numbers refuses %s: %#', (what, value) => {
-  const refused = { field: 'a', reason: `is ${what}, and not a 64-bit integer` };
+  const refused = { field: 'a', reason: `is ${what}, not a 64-bit integer` };
   expect(reasonsFor('integer', {}, value)[1]).toContainEqual(refused);
 });

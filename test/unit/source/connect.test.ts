@@ -49,25 +49,28 @@ describe('connect refuses at once', () => {
     [{ signal: AbortSignal.abort() }, "unknown option 'signal'; there are baseUrl, auth, limit,"],
     [
       { auth: undefined },
-      'auth is missing: give { rest_api_key }, { authorized_uid, authorized_rest_api_key }, { bearer } or { header: { name, value } }',
+      'auth is missing: use { rest_api_key }, { authorized_uid, authorized_rest_api_key }, { bearer } or { header: { name, value } }',
     ],
     [{ auth: { bearer: 5 } }, 'auth: bearer must be a text'],
-    [{ auth: { bearer: key, rest_api_key: key } }, 'auth: bearer does not go with rest_api_key'],
-    [{ auth: { bearer: `${key}\u20ac` } }, 'auth: bearer has characters that no header can have'],
+    [{ auth: { bearer: key, rest_api_key: key } }, 'auth: bearer cannot be combined with rest_api_key'],
+    [{ auth: { bearer: `${key}\u20ac` } }, 'auth: bearer has characters that are not allowed in a header'],
     [{ auth: { header: { name: 'X-Key' } } }, 'auth: header must have name and value, both texts'],
-    [{ auth: { header: { name: 'X Key', value: key } } }, 'auth: header.name is no name of a header'],
-    [{ auth: { header: { name: 'Host', value: key } } }, 'auth: header.name is a header that every request has already'],
+    [{ auth: { header: { name: 'X Key', value: key } } }, 'auth: header.name is not a valid header name'],
+    [{ auth: { header: { name: 'Host', value: key } } }, 'auth: header.name is a header that every request already has'],
     [{ auth: { header: { name: 'X-Key', value: 'short' } } }, 'auth: header.value is shorter than 8 characters'],
     [{ auth: {} }, 'auth: rest_api_key is missing'],
-    [{ auth: key }, 'auth must be an object: give'],
+    [{ auth: key }, 'auth must be an object: use'],
     [{ auth: { rest_api_key: undefined } }, 'auth: rest_api_key is missing'],
     [{ auth: { rest_api_key: 5 } }, 'auth: rest_api_key must be a text'],
     [{ auth: { rest_api_kye: key } }, "auth: unknown field 'rest_api_kye', did you mean 'rest_api_key'?"],
     [{ auth: { authorized_uid: '7' } }, 'auth: authorized_rest_api_key is missing'],
     [{ auth: { authorized_uid: '', authorized_rest_api_key: key } }, 'auth: authorized_uid must not be empty'],
-    [{ auth: { rest_api_key: key, authorized_uid: '7' } }, 'auth: rest_api_key does not go with authorized_uid'],
-    [{ auth: { [key]: '' } }, 'auth: has a field that is none: give'],
-    [{ auth: { rest_api_key: undefined, authorized_uid: '7', authorized_rest_api_key: key } }, 'auth: rest_api_key does not go with'],
+    [{ auth: { rest_api_key: key, authorized_uid: '7' } }, 'auth: rest_api_key cannot be combined with authorized_uid'],
+    [{ auth: { [key]: '' } }, 'auth: has an unknown field: use'],
+    [
+      { auth: { rest_api_key: undefined, authorized_uid: '7', authorized_rest_api_key: key } },
+      'auth: rest_api_key cannot be combined with',
+    ],
     [{ baseUrl: 5 }, 'baseUrl must be a text'],
     [{ baseUrl: undefined }, 'baseUrl is missing: it must be a text'],
     [{ limit: 0, window: 0 }, 'limit must be a whole number from 1 to 500, not 0; window must be'],
@@ -86,7 +89,7 @@ describe('connect refuses at once', () => {
     expect(() => untyped()).toThrow(refused('the options of a connection, like { baseUrl, auth }, must be an object, not undefined'));
     expect(() => untyped(`http://127.0.0.1:9?rest_api_key=${key}`)).toThrow(refused(/must be an object, not a text$/));
     expect(() => untyped([base])).toThrow(refused('must be an object, not a list'));
-    expect(() => untyped({})).toThrow(refused('baseUrl is missing: it must be a text; auth is missing: give'));
+    expect(() => untyped({})).toThrow(refused('baseUrl is missing: it must be a text; auth is missing: use'));
   });
 
   test('a credential in the wrong place, without telling it', () => {

@@ -189,7 +189,7 @@ describe('the width of records', () => {
   });
 
   test('is refused beyond that, with its number', () => {
-    const refused = { code: 'E_SOURCE_LIMIT', kind: 'permanent', message: 'users: a record has 4,097 fields, and at most 4,096 are read' };
+    const refused = { code: 'E_SOURCE_LIMIT', kind: 'permanent', message: 'users: a record has 4,097 fields, but at most 4,096 are read' };
     expect(() => new Decoder(users).decode([wide(4097)])).toThrow(expect.objectContaining(refused));
     expect(() => new Decoder(users).decodeColumns(columnsOf(wide(4097)))).toThrow(expect.objectContaining(refused));
     const lacking = sent({ uid: '1', ...Object.fromEntries(Array.from({ length: 4096 }, (_, index) => [`f${index}`, 7])) });

@@ -58,7 +58,7 @@ const calls: readonly (readonly [step: (...given: never) => unknown, given: read
   [join, [EMPTY, { ...options, select: undefined }], 'join: options.select is missing'],
   [join, [EMPTY], 'join: options is missing'],
   [join, [EMPTY, { ...options, minMatch: 0.95 }], 'join: options.minMatch must be'],
-  [join, [EMPTY, { ...options, minMatch: '101%' }], 'join: options.minMatch: write a share like 95%'],
+  [join, [EMPTY, { ...options, minMatch: '101%' }], 'join: options.minMatch: a share is written like 95%'],
   // What is undefined by mistake would match nothing, hide nothing, and leave the name or type as it was, in silence.
   [join, [EMPTY, { ...options, on: { a: undefined } }], 'join: options.on.a is missing: it must be a text'],
   [join, [EMPTY, { ...options, on: { a: 'b', c: undefined } }], 'join: options.on.c is missing: it must be a text'],

@@ -60,7 +60,7 @@ describe('a value that does not cast', () => {
     await expect(rowsThrough(cast<Row>({ age: 'integer' }), rows)).rejects.toMatchObject({
       code: 'E_STEP_VALUE',
       message:
-        "cast: field age is not a 64-bit integer in row 2 of page 1; such a row ends the stream without onError: 'null' or a context that takes rejects",
+        "cast: field age is not a 64-bit integer in row 2 of page 1; such a row ends the stream unless onError is 'null' or the context takes rejects",
     });
   });
 

@@ -352,14 +352,14 @@ describe('a step of a program fails with the row, and says what to do', () => {
   });
 
   test.each([
-    ['text', 5, 'gave a number'],
-    ['decimal', '5', 'gave a text'],
-    ['decimal', Number.NaN, 'gave NaN'],
-    ['integer', 5, 'gave a number'],
-    ['integer', 2n ** 63n, 'gave a bigint'],
-    ['flag', 'yes', 'gave a text'],
-    ['timestamp', new Date(Number.NaN), 'gave a Date'],
-    ['date', new Date(1), 'gave a Date'],
+    ['text', 5, 'returned a number'],
+    ['decimal', '5', 'returned a text'],
+    ['decimal', Number.NaN, 'returned NaN'],
+    ['integer', 5, 'returned a number'],
+    ['integer', 2n ** 63n, 'returned a bigint'],
+    ['flag', 'yes', 'returned a text'],
+    ['timestamp', new Date(Number.NaN), 'returned a Date'],
+    ['date', new Date(1), 'returned a Date'],
   ] as const)('for a value that is no %s: %s', async (type, value, message) => {
     const stream = leads().pipe(defineStep('mine', { adds: { x: type }, open: () => (row) => ({ ...row, x: value }) })());
     const where = "in the field 'x' for the row with lead_id '1' (row 1 of page 1); adds declares it as";

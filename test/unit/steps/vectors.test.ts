@@ -259,6 +259,6 @@ test('without a context that takes rejects, the first row that does not cast fai
   const step = cast({ a: 'integer', b: 'integer' }, {}, standalone('cast'));
   expect(await ended(from(batchesOf(steps.cast, [rows])).pipe(step), () => {})).toEqual([
     'E_STEP_VALUE',
-    "StepError: cast: field b is not a 64-bit integer in row 1 of page 1; such a row ends the stream without onError: 'null' or a context that takes rejects",
+    "StepError: cast: field b is not a 64-bit integer in row 1 of page 1; such a row ends the stream unless onError is 'null' or the context takes rejects",
   ]);
 });

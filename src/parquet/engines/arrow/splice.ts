@@ -17,7 +17,7 @@ export interface Slice {
  */
 export function sliceOf(file: Uint8Array, at: number): Slice {
   const [group] = parquetMetadata(file, { parsers: asWritten, geoparquet: false }).row_groups;
-  if (!group) throw new SinkError('E_SINK_WRITE', 'the engine arrow gave no row group');
+  if (!group) throw new SinkError('E_SINK_WRITE', 'the engine arrow returned no row group');
   const shift = BigInt(at - magic.length);
   const length = group.columns.reduce((sum, { meta_data: data }) => sum + Number(data?.total_compressed_size ?? 0), 0);
   return {
