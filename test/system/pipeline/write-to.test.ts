@@ -230,7 +230,7 @@ describe('writeTo', () => {
       "field score holds a value of the type decimal on page 1, and its column is one of texts; say so where it is made, like derive({ score: { type: 'decimal', of: … } })",
     ],
     ['an object', () => ({}) as never, 'field score is an object, and no text'],
-    ['a text in a column of numbers', { type: 'integer', of: () => 'many' as never }, 'field score is not a whole number'],
+    ['a text in a column of numbers', { type: 'integer', of: () => 'many' as never }, 'field score is not a 64-bit integer'],
   ])('refuses %s where a column has no place for it, and leaves nothing', async (_what, score, message) => {
     const [{ users }, folder] = [await connected(), await temporaryFolder()];
     const written = writeTo(users.pipe(derive({ score })), parquet({ path: join(folder, 'users') }));
