@@ -20,7 +20,7 @@ describe('a run', () => {
     const pipeline = pipelineFor(await service(), 'from: leads\nto: [{ csv: { path: leads.csv } }]', await temporaryFolder());
     await expect(runPipeline(pipeline as never)).rejects.toMatchObject({
       code: 'E_USAGE',
-      message: expect.stringContaining('must be awaited'),
+      message: expect.stringContaining('which must be awaited'),
     });
     await pipeline;
   });

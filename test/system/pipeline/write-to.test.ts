@@ -226,7 +226,7 @@ describe('writeTo', () => {
       "field score has a value of type decimal on page 1, but its column has type text; declare the type where the field is made, like derive({ score: { type: 'decimal', of: … } })",
     ],
     ['an object', () => ({}) as never, 'field score is an object, not a text'],
-    ['a text in a column of numbers', { type: 'integer', of: () => 'many' as never }, 'field score is not a whole number'],
+    ['a text in a column of numbers', { type: 'integer', of: () => 'many' as never }, 'field score is not a 64-bit integer'],
   ])('refuses %s where a column has no place for it, and leaves nothing', async (_what, score, message) => {
     const [{ users }, folder] = [await connected(), await temporaryFolder()];
     const written = writeTo(users.pipe(derive({ score })), parquet({ path: join(folder, 'users') }));
