@@ -87,12 +87,7 @@ describe('what a program declares wrongly is refused at once', () => {
     ],
     ['a pointer that is none', 'orders', { ...base, rows: 'data' }, /must be a JSON pointer/],
     ['a type that does not exist', 'orders', { ...base, fields: { no: 'string' } }, /^collection orders: fields.no/],
-    [
-      'a credential among the parameters',
-      'orders',
-      { ...base, query: { token: 'a-literal-token' } },
-      /'token' is named like a credential/,
-    ],
+    ['a credential among the parameters', 'orders', { ...base, query: { token: 'a-literal-token' } }, /'token' is named like a credential/],
     ['a name that every service has', 'leads', base, /'leads' is a collection that every service has/],
     ['a name with a capital', 'Orders', base, /a collection name may contain only a-z/],
   ])('%s', (_, name, declaration, message) => {
