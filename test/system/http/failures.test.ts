@@ -301,7 +301,7 @@ describe('a failure of the network names the code of the system and the host, an
       'http://nowhere.invalid',
     ],
     ['a connection that is reset', 'ECONNRESET', /no connection \(ECONNRESET 127\.0\.0\.1:\d+\)/, reset],
-    ['an answer that is cut', 'ECONNRESET', /the answer was cut \(ECONNRESET 127\.0\.0\.1:\d+\)/, cut],
+    ['an answer that is cut', 'ECONNRESET', /the response was cut off \(ECONNRESET 127\.0\.0\.1:\d+\)/, cut],
     ['no response in time', 'ETIMEDOUT', /no response in time \((?:request|response)\)/, () => {}],
   ];
   test.each(everySecond(cases))('%s', async (_what, systemCode, message, handler) => {

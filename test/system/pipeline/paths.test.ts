@@ -35,7 +35,7 @@ describe('the path of an output', () => {
   test.each(
     everySecond([
       ['~/x.csv', "only a shell expands '~'; write the path in full, or ${HOME}/…"],
-      ['~nobody/x.csv', "'~' is a home folder to a shell only"],
+      ['~nobody/x.csv', "only a shell expands '~'"],
       ['$HOME/x.csv', "only a shell expands '$HOME'; write ${HOME} in the file, or the path in full"],
       ['out/$DAY.csv', "only a shell expands '$DAY'"],
       ['out/leads-$DAY.csv', "only a shell expands '$DAY'"],
