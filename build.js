@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { chmod, readFile, readdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { isAbsolute, join, resolve } from 'node:path';
@@ -120,16 +119,14 @@ const command = {
   plugins: [zodWithin, zodInEnglish, widthsWhenUsed, chartsApart, versionWithin],
 };
 
-/** Builds the launcher of such a script, which loads it with the code compiled in an earlier process if its digest is the same. */
-async function startOf(script, start) {
-  const digest = createHash('sha256').update(await readFile(`dist/${script}.cjs`));
-  const bundleDigest = JSON.stringify(digest.digest('hex').slice(0, 32));
-  return build({ ...common, ...urlWithin, format: 'cjs', ...start, define: { ...urlWithin.define, bundleDigest } });
+/** Builds the launcher of such a script, which loads it with the code that an earlier process compiled. */
+function startOf(start) {
+  return build({ ...common, ...urlWithin, format: 'cjs', ...start });
 }
 
 function threadOf(script) {
-  const contents = `import { load } from './src/cli/compiled.js'; load(new URL('./${script}.cjs', import.meta.url), bundleDigest);`;
-  return startOf(script, { stdin: { contents, resolveDir: process.cwd() }, outfile: `dist/${script}-worker.cjs` });
+  const contents = `import { load } from './src/cli/compiled.js'; load(new URL('./${script}.cjs', import.meta.url));`;
+  return startOf({ stdin: { contents, resolveDir: process.cwd() }, outfile: `dist/${script}-worker.cjs` });
 }
 
 /** zod in a separate file, loaded when it is first needed: one file instead of a hundred, without its messages in other languages. */
@@ -202,7 +199,7 @@ async function licences(metafiles) {
 await bundle(library);
 const bundles = await Promise.all([command, zod, zodModule].map(build));
 await Promise.all([
-  startOf('command', { entryPoints: ['src/cli/main.ts'], outfile: 'dist/cli/main.cjs' }),
+  startOf({ entryPoints: ['src/cli/main.ts'], outfile: 'dist/cli/main.cjs' }),
   threadOf('fetching'),
   threadOf('encoding'),
 ]);

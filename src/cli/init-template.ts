@@ -1,25 +1,25 @@
 import { collectionNames, collections, starterJoins, type CollectionName } from '../collections/index.js';
 
-/** Where the rows of a new pipeline go. */
+/** Destination of the rows of a new pipeline. */
 export const destinations = ['parquet', 'csv', 'ndjson', 'stdout'] as const;
 
 export type Destination = (typeof destinations)[number];
 
-/** What a new pipeline is to do. */
+/** The answers that a new pipeline is made from. */
 export interface Wanted {
   readonly name: string;
   readonly from: CollectionName;
-  /** The other collections that it joins. */
+  /** Collections to join. */
   readonly joins: readonly CollectionName[];
   readonly to: Destination;
 }
 
-/** The collections that a collection can be joined with. */
+/** Returns the collections that a collection can be joined with. */
 export function joinsOf(from: CollectionName): readonly CollectionName[] {
   return collectionNames.filter((other) => joinLines(from, other).length > 0);
 }
 
-/** The steps that join a collection to another one, as lines of a file; none where its rows name none of that. */
+/** Returns the steps that join two collections, as lines of a file; none if the rows of the first do not refer to the second. */
 function joinLines(from: CollectionName, other: CollectionName): readonly string[] {
   const join = other === from ? undefined : starterJoins[other];
   return join !== undefined && Object.hasOwn(collections[from].fields, join.by) ? join.lines.map((line) => `  ${line}`) : [];
@@ -33,9 +33,9 @@ const sinks: Readonly<Record<Destination, (name: string) => string>> = {
 };
 
 /**
- * The text of a new pipeline file, with comments.
+ * Returns the text of a new pipeline file, with comments.
  *
- * @param schema Where the JSON Schema of pipeline files is, for editors.
+ * @param schema Location of the JSON Schema of pipeline files, for editors.
  */
 export function pipelineTextOf({ name, from, joins: others, to }: Wanted, schema: string): string {
   const file = `${name}.yaml`;
@@ -64,7 +64,7 @@ export function pipelineTextOf({ name, from, joins: others, to }: Wanted, schema
   ].join('\n');
 }
 
-/** What a pipeline takes from the environment. */
+/** Text of `.env.example`: the variables that a pipeline uses. */
 export const envExample = [
   '# Copy to .env, fill in, and keep it out of version control: leadstream run FILE --env .env',
   '# Everything before /api',
@@ -74,5 +74,5 @@ export const envExample = [
   '',
 ].join('\n');
 
-/** What is not for version control. */
+/** Lines of `.gitignore`. */
 export const ignored = ['.env', '.leadstream/', 'out/'] as const;

@@ -6,21 +6,28 @@ import { keepCompiled, load } from './compiled.js';
 import { setV8Flags } from './v8-flags.js';
 import type * as Command from './process.js';
 
-/** Digest of the command's bundle, set by the build. */
-declare const bundleDigest: string;
-
 // A stalled chain or an empty event loop must not look like success: 0 must be earned.
 process.exitCode = 1;
 
 // Before anything is compiled: code compiled under other flags is ignored.
 setV8Flags();
 
-// In NODE_COMPILE_CACHE, or in the user's own folder, since what is there gets executed. Each command has its own folder, for the functions that it needs.
-const caches = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-const folder = process.env['NODE_COMPILE_CACHE'] || (existsSync(caches) && join(caches, 'leadstream'));
-if (folder && !process.env['NODE_DISABLE_COMPILE_CACHE'])
-  keepCompiled(join(folder, /^[a-z][a-z-]{0,19}$/.exec(process.argv[2] ?? '')?.[0] ?? 'other'));
+const caches = cacheFolder();
+if (caches !== undefined) keepCompiled(caches, /^[a-z][a-z-]{0,19}$/.exec(process.argv[2] ?? '')?.[0] ?? 'other');
 
-const { crash, runProcess } = load<typeof Command>(new URL('../command.cjs', import.meta.url), bundleDigest);
+const { crash, runProcess } = load<typeof Command>(new URL('../command.cjs', import.meta.url));
 process.once('uncaughtException', crash);
 void runProcess((url) => import(url));
+
+/** Returns the folder for caches, as for Node's own compile cache or else the user's; `undefined` if it is switched off, or does not exist. */
+function cacheFolder(): string | undefined {
+  const { NODE_COMPILE_CACHE: chosen, NODE_DISABLE_COMPILE_CACHE: off, XDG_CACHE_HOME: caches } = process.env;
+  if (off) return undefined;
+  try {
+    const folder = chosen || caches || join(homedir(), '.cache');
+    return existsSync(folder) ? folder : undefined;
+  } catch {
+    // A user that the system does not know, without HOME.
+    return undefined;
+  }
+}

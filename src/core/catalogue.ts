@@ -127,7 +127,7 @@ export const catalogue = {
   E_SINK_FOREIGN: {
     exit: 1,
     retry: false,
-    help: 'A table is the link that a Parquet sink publishes, like lake/leads, and only tables have earlier runs; name a table, or for a sink an unused path.',
+    help: 'Something that leadstream did not make is at the path: move it away, or choose an unused path. Commands about tables take the link that a Parquet sink publishes, like lake/leads.',
   },
   E_SINK_WRITE: { exit: 1, retry: true, help: 'Check free space and permissions of the destination.' },
   E_SINK_FUNCTION: {
@@ -150,7 +150,7 @@ export const catalogue = {
     retry: false,
     help: 'Add a dedupe step, or name columns that identify a row under key; without such columns use mode: replace.',
   },
-  E_SINK_RUN: { exit: 1, retry: false, help: 'Name a run that is kept; `leadstream runs DIR` lists them.' },
+  E_SINK_RUN: { exit: 1, retry: false, help: 'Name a run that is kept and undamaged; `leadstream runs DIR` lists them.' },
   E_SINK_VERIFY: { exit: 1, retry: true, help: 'A file that was read back differs from what was written; check the disk.' },
   E_GATE_REJECTS: { exit: 65, retry: false, help: 'Read the rejects file; clean the rows, or raise rejects.max.' },
   E_GATE_MATCH: { exit: 65, retry: false, help: 'Check the fields of the join, or lower min_match.' },

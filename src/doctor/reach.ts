@@ -5,16 +5,16 @@ import { cameOf, type Findings } from './findings.js';
 import type { Reply } from './reply.js';
 import type { Requester } from './requester.js';
 
-/** A form of credentials, as findings call it. */
+/** A form of credentials, as named in findings. */
 export interface CredentialForm {
   /** Like `rest_api_key`. */
   readonly name: string;
   readonly auth: Credentials;
-  /** What has to be said of its value, where that is not what was configured. */
+  /** A note about its value, if that is not the configured one. */
   readonly remark?: string;
 }
 
-/** The forms that can be made of what is configured. */
+/** Returns the forms that can be made from the configured values. */
 export function formsOf(configured: Credentials): readonly [CredentialForm, ...CredentialForm[]] {
   const name = Object.keys(configured).join(' + ');
   const own: CredentialForm = { name, auth: configured };
@@ -33,10 +33,10 @@ export function formsOf(configured: Credentials): readonly [CredentialForm, ...C
 }
 
 /**
- * Finds out whether the service answers as itself, and to which credentials.
+ * Finds out whether the expected service answers, and which credentials it accepts.
  *
- * @param collections At least one; the first is asked first.
- * @returns The form that works; `undefined` when nothing else can be found out.
+ * @param collections At least one; the first is requested first.
+ * @returns The form that works; `undefined` if nothing else can be measured.
  */
 export async function reach(
   asking: Requester,
@@ -63,7 +63,7 @@ export async function reach(
   return tellForms(findings, replies, working);
 }
 
-/** One row of a list, on its first page whatever number that has. */
+/** Requests one row of a list, from its first page, whatever the number of that page. */
 export async function askList(asking: Requester, collection: Collection, auth?: Credentials): Promise<Reply> {
   const { paging } = collection.served ?? {};
   const page = paging?.scheme === 'page' ? (paging.first ?? 1) : 1;
@@ -77,13 +77,13 @@ export async function askList(asking: Requester, collection: Collection, auth?: 
   return reply;
 }
 
-/** What a form of credentials is known to be worth: it works where a list came. */
+/** Returns what is known about a form of credentials: it works if a list was returned. */
 function standingOf(reply: Reply): 'works' | 'refused' | 'unknown' {
   if (isDenied(reply)) return 'refused';
   return isList(reply) ? 'works' : 'unknown';
 }
 
-/** The first reply to a form that says whether it works; where none does, that of the first collection. */
+/** Returns the first reply to a form that shows whether it works; if there is none, the reply for the first collection. */
 async function settled(asking: Requester, collections: readonly Collection[], { auth }: CredentialForm, first: Reply): Promise<Reply> {
   const [, next] = collections;
   if (standingOf(first) !== 'unknown' || next === undefined) return first;
@@ -95,7 +95,7 @@ function isDenied({ evidence: { status } }: Reply): boolean {
   return status === 401 || status === 403;
 }
 
-/** Whether what answers is the service: an answer that is no list may be one of another program at that address. */
+/** Returns whether the service answered: a response that is not a list may come from another program at that address. */
 async function isService(asking: Requester, findings: Findings, first: Reply, collections: readonly Collection[]): Promise<boolean> {
   if (isList(first)) return true;
   const other = collections.find((collection) => collection !== collections[0]);

@@ -1,5 +1,5 @@
 import { Observable, map, tap, type MonoTypeOperatorFunction } from 'rxjs';
-import { LeadstreamError } from '../core/index.js';
+import { amountOf, LeadstreamError } from '../core/index.js';
 import { checkUsage, maxTimerMs, number, object } from '../options/index.js';
 import { withRelease } from './lease.js';
 import type { Page } from './page.js';
@@ -80,7 +80,7 @@ export class StallDetector {
         const tell = () => {
           const stage = this.#stalledStage();
           if (stage === undefined) return false;
-          subscriber.error(new LeadstreamError('E_RUN_STALLED', `${stage} holds ${this.window} pages and releases none`));
+          subscriber.error(new LeadstreamError('E_RUN_STALLED', `${stage} holds ${amountOf(this.window, 'page')} and releases none`));
           return true;
         };
         // A timer that kept the process alive would hide from others that nothing else does.

@@ -87,7 +87,7 @@ export function checkPage(who: string): (page: Page) => void {
     if (isPage(page)) return;
     throw new StepError(
       'E_STEP_CONFIG',
-      `${who} emitted ${given(page)} instead of a page; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs`,
+      `${who} must emit pages, not ${given(page)}; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs`,
     );
   };
 }

@@ -1,52 +1,52 @@
 import { minSecretLength } from '../core/index.js';
 
-/** How a field of credentials is checked and kept. */
+/** How a field of credentials is checked and protected. */
 export interface CredentialField {
   /**
-   * A `secret` is a key: texts are searched for it. What is `withheld` is never told and never in a file, but no text is searched for it, since
-   * it may be a small number. What is `plain` is no credential.
+   * A `secret` is a key: texts are searched for it and redacted. A `withheld` value is never printed or written to a file, but texts are not searched for it, since
+   * it may be a small number. A `plain` value is not a credential.
    */
   readonly privacy: 'secret' | 'withheld' | 'plain';
-  /** What is wrong with a value, in words that follow the name of the field and tell nothing of the value. */
+  /** Describes what is wrong with a value, in words that follow the name of the field and do not reveal the value. */
   readonly problem: (value: string) => string | undefined;
 }
 
-/** The fields of a form by their names; one that is an object has fields of its own. */
+/** The fields of a form by name. An object contains fields of its own. */
 export interface CredentialFields {
   readonly [name: string]: CredentialField | CredentialFields;
 }
 
-/** A field at its place in credentials. */
+/** A field with its path in the credentials. */
 export interface PlacedField {
   readonly path: readonly string[];
   readonly field: CredentialField;
 }
 
-/** Whether it is a field, and not an object of some. */
+/** Returns whether this is a field, rather than an object of fields. */
 export function isField(field: CredentialField | CredentialFields): field is CredentialField {
   return typeof field.problem === 'function';
 }
 
-/** All fields of a form, in their order. */
+/** Returns all fields of a form, in order. */
 export function fieldsIn(fields: CredentialFields, path: readonly string[] = []): readonly PlacedField[] {
   return Object.entries(fields).flatMap(([name, field]) =>
     isField(field) ? [{ path: [...path, name], field }] : fieldsIn(field, [...path, name]),
   );
 }
 
-/** A key that goes into the query. */
+/** A key that is sent in the query. */
 export const key: CredentialField = { privacy: 'secret', problem: wrongKey };
 
-/** A key that is in a header as it is. */
+/** A key that is sent unchanged in a header. */
 export const headerKey: CredentialField = { privacy: 'secret', problem: (value) => wrongKey(value) ?? notInHeader(value) };
 
-/** The name or number of a user. */
+/** Name or number of a user. */
 export const user: CredentialField = { privacy: 'withheld', problem: (value) => (value === '' ? 'must not be empty' : undefined) };
 
-/** The name of a header that bears credentials. */
+/** Name of the header that carries credentials. */
 export const headerName: CredentialField = { privacy: 'plain', problem: wrongHeaderName };
 
-/** A short key would be found in every other word; one with more than itself is refused by the service, in other words. */
+/** A short key would be found in other words; a key with anything around it would be refused by the service, for an unclear reason. */
 function wrongKey(value: string): string | undefined {
   if (value.length < minSecretLength) return tooShort;
   if (value.trim() !== value) return 'has white space or a line break around it; check where it is set';

@@ -1,6 +1,6 @@
 import { fieldsIn, headerKey, headerName, key, user, type CredentialField, type CredentialFields } from './credential-fields.js';
 
-/** What credentials of each form hold, as programs and files give them. */
+/** The credentials of each form, as given by programs and files. */
 export interface Forms {
   readonly rest_api_key: { readonly rest_api_key: string };
   readonly authorized_uid: { readonly authorized_uid: string; readonly authorized_rest_api_key: string };
@@ -9,34 +9,34 @@ export interface Forms {
 }
 
 /**
- * The forms of credentials: the two of the service, each with the names of its query parameters, and for other services a header, which with
+ * Credentials in one of the forms: the two of the service, whose fields are named like the query parameters, or a header for other services, which for
  * `bearer` is `Authorization: Bearer …` (RFC 6750).
  */
 export type Credentials = Forms[keyof Forms];
 
-/** All that has to be known of a form: what files may hold, checks, redaction, accounts, what doctor tries and every message follow from it. */
+/** Everything about a form: the schema of files, checks, redaction, accounts, what doctor tries, and all messages follow from it. */
 interface Form<C> {
-  /** What the reference calls it. */
+  /** Its name in the reference. */
   readonly summary: string;
   readonly fields: FieldsOf<C>;
-  /** What bears the credentials in a request: the query, with each field under its own name, or a header. */
+  /** How a request carries the credentials: in the query, each field under its own name, or in a header. */
   readonly sent: ((credentials: C) => CredentialHeader) | (C extends Readonly<Record<string, string>> ? 'query' : never);
 }
 
 /** A field for each text. */
 type FieldsOf<C> = { readonly [K in keyof C]: C[K] extends string ? CredentialField : FieldsOf<C[K]> };
 
-/** A header that bears credentials. */
+/** A header that carries credentials. */
 export interface CredentialHeader {
-  /** In small letters. */
+  /** In lower case. */
   readonly name: string;
-  /** What stands before the token, like `Bearer`. */
+  /** Precedes the token, like `Bearer`. */
   readonly scheme?: string;
-  /** The key, or what the form makes of it. It is redacted as the key is. */
+  /** The key, or a value made from it; redacted like the key. */
   readonly token: string;
 }
 
-/** Each form; those of the service come first, and are sent in the query. One more is a type above and an entry here. */
+/** All forms, those of the service first, which are sent in the query. To add a form, add a type above and an entry here. */
 export const forms: { readonly [N in keyof Forms]: Form<Forms[N]> } = {
   rest_api_key: { summary: 'rest_api_key', fields: { rest_api_key: key }, sent: 'query' },
   authorized_uid: {
@@ -58,7 +58,7 @@ export const forms: { readonly [N in keyof Forms]: Form<Forms[N]> } = {
 
 export const formNames = Object.keys(forms) as readonly (keyof Forms)[];
 
-/** A form without the type of its credentials: what checks and the shape of files are made of. */
+/** A form without the type of its credentials, for checks and the schema of files. */
 export interface CredentialForm {
   readonly summary: string;
   readonly fields: CredentialFields;
@@ -72,12 +72,12 @@ export const credentialForms: readonly CredentialForm[] = Object.values(forms).m
   sentBy: sent === 'query' ? 'query' : 'header',
 }));
 
-/** The query parameters that bear credentials, of whatever form. */
+/** The query parameters that carry credentials, of all forms. */
 export const credentialParameters: readonly string[] = credentialForms.flatMap(({ fields, sentBy }) =>
   sentBy === 'query' ? Object.keys(fields) : [],
 );
 
-/** How what is at a place below `auth` is kept. Where no form has anything, it may be a key in a wrong place, and is kept as one. */
+/** Returns the privacy of a value by its path below `auth`. A value that belongs to no form may be a misplaced key, so it counts as one. */
 export function privacyAt(path: readonly PropertyKey[]): CredentialField['privacy'] {
   const placed = credentialForms.flatMap(({ fields }) => fieldsIn(fields));
   const found = placed.find((each) => each.path.length === path.length && each.path.every((part, index) => part === path[index]));

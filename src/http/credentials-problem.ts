@@ -2,7 +2,7 @@ import { itemAt, nearest, unknownName } from '../core/index.js';
 import { isField, type CredentialField, type CredentialFields } from './credential-fields.js';
 import { credentialForms } from './credential-forms.js';
 
-/** What is wrong with what was given as credentials, in words that follow its name and tell none of its values. */
+/** Describes what is wrong with the given credentials, in words that follow their name and reveal no value. */
 export function credentialsProblem(auth: unknown): string | undefined {
   if (auth === undefined) return remedy();
   if (typeof auth !== 'object' || auth === null) return `must be an object: ${remedy()}`;
@@ -10,7 +10,7 @@ export function credentialsProblem(auth: unknown): string | undefined {
   const names = [...given.keys()];
   const known = credentialForms.flatMap(({ fields }) => Object.keys(fields));
   const unknown = names.find((name) => !known.includes(name));
-  // A name that is nothing like a field could be the key itself.
+  // A name that does not resemble a field could be the key itself.
   if (unknown !== undefined)
     return nearest(unknown, known) === undefined ? `has an unknown field: ${remedy()}` : unknownName('field', unknown, known);
   const first = names[0] ?? itemAt(known, 0);
@@ -29,18 +29,18 @@ export function credentialsProblem(auth: unknown): string | undefined {
   return undefined;
 }
 
-/** What can be given instead. */
+/** Returns the accepted forms. */
 function remedy(): string {
   return `use ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(credentialForms.map(({ fields }) => shapeOf(fields)))}`;
 }
 
-/** Like `{ header: { name, value } }`. */
+/** Returns a form's fields, like `{ header: { name, value } }`. */
 function shapeOf(fields: CredentialFields): string {
   const names = Object.entries(fields).map(([name, field]) => (isField(field) ? name : `${name}: ${shapeOf(field)}`));
   return `{ ${names.join(', ')} }`;
 }
 
-/** What is wrong with a field, or the first of an object of fields with which something is. */
+/** Describes what is wrong with a field, or with the first wrong one in an object of fields. */
 function problemOf(name: string, field: CredentialField | CredentialFields, value: unknown): string | undefined {
   if (isField(field)) {
     const problem = typeof value === 'string' ? field.problem(value) : 'must be a text';

@@ -3,12 +3,12 @@ import { getIn, setIn } from '../options/index.js';
 import { fieldsIn, type CredentialFields, type PlacedField } from './credential-fields.js';
 import { formNames, forms, type CredentialHeader, type Credentials, type Forms } from './credential-forms.js';
 
-/** The query parameters of the credentials. */
+/** Returns the query parameters of the credentials. */
 export function queryOf(credentials: Credentials): Readonly<Record<string, string>> {
   return partsOf(credentials).query;
 }
 
-/** The headers of the credentials. */
+/** Returns the headers of the credentials. */
 export function headersOf(credentials: Credentials): Readonly<Record<string, string>> {
   const { header } = partsOf(credentials);
   if (header === undefined) return {};
@@ -16,14 +16,14 @@ export function headersOf(credentials: Credentials): Readonly<Record<string, str
   return { [name]: scheme === undefined ? token : `${scheme} ${token}` };
 }
 
-/** What tells accounts apart: all that a request has of the credentials. */
+/** Returns what distinguishes accounts: everything that a request contains of the credentials. */
 export function accountOf(credentials: Credentials): Readonly<Record<string, string>> {
   return { ...queryOf(credentials), ...headersOf(credentials) };
 }
 
 /**
- * The values that texts are searched for: keys, and what a form makes of them for a header. The user id is none of them, since it may be a
- * small number: it is withheld by its places, the query of a URL and the configuration, of which neither is ever told.
+ * Returns the values that texts are searched for: keys, and the header values made from them. The user id is not included, since it may be a small number. It is
+ * withheld by its places instead, the query of a URL and the configuration, which are never printed.
  */
 export function secretsOf(credentials: Credentials): readonly string[] {
   const parts = partsOf(credentials);
@@ -33,12 +33,12 @@ export function secretsOf(credentials: Credentials): readonly string[] {
   return isMade ? [...keys, header.token] : keys;
 }
 
-/** The field that holds the key. */
+/** Returns the path of the field with the key. */
 export function keyField(credentials: Credentials): readonly string[] {
   return itemAt(keysIn(partsOf(credentials)), 0).path;
 }
 
-/** What is wrong with the key, if it is too short to be one, or has around it what came from the place where it is kept. */
+/** Describes what is wrong with the key, if it is too short, or has quotes or white space around it that came from where it is stored. */
 export function keyProblem(credentials: Credentials): { readonly field: readonly string[]; readonly message: string } | undefined {
   for (const { path, field, value } of keysIn(partsOf(credentials))) {
     const message = field.problem(value);
@@ -47,7 +47,7 @@ export function keyProblem(credentials: Credentials): { readonly field: readonly
   return undefined;
 }
 
-/** Credentials of the same form and user with another key. */
+/** Returns credentials of the same form and user with another key. */
 export function withKey(credentials: Credentials, key: string): Credentials {
   const changed = structuredClone(credentials);
   for (const { path } of keysIn(partsOf(credentials))) setIn(changed, path, key);
@@ -62,7 +62,7 @@ interface PlacedValue extends PlacedField {
   readonly value: string;
 }
 
-/** Credentials, taken apart by their form. */
+/** The parts of credentials, by their form. */
 interface Parts {
   readonly values: readonly PlacedValue[];
   readonly query: Readonly<Record<string, string>>;
@@ -86,7 +86,7 @@ function hasForm<N extends keyof Forms>(name: N, credentials: Credentials): cred
   return valuesIn(fields, credentials).length === fieldsIn(fields).length;
 }
 
-/** The texts of credentials by the fields of a form, as far as they have them. */
+/** Returns the texts in credentials that are fields of a form. */
 function valuesIn(fields: CredentialFields, credentials: Credentials): readonly PlacedValue[] {
   return fieldsIn(fields).flatMap(({ path, field }) => {
     const value = getIn(credentials, path);

@@ -59,6 +59,7 @@ function usable(path: string, option: string, baseDir: string, problem: string |
  */
 function problemIn(able: readonly Store[], path: string, instead: string): string | undefined {
   if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path may have: half of a surrogate pair, or NUL';
+  if (path.trim() !== path) return 'it begins or ends with white space; remove that';
   return schemeProblem(able, path, instead) ?? storeAt(path)?.problem(path) ?? variableProblem(path) ?? bracesProblem(path);
 }
 

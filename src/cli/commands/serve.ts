@@ -18,7 +18,7 @@ interface ServeArguments extends CommonArguments, GeneratedCounts {
   readonly requestLog: string | undefined;
 }
 
-/** The grammar of quirks, faults and drift; what each one does is told at `Quirks`, `FaultSpec` and `DriftOptions`. */
+/** The grammar of quirks, faults and drift; `Quirks`, `FaultSpec` and `DriftOptions` describe what each does. */
 const grammar = `Quirks (NAME or NAME=VALUE):
   first-page=0  default-limit=N  cap=N  refuse-over-cap  repeat-last  ignore-page
   empty-page=N or N:once  paged-links  bare-record
@@ -40,7 +40,7 @@ Drift (TERM,…):
   every=READS or chance=SHARE   changes=insert-head+insert-tail+delete
   collections=leads+bridges+…   most=CHANGES`;
 
-/** An option for each collection that is made up in any size. */
+/** An option for each collection that is generated in any size. */
 const counts = byName(generatedNames, (name) => ({ type: 'number', default: generatedRows[name], describe: `Generated ${name}` }) as const);
 
 /** Adds `leadstream serve`. */

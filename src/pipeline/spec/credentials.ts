@@ -5,16 +5,16 @@ import { pathOf, referenceIn, type ReferenceSource } from './reference-source.js
 
 /** The credentials of a pipeline file. */
 export interface FileCredentials {
-  /** Whether what a reference names is a credential: a variable by its name, a file by its absolute path. */
+  /** Returns whether a reference names a credential: a variable by its name, a file by its absolute path. */
   readonly holds: (kind: 'variable' | 'file', name: string) => boolean;
-  /** Whether a credential stands in a text. */
+  /** Returns whether a text contains a credential. */
   readonly within: (text: string) => boolean;
   readonly redact: Redactor;
 }
 
 /**
- * Finds what is a credential in any of the documents of a file: what `service.auth` names, and the variables that hold keys by their
- * names. What of an account is withheld without being a key, such as a user id, no text is searched for: it may be a small number.
+ * Finds the credentials in all documents of a file: what `service.auth` names, and the variables whose names say that they hold keys. Texts are not searched for
+ * withheld values that are not keys, such as a user id, because these may be small numbers.
  */
 export function credentialsIn(documents: readonly unknown[], from: ReferenceSource): FileCredentials {
   const names = new Set(secretVariables.map((name) => `variable ${name}`));
@@ -25,7 +25,7 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
     names.add(`${found.kind} ${found.kind === 'file' ? pathOf(found.name, from) : found.name}`);
     if (isSearched) values.push(found.kind === 'file' ? (from.read(found.name) ?? '') : (from.env[found.name] ?? ''));
   }
-  // What is shorter is no key, and everything holds it.
+  // A shorter value is not a key, and would be found everywhere.
   const keys = values.filter((value) => value.length >= minSecretLength);
   return {
     holds: (kind, name) => names.has(`${kind} ${name}`),
@@ -34,7 +34,7 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
   };
 }
 
-/** The references of documents that are credentials, and whether it is the address of a webhook. */
+/** The references in documents that are credentials, and whether each is the address of a webhook. */
 export function credentialReferences(documents: readonly unknown[]) {
   return documents.flatMap(credentialTexts).flatMap(({ text, isHook }) => {
     const found = referenceIn(text);
@@ -42,15 +42,15 @@ export function credentialReferences(documents: readonly unknown[]) {
   });
 }
 
-/** A text of a document that is a credential. */
+/** A text in a document that is a credential. */
 interface CredentialText {
   readonly text: string;
-  /** Whether other texts are searched for what it stands for. */
+  /** Whether other texts are searched for its value. */
   readonly isSearched: boolean;
   readonly isHook: boolean;
 }
 
-/** The texts that are credentials: those under `service.auth`, and addresses of webhooks, which may hold tokens. */
+/** The texts that are credentials: those under `service.auth`, and addresses of webhooks, which may contain tokens. */
 function credentialTexts(document: unknown): readonly CredentialText[] {
   const account = textsIn(inside(inside(document, 'service'), 'auth')).flatMap(({ path, text }) => {
     const privacy = privacyAt(path);

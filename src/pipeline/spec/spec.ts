@@ -60,7 +60,7 @@ const serviceFields = schema((z) =>
 
 const service = schema(() => serviceFields().refine(windowHoldsConcurrency, { path: ['window'], message: windowTooSmall }));
 
-/** Age from which spooled pages are not used. */
+/** Age from which spooled pages are no longer used. */
 const spoolAge = '6h';
 
 const spool = schema((z) =>
@@ -82,10 +82,10 @@ const rejects = schema((z) =>
   }),
 );
 
-/** Each is checked by a shape of its own. */
+/** Each is checked by its own shape. */
 const collections = schema((z) => z.record(z.string(), z.unknown()));
 
-/** The shape of what the first document of a file may give all pipelines behind it; whether a block is whole shows in each of them. */
+/** Shape of the defaults that the first document of a file may set for the pipelines after it. Whether a block is complete is checked in each pipeline. */
 export const defaultsShape = schema((z) =>
   z.strictObject({
     service: serviceFields().partial().optional().describe('Keys of service. An account under auth is inherited as a whole.'),
@@ -98,10 +98,10 @@ export const defaultsShape = schema((z) =>
   }),
 );
 
-/** What can stand in paths, too. */
+/** Names that may also be used in paths. */
 export const pipelineName = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** The shape of a pipeline file; steps and sinks are checked by their own definitions. */
+/** Shape of a pipeline file. Steps and sinks are checked by their own definitions. */
 export const pipelineShape = schema((z) =>
   z.strictObject({
     name: z

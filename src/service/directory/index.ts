@@ -13,9 +13,9 @@ const readers = { csv: lazyCsvRows, ndjson: ndjsonRows, jsonl: ndjsonRows } as c
  * Serves the files of a folder that are named after the collections: `leads.csv`, `leads.ndjson` or `leads.jsonl`.
  *
  * A collection without a file is empty; other files are ignored. Rows keep the order of the file and stay in memory
- * as UTF-8, at most 2,147,483,647 bytes of a collection. What a file may hold is told at `csvRows` and `ndjsonRows`.
+ * as UTF-8, at most 2,147,483,647 bytes per collection. `csvRows` and `ndjsonRows` describe what a file may contain.
  *
- * @throws {LeadstreamError} `E_DATA` when the folder cannot be read, a collection has two files, or a file is
+ * @throws {LeadstreamError} `E_DATA` if the folder cannot be read, a collection has two files, or a file is
  * malformed or too large; the message names file and line.
  *
  * @example
@@ -31,9 +31,9 @@ export async function openDirectory(directory: string): Promise<DataSource> {
 }
 
 /**
- * The table in the file of a folder that is named after a collection.
+ * Reads the table from the file in a folder that is named after a collection.
  *
- * @param asTheyAre Whether records of NDJSON are served as they are, and not with a text in each field.
+ * @param asTheyAre Whether NDJSON records are served unchanged, instead of with a text in each field.
  */
 export async function tableFiles(
   directory: string,
@@ -54,7 +54,7 @@ export async function tableFiles(
   return packTable(rows, { file, idName });
 }
 
-/** With fast-csv, which is loaded for whoever has such a file. */
+/** Uses fast-csv, which is loaded only if there is such a file. */
 async function* lazyCsvRows(file: string, collection: Collection): AsyncGenerator<TextRow> {
   const { csvRows } = await import('./csv.js');
   yield* csvRows(file, collection);

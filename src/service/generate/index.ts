@@ -7,12 +7,12 @@ import { keepingRows } from './kept-rows.js';
 import { Draw } from './random.js';
 import { createWorld } from './world.js';
 
-/** Rows of each collection that is made up in any size. */
+/** Number of rows of each collection that is generated in any size. */
 type GivenRows = { readonly [N in keyof typeof generatedRows]?: number };
 
-/** How much to generate, and from which seed. */
+/** How many rows to generate, and from which seed. */
 export interface GenerateOptions extends GivenRows {
-  /** A whole number, of which 32 bits count; 1 by default. */
+  /** A whole number, of which 32 bits are used. Default 1. */
   readonly seed?: number;
 }
 
@@ -20,13 +20,13 @@ const count = number({ whole: true, min: 0 });
 const taken = object({ ...byName(generatedNames, () => count), seed: number({ whole: true }) });
 
 /**
- * Made-up rows that hang together and hold nobody's data. The same options give the same rows in every process.
+ * Generates consistent rows without anybody's data. The same options generate the same rows in every process.
  *
- * A row is computed from the seed and its position when it is asked for, and kept as long as all that are kept have at most 33,554,432 characters. Zipcodes, cities
- * and area codes are real and load with the first lead or area code (150 ms); there are about 30,000 area code entries.
- * Every value casts to its declared type.
+ * A row is computed from the seed and its position when it is first requested. Rows are kept as long as those kept have at most 33,554,432 characters in total.
+ * Zipcodes, cities and area codes are real and are loaded with the first lead or area code (150 ms); there are about 30,000 area code entries. Every value can be
+ * cast to its declared type.
  *
- * @throws {LeadstreamError} `E_USAGE` for a number that is not whole or negative, or for rows without an owner.
+ * @throws {LeadstreamError} `E_USAGE` for a number that is negative or not whole, or for rows without an owner.
  *
  * @example
  * const source = generate({ leads: 1_000_000, seed: 7 });

@@ -4,30 +4,30 @@ import type { ServedTable } from '../source.js';
 import { numbering, type Numbering } from './numbering.js';
 import type { Draw } from './random.js';
 
-/** What the tables agree on, so that rows hang together: how many there are, and their identifiers. */
+/** What the tables share, so that rows are consistent: their numbers of rows, and their identifiers. */
 export interface World {
   readonly seed: number;
   readonly counts: GeneratedCounts;
   readonly ids: { readonly [N in GeneratedName]: Numbering };
 }
 
-/** How the rows of a collection are made up. */
+/** How the rows of a collection are generated. */
 export interface Generator {
-  /** Keeps its draws apart from those of every other generator, and from `purposes`; no number comes twice. */
+  /** Separates its draws from those of the other generators and from `purposes`; each number is used once. */
   readonly purpose: number;
-  /** The rows of a world. @param draw Draws of this purpose. */
+  /** Generates the rows of a world. @param draw Draws for this purpose. */
   readonly table: (world: World, draw: Draw) => ServedTable;
 }
 
-/** How the rows of a collection are made up that has as many as somebody wants. */
+/** How the rows of a collection of any size are generated. */
 export interface CountedGenerator extends Generator {
-  /** Its identifiers: the first, and within how many numbers there is one. */
+  /** Its identifiers: the first, and the range of numbers that contains exactly one. */
   readonly ids: { readonly first: number; readonly step: number };
-  /** The collection whose rows own those of this one, so that it needs at least one of them. */
+  /** The collection whose rows own those of this one, so it needs at least one row. */
   readonly owner: GeneratedName | undefined;
 }
 
-/** The world of a seed; the same seed and counts make the same one. */
+/** Returns the world of a seed; the same seed and counts always give the same world. */
 export function createWorld(seed: number, counts: GeneratedCounts, generators: { readonly [N in GeneratedName]: CountedGenerator }): World {
   const idsOf = (name: GeneratedName): Numbering => {
     const { purpose, ids } = generators[name];

@@ -6,7 +6,7 @@ import { key, type Work } from '../job.js';
 export async function prepare({ library }: { readonly library: string }): Promise<Work> {
   const { connect, writeTo, parquet }: typeof Leadstream = await import(library);
   return async ({ baseUrl, limit, concurrency, folder }) => {
-    const service = connect({ baseUrl, auth: { rest_api_key: key }, limit, concurrency });
+    const service = connect({ baseUrl, auth: { rest_api_key: key }, limit, concurrency, endWaitMs: 1 });
     const sink = await parquet({ path: join(folder, 'out') });
     const { rows } = await writeTo(service.leads.with({ consistency: 'off' }), sink);
     await service.close();

@@ -1,8 +1,8 @@
-import { mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises';
+import { cp, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { generate } from '../../../src/service/index.js';
-import { startCli } from '../../support/cli.js';
+import { start, startCli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -91,14 +91,29 @@ describe('what was compiled', () => {
     expect(await readdir(cache)).toEqual([]);
   });
 
-  test('loses what is older than 30 days when something new is kept', async () => {
+  test('is kept below the folder of Node’s own cache, if that is named', async () => {
     const cache = await temporaryFolder();
-    const folder = join(cache, 'leadstream', 'schema');
-    await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, 'command.cjs-of-yesterday'), '');
-    await writeFile(join(folder, 'command.cjs-of-long-ago'), '');
-    await utimes(join(folder, 'command.cjs-of-long-ago'), 1_700_000_000, 1_700_000_000);
-    await done(['schema'], cache);
-    expect(await readdir(folder)).toEqual(['command.cjs-of-yesterday', expect.stringMatching(/^command\.cjs-v\d/)]);
+    await done(['schema'], join(cache, 'nowhere'), { NODE_COMPILE_CACHE: cache }, cache);
+    expect(await readdir(join(cache, 'leadstream', 'schema'))).toHaveLength(1);
+  });
+
+  test('is not used for another text of the same length', async () => {
+    const cache = await temporaryFolder();
+    for (const file of ['cli/main.cjs', 'command.cjs', 'zod.cjs']) await cp(join('dist', file), join(cache, 'dist', file));
+    const printed = async () => {
+      const started = start(process.execPath, ['dist/cli/main.cjs', '--version'], { cwd: cache, env: { XDG_CACHE_HOME: cache } });
+      return (await started.finished).stdout;
+    };
+    expect([await printed(), await printed()]).toEqual(['0.1.0\n', '0.1.0\n']);
+    const script = join(cache, 'dist', 'command.cjs');
+    await writeFile(script, (await readFile(script, 'utf8')).replaceAll('"0.1.0"', '"0.1.9"'));
+    expect(await printed()).toBe('0.1.9\n');
+  });
+
+  test('is not needed by a user without a home folder', async () => {
+    const cwd = await temporaryFolder();
+    const unknown = "import os from 'node:os'; os.homedir = () => { throw new Error('ENOENT') };";
+    const env = { HOME: '', NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(unknown)}` };
+    expect(await startCli(['--version'], { cwd, env }).finished).toEqual({ code: 0, stdout: '0.1.0\n', stderr: '' });
   });
 });

@@ -57,15 +57,32 @@ describe('the path of an output', () => {
 
   test.each(everySecond(sinkNames))('is a path of this machine, for %s', async (sink) => {
     const what = sink === 'parquet' ? 'tables' : 'outputs';
-    for (const path of ['s3://bucket/x', 'gs://b/x', 'file:///tmp/x', 'S3:/bucket/x', 'hdfs://host:9000/x', 'abfss://a@b/x', 'az+x://b']) {
+    for (const path of [
+      's3://bucket/x',
+      'gs://b/x',
+      'file:///tmp/x',
+      'S3:/bucket/x',
+      'hdfs://host:9000/x',
+      'abfss://a@b/x',
+      'az+x://b',
+      's3:b/x',
+      'GS:x',
+    ]) {
       expect(await problems(to(path, sink))).toEqual([
         expect.stringMatching(new RegExp(`^p\\.yaml:9:\\d+ '\\S+:' is a scheme, but ${what} are files on this machine; .*copy`)),
       ]);
     }
   });
 
-  test.each(['./s3:/bucket/x', 's3/x', 'a:b.csv', '/data/s3:x', 'x://y'])('may hold a colon where no scheme stands: %s', async (path) => {
-    expect(await problems(to(path))).toEqual(path === 'x://y' ? [expect.stringContaining('scheme')] : []);
+  test.each(['./s3:/bucket/x', './s3:x', 's3/x', 'a:b.csv', 'leads:2024.csv', '/data/s3:x', 'x://y'])(
+    'may contain a colon that ends no scheme: %s',
+    async (path) => {
+      expect(await problems(to(path))).toEqual(path === 'x://y' ? [expect.stringContaining('scheme')] : []);
+    },
+  );
+
+  test.each([' x', 'x ', '\tx', ' s3://bucket/x'])('has no white space around it: %j', async (path) => {
+    expect(await problems(to(path))).toEqual([expect.stringContaining('it begins or ends with white space')]);
   });
 
   test.each(everySecond(sinkNames))('knows a few names in braces and no others, for %s', async (sink) => {

@@ -118,9 +118,9 @@ describe('writeTo', () => {
     [
       'rows',
       ({ users }) => [users.rows$, { columns }],
-      'the observable emitted an object instead of a page; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs',
+      'the observable must emit pages, not an object; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs',
     ],
-    ['nothing in place of pages', () => [of(null), { columns }], 'the observable emitted null instead of a page'],
+    ['nothing in place of pages', () => [of(null), { columns }], 'the observable must emit pages, not null'],
     ['the service', (users) => [users, { columns }], 'the first argument must be a stream of rows, like service.leads, not an object'],
     [
       'columns that the stream does not have',

@@ -152,7 +152,7 @@ describe('pipe', () => {
   test('refuses, by the stream, an operator that gives no pages', async () => {
     const stream = leads().pipe(limit(5), (() => of(5)) as never);
     await expect(lastValueFrom(stream.rows$)).rejects.toThrow(
-      'pipe: operator 2 emitted 5 instead of a page; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs',
+      'pipe: operator 2 must emit pages, not 5; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs',
     );
   });
 
