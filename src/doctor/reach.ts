@@ -47,7 +47,7 @@ export async function reach(
   const [configured, ...others] = forms;
   const first = await askList(asking, collections[0]);
   if (first.kind === 'failed' && first.evidence.status === undefined) {
-    findings.add('reachable', 'problem', `no response: ${first.evidence.answer}; check base_url, the network and the proxy`, [first]);
+    findings.add('reachable', 'problem', `${first.evidence.answer}; check base_url, the network and the proxy`, [first]);
     return undefined;
   }
   if (!isDenied(first) && !(await isService(asking, findings, first, collections))) return undefined;
