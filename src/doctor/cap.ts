@@ -67,14 +67,19 @@ export class CapSearch {
   /** Whether other rows come after a first page. `undefined` if unknown, which has then been reported as a finding. */
   async #isFollowed(page: Reply, asked: number): Promise<boolean | undefined> {
     const known = new Set(this.#names(page));
+    // One new row is enough: a limit that is too small costs requests, and one that is too large loses rows.
+    const isNew = (reply: Reply) => this.#names(reply).some((name) => !known.has(name));
+    let repeats = false;
     // The next page may begin where one of the requested limit would.
     for (const limit of [asked, page.records.length]) {
       const next = await this.#page(1, limit);
       const isEnd = next.endForm !== undefined;
       if (next.kind === 'failed' || next.kind === 'unasked' || (next.kind === 'strange' && !isEnd)) return this.#unknown(cameOf(next));
-      // One new row is enough: a limit that is too small costs requests, and one that is too large loses rows.
-      if (this.#names(next).some((name) => !known.has(name))) return true;
+      if (isNew(next)) return true;
+      repeats ||= next.kind === 'rows' && next.records.length > 0;
     }
+    // A page that repeats rows may be one past the end, or one of a list whose order differs each time, which later pages show.
+    if (repeats) for (const distance of [2, 8, 0, 1]) if (isNew(await this.#page(distance, asked))) return true;
     return false;
   }
 
@@ -114,8 +119,8 @@ export class CapSearch {
     return rows;
   }
 
-  async #page(number: 0 | 1, limit: number): Promise<Reply> {
-    const reply = await this.list.page(number, limit);
+  async #page(distance: number, limit: number): Promise<Reply> {
+    const reply = await this.list.page(distance, limit);
     this.#replies.push(reply);
     return reply;
   }

@@ -5,7 +5,7 @@ import type { Requester } from './requester.js';
 
 /** A list whose pages can be located. */
 export interface MeasuredList extends Subject {
-  /** Reads the page at a distance from the first. A list without page numbers supports only the first two. */
+  /** Reads the page at a distance from the first. In a list without page numbers, each page but the first is the second. */
   page(distance: number, limit: number): Promise<Reply>;
 }
 

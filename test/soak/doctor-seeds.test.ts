@@ -22,8 +22,10 @@ const quirks = fc.record(
   { requiredKeys: [] },
 );
 
+type Quirks = typeof quirks extends fc.Arbitrary<infer Q> ? Q : never;
+
 test('what doctor is sure of is so, whatever the service is like', async () => {
-  const check = async (given: typeof quirks extends fc.Arbitrary<infer Q> ? Q : never, leads: number, seed: number) => {
+  const check = async (given: Quirks, leads: number, seed: number) => {
     const source = generate({ leads, bridges: 3, links: 2, users: 2, seed });
     const service = await startService({ source, accounts: [{ restApiKey: testKey }], quirks: given, seed });
     try {
@@ -54,9 +56,10 @@ test('what doctor is sure of is so, whatever the service is like', async () => {
       await service.close();
     }
   };
+  const shuffled: Quirks = { cap: 1, 'unstable-order': 2 };
   await fc.assert(
     fc.asyncProperty(quirks, fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 41, max: 2_000 })), fc.nat(1_000), check),
-    { numRuns: 60 },
+    { numRuns: 60, examples: [204, 372, 384].map((seed): [Quirks, number, number] => [shuffled, 41, seed]) },
   );
 }, 600_000);
 
