@@ -39,7 +39,7 @@ const serviceFields = schema((z) =>
     threads: settings()
       .threads.optional()
       .describe(
-        'Extra threads that fetch; the files stay the same. Default 1, and 0 on a machine with one core or in a bundle without the worker file.',
+        'Extra threads that fetch; the files stay the same. Default 1, and 0 on a machine with one core, in a bundle without the worker file, or if threads are forbidden.',
       ),
     timeout: usually(longerThanNothing(), writtenDuration(defaults.timeoutMs)).describe(
       'Time until a response begins; the whole response may take twice as long.',

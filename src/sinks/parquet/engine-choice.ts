@@ -104,7 +104,7 @@ export const engineTexts = {
   compression: () => `Codec of the data pages. Default ${defaultCodecs()}.`,
   level: () => `Level of zstd, from 1 (fast) to 19 (small): ${engineNames.flatMap(levelsOf).join('; ')}.`,
   threads: () =>
-    `Extra threads that encode, for the engine ${anyOf(engineNames.filter((name) => engines[name].threads))}; the files are identical. Default 1, and 0 on a machine with one core or in a bundle without the worker file.`,
+    `Extra threads that encode, for the engine ${anyOf(engineNames.filter((name) => engines[name].threads))}; the files are identical. Default 1, and 0 on a machine with one core, in a bundle without the worker file, or if threads are forbidden.`,
 } as const;
 
 function described(name: EngineName): string {
