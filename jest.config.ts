@@ -3,8 +3,9 @@ import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
 
 /**
- * The levels of tests: `unit` is pure and in process, `system` uses the service, files and the command, `soak` needs many kills, seeds or rows. `npm test` runs
- * the first two as `rooms`, each of which runs many of their suites in one process, in half of the time. A single suite runs with `npm run jest -- its/path`.
+ * The levels of tests: `unit` is pure and in process, `system` uses the service, files and the command, `release` what we ship (the package, the examples, the
+ * files as others read them), and `soak` needs many kills, random seeds or other compilers and runtimes. `npm test` runs the first two as `rooms`, each of which
+ * runs many of their suites in one process, in half of the time. A single suite runs with `npm run jest -- its/path`.
  *
  * Tests run as native ES modules, because got is one. `npm run jest` sets the Node option that this needs, and two that make the workers' garbage collectors
  * leave the cores to the tests.
@@ -12,6 +13,7 @@ import type { Config } from 'jest';
 const rung = (name: string) => ({
   displayName: name,
   testEnvironment: '<rootDir>/test/support/environment.ts',
+  setupFiles: ['<rootDir>/test/support/draws.ts'],
   roots: [`<rootDir>/test/${name}`],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
@@ -25,7 +27,7 @@ const rung = (name: string) => ({
 });
 
 const config: Config = {
-  projects: ['unit', 'system', 'soak', 'rooms'].map(rung),
+  projects: ['unit', 'system', 'release', 'soak', 'rooms'].map(rung),
   testSequencer: '<rootDir>/test/support/order.js',
   // A project's own time limit is ignored. This limit ends a test that hangs; no test measures anything by it.
   testTimeout: 300_000,

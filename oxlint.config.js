@@ -1,5 +1,5 @@
 /**
- * The import table of the design: what each folder of `src` may import from the others, always through their `index.ts`. test/soak/architecture.test.ts proves
+ * The import table of the design: what each folder of `src` may import from the others, always through their `index.ts`. test/release/architecture.test.ts proves
  * that these rules work.
  */
 export const importTable = {

@@ -2,10 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { collectionNames, collections, columnsOf, originalName, typesOf, type Collection } from '../../../src/collections/index.js';
 import { snakeCase } from '../../../src/core/index.js';
-import { rung } from '../../support/rung.js';
 import { anyText } from '../../support/texts.js';
-
-fc.configureGlobal({ numRuns: rung(30, 300) });
 
 /** The field names of the service's document, copied from its tables, in their order. */
 const documented = {

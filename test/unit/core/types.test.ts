@@ -1,10 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { declaredTypes, expectations, parserOf, textOf, type DeclaredType, type Value } from '../../../src/core/index.js';
-import { rung } from '../../support/rung.js';
 import { anyText } from '../../support/texts.js';
-
-fc.configureGlobal({ numRuns: rung(30, 300) });
 
 const refused = undefined;
 

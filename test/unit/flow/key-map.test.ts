@@ -4,7 +4,6 @@ import { KeyMap } from '../../../src/flow/index.js';
 import { rung } from '../../support/rung.js';
 import { anyText } from '../../support/texts.js';
 
-fc.configureGlobal({ numRuns: rung(30, 300) });
 /** Beyond what a segment holds. */
 const many = rung(100_000, 300_000);
 

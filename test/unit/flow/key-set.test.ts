@@ -4,8 +4,6 @@ import { KeySet } from '../../../src/flow/index.js';
 import { rung } from '../../support/rung.js';
 import { anyText } from '../../support/texts.js';
 
-fc.configureGlobal({ numRuns: rung(30, 300) });
-
 /** Beyond what a segment holds. */
 const many = rung(100_000, 1_000_000);
 

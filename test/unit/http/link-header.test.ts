@@ -1,9 +1,6 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { nextLinkIn } from '../../../src/http/index.js';
-import { rung } from '../../support/rung.js';
-
-fc.configureGlobal({ numRuns: rung(30, 300) });
 
 test.each([
   // As GitHub documents it.

@@ -8,10 +8,7 @@ import { Batch } from '../../../src/vector/batch.js';
 import { FlatVector } from '../../../src/vector/index.js';
 import { textsOf } from '../../support/vectors.js';
 import { output } from '../../support/parquet-files.js';
-import { rung } from '../../support/rung.js';
 import { anyText } from '../../support/texts.js';
-
-fc.configureGlobal({ numRuns: rung(30, 300) });
 
 function sorted(type: DeclaredType, values: readonly Value[], descending = false): readonly Value[] | undefined {
   const group = new RowValues([output('a', type)], { rows: values.length, text: Infinity, sortedBy: [{ column: 'a', descending }] });

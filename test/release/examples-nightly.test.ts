@@ -36,7 +36,7 @@ async function host(key = testKey): Promise<Host> {
     .replace("KEY=''", `KEY='${key}'`);
   await write('etc/leadstream/leadstream.env', settings);
   await write('run/secrets/leadstream/leadstream.env', settings);
-  // Its smallest table, which is enough to see the export run; test/soak/pipelines.test.ts runs it whole.
+  // Its smallest table, which is enough to see the export run; test/release/pipelines.test.ts runs it whole.
   const documents = (await readFile(join('pipelines', 'nightly-export.yaml'), 'utf8')).split('---\n');
   const wanted = documents.filter((text) => /^(?:name: nightly-bridges|defaults:)$/m.test(text));
   await write('etc/leadstream/nightly-export.yaml', wanted.join('---\n'));
