@@ -187,7 +187,7 @@ export const catalogue = {
   E_GATE_VERIFY: {
     exit: 65,
     retry: false,
-    help: 'The table is not what its run wrote: publish it again with mode: replace. An earlier run helps only if `leadstream verify --run RUN` finds no difference, because runs share files unless keep makes copies.',
+    help: 'The table is not what its run wrote: publish it again with mode: replace. An earlier run helps only if `leadstream verify --run RUN` finds no difference, because runs share files.',
   },
   E_GATE_BOOKS: { exit: 65, retry: false, help: 'Rows went missing inside leadstream: this is a bug, please report it with the sums.' },
   E_TEST_FAILED: {

@@ -5,10 +5,6 @@ export const environment = {
   LEADSTREAM_AUTHORIZED_UID: { secret: false, summary: 'User of the other form of credentials.' },
   LEADSTREAM_AUTHORIZED_REST_API_KEY: { secret: true, summary: 'Key of that user.' },
   LEADSTREAM_HMAC_KEY: { secret: true, summary: 'Key of `mask: hmac`, at least 16 characters.' },
-  LEADSTREAM_MANIFEST_KEY: {
-    secret: true,
-    summary: 'Key of the HMACs that `run` and `rollback` put into the log of runs, and that `verify` compares.',
-  },
   HTTPS_PROXY: { secret: true, summary: 'Proxy to a service with TLS, unless `NO_PROXY` lists its host. Also in lower case.' },
   HTTP_PROXY: { secret: true, summary: 'Proxy to a service without TLS.' },
   NO_PROXY: { secret: false, summary: 'Hosts that are requested without a proxy, like `localhost,.example.com`.' },

@@ -42,9 +42,6 @@ export const warningCatalogue = {
   W_SINK_LINK: {
     help: 'The link of a table was missing although its runs exist, as in a backup without links; the run published all its rows again.',
   },
-  W_SINK_UNSIGNED: {
-    help: 'A manifest key is set, but the files that a run kept were published without one, or with another state folder; compare the table with its source.',
-  },
   W_STATE_LOG: {
     help: 'No log of runs has the manifest that verify or rollback compared with the files, so nothing confirms that it is the one of the run; name the state folder of the runs.',
   },

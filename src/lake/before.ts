@@ -19,8 +19,7 @@ export interface Before {
  * Finds the published run, and checks that a new run can follow it.
  *
  * A run that keeps files of the table vouches for them in its own manifest. So the earlier manifest is checked against the log of runs, as in
- * `verify`, and the files against the manifest, as in `checkRetained`. A table that is not in the log is trusted; with a key, a warning
- * (`W_SINK_UNSIGNED`) says so, because the manifest of the new run gives the table an HMAC.
+ * `verify`, and the files against the manifest, as in `checkRetained`. A table that is not in the log is trusted.
  *
  * @returns `undefined` for a new table.
  * @throws {SinkError} `E_SINK_FOREIGN` when something else is at its path, or it has no readable manifest; `E_SINK_RUN` when there are runs but no
@@ -28,7 +27,7 @@ export interface Before {
  * @throws {GateError} `E_GATE_VERIFY` when the table is not what its run wrote.
  */
 export async function runBefore(table: Table, mode: Mode, context: BeforeContext): Promise<Before | undefined> {
-  const { at, runLog, warn } = context;
+  const { at, runLog } = context;
   const run = await table.published();
   if (run === undefined) return lost(table, mode, context);
   const text = await readRegular(table.manifestPath(run)).then(
@@ -42,13 +41,9 @@ export async function runBefore(table: Table, mode: Mode, context: BeforeContext
   }
   if (mode === 'replace') return { run, manifest };
   await table.refuseLinksIn(run);
-  const { difference, signs = false } = (await runLog?.check(table.path, run, text)) ?? {};
-  if (difference !== undefined && !signs)
+  const { difference } = (await runLog?.check(table.path, run, text)) ?? {};
+  if (difference !== undefined)
     throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${difference}; see leadstream verify`);
-  if (difference !== undefined) {
-    const message = `${at}: ${difference}; the table is accepted as it is, and signed from this run on`;
-    warn?.({ code: 'W_SINK_UNSIGNED', message });
-  }
   if (mode === 'append') await checkRetained(at, table.folder(run), retained(mode, manifest, []));
   return { run, manifest };
 }

@@ -97,7 +97,7 @@ export async function prepareRollback(path: string, to?: string, log: Log = {}):
   return { to: target, from, evidence, actions };
 }
 
-type Log = Pick<VerifyOptions, 'stateDir' | 'manifestKey'>;
+type Log = Pick<VerifyOptions, 'stateDir'>;
 
 /** Returns the run that the published one replaced. Any other may itself have been rolled back, so it must be named. */
 function replacedBy(published: string, runs: readonly TableRun[], kept: readonly string[], path: string): string {

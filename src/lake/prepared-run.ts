@@ -55,7 +55,7 @@ export class PreparedRun {
     const { columns, partitions, written, index, key } = this.done;
     const folder = table.folder(runId);
     const kept = retainedIn(runId, this.done.retained, written.length);
-    const links = before ? await stageRetained(table.folder(before.run), folder, kept, { permissions, copies: options.keep.copies }) : [];
+    const links = before ? await stageRetained(table.folder(before.run), folder, kept, permissions) : [];
     const keys = index && (await stageKeys(table.keysPath(runId), index, key, permissions));
     const all = [...kept.map(({ file }) => file), ...written].sort((a, b) => (a.name < b.name ? -1 : 1));
     const success = options.success_file ? [await stageSuccess(folder, permissions)] : [];
@@ -89,7 +89,7 @@ export class PreparedRun {
   /** Removes the runs that are no longer kept. */
   cleanup(): Promise<void> {
     const { table, context, before, options } = this.run;
-    return prune(table, context.runId, before?.run, options.keep.runs);
+    return prune(table, context.runId, before?.run, options.keep);
   }
 
   /** Moves the files to where a person can inspect them, instead of a commit. @returns Their location. */

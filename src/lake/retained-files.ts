@@ -6,7 +6,7 @@ import type { ManifestFile } from './manifest.js';
 
 /**
  * Checks cheaply that retained files match the table's manifest: each must be a regular file of the right size, with the start and end of a Parquet file.
- * Digests are not compared, since that would read the whole table in every run. `verify` does so, and `keep.copies`, which reads every byte anyway.
+ * Digests are not compared, since that would read the whole table in every run. `verify` does so.
  *
  * @throws {GateError} `E_GATE_VERIFY` with the file.
  */

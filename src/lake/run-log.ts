@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { constants, realpath, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';
@@ -11,14 +11,13 @@ const entry = schema((z) =>
     /** Absolute path of the table. */
     table: z.string(),
     sha256: z.string(),
-    hmac_sha256: z.string().optional(),
   }),
 );
 
 type Entry = z.output<ReturnType<typeof entry>>;
 
 /** How a manifest was shown to be unchanged since its run wrote it; `none` if nothing is known about it. */
-export type Evidence = 'hmac' | 'sha256' | 'none';
+export type Evidence = 'sha256' | 'none';
 
 /** What the log contains about a manifest. */
 export interface LogFinding {
@@ -27,22 +26,17 @@ export interface LogFinding {
   readonly difference?: string;
   /** Absolute path of another table that has this manifest in the log, if there is none for the requested one: the table was probably moved. */
   readonly movedFrom?: string;
-  /** Whether the only problem is that nothing was signed yet: the log has no line with an HMAC for the table. */
-  readonly signs?: boolean;
 }
 
 /**
- * The log of runs, `<state-dir>/runs.ndjson`: a line for every prepared manifest, with its SHA-256 and, if there is a key, an HMAC. It is separate
- * from the tables, so that editing a manifest together with its data is detected. Anyone who can also write the log would need the key.
+ * The log of runs, `<state-dir>/runs.ndjson`: a line for every prepared manifest, with its SHA-256. It is separate from the tables, so that editing a
+ * manifest together with its data is detected.
  */
 export class RunLog {
   readonly path: string;
-  readonly #key: string | undefined;
 
-  /** @param key Key of the HMAC, from `LEADSTREAM_MANIFEST_KEY`; empty means no key. */
-  constructor(stateDir: string, key?: string) {
+  constructor(stateDir: string) {
     this.path = join(stateDir, 'runs.ndjson');
-    this.#key = key === '' ? undefined : key;
   }
 
   /**
@@ -54,8 +48,7 @@ export class RunLog {
   async record(table: string, run: string, manifest: string): Promise<void> {
     await attempt('E_SINK_PATH', `cannot write ${this.path}`, () => makeState(dirname(this.path)));
     const place = await placeOf(table);
-    const facts = { at: new Date().toISOString(), run, table: place, sha256: sha256Of(manifest) };
-    const line = JSON.stringify({ ...facts, ...(this.#key !== undefined && { hmac_sha256: hmacOf(this.#key, place, run, manifest) }) });
+    const line = JSON.stringify({ at: new Date().toISOString(), run, table: place, sha256: sha256Of(manifest) });
     await attempt('E_SINK_WRITE', `cannot write ${this.path}`, async () => {
       const file = await openOwn(this.path, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY);
       try {
@@ -74,30 +67,16 @@ export class RunLog {
     const entries = await this.#entriesOf(place, run);
     const known = entries.filter((one) => one.table === place);
     const logged = known.filter((one) => one.run === run);
-    const signs = known.every((one) => one.hmac_sha256 === undefined);
-    if (logged.length > 0) return this.#compare(logged, place, run, manifest, signs);
     const sha256 = sha256Of(manifest);
+    if (logged.some((one) => one.sha256 === sha256)) return { evidence: 'sha256' };
+    if (logged.length > 0)
+      return { evidence: 'none', difference: `the manifest of run ${run} is not the one that the run wrote (SHA-256 in ${this.path})` };
     // Tables written by one run share its name, but not its manifest.
     const moved = known.length === 0 ? entries.find((one) => one.sha256 === sha256) : undefined;
-    const movedFrom = moved && { movedFrom: moved.table };
-    if (moved && this.#key === undefined) return { evidence: 'sha256', ...movedFrom };
-    // Tables published before the log began are not in it; with a key, this is no excuse.
-    const missing = this.#key !== undefined || known.some((one) => one.run < run);
-    const elsewhere = moved === undefined ? '' : ` for this path, but for ${moved.table}`;
-    const difference = `run ${run} is not in the log of runs ${this.path}${elsewhere}`;
-    return { evidence: 'none', ...movedFrom, ...(missing && { difference, signs: known.length === 0 }) };
-  }
-
-  #compare(logged: readonly Entry[], table: string, run: string, manifest: string, signs: boolean): LogFinding {
-    const sha256 = sha256Of(manifest);
-    const same = logged.filter((one) => one.sha256 === sha256);
-    if (same.length === 0)
-      return { evidence: 'none', difference: `the manifest of run ${run} is not the one that the run wrote (SHA-256 in ${this.path})` };
-    if (this.#key === undefined) return { evidence: 'sha256' };
-    const hmac = hmacOf(this.#key, table, run, manifest);
-    if (same.some((one) => one.hmac_sha256 !== undefined && equal(one.hmac_sha256, hmac))) return { evidence: 'hmac' };
-    const what = same.some((one) => one.hmac_sha256 !== undefined) ? 'was not made with this key' : 'is missing';
-    return { evidence: 'none', difference: `the HMAC of the manifest of run ${run} in ${this.path} ${what}`, signs };
+    if (moved) return { evidence: 'sha256', movedFrom: moved.table };
+    // Tables published before the log began are not in it.
+    if (!known.some((one) => one.run < run)) return { evidence: 'none' };
+    return { evidence: 'none', difference: `run ${run} is not in the log of runs ${this.path}` };
   }
 
   /** Returns the lines of a table or of a run. Those of all tables may not fit into a string. */
@@ -167,15 +146,4 @@ async function placeOf(table: string): Promise<string> {
 
 function sha256Of(text: string): string {
   return createHash('sha256').update(text).digest('hex');
-}
-
-function hmacOf(key: string, table: string, run: string, manifest: string): string {
-  return createHmac('sha256', key)
-    .update(JSON.stringify([table, run, manifest]))
-    .digest('hex');
-}
-
-function equal(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -15,8 +15,8 @@ export interface TableRunOptions extends Omit<DataFilesOptions, 'encoding' | 'pa
   /** Fields, or the template of the run's date; each is a level of folders. */
   readonly partition_by: readonly string[];
   readonly success_file: boolean;
-  /** Number of earlier runs to keep, and whether retained files are copied instead of linked. */
-  readonly keep: { readonly runs: number; readonly copies: boolean };
+  /** Number of earlier runs to keep. */
+  readonly keep: number;
 }
 
 /** The layout of a table. */

@@ -1,10 +1,10 @@
-import { createReadStream, type Stats } from 'node:fs';
-import { chmod, lstat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { attempt, linked, makeFolders, PartialFile, sha256File, type RenameAction } from '../store/index.js';
 import type { KeyIndex } from './key-index.js';
-import { filesBelow, openTo } from './folders.js';
+import { openTo } from './folders.js';
 import { dataFileNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import { partialEnding, successName } from './names.js';
 
@@ -29,8 +29,8 @@ export function retainedIn(run: string, files: readonly ManifestFile[], first: n
 }
 
 /**
- * Puts files of the earlier run into the new one: as hard links, without copying if the file system supports them, or as copies that share no blocks
- * with them. Files with names elsewhere and other permissions are copied, too.
+ * Puts files of the earlier run into the new one: as hard links, without copying if the file system supports them. Files with other permissions are
+ * copied, since all names of a file share them.
  *
  * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VERIFY` when a copied file does not match the earlier manifest.
  */
@@ -38,54 +38,26 @@ export async function stageRetained(
   from: string,
   folder: string,
   files: readonly RetainedFile[],
-  { permissions, copies }: { readonly permissions: number; readonly copies: boolean },
+  permissions: number,
 ): Promise<readonly RenameAction[]> {
   const actions: RenameAction[] = [];
   for (const { from: name, file } of files) {
-    const path = join(folder, file.name);
+    const [source, path] = [join(from, name), join(folder, file.name)];
     for (const made of await makeFolders(dirname(path), folder)) await openTo(made, permissions);
-    if (copies) {
-      actions.push(await copied(join(from, name), path, file, permissions));
-      continue;
-    }
-    const staged = await attempt('E_SINK_WRITE', `cannot retain ${path}`, () =>
-      secondName(join(from, name), path, permissions, dirname(folder)),
-    );
+    const isLinked = await attempt('E_SINK_WRITE', `cannot retain ${path}`, async () => {
+      const { mode } = await lstat(source);
+      return (mode & 0o777) === permissions && (await linked(source, path + partialEnding));
+    });
     actions.push(
-      staged
+      isLinked
         ? { action: 'rename', from: path + partialEnding, to: path, file: { bytes: file.bytes } }
-        : await copied(join(from, name), path, file, permissions),
+        : await copied(source, path, file, permissions),
     );
   }
   return actions;
 }
 
-/**
- * Links a file of a run into another one, with these permissions, which all its names share. A file that has names outside the runs of the table
- * keeps its permissions, as in a backup by hard links or when it was put there.
- *
- * @returns Whether it was linked; otherwise it must be copied.
- */
-async function secondName(from: string, path: string, permissions: number, runs: string): Promise<boolean> {
-  const found = await lstat(from);
-  const same = (found.mode & 0o777) === permissions;
-  if (!same && found.nlink > 1 && found.nlink > (await namesIn(runs, found))) return false;
-  await linked(from, path + partialEnding);
-  if (!same) await chmod(path + partialEnding, permissions);
-  return true;
-}
-
-/** Counts the names of a file below a folder. */
-async function namesIn(folder: string, { dev, ino }: Stats): Promise<number> {
-  let names = 0;
-  for (const name of await filesBelow(folder)) {
-    const found = await lstat(join(folder, name));
-    if (found.dev === dev && found.ino === ino) names += 1;
-  }
-  return names;
-}
-
-/** Copies byte by byte, because the system's own copying may share blocks. */
+/** Copies a file, and compares the copy with the earlier manifest. */
 async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<RenameAction> {
   const copy = await openStaged(path, permissions);
   await attempt('E_SINK_WRITE', `cannot copy ${from}`, async () => {

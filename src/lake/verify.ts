@@ -30,11 +30,9 @@ export interface VerifyOptions {
   readonly manifest?: string | undefined;
   /** Folder with the log of runs, as used by runs. By default manifests are trusted. */
   readonly stateDir?: string | undefined;
-  /** Key of the HMACs in the log. With a key, every run must have an HMAC. */
-  readonly manifestKey?: string | undefined;
 }
 
-const looking = object({ run: filledText, manifest: filledText, stateDir: filledText, manifestKey: filledText });
+const looking = object({ run: filledText, manifest: filledText, stateDir: filledText });
 const taken = object({ path: filledText, options: looking }, ['path']);
 
 /**
@@ -70,7 +68,7 @@ async function verifyCopy(folder: string, path: string): Promise<Verification> {
   return { ...summaryOf(manifest), evidence: 'none', differences: await compare(folder, manifest, '') };
 }
 
-async function verifyRun(path: string, { run, stateDir, manifestKey }: VerifyOptions): Promise<Verification> {
+async function verifyRun(path: string, { run, stateDir }: VerifyOptions): Promise<Verification> {
   const table = new Table(path);
   const published = await publishedRun(table);
   const looked = run ?? published;
@@ -81,7 +79,7 @@ async function verifyRun(path: string, { run, stateDir, manifestKey }: VerifyOpt
 
   // If the link was lost, the run it pointed to has not expired.
   const shown = looked === published || (published === undefined && !(await table.isKept(looked)));
-  const logged = stateDir === undefined ? undefined : await new RunLog(stateDir, manifestKey).check(path, looked, text);
+  const logged = stateDir === undefined ? undefined : await new RunLog(stateDir).check(path, looked, text);
   const differences = [
     ...(logged?.difference === undefined ? [] : [logged.difference]),
     ...(await linkedFolders([table.runs, table.folder(looked)])),

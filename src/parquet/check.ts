@@ -1,9 +1,9 @@
+import { open, type FileHandle } from 'node:fs/promises';
 import type { FileMetaData, SchemaElement } from 'hyparquet';
 import { isDeepStrictEqual } from 'node:util';
 import { amount, amountOf, type DeclaredType, type OutputColumn } from '../core/index.js';
 import type { Encoding } from './engine.js';
 import { codecs, storages } from './storage.js';
-import { footerOf } from './footer.js';
 
 /** The content written to a file. */
 export interface Expected {
@@ -20,6 +20,33 @@ export interface Expected {
 export async function fileFault(path: string, expected: Expected): Promise<string | undefined> {
   const footer = await footerOf(path);
   return footer ? faultOf(footer, expected) : 'the footer cannot be read';
+}
+
+/** Reads the footer of a Parquet file with a library that did not write it, loaded on first use; `undefined` if there is none. */
+export async function footerOf(path: string): Promise<FileMetaData | undefined> {
+  const { parquetMetadataAsync } = await import('hyparquet');
+  try {
+    const file = await open(path);
+    try {
+      const { size: byteLength } = await file.stat();
+      return await parquetMetadataAsync({ byteLength, slice: (from, to = byteLength) => sliceOf(file, from, to) });
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws {RangeError} When the file ends before `to`. */
+async function sliceOf(file: FileHandle, from: number, to: number): Promise<ArrayBuffer> {
+  const bytes = new Uint8Array(to - from);
+  for (let at = 0; at < bytes.length;) {
+    const { bytesRead } = await file.read(bytes, at, bytes.length - at, from + at);
+    if (bytesRead === 0) throw new RangeError('the file ends early');
+    at += bytesRead;
+  }
+  return bytes.buffer;
 }
 
 /** Describes how a footer differs from what was written; `undefined` if it is correct. */

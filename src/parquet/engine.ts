@@ -12,12 +12,6 @@ export interface SortKey {
 /** How a file is encoded. Nothing in it differs from run to run. */
 export interface Encoding {
   readonly compression: Compression;
-  /** Level of zstd; 1 is fast, 19 is small. Default: the engine's. */
-  readonly level?: number | undefined;
-  /** Names of the output columns that get a bloom filter, if their type is in `bloomTypes`. */
-  readonly bloomFilters: readonly string[];
-  /** Whether each page has its own statistics (a column index). Pages are smaller then. */
-  readonly columnIndex: boolean;
   /** The order within row groups, as recorded in the footer. Sorting is up to the caller. */
   readonly sortedBy: readonly SortKey[];
   /** Key-value metadata of the file, in addition to `leadstream.original_names`. */

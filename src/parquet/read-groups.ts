@@ -1,7 +1,6 @@
 import type { AsyncBuffer, FileMetaData } from 'hyparquet';
 import { LeadstreamError, reasonOf, unknownName, type Row } from '../core/index.js';
 import { checkUsage, filledText, object, texts } from '../options/index.js';
-import { zstd } from './zstd.js';
 
 const taken = object({ path: filledText, columns: texts() }, ['path']);
 
@@ -56,4 +55,15 @@ async function opened(path: string, columns: readonly string[] = []): Promise<{ 
 
 function unreadable(path: string, cause: unknown): LeadstreamError {
   return new LeadstreamError('E_DATA', `${path}: cannot be read as Parquet: ${reasonOf(cause)}`, { cause });
+}
+
+let loading: Promise<{ decompress(bytes: Uint8Array): Uint8Array }> | undefined;
+
+/** Loads Zstandard in WebAssembly on first use: Node 20 does not include it. */
+function zstd(): NonNullable<typeof loading> {
+  loading ??= import('@bokuweb/zstd-wasm').then(async ({ decompress, init }) => {
+    await init();
+    return { decompress };
+  });
+  return loading;
 }

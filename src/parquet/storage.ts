@@ -4,12 +4,6 @@ import type { DeclaredType } from '../core/index.js';
 export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
 export type Compression = (typeof compressions)[number];
 
-/**
- * Types that can have a bloom filter; columns of other types get none. For flags it is not worthwhile, hyparquet-writer has no hash for days and instants, and
- * `0` and `-0` are equal numbers with different hashes, so a filter would hide rows.
- */
-export const bloomTypes: readonly DeclaredType[] = ['text', 'integer'];
-
 /** How Parquet stores a type. */
 export interface Storage extends Pick<SchemaElement, 'converted_type' | 'logical_type'> {
   readonly type: NonNullable<SchemaElement['type']>;

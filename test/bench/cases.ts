@@ -20,7 +20,6 @@ const enriched = ['derive', 'joins'] as const;
 
 const codecs = [
   ['arrow', ['zstd', 'snappy', 'gzip', 'none']],
-  ['hyparquet', ['zstd', 'snappy', 'gzip', 'none']],
   ['parquetjs-lite', ['snappy', 'gzip', 'none']],
 ] as const;
 

@@ -9,7 +9,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 
 const leads = 30_001;
-const engines = ['hyparquet', 'parquetjs-lite'];
+const engines = ['arrow', 'parquetjs-lite'];
 let folder: string;
 
 /** The service's own JSON, as any program would get it. */
@@ -54,7 +54,7 @@ beforeAll(async () => {
       case when l.age = '' then null else l.age::bigint end as age, lower(l."LEAD ACCEPTED") in ('yes', 'y', 'true', '1') as lead_accepted, l.meta, l.tag_string_local
     from ${rawLeads} l
     left join ${rawBridges} b on l.bridge_id = b.id
-    left join '${folder}/hyparquet/*.parquet' p on p.lead_id = l.lead_id
+    left join '${folder}/arrow/*.parquet' p on p.lead_id = l.lead_id
     left join area a on lower(trim(p.zip_state)) = lower(trim(a.state)) and lower(trim(p.zip_city)) = lower(trim(a.city)) and a.rank = 1
   ) to '${folder}/expected.parquet' (format parquet)`);
 }, 300_000);
@@ -78,7 +78,7 @@ describe.each(engines)('leads-enriched.yaml by %s', (engine) => {
       converted_on_offer: 'BOOLEAN',
       is_valid: 'BOOLEAN',
       age: 'BIGINT',
-      timestamp: engine === 'hyparquet' ? 'TIMESTAMP WITH TIME ZONE' : 'TIMESTAMP',
+      timestamp: engine === 'arrow' ? 'TIMESTAMP WITH TIME ZONE' : 'TIMESTAMP',
       yearmonthday: 'DATE',
       area_city_population: 'BIGINT',
       bridge_title: 'VARCHAR',
@@ -120,7 +120,7 @@ describe.each(engines)('leads-enriched.yaml by %s', (engine) => {
 test('both engines read back equal', async () => {
   const columns = '* replace (epoch_us("timestamp") as "timestamp")';
   const [left, right] = [
-    `select ${columns} from '${folder}/hyparquet/*.parquet'`,
+    `select ${columns} from '${folder}/arrow/*.parquet'`,
     `select ${columns} from '${folder}/parquetjs-lite/*.parquet'`,
   ];
   expect(await duckdb(`(${left} except all ${right}) union all (${right} except all ${left})`)).toEqual([]);

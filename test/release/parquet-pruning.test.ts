@@ -1,13 +1,10 @@
-import { describe, expect, test } from '@jest/globals';
-import { readColumnIndex, readOffsetIndex } from 'hyparquet';
-import { readFile } from 'node:fs/promises';
+import { expect, test } from '@jest/globals';
 import type { Row } from '../../src/core/index.js';
 import { engineNames, type EngineName } from '../../src/parquet/engines.js';
-import { compareTexts } from '../../src/vector/order.js';
 import { duckdb } from '../support/duckdb.js';
 import { temporaryFolder } from '../support/temporary.js';
 import { conditionsOn, disagreements, keyOf } from '../support/parquet-conditions.js';
-import { engineCodecs, fileOf, footerOf, output, type FileOptions } from '../support/parquet-files.js';
+import { engineCodecs, fileOf, output, type FileOptions } from '../support/parquet-files.js';
 
 const columns = [
   output('email', 'text'),
@@ -53,18 +50,14 @@ const samples = columns.map(({ name, type }) => {
 
 const conditions = conditionsOn(rows, samples);
 
-const everything: FileOptions = { bloomFilters: columns.map(({ name }) => name), columnIndex: true };
 const byText = [{ column: 'nasty', descending: false }];
 const downwards = ['share', 'day'].map((column) => ({ column, descending: true }));
 
 /** What is written how, by which engines. */
 const ways: readonly [how: string, options: FileOptions, engines: readonly EngineName[]][] = [
   ['plain', {}, engineNames],
-  ['with bloom filters and a column index', everything, ['hyparquet']],
   ['sorted by text', { sortedBy: byText }, ['arrow']],
-  ['sorted by text with bloom filters', { ...everything, sortedBy: byText }, ['hyparquet']],
   ['sorted downwards by number and day', { sortedBy: downwards }, ['arrow']],
-  ['sorted downwards with a column index', { sortedBy: downwards, columnIndex: true }, ['hyparquet']],
   ['collected like thousands of partitions', { many: true }, ['arrow']],
 ];
 
@@ -81,50 +74,11 @@ test.each(cases)(
   },
 );
 
-test.each(['arrow', 'hyparquet'] as const)('%s gives readers statistics to prune by', async (engine) => {
+test('arrow gives readers statistics to prune by', async () => {
   const folder = await temporaryFolder();
-  const path = await fileOf(folder, columns, rows, { engine, groupRows: 700 });
+  const path = await fileOf(folder, columns, rows, { groupRows: 700 });
   const bare = await duckdb(
     `SELECT DISTINCT path_in_schema AS name FROM parquet_metadata('${path}') WHERE stats_min_value IS NULL AND num_values <> stats_null_count`,
   );
   expect(bare).toEqual([]);
-});
-
-describe('hyparquet', () => {
-  test('gives readers filters that exclude row groups', async () => {
-    const folder = await temporaryFolder();
-    const path = await fileOf(folder, columns, rows, { ...everything, engine: 'hyparquet', groupRows: 700 });
-    const email = rows[2000]?.['email'];
-    const probe = await duckdb(`SELECT bloom_filter_excludes AS out FROM parquet_bloom_probe('${path}', 'email', '${String(email)}')`);
-    expect(probe.map(({ out }) => out)).toEqual([true, true, false, true, true]);
-    const bloomed = await duckdb(
-      `SELECT DISTINCT path_in_schema AS name FROM parquet_metadata('${path}') WHERE bloom_filter_offset IS NOT NULL ORDER BY name`,
-    );
-    expect(bloomed.map(({ name }) => name)).toEqual(['email', 'long', 'n', 'nasty', 'state']);
-  });
-
-  test('bounds every page by its column index', async () => {
-    const folder = await temporaryFolder();
-    const file = await fileOf(folder, columns, rows, { engine: 'hyparquet', columnIndex: true, groupRows: 3500 });
-    const [{ buffer, byteOffset }, footer] = [await readFile(file), await footerOf(file)];
-    const reader = (offset: bigint | undefined, length = 0) => ({
-      view: new DataView(buffer, byteOffset + Number(offset), length),
-      offset: 0,
-    });
-    const chunk = footer.row_groups[0]?.columns[2];
-    const element = footer.schema[3];
-    if (!chunk || !element) throw new Error('no column');
-    const { page_locations: pages } = readOffsetIndex(reader(chunk.offset_index_offset, chunk.offset_index_length));
-    const index = readColumnIndex(reader(chunk.column_index_offset, chunk.column_index_length), element);
-
-    expect(pages.length).toBeGreaterThan(5);
-    for (const [at, { first_row_index: first }] of pages.entries()) {
-      const [min, max] = [String(index.min_values[at]), String(index.max_values[at])];
-      const end = pages[at + 1]?.first_row_index ?? 3500n;
-      for (const row of rows.slice(Number(first), Number(end))) {
-        expect(compareTexts(min, String(row['long']))).toBeLessThanOrEqual(0);
-        expect(compareTexts(max, String(row['long']))).toBeGreaterThanOrEqual(0);
-      }
-    }
-  });
 });

@@ -1,20 +1,8 @@
 import { expect, jest, test } from '@jest/globals';
 import { join } from 'node:path';
 import { parquet } from '../../src/sinks/index.js';
-import { sinks } from '../../src/sinks/registry.js';
 import { start } from '../support/cli.js';
-import { fileSinkContract } from '../system/sinks/contract.js';
-import { elsewhere } from '../support/sinks.js';
-import { duckdb } from '../support/duckdb.js';
 import { temporaryFolder } from '../support/temporary.js';
-
-fileSinkContract({
-  name: 'parquet by arrow',
-  final: 'users',
-  open: (context, onError) => parquet({ path: 'out/users', engine: 'arrow', on_error: onError }, context),
-  openElsewhere: elsewhere(sinks.parquet, { path: 'out/users', engine: 'arrow' }),
-  read: (baseDir) => duckdb(`SELECT uid, age::VARCHAR AS age FROM '${join(baseDir, 'out/users/*.parquet')}'`),
-});
 
 /** The thread runs from the built files only, so a process of its own uses them: `open`, `page`, `filesOf` and what became of threads. */
 const prelude = `

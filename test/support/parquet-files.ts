@@ -3,9 +3,8 @@ import { rename } from 'node:fs/promises';
 import type { Row, Value } from '../../src/core/index.js';
 import type { OutputColumn } from '../../src/core/output-column.js';
 import type { Encoding } from '../../src/parquet/engine.js';
-import { engineNames, engines, type EngineName } from '../../src/parquet/engines.js';
+import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/engines.js';
 import type { Compression } from '../../src/parquet/storage.js';
-import { loadEngine } from '../../src/parquet/load-engine.js';
 import { DataFile } from '../../src/lake/data-file.js';
 import { StoredFolder } from '../../src/lake/run-folder.js';
 import { Batch } from '../../src/vector/batch.js';
@@ -14,11 +13,11 @@ import { vectorOf } from './vectors.js';
 
 /** Every engine with each of its codecs. */
 export const engineCodecs: readonly (readonly [EngineName, Compression])[] = engineNames.flatMap((name) =>
-  engines[name].compressions.map((compression) => [name, compression] as const),
+  engines[name].map((compression) => [name, compression] as const),
 );
 
 /** Every engine with its default codec, for tests that do not depend on codecs. */
-export const enginesOnce: typeof engineCodecs = engineNames.map((name) => [name, engines[name].compressions[0]]);
+export const enginesOnce: typeof engineCodecs = engineNames.map((name) => [name, engines[name][0]]);
 
 export function output(name: string, type: OutputColumn['type'], original = name): OutputColumn {
   return { name, field: name, original, type };
@@ -44,8 +43,6 @@ export async function fileOf(
   const { engine: name = 'arrow', groupRows = 10_000, many = false, texts = false, ...more } = options;
   const encoding: Encoding = {
     compression: 'snappy',
-    bloomFilters: [],
-    columnIndex: false,
     sortedBy: [],
     metadata: {},
     ...more,

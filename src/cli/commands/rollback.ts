@@ -22,13 +22,12 @@ export function addRollback(yargs: Argv, runner: Runner): Argv {
         .example('$0 rollback lake/leads', 'one run back; again, one run further')
         .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
     (arguments_) =>
-      runner(arguments_, async ({ console, cwd, env }) => {
+      runner(arguments_, async ({ console, cwd }) => {
         const { rollbackTable } = await import('../../index.js');
         const { dir, to, stateDir } = arguments_;
         const done = await rollbackTable(writtenTable(dir, 'DIR', cwd), {
           to,
           stateDir: fixedPath(stateDir, '--state-dir', cwd),
-          manifestKey: env.LEADSTREAM_MANIFEST_KEY,
         });
         const kept = done.from === undefined ? '' : `; run ${done.from} is kept`;
         if (done.evidence === 'none')

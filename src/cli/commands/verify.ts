@@ -22,14 +22,13 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
         .example('$0 verify lake/leads', 'exits with 65 if anything differs')
         .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),
     (arguments_) =>
-      runner(arguments_, async ({ console, cwd, env }) => {
+      runner(arguments_, async ({ console, cwd }) => {
         const { verifyTable } = await import('../../index.js');
         const { dir, manifest, stateDir = '.leadstream' } = arguments_;
         const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(writtenTable(dir, 'DIR', cwd), {
           run: arguments_.run,
           manifest: manifest === undefined ? undefined : resolve(cwd, manifest),
           stateDir: fixedPath(stateDir, '--state-dir', cwd),
-          manifestKey: env.LEADSTREAM_MANIFEST_KEY,
         });
         if (differences.length > 0)
           throw new GateError(
@@ -57,7 +56,6 @@ export function addVerify(yargs: Argv, runner: Runner): Argv {
 
 /** How the manifest itself was checked. */
 const evidences = {
-  hmac: 'the manifest is the one in the log of runs (HMAC)',
   sha256: 'the manifest is the one in the log of runs (SHA-256)',
   none: 'the manifest could not be checked, because no log of runs has it',
 };

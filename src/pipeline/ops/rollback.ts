@@ -10,11 +10,9 @@ export interface RollbackOptions {
   readonly to?: string | undefined;
   /** Folder of the redo log, as used by the runs. Default `.leadstream`. */
   readonly stateDir?: string;
-  /** Key of the HMACs in the run log. Default: the run is verified against the SHA-256 there. */
-  readonly manifestKey?: string | undefined;
 }
 
-const returning = object({ to: filledText, stateDir: filledText, manifestKey: filledText });
+const returning = object({ to: filledText, stateDir: filledText });
 const taken = object({ path: filledText, options: returning }, ['path']);
 
 /**
@@ -43,7 +41,7 @@ export async function rollbackTable(
   const lock = await lockOutputs([table], { runId });
   try {
     await recoverCommits(redoLog, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), settle });
-    const { from, to, evidence, actions } = await prepareRollback(table, options.to, { stateDir, manifestKey: options.manifestKey });
+    const { from, to, evidence, actions } = await prepareRollback(table, options.to, { stateDir });
     const prepared = await logCommit(redoLog, { runId, pipeline: 'rollback', outputs: [table], actions });
     await prepared.commit();
     await forgetCommit(redoLog, runId);

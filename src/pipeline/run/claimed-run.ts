@@ -102,7 +102,7 @@ export class ClaimedRun {
       runId: run.runId,
       key: plan.collection.key,
       runDate: () => claim.date,
-      runLog: new RunLog(run.state.path, pipeline.manifestKey),
+      runLog: new RunLog(run.state.path),
       scratch: run.state.scratch,
       signal: options.signal,
       warn: run.warn,

@@ -36,8 +36,6 @@ export interface Pipeline {
   readonly deadlineMs: number | undefined;
   /** Key of `mask: hmac`, from the environment. */
   readonly hmacKey: string | undefined;
-  /** Key of the HMACs in the run log, from the environment. */
-  readonly manifestKey: string | undefined;
   /** The webhooks to notify when a run ends. */
   readonly hooks: Hooks;
   /** Folder that relative paths resolve against. */
@@ -87,7 +85,6 @@ export function pipelineOf({ shape, plan, connection, rejects, hooks, from, writ
     spoolMaxAgeMs: shape.spool === 'off' ? undefined : shape.spool.max_age,
     deadlineMs: shape.service?.deadline,
     hmacKey: env.LEADSTREAM_HMAC_KEY,
-    manifestKey: env.LEADSTREAM_MANIFEST_KEY,
     hooks,
     baseDir,
     fingerprint: fingerprintOf(resolved, plan),

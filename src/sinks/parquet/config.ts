@@ -5,8 +5,7 @@ import { checkColumns, columns, naming, onError, permissions, requireArriving, t
 import { tablePath } from '../output-path.js';
 import { ChosenColumns } from './chosen-columns.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
-import { bloomTypes, compressions, engineNames, type Encoding } from '../../parquet/index.js';
-import { compressionOf, engineFaults, engineTexts } from './engine-choice.js';
+import { compressions, engineNames, engines, type Encoding } from '../../parquet/index.js';
 import { orderOf, sortingOf, sortPlanOf } from './sort-plan.js';
 import { memory, spilledBeyond } from '../../sorting/index.js';
 import { modes, runDateColumn, runDateTemplate } from '../../lake/index.js';
@@ -43,22 +42,31 @@ const shape = schema((z) =>
         'Whether to write an empty file _SUCCESS when the folder is complete, for jobs that wait for one. Polars and daft read a folder of data files only.',
       ),
     keep: z
-      .union([
-        z.int().min(0).max(1000),
-        z.strictObject({
-          runs: z.int().min(1).max(1000).describe('Number of earlier runs to keep.'),
-          copies: z.boolean().default(false).describe('Whether files retained from the previous run are copied instead of hard-linked.'),
-        }),
-      ])
+      .int()
+      .min(0)
+      .max(1000)
       .default(1)
-      .transform((keep) => (typeof keep === 'number' ? { runs: keep, copies: false } : keep))
       .describe(
-        'Number of earlier runs to keep for leadstream rollback. Files that runs share are stored once, so damage to one affects all of them; { runs: 1, copies: true } copies them instead.',
+        'Number of earlier runs to keep for leadstream rollback. Files that runs share are stored once, so damage to one affects all of them.',
       ),
-    engine: z.enum(engineNames).optional().describe(engineTexts.engine()),
-    compression: z.enum(compressions).optional().describe(engineTexts.compression()),
-    compression_level: z.int().min(1).max(19).optional().describe(engineTexts.level()),
-    threads: z.int().min(0).max(1).optional().describe(engineTexts.threads()),
+    engine: z
+      .enum(engineNames)
+      .default('arrow')
+      .describe(
+        'Library that encodes: arrow, or parquetjs-lite (plain V1 files without statistics for old readers, at a seventh of the speed; whole numbers beyond 2^53 do not cast).',
+      ),
+    compression: z
+      .enum(compressions)
+      .optional()
+      .describe('Codec of the data pages. Default zstd, and snappy with parquetjs-lite, which has no zstd.'),
+    threads: z
+      .int()
+      .min(0)
+      .max(1)
+      .optional()
+      .describe(
+        'Extra threads that encode, for the engine arrow; the files are identical. Default 1, and 0 on a machine with one core, in a bundle without the worker file, or if threads are forbidden.',
+      ),
     row_group_rows: z.int().min(1).max(1_000_000).default(10_000).describe('Rows per row group; memory grows with it.'),
     row_group_bytes: z
       .int()
@@ -86,8 +94,6 @@ const shape = schema((z) =>
       .describe(
         'Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. { columns: [timestamp desc], scope: table } sorts the whole table.',
       ),
-    bloom_filter: names().default([]).describe('Columns that get a bloom filter, for lookups of single values.'),
-    column_index: z.boolean().default(false).describe('Whether every page has statistics of its own, not only every row group.'),
     naming: naming('snake_case'),
     types: types('typed'),
     columns: columns(),
@@ -96,13 +102,17 @@ const shape = schema((z) =>
   }),
 );
 
-/** The options of a Parquet table. Anything the engine does not support is refused here, before the first request. */
+/** The options of a Parquet table. */
 export const config = schema(() =>
   shape().superRefine((options, context) => {
-    const { mode, key, partition_by: by, columns: only } = options;
+    const { engine, mode, key, partition_by: by, columns: only } = options;
     const { scope, memory: sortMemory } = sortPlanOf(options);
     const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
-    for (const { option, message } of engineFaults(options)) refuse(option, message);
+    if (engine === 'parquetjs-lite') {
+      if (options.compression === 'zstd') refuse('compression', `the engine ${engine} has no zstd; it has ${engines[engine].join(', ')}`);
+      if (sortingOf(options).length > 0) refuse('sort_by', `the engine ${engine} cannot record a sort order`);
+      if (options.threads === 1) refuse('threads', `the engine ${engine} encodes in the main thread only`);
+    }
     if (scope === 'table' && mode === 'append')
       refuse(
         'sort_by',
@@ -141,12 +151,6 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
     plan.problem(['partition_by'], 'every column is in partition_by, so none is left for the files');
   const place = ['sort_by', ...sortPlanOf(options).path];
   sortingOf(options).forEach(({ field }, index) => requireWritten(field, [...place, index], inFiles));
-  options.bloom_filter.forEach((name, index) => {
-    requireWritten(name, ['bloom_filter', index], inFiles);
-    const type = options.types === 'text' ? 'text' : inFiles.find((column) => column.name === name)?.type;
-    if (type && !bloomTypes.includes(type))
-      plan.problem(['bloom_filter', index], `a bloom filter is for ${bloomTypes.join(' and ')} columns, but ${name} is ${type}`);
-  });
   key?.forEach((name, index) => requireWritten(name, ['key', index], chosen.all));
   const identifies = (source: string) => chosen.all.some((column) => isOnceOf(source, column) && !chosen.isLeftOut(column.name));
   const missing = key ? [] : plan.key.filter((source) => !identifies(source));
@@ -170,13 +174,9 @@ export function memoryOf(options: ParquetConfig): string {
 
 /** Returns how files with these columns are encoded. */
 export function encodingOf(options: ParquetConfig, columns: readonly OutputColumn[], { pipeline }: SinkContext): Encoding {
-  const { bloom_filter: bloom } = options;
   const nameOf = (field: string) => columns.find((column) => column.field === field)?.name ?? field;
   return {
-    compression: compressionOf(options),
-    level: options.compression_level,
-    bloomFilters: bloom.map(nameOf),
-    columnIndex: options.column_index,
+    compression: options.compression ?? engines[options.engine][0],
     sortedBy: sortingOf(options).map(({ field, descending }) => ({ column: nameOf(field), descending })),
     metadata: { 'leadstream.pipeline': pipeline },
   };

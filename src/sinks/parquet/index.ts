@@ -5,7 +5,6 @@ import { openAlone } from '../lone-writer.js';
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { checkNames, config, memoryOf } from './config.js';
-import { engineOf } from './engine-choice.js';
 import { loadEngine } from '../../parquet/index.js';
 import { runDateColumn, runDateTemplate, Table } from '../../lake/index.js';
 import { openRun, rehearseRun } from './writer.js';
@@ -41,13 +40,7 @@ export const parquetSink = defineSink({
   examples: [
     { path: 'lake/leads' },
     { path: 'lake/leads', engine: 'parquetjs-lite', compression: 'gzip' },
-    {
-      path: 'lake/leads',
-      mode: 'replace_partitions',
-      partition_by: ['yearmonthday'],
-      sort_by: ['timestamp desc'],
-      bloom_filter: ['lead_id'],
-    },
+    { path: 'lake/leads', mode: 'replace_partitions', partition_by: ['yearmonthday'], sort_by: ['timestamp desc'] },
     { path: 'lake/all_leads', mode: 'append', keep: 3, permissions: '0640' },
     { path: 'lake/leads', sort_by: { columns: ['timestamp desc', 'lead_id'], scope: 'table', memory: '512MB' } },
   ],
@@ -57,12 +50,12 @@ export const parquetSink = defineSink({
   folders: ({ partition_by: by }) => by.map((name) => (name === runDateTemplate ? runDateColumn : name)),
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
-    const engine = await loadEngine(engineOf(options), options.threads);
+    const engine = await loadEngine(options.engine, options.threads);
     return openRun(new Table(outputIn(options.path, context)), engine, options, context);
   },
   async rehearse(options, context) {
     // A rehearsal has too few rows to need a thread.
-    const engine = await loadEngine(engineOf(options), 0);
+    const engine = await loadEngine(options.engine, 0);
     return rehearseRun(new Table(outputIn(options.path, context)), engine, options, context);
   },
 });

@@ -333,7 +333,7 @@ describe('explain-row', () => {
   test('stores nothing of a row anywhere, and needs no folder for it', async () => {
     const from = await served();
     const to =
-      'to:\n  - parquet: { path: lake, engine: hyparquet }\n  - parquet: { path: sea, sort_by: { columns: [lead_id], scope: table } }\n';
+      'to:\n  - parquet: { path: lake, engine: parquetjs-lite }\n  - parquet: { path: sea, sort_by: { columns: [lead_id], scope: table } }\n';
     const cwd = await workplace(`from: leads\nsteps:\n  - select: [lead_id]\n${to}`);
     const env = { ...from.env, TMPDIR: join(cwd, 'nowhere') };
     const { code, stdout, stderr } = await startCli(['explain-row', 'p.yaml', '1'], { cwd, env }).finished;

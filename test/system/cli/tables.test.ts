@@ -1,4 +1,4 @@
-import { appendFile, cp, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { appendFile, cp, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
@@ -48,18 +48,6 @@ describe('verify', () => {
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('the manifest could not be checked') });
     const refused = await cli(['verify', 'copy'], { cwd });
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('for a copy of a table, name its manifest (--manifest)') });
-  });
-
-  test('asks for an HMAC when LEADSTREAM_MANIFEST_KEY is set, as runs write one', async () => {
-    const { cwd } = await lake();
-    const env = { LEADSTREAM_MANIFEST_KEY: 'a-key-for-manifests' };
-    const before = await cli(['verify', 'lake/users'], { cwd, env });
-    expect(before).toMatchObject({ code: 65, stderr: expect.stringMatching(/the HMAC of the manifest of run \S+ in \S+ is missing/) });
-    const from = await service();
-    expect(await cli(['run', 'p.yaml'], { cwd, env: { ...from.env, ...env } })).toMatchObject({ code: 0 });
-    const after = await cli(['verify', 'lake/users'], { cwd, env });
-    expect(after).toMatchObject({ code: 0, stderr: expect.stringContaining('the manifest is the one in the log of runs (HMAC)') });
-    expect(await readFile(join(cwd, '.leadstream/runs.ndjson'), 'utf8')).not.toContain(env.LEADSTREAM_MANIFEST_KEY);
   });
 
   test('exits with 1 when there is no table', async () => {

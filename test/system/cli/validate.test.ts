@@ -57,7 +57,7 @@ describe('validate', () => {
     });
     expect((await lintPipelines('p.yaml', { cwd, env: {} })).pipelines).toMatchObject([{ name: '${NAME}' }]);
     // Of a table too little is known here, and it is one of the sinks all the same.
-    const table = `${sound}  - parquet: { path: t, engine: '\${E}', compression: '\${C}', compression_level: '\${L}' }\n`;
+    const table = `${sound}  - parquet: { path: t, engine: '\${E}', compression: '\${C}' }\n`;
     await writeFile(join(cwd, 'p.yaml'), table);
     expect((await lintPipelines('p.yaml', { cwd, env: {} })).pipelines).toMatchObject([{ steps: [], to: ['csv', 'parquet'] }]);
   });

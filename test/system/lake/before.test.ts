@@ -14,20 +14,14 @@ import { everySecond } from '../../support/rung.js';
 
 const columns = [column('id', 'text', { source: 'id' }), column('day', 'date')];
 const rowsOf = (day: string, ...ids: string[]): Row[] => ids.map((id) => ({ id, day }));
-const keeping: readonly Partial<ParquetOptions>[] = [
-  { mode: 'append' },
-  { mode: 'replace_partitions', partition_by: ['day'] },
-  { mode: 'append', keep: { runs: 1, copies: true } },
-  { mode: 'replace_partitions', partition_by: ['day'], keep: { runs: 1, copies: true } },
-];
+const keeping: readonly Partial<ParquetOptions>[] = [{ mode: 'append' }, { mode: 'replace_partitions', partition_by: ['day'] }];
 
 interface Place {
-  readonly key?: string | undefined;
   readonly warnings?: Warning[];
 }
 
-function run(base: string, runId: string, options: Partial<ParquetOptions>, rows: readonly Row[], { key, warnings }: Place = {}) {
-  const runLog = new RunLog(join(base, 'state'), key);
+function run(base: string, runId: string, options: Partial<ParquetOptions>, rows: readonly Row[], { warnings }: Place = {}) {
+  const runLog = new RunLog(join(base, 'state'));
   const context = { ...recording(base, runId), key: ['id'], runLog, warn: (warning: Warning) => void warnings?.push(warning) };
   return writeAll(parquet({ path: 't', ...options }, context), columns, rows);
 }
@@ -101,7 +95,7 @@ test('a folder of runs in which no run was published is that of a new table', as
 });
 
 describe.each(everySecond(keeping))('a table that is not what its run wrote, with %j', (options) => {
-  const next = (base: string, place?: Place) => run(base, 'run-2', options, rowsOf('20240102', 'c'), place);
+  const next = (base: string) => run(base, 'run-2', options, rowsOf('20240102', 'c'));
 
   /** Other data in the place of a part, and a manifest that says so. */
   async function forge(base: string): Promise<void> {
@@ -111,33 +105,27 @@ describe.each(everySecond(keeping))('a table that is not what its run wrote, wit
     await rename(join(other, '.t.runs'), join(base, '.t.runs'));
   }
 
-  async function refused(base: string, place: Place, fault: RegExp): Promise<void> {
+  async function refused(base: string, fault: RegExp): Promise<void> {
     const before = await readlink(join(base, 't'));
     const log = await readFile(join(base, 'state/runs.ndjson'));
-    await expect(next(base, place)).rejects.toMatchObject({ code: 'E_GATE_VERIFY', message: expect.stringMatching(fault) });
+    await expect(next(base)).rejects.toMatchObject({ code: 'E_GATE_VERIFY', message: expect.stringMatching(fault) });
     expect(await readlink(join(base, 't'))).toBe(before);
     expect(await readFile(join(base, 'state/runs.ndjson'))).toEqual(log);
   }
 
-  test.each([undefined, 'a key'])('is not vouched for by the next run (key: %s)', async (key) => {
+  test('is not vouched for by the next run', async () => {
     const base = await temporaryFolder();
-    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'), { key });
+    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
     await forge(base);
-    await refused(base, { key }, /the manifest of run run-1 is not the one that the run wrote .*; see leadstream verify$/);
+    await refused(base, /the manifest of run run-1 is not the one that the run wrote .*; see leadstream verify$/);
   });
 
-  test('is not vouched for when a run was put beside those that the log knows, or its HMAC taken away', async () => {
+  test('is not vouched for when a run was put beside those that the log knows', async () => {
     const base = await temporaryFolder();
-    const key = 'a key';
-    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'), { key });
+    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
     const log = join(base, 'state/runs.ndjson');
-    const text = await readFile(log, 'utf8');
-    await writeFile(log, text.replace('"run":"run-1"', '"run":"run-0"'));
-    await refused(base, { key }, /run run-1 is not in the log of runs/);
-    await writeFile(log, text.replace('"run":"run-1"', '"run":"run-0"') + text.replace(/,"hmac_sha256":"\w+"/, ''));
-    await refused(base, { key }, /the HMAC of the manifest of run run-1 in .* is missing/);
-    await writeFile(log, text);
-    await refused(base, { key: 'another' }, /was not made with this key/);
+    await writeFile(log, (await readFile(log, 'utf8')).replace('"run":"run-1"', '"run":"run-0"'));
+    await refused(base, /run run-1 is not in the log of runs/);
   });
 
   test.each<[string, (part: string) => Promise<unknown>, RegExp]>([
@@ -150,31 +138,17 @@ describe.each(everySecond(keeping))('a table that is not what its run wrote, wit
     const base = await temporaryFolder();
     await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
     await damage(await partOf(base, 'run-1'));
-    await refused(base, {}, fault);
+    await refused(base, fault);
   });
 
-  test.each([undefined, 'a key'])('is taken at its word where the log does not know the table (key: %s)', async (key) => {
+  test('is taken at its word where the log does not know the table', async () => {
     const base = await temporaryFolder();
-    const warnings: Warning[] = [];
-    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'), { key });
-    await rm(join(base, 'state/runs.ndjson'));
-    await next(base, { key, warnings });
-    expect(warnings.map(({ code }) => code)).toEqual(key === undefined ? [] : ['W_SINK_UNSIGNED']);
-    expect(await idsIn(join(base, 't'))).toEqual(['a', 'b', 'c']);
-    const found = await verifyTable(join(base, 't'), { stateDir: join(base, 'state'), manifestKey: key });
-    expect(found).toMatchObject({ differences: [], evidence: key === undefined ? 'sha256' : 'hmac' });
-  });
-
-  test('is signed from the first run on that has a key, which says so', async () => {
-    const base = await temporaryFolder();
-    const warnings: Warning[] = [];
     await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
-    await next(base, { key: 'a key', warnings });
-    expect(warnings).toEqual([
-      { code: 'W_SINK_UNSIGNED', message: expect.stringMatching(/HMAC .* is missing; .* signed from this run on$/) },
-    ]);
-    await run(base, 'run-3', options, rowsOf('20240103', 'd'), { key: 'a key', warnings });
-    expect(warnings).toHaveLength(1);
+    await rm(join(base, 'state/runs.ndjson'));
+    await next(base);
+    expect(await idsIn(join(base, 't'))).toEqual(['a', 'b', 'c']);
+    const found = await verifyTable(join(base, 't'), { stateDir: join(base, 'state') });
+    expect(found).toMatchObject({ differences: [], evidence: 'sha256' });
   });
 });
 
@@ -216,13 +190,5 @@ describe('a part with a name outside of the runs', () => {
     const again = run(base, 'run-2', { mode: 'append', permissions: '0644' }, rowsOf('20240102', 'b'));
     await expect(again).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('SHA-256') });
     expect([await sha256File(mine), (await stat(mine)).mode & 0o777]).toEqual([before, 0o600]);
-  });
-
-  test('of runs alone shares new permissions with them', async () => {
-    const base = await temporaryFolder();
-    for (const id of ['run-1', 'run-2']) await run(base, id, { mode: 'append' }, rowsOf('20240101', id));
-    await run(base, 'run-3', { mode: 'append', permissions: '0644' }, rowsOf('20240102', 'c'));
-    const { mode, nlink } = await stat(join(base, '.t.runs/run-3', 'part-00001-run-3.parquet'));
-    expect([mode & 0o777, nlink > 1]).toEqual([0o644, true]);
   });
 });

@@ -156,8 +156,7 @@ describe('mode: append', () => {
   test.each(
     everySecond([
       ['arrow', 'zstd'],
-      ['hyparquet', 'zstd'],
-      ['hyparquet', 'gzip'],
+      ['arrow', 'gzip'],
       ['parquetjs-lite', 'snappy'],
     ] as const),
   )('makes the key index anew from the files of %s with %s when it is lost', async (engine, compression) => {

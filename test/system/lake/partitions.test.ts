@@ -143,7 +143,6 @@ describe('a partitioned table', () => {
   test.each(
     everySecond([
       ['arrow', ['state']],
-      ['hyparquet', ['state', '{{ run.date }}']],
       ['parquetjs-lite', ['{{ run.date }}', 'state']],
     ] as const),
   )('of %s has one file at its root with every column when there are no rows, by %j', async (engine, by) => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { appendFile, copyFile, cp, link, mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { sha256File } from '../../../src/store/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { RunLog, tableRuns, verifyTable, type Manifest } from '../../../src/lake/index.js';
 import { everySecond } from '../../support/rung.js';
@@ -258,10 +257,6 @@ describe('verifyTable with the log of runs', () => {
     await rename(join(folder, '.t.runs'), join(there, '.t.runs'));
     expect(await verifyTable(join(there, 't'), stateOf(folder))).toMatchObject({ evidence: 'sha256', movedFrom: path, differences: [] });
     const log = join(folder, 'state/runs.ndjson');
-    await expect(verifyTable(join(there, 't'), { ...stateOf(folder), manifestKey: 'a long secret' })).resolves.toMatchObject({
-      evidence: 'none',
-      differences: [`run run-1 is not in the log of runs ${log} for this path, but for ${path}`],
-    });
     await appendFile(log, `\n${JSON.stringify({ run: 'run-0', table: join(there, 't'), sha256: '0' })}\n`);
     expect((await verifyTable(join(there, 't'), stateOf(folder))).differences).toEqual([`run run-1 is not in the log of runs ${log}`]);
   });
@@ -298,60 +293,6 @@ describe('verifyTable with the log of runs', () => {
     await symlink('../elsewhere', join(folder, 'state/runs.ndjson'));
     await expect(table(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN' });
     expect(await readdir(folder)).not.toContain('elsewhere');
-  });
-
-  describe('under a key', () => {
-    const keyed = (base: string, manifestKey = 'a long secret') => ({ ...stateOf(base), manifestKey });
-    const logIn = (base: string) => join(base, 'state/runs.ndjson');
-
-    async function signed(base: string): Promise<string> {
-      const log = new RunLog(join(base, 'state'), 'a long secret');
-      await writeAll(parquet({ path: 't' }, { ...recording(base), runLog: log }), columns, [{ uid: '1', state: 'CA' }]);
-      return join(base, 't');
-    }
-
-    test('takes the HMAC for evidence, and without the key the SHA-256', async () => {
-      const folder = await temporaryFolder();
-      const path = await signed(folder);
-      expect(await verifyTable(path, keyed(folder))).toMatchObject({ evidence: 'hmac', differences: [] });
-      expect(await verifyTable(path, stateOf(folder))).toMatchObject({ evidence: 'sha256', differences: [] });
-    });
-
-    test.each<[string, (path: string, folder: string) => Promise<unknown>, string]>(
-      everySecond([
-        [
-          'a log that was forged too',
-          async (path, folder) => {
-            await edit(path, { pipeline: 'other' });
-            const sha256 = await sha256File(manifestIn(path));
-            const line = JSON.parse((await readFile(logIn(folder), 'utf8')).trim()) as object;
-            await writeFile(logIn(folder), JSON.stringify({ ...line, sha256 }));
-          },
-          'was not made with this key',
-        ],
-        [
-          'a log without HMACs',
-          async (_path, folder) => {
-            const line = JSON.parse((await readFile(logIn(folder), 'utf8')).trim()) as object;
-            await writeFile(logIn(folder), JSON.stringify({ ...line, hmac_sha256: undefined }));
-          },
-          'is missing',
-        ],
-        ['a log that is gone', (_path, folder) => rm(logIn(folder)), 'run run-1 is not in the log of runs'],
-      ]),
-    )('refuses %s', async (_name, damage, difference) => {
-      const folder = await temporaryFolder();
-      const path = await signed(folder);
-      await damage(path, folder);
-      expect((await verifyTable(path, keyed(folder))).differences).toEqual([expect.stringContaining(difference)]);
-    });
-
-    test('refuses another key', async () => {
-      const folder = await temporaryFolder();
-      const path = await signed(folder);
-      const { differences } = await verifyTable(path, keyed(folder, 'another secret'));
-      expect(differences).toEqual([expect.stringContaining('was not made with this key')]);
-    });
   });
 });
 

@@ -306,7 +306,6 @@ describe('a credential', () => {
     COPY: `x${key}`,
     MY_UID: '4711',
     LEADSTREAM_HMAC_KEY: 'hmac-key-of-the-test',
-    LEADSTREAM_MANIFEST_KEY: 'manifest-key-of-the-test',
   };
   const withAuth = (auth: string, body = `from: leads\n${to}`) =>
     pipelineText(body).replace('rest_api_key: "${LEADSTREAM_REST_API_KEY}"', auth);
@@ -325,12 +324,6 @@ describe('a credential', () => {
       'LEADSTREAM_REST_API_KEY',
     ],
     ['the name, when it is of mask', mine().replace('name: test', 'name: "${LEADSTREAM_HMAC_KEY}"'), 'p.yaml:1:7', 'LEADSTREAM_HMAC_KEY'],
-    [
-      'the name, when it signs manifests',
-      mine().replace('name: test', 'name: "${LEADSTREAM_MANIFEST_KEY}"'),
-      'p.yaml:1:7',
-      'LEADSTREAM_MANIFEST_KEY',
-    ],
     [
       'the user id, in a path',
       withAuth('authorized_uid: "${MY_UID}", authorized_rest_api_key: "${MY_KEY}"', 'from: leads\nto:\n  - csv: { path: "${MY_UID}.csv" }'),

@@ -1,11 +1,11 @@
-import { open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { of } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { lockOutputs, commitUnlogged } from '../../../src/store/index.js';
 import { writeTo, rollbackTable } from '../../../src/pipeline/index.js';
-import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
+import { parquet } from '../../../src/sinks/index.js';
 import { sinks } from '../../../src/sinks/registry.js';
 import { RunLog, tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';
@@ -100,10 +100,10 @@ describe('rollbackTable', () => {
   });
 
   /** Two runs of a table that appends, so that the second one takes over the file of the first. */
-  async function appended(keep: ParquetOptions['keep']): Promise<{ path: string; stateDir: string; shared: string }> {
+  async function appended(): Promise<{ path: string; stateDir: string; shared: string }> {
     const path = join(await temporaryFolder(), 'users');
     for (const uid of ['1', '2']) {
-      const sink = await parquet({ path, mode: 'append', key: ['uid'], keep }, { runId: `run-${uid}` });
+      const sink = await parquet({ path, mode: 'append', key: ['uid'] }, { runId: `run-${uid}` });
       await writeTo(of(pageOf(1, [{ uid, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
     }
     return { path, stateDir: join(path, '../.leadstream'), shared: join(path, 'part-00001-run-2.parquet') };
@@ -116,7 +116,7 @@ describe('rollbackTable', () => {
   }
 
   test('says of a damaged run which shares files that the others are damaged too', async () => {
-    const { path, stateDir, shared } = await appended(1);
+    const { path, stateDir, shared } = await appended();
     await damage(shared);
     expect((await verifyTable(path)).differences).toHaveLength(1);
     await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
@@ -125,28 +125,11 @@ describe('rollbackTable', () => {
     });
   });
 
-  test('returns to a run with copies when a file of the published one is damaged', async () => {
-    const { path, stateDir, shared } = await appended({ runs: 1, copies: true });
-    expect((await stat(shared)).nlink).toBe(1);
-    await damage(shared);
-    expect(await rollbackTable(path, { stateDir })).toMatchObject({ to: 'run-1' });
-    expect((await verifyTable(path)).differences).toEqual([]);
-  });
-
-  test('copies no file that is damaged by then', async () => {
-    const { path, shared } = await appended({ runs: 1, copies: true });
-    await damage(shared);
-    const sink = await parquet({ path, mode: 'append', key: ['uid'], keep: { runs: 1, copies: true } }, { runId: 'run-3' });
-    const publishing = writeTo(of(pageOf(1, [{ uid: '3', email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
-    await expect(publishing).rejects.toMatchObject({ code: 'E_SINK_VERIFY', message: expect.stringContaining('is not reused') });
-    expect(await tableRuns(path)).toHaveLength(2);
-  });
-
   test('holds the run against the log of runs', async () => {
     const base = await temporaryFolder();
     const [path, stateDir] = [join(base, 'users'), join(base, '.leadstream')];
     for (const uid of ['1', '2']) {
-      const sink = await parquet({ path }, { runId: `run-${uid}`, runLog: new RunLog(stateDir, 'a long secret') });
+      const sink = await parquet({ path }, { runId: `run-${uid}`, runLog: new RunLog(stateDir) });
       await writeTo(of(pageOf(1, [{ uid, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
     }
     const manifest = join(base, '.users.runs/run-1.manifest.json');

@@ -26,7 +26,7 @@ fileSinkContract({
   },
 });
 
-for (const engine of ['hyparquet', 'parquetjs-lite'] as const) {
+for (const engine of ['arrow', 'parquetjs-lite'] as const) {
   fileSinkContract({
     name: `parquet by ${engine}`,
     final: 'users',

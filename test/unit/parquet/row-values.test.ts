@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { DeclaredType, Value } from '../../../src/core/index.js';
-import { loadEngine } from '../../../src/parquet/load-engine.js';
+import { loadEngine } from '../../../src/parquet/engines.js';
 import { RowValues } from '../../../src/parquet/row-values.js';
 import { compareTexts } from '../../../src/vector/order.js';
 import { Batch } from '../../../src/vector/batch.js';
@@ -71,7 +71,6 @@ test('takes two times of one day for the same date, and keeps the order of equal
 test.each([
   ['arrow', false],
   ['arrow', true],
-  ['hyparquet', false],
 ] as const)('a row group of %s closes when its texts have the bytes given, however they come', async (engine, many) => {
   const { rowGroup } = await loadEngine(engine);
   for (const cells of [(texts: string[]) => new FlatVector(texts), (texts: string[]) => textsOf(texts)]) {

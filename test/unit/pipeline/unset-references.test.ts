@@ -185,8 +185,7 @@ test('may be any of the columns that other options of a table name', async () =>
   const naming = {
     partition_by: ['lead_status', 'zipcode'],
     sort_by: ['timestamp desc'],
-    bloom_filter: ['lead_id', 'email'],
-    key: ['lead_id'],
+    key: ['lead_id', 'email'],
     mode: 'append',
   };
   const columns = ['lead_status', 'zipcode', 'timestamp', 'lead_id', 'email'];
@@ -204,11 +203,11 @@ test('may be any of the columns that other options of a table name', async () =>
 
 test('is one column at most', async () => {
   const refusals = async (options: object) => problemsOf({ name: 'p', from: 'leads', to: [{ parquet: { path: 'out/t', ...options } }] });
-  expect(await refusals({ columns: ['${A}'], bloom_filter: ['lead_id', 'email', 'zipcode'] })).toEqual([
+  expect(await refusals({ columns: ['${A}'], sort_by: ['lead_id', 'email', 'zipcode'] })).toEqual([
     'email is not among columns',
     'zipcode is not among columns',
   ]);
-  expect(await refusals({ columns: ['${A}', '${B}'], bloom_filter: ['lead_id', 'email'], sort_by: ['lead_id desc'] })).toEqual([]);
+  expect(await refusals({ columns: ['${A}', '${B}'], partition_by: ['email'], sort_by: ['lead_id desc'] })).toEqual([]);
   expect(await refusals({ columns: ['${A}'], mode: 'append', sort_by: ['timestamp'] })).toEqual([
     expect.stringContaining('append needs the key lead_id'),
   ]);
@@ -217,7 +216,6 @@ test('is one column at most', async () => {
 
 test('may stand in several options of one sink, which go together in some way', async () => {
   const right = [
-    { engine: 'hyparquet', compression: 'zstd', compression_level: '9', bloom_filter: ['lead_id'], column_index: 'true' },
     { engine: 'arrow', compression: 'snappy', threads: '1', sort_by: ['timestamp desc'] },
     { mode: 'append', key: ['lead_id'], columns: ['lead_id', 'zipcode'], partition_by: ['zipcode'] },
     { mode: 'replace_partitions', partition_by: ['lead_status'], sort_by: { columns: ['email'], scope: 'table', memory: '64MB' } },
@@ -238,10 +236,10 @@ test('may stand in several options of one sink, which go together in some way', 
 });
 
 test('does not hide that what stands beside it takes none', async () => {
-  const parquet = { path: 'out/t', engine: 'arrow', compression_level: '${UNSET}', bloom_filter: ['nope'], sort_by: ['nope'] };
+  const parquet = { path: 'out/t', engine: 'parquetjs-lite', threads: '${UNSET}', compression: 'zstd', sort_by: ['nope'] };
   expect(await problemsOf({ name: 'p', from: 'leads', to: [{ parquet }] })).toEqual([
-    'the engine arrow has no levels',
-    'the engine arrow has no bloom filters',
+    'the engine parquetjs-lite has no zstd; it has snappy, gzip, none',
+    'the engine parquetjs-lite cannot record a sort order',
   ]);
 });
 

@@ -1,8 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { sinks } from '../../../src/sinks/index.js';
-import { config } from '../../../src/sinks/parquet/config.js';
-import { engineOf } from '../../../src/sinks/parquet/engine-choice.js';
 
 describe.each(Object.entries(sinks))('the sink %s', (name, sink) => {
   test('is registered under its own name', () => {
@@ -28,27 +26,9 @@ describe('sinks.parquet', () => {
   });
 
   test.each([
-    ['arrow', {}],
-    ['arrow', { compression: 'gzip', sort_by: ['uid'], threads: 1 }],
-    ['hyparquet', { bloom_filter: ['uid'] }],
-    ['hyparquet', { column_index: true }],
-    ['hyparquet', { compression_level: 9 }],
-    ['parquetjs-lite', { engine: 'parquetjs-lite' }],
-  ])('chooses the engine %s for %j', (engine, options) => {
-    expect(engineOf(config().parse({ path: 'lake/t', ...options }))).toBe(engine);
-  });
-
-  test.each([
     ['compression', { engine: 'parquetjs-lite', compression: 'zstd' }],
-    ['bloom_filter', { engine: 'parquetjs-lite', bloom_filter: ['uid'] }],
-    ['column_index', { engine: 'parquetjs-lite', column_index: true }],
     ['sort_by', { engine: 'parquetjs-lite', sort_by: ['uid'] }],
-    ['bloom_filter', { engine: 'arrow', bloom_filter: ['uid'] }],
-    ['column_index', { engine: 'arrow', column_index: true }],
-    ['compression_level', { engine: 'arrow', compression_level: 3 }],
-    ['compression_level', { engine: 'parquetjs-lite', compression_level: 3 }],
-    ['threads', { engine: 'hyparquet', threads: 1 }],
-    ['threads', { bloom_filter: ['uid'], threads: 1 }],
+    ['threads', { engine: 'parquetjs-lite', threads: 1 }],
     ['threads', { threads: 2 }],
     ['mode', { mode: 'replace_partitions' }],
     ['key', { key: ['uid'] }],

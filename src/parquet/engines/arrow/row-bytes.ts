@@ -1,9 +1,9 @@
 import type { OutputColumn } from '../../../core/index.js';
-import { Batch, FlatVector, type ColumnBuilder } from '../../../vector/index.js';
+import { Batch, FlatVector, Utf8Builder, type ColumnBuilder } from '../../../vector/index.js';
 import type { GroupPlan, RowGroup } from '../../engine.js';
 import { RowValues } from '../../row-values.js';
-import { columnBuilder } from './column-builder.js';
 import { ArrowStream } from './ipc.js';
+import { layouts, Scalars } from './scalars.js';
 
 /** A row group for the encoder: bytes only, in one buffer that can be transferred to a thread. */
 export interface GroupBytes {
@@ -42,7 +42,7 @@ class RowBytes implements RowGroup<TakenBytes> {
     private readonly plan: Pick<GroupPlan, 'rows' | 'text'>,
   ) {
     this.#stream = new ArrowStream(columns);
-    this.#builders = columns.map(({ type }) => columnBuilder(type));
+    this.#builders = columns.map(({ type }) => (type === 'text' ? new Utf8Builder() : new Scalars(layouts[type])));
   }
 
   get rows(): number {

@@ -121,10 +121,10 @@ class RehearsedSink {
   }
 
   #context({ pipeline, firstStart, state, signal }: Rehearsing): Omit<SinkContext, 'at'> {
-    const { baseDir, onError, name, plan, manifestKey } = pipeline;
+    const { baseDir, onError, name, plan } = pipeline;
     return {
       ...{ baseDir, onError, signal, pipeline: name, key: plan.collection.key, runId: newRunId() },
-      runLog: new RunLog(state.path, manifestKey),
+      runLog: new RunLog(state.path),
       stdout: process.stdout,
       runDate: () => firstStart.toISOString().slice(0, 10),
       reject: () => void (this.#rejected += 1),

@@ -1,7 +1,7 @@
 import type { FileMetaData, RowGroup, SchemaElement } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
-import { SinkError } from '../../core/index.js';
+import { SinkError } from '../../../core/index.js';
 
 /** `PAR1`, at the start and end of a file. */
 export const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
