@@ -5,7 +5,7 @@ import { EMPTY, concat, defer, filter, map, of, switchMap, type Observable } fro
 import { Drain, pageOf, task, type Page } from '../flow/index.js';
 import type { PagedList } from './paging.js';
 import type { ReadingOptions } from './options.js';
-import { endWait } from './end-wait.js';
+import { endWait } from './end.js';
 import { namesOf } from './seen-rows.js';
 
 /** The read of a list that comes in one answer, and its state. */

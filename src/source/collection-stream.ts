@@ -1,6 +1,17 @@
-import { EMPTY, firstValueFrom, map, type Observable } from 'rxjs';
+import { EMPTY, firstValueFrom, map, Observable, type MonoTypeOperatorFunction } from 'rxjs';
 import { deliveredColumns, withheldOf, type Collection } from '../collections/index.js';
-import { GateError, newConsistency, type Column, type Consistency, type Row } from '../core/index.js';
+import {
+  GateError,
+  newConsistency,
+  type Column,
+  type Consistency,
+  type Row,
+  onAbort,
+  stoppedBy,
+  amountOf,
+  type Violation,
+  type Warning,
+} from '../core/index.js';
 import type { Events } from '../events/index.js';
 import { batchOf, handOver, RowStream, withBatch, type OpenedSource, type Page, type Purpose } from '../flow/index.js';
 import { checkFind, checkNames, checkRead } from './connect-options.js';
@@ -8,8 +19,6 @@ import { discoveredIn } from './decode/findings.js';
 import type { ServiceClient } from './fetch/client.js';
 import type { FindOptions, ReadingOptions, ReadOptions } from './options.js';
 import { readPages } from './read.js';
-import { untilAborted } from './until-aborted.js';
-import { driftOf, refuseUnstable } from './verdict.js';
 
 /** The service connection that a collection is read with. */
 export interface Connection {
@@ -144,4 +153,42 @@ function given<O extends object>(options: O): { [K in keyof O]?: Exclude<O[K], u
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
     [K in keyof O]?: Exclude<O[K], undefined>;
   };
+}
+
+/**
+ * Ends a stream when a signal is aborted, before any request if it already is.
+ *
+ * @param what What is being read, for the message.
+ * @throws {LeadstreamError} `E_RUN_ABORTED`, by the stream, with the reason of the signal as its `cause`.
+ */
+function untilAborted<T>(what: string, signal: AbortSignal | undefined): MonoTypeOperatorFunction<T> {
+  return (stream$) => {
+    if (signal === undefined) return stream$;
+    return new Observable((subscriber) => {
+      const abort = () => subscriber.error(stoppedBy(signal, `${what}: the read was stopped by its signal`));
+      if (signal.aborted) return abort();
+      subscriber.add(onAbort(signal, abort));
+      subscriber.add(stream$.subscribe(subscriber));
+    });
+  };
+}
+
+/** Returns why a read must not be published: rows may be missing, and no number of passes could rule that out. */
+export function refuseUnstable(at: string, { outcome, passes, unordered, drift }: Consistency): readonly Violation[] {
+  if (outcome !== 'unstable') return [];
+  const why = unordered
+    ? `the list has a different order each time, and ${amountOf(passes, 'pass', 'passes')} did not find as many different keys as it has rows`
+    : `${amountOf(passes, 'pass', 'passes')} over the list kept finding rows that were missed`;
+  return [{ code: 'E_GATE_CONSISTENCY', message: `${at}: ${why}${because(drift)}` }];
+}
+
+/** Returns the warning that rows of an unrepaired read may be missing; also for an unchecked read in which drift was evident. */
+export function driftOf(at: string, { outcome, drift }: Consistency): readonly Warning[] {
+  if (outcome !== 'drifted' && (outcome !== 'off' || drift.length === 0)) return [];
+  return [{ code: 'W_SOURCE_DRIFT', message: `${at}: the list changed while it was read, so rows may be missing${because(drift)}` }];
+}
+
+function because([first, ...others]: readonly string[]): string {
+  if (first === undefined) return '';
+  return ` (${first}${others.length > 0 ? `, and ${others.length} more` : ''})`;
 }

@@ -1,6 +1,6 @@
 import { checkOptions, clientChecks, withAgent, wrongOption } from '../http/index.js';
 import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
-import { nameProblem } from './declared/shape.js';
+import { nameProblem } from './declared.js';
 import { itemAt, unknownName } from '../core/index.js';
 import {
   abortSignal,

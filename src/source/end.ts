@@ -1,14 +1,13 @@
-import { catchError, map, type Observable } from 'rxjs';
-import { itemAt } from '../core/index.js';
+import { catchError, map, type Observable, timer } from 'rxjs';
+import { itemAt, SourceError, type Consistency } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { rowsAfterEnd, task, type Ask, type ListEnd } from '../flow/index.js';
 import { noRows } from './failures.js';
 import { fingerprintOf } from './fingerprint.js';
 import { warn, type PagedList, type PagingOptions } from './paging.js';
-import type { Positions } from './positions.js';
-import { capped, ignored, unreachable, unsettled } from './refusals.js';
-import type { EndWait } from './end-wait.js';
+import type { Positions } from './probes.js';
 import type { ReadProgress } from './read-progress.js';
+import { endWaitOf, type ReadingOptions } from './options.js';
 
 /** Options for confirming the end of a list. */
 export interface EndOptions extends PagingOptions {
@@ -252,4 +251,46 @@ export class EndOfList {
   #again(ask: Ask, page: number): Promise<RecordBatch> {
     return ask(this.list.again(page).pipe(map(({ batch }) => batch)));
   }
+}
+
+/** Creates the failure for a row that can be requested alone while its page stays empty. */
+function unreachable(collection: string, row: number, page: number): SourceError {
+  return refused('E_SOURCE_ORDER', `${collection}: row ${row} exists when requested alone, but page ${page} has no rows`);
+}
+
+/** Creates the failure for a page that is sometimes full and sometimes empty. */
+function unsettled(collection: string, page: number): SourceError {
+  return refused('E_SOURCE_ORDER', `${collection}: page ${page} is sometimes full and sometimes empty`);
+}
+
+/** Creates the failure for a service that ignores the page number. */
+function ignored(collection: string, page: number): SourceError {
+  return refused('E_SOURCE_PAGE_IGNORED', `${collection}: page ${page} repeats page ${page - 1}; the service ignores the page number`);
+}
+
+/** Creates the failure for a list that continues after the last page the service allows. */
+function capped(collection: string, page: number): SourceError {
+  return refused('E_SOURCE_PAGE_CAP', `${collection}: page ${page} is full, but the service returns no page beyond it`);
+}
+
+function refused(code: SourceError['code'], message: string): SourceError {
+  return new SourceError(code, 'permanent', message);
+}
+
+/**
+ * Waits before re-checking a possible end of a list, and reports the wait.
+ *
+ * @param read Rows of the list read so far.
+ */
+type EndWait = (ask: Ask, read: number) => Promise<void>;
+
+/** Creates the wait at the end of a list, the only place that waits there; `consistency.waitedMs` is the total. */
+export function endWait(collection: string, options: ReadingOptions, consistency: Pick<Consistency, 'waitedMs'>): EndWait {
+  const { at, events } = options;
+  const delayMs = endWaitOf(options);
+  return async (ask, read) => {
+    events?.emit('wait', () => ({ collection, at, read, delayMs }));
+    await ask(timer(delayMs));
+    consistency.waitedMs += delayMs;
+  };
 }

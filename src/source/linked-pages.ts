@@ -4,7 +4,7 @@ import { task, type Ask } from '../flow/index.js';
 import { RecordBatch } from '../vector/index.js';
 import { unlessRefused } from './failures.js';
 import type { ListAnswer } from './fetch/listing.js';
-import type { Position } from './fetch/position.js';
+import type { Position } from './fetch/next-page.js';
 import type { ListReader } from './paging.js';
 
 /** Options for requesting linked pages. */

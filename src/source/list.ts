@@ -2,12 +2,12 @@ import { catchError, map, of, switchMap, tap, throwError, type Observable } from
 import { RecordBatch } from '../vector/index.js';
 import { amount, amountOf, SourceError } from '../core/index.js';
 import type { ListAnswer } from './fetch/listing.js';
-import { isPlainFailure, noRows } from './failures.js';
+import { isPlainFailure, noRows, isViolation } from './failures.js';
 import { fingerprintOf } from './fingerprint.js';
-import { hasMorePages } from './more-pages.js';
 import { Pages } from './pages.js';
 import { namesOf } from './seen-rows.js';
 import { warn, type PagedList, type PagingOptions, type ListReader } from './paging.js';
+import { task } from '../flow/index.js';
 
 /**
  * Determines how a service pages a list: a cap below the limit requested, pages where the document describes none, and a page before the
@@ -146,4 +146,39 @@ function withoutNotFound(reader: ListReader, firstPage: number): ListReader {
         }),
       ),
   };
+}
+
+/**
+ * Returns whether a list that was returned without a page number has more rows: then pages 1 and 2, with the service's page size, have other
+ * rows. A second page without rows is requested once more, with a limit that divides the number of rows received, since that may work.
+ */
+function hasMorePages(reader: ListReader, all: RecordBatch): Observable<boolean> {
+  const { key } = reader.collection;
+  const known = new Set(namesOf(all, key));
+  const isOther = (batch: RecordBatch) => {
+    const rows = namesOf(batch, key);
+    // A part of the list is a page of it.
+    if (rows.length > 0 && rows.length * 2 <= known.size) return true;
+    // If an unpaged list has grown meanwhile, some rows can be new, but not most.
+    return rows.filter((row) => !known.has(row)).length * 2 > rows.length;
+  };
+  const page = (number: number, limit: number | null = null) =>
+    reader.request({ page: number, limit, purpose: 'probe' }).pipe(
+      map(({ batch }) => batch),
+      // A service without pages may refuse them; one that does not answer cannot be distinguished from one with pages.
+      catchError((error: unknown) => (isViolation(error) ? of(RecordBatch.empty) : throwError(() => error))),
+    );
+  return task(async (ask) => {
+    const second = await ask(page(2));
+    const size = divisorOf(all.length);
+    if (isOther(second.length > 0 ? second : await ask(page(all.length / size + 1, size)))) return true;
+    return isOther(await ask(page(1)));
+  });
+}
+
+/** Returns the largest page size with a border after the given number of rows. */
+function divisorOf(rows: number): number {
+  let size = Math.min(rows, 500);
+  while (rows % size !== 0) size -= 1;
+  return size;
 }

@@ -1,9 +1,8 @@
 import type { Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import type { CollectionReader } from './fetch/reader.js';
-import { listQuery } from './fetch/list-query.js';
+import { listQuery, isSequential, positionAt } from './fetch/next-page.js';
 import type { ListAnswer } from './fetch/listing.js';
-import { isSequential, positionAt } from './fetch/position.js';
 import { GateError, type Warning } from '../core/index.js';
 import type { Events } from '../events/index.js';
 import { defaults } from '../options/index.js';

@@ -1,10 +1,10 @@
-import { map } from 'rxjs';
-import { digestOf } from '../vector/index.js';
-import type { Ask } from '../flow/index.js';
+import { map, catchError, type Observable } from 'rxjs';
+import { digestOf, type RecordBatch } from '../vector/index.js';
+import { type Ask, task } from '../flow/index.js';
 import type { Consistency } from '../core/index.js';
 import type { PagedList } from './paging.js';
-import type { Positions } from './positions.js';
 import { namesOf, type Repeat } from './seen-rows.js';
+import { noRows } from './failures.js';
 
 /** Maximum number of places of each kind to re-check. */
 export const maxProbes = 8;
@@ -57,4 +57,68 @@ export function evenly<I>(items: readonly I[], most: number): readonly I[] {
   if (items.length <= most) return items;
   const step = (items.length - 1) / (most - 1);
   return Array.from({ length: most }, (_, index) => items[Math.round(index * step)]).filter((item) => item !== undefined);
+}
+
+/** A list with rows beyond this position has rows everywhere. */
+const maxRows = 2 ** 40;
+
+/** The rows of a list by position, counted from 0: pages of one row, if the service supports them. */
+export class Positions {
+  #honoured: boolean | undefined;
+
+  /**
+   * @param namesOf Returns the names of a page's rows, which identify them, in order.
+   */
+  constructor(
+    private readonly list: PagedList,
+    private readonly namesOf: (batch: RecordBatch) => readonly string[],
+  ) {}
+
+  /** Returns whether pages of one row are supported; tries again until there is a row. */
+  async areHonoured(ask: Ask): Promise<boolean> {
+    if (this.#honoured !== undefined) return this.#honoured;
+    const rows = await this.at(ask, 0);
+    // Without a row it cannot be determined.
+    if (rows.length > 0) this.#honoured = rows.length === 1;
+    return rows.length === 1;
+  }
+
+  /** Returns the names of the rows at a position: one, or none after the end. */
+  async at(ask: Ask, position: number): Promise<readonly string[]> {
+    const { batch } = await ask(this.list.row(position).pipe(catchError(noRows)));
+    return this.namesOf(batch);
+  }
+
+  /**
+   * Counts the current rows of the list by searching for the last position with a row; `undefined` if it cannot be counted this way.
+   *
+   * @param guess Where to start.
+   */
+  count(guess: number): Observable<number | undefined> {
+    return task(async (ask) => {
+      if (!(await this.areHonoured(ask)) || this.list.repeated !== undefined) return undefined;
+      const has = async (position: number) => (await this.at(ask, position)).length > 0;
+      let below = -1;
+      let above = guess;
+      for (let step = 1; await has(above); step *= 2) {
+        if (above > maxRows) return Infinity;
+        below = above;
+        above += step;
+      }
+      for (let step = 1; above - below > 1 && below < guess - 1; step *= 2) {
+        const position = Math.max(below + 1, above - step);
+        if (await has(position)) {
+          below = position;
+          break;
+        }
+        above = position;
+      }
+      while (above - below > 1) {
+        const middle = Math.floor((below + above) / 2);
+        if (await has(middle)) below = middle;
+        else above = middle;
+      }
+      return above;
+    });
+  }
 }

@@ -1,24 +1,20 @@
-import { EMPTY, concat, defer, map, switchMap, type Observable } from 'rxjs';
+import { EMPTY, concat, defer, map, switchMap, type Observable, of } from 'rxjs';
 import type { CollectionReader } from './fetch/reader.js';
-import { itemAt, type Row, newConsistency, type Consistency } from '../core/index.js';
+import { itemAt, type Row, newConsistency, type Consistency, amountOf, SourceError } from '../core/index.js';
 import { defaults } from '../options/index.js';
 import { digestOf, type RecordBatch } from '../vector/index.js';
 import { Drain, batchOf, countOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
 import { AnswerRead } from './answer.js';
-import { EndOfList } from './end.js';
+import { EndOfList, endWait } from './end.js';
 import { openList } from './list.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import { firstPageOf, type ListReader, type PagedList } from './paging.js';
 import { Passes } from './passes.js';
-import { Positions } from './positions.js';
-import { Probes, maxProbes } from './probes.js';
-import { endWait } from './end-wait.js';
-import { isSequential } from './fetch/position.js';
+import { Positions, Probes, maxProbes } from './probes.js';
+import { isSequential } from './fetch/next-page.js';
 import { SequentialRead } from './sequence.js';
 import { SeenRows, namesOf, type Repeat } from './seen-rows.js';
-import { StalePages } from './stale-pages.js';
 import { ReadProgress } from './read-progress.js';
-import { watched } from './read-events.js';
 
 /**
  * Reads the pages of a collection, in page order, to the confirmed end, and checks them for completeness: each row is emitted once, and
@@ -246,4 +242,73 @@ function rowsFrom(first: number, end: number): readonly number[] {
 /** Returns the page with only these rows of its batch. */
 function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Page {
   return rows.length === batch.length ? page : withBatch(page, batch.take(rows));
+}
+
+/** Publishes the read of a list, and its pages as they arrive. Code that relies on the counts uses `onPage` instead. */
+function watched(
+  { collection: { name: collection } }: ListReader,
+  options: ReadingOptions,
+  consistency: Consistency,
+  read: (options: ReadingOptions) => Observable<Page>,
+): Observable<Page> {
+  const { events, at } = options;
+  if (!events) return defer(() => read(options));
+  return defer(() => {
+    let [pages, rows] = [0, 0];
+    const onPage = (page: Page) => {
+      options.onPage?.(page);
+      pages += 1;
+      rows += countOf(page);
+      events.emit('page', () => ({ collection, at, number: page.number, rows: countOf(page), pages, read: rows }));
+    };
+    return events.during$(
+      'read',
+      () => ({ collection, at, expected: options.expectedRows }),
+      defer(() => read({ ...options, onPage })),
+      () => ({ pages, read: rows, outcome: consistency.outcome, repaired: consistency.repaired }),
+    );
+  });
+}
+
+/** Counts consecutive pages without new rows; after some of them it checks whether the list has an end at all. */
+class StalePages {
+  #pages = 0;
+
+  /**
+   * @param collection Its name, for the message.
+   * @param patience Number of such pages before the check; doubled for the next one.
+   */
+  constructor(
+    private readonly list: PagedList,
+    private readonly collection: string,
+    private patience: number,
+  ) {}
+
+  /** Records the next page. */
+  take(isStale: boolean): void {
+    this.#pages = isStale ? this.#pages + 1 : 0;
+  }
+
+  /**
+   * Checks pages further on if there were too many.
+   *
+   * @throws {SourceError} `E_SOURCE_ENDLESS` if the list has rows however far ahead it is checked.
+   */
+  lookBehind(number: number): Observable<void> {
+    if (this.#pages <= this.patience) return of(undefined);
+    return task(async (ask) => {
+      const { firstPage } = this.list;
+      const at = (times: number) => firstPage + times * (number - firstPage);
+      if ((await this.#hasRows(ask, at(2))) && (await this.#hasRows(ask, at(4)))) {
+        const what = `${amountOf(this.#pages, 'page')} up to page ${number - 1} ${this.#pages === 1 ? 'has' : 'have'} no new rows`;
+        const message = `${this.collection}: ${what}, and pages ${at(2)} and ${at(4)} have rows, too`;
+        throw new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
+      }
+      this.patience *= 2;
+    });
+  }
+
+  async #hasRows(ask: Ask, number: number): Promise<boolean> {
+    return (await ask(this.list.probe(number))).batch.length > 0;
+  }
 }

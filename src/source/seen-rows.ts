@@ -2,7 +2,6 @@ import { itemAt } from '../core/index.js';
 import { digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
 import { KeySet } from '../flow/index.js';
 import { textsOf } from './fingerprint.js';
-import { outOfSequence } from './out-of-sequence.js';
 
 /** A repeated row, by position. */
 export interface Repeat {
@@ -102,4 +101,27 @@ export function namesOf(batch: RecordBatch, key: readonly string[]): readonly st
   const nameAt = keysOf(batch, key);
   let textOf: ((row: number) => string) | undefined;
   return Array.from({ length: batch.length }, (_, row) => nameAt(row) ?? (textOf ??= textsOf(batch))(row));
+}
+
+/**
+ * Returns how many numbers are out of sequence: the minimum to remove so that the rest increases. A row that moved counts once, however far it moved.
+ *
+ * Time n log n, memory 4 bytes per number.
+ */
+export function outOfSequence(numbers: Uint32Array): number {
+  // The smallest last number of an increasing run of each length (patience sorting).
+  const ends = new Uint32Array(numbers.length);
+  let longest = 0;
+  for (const number of numbers) {
+    let low = 0;
+    let high = longest;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((ends[middle] ?? 0) < number) low = middle + 1;
+      else high = middle;
+    }
+    ends[low] = number;
+    if (low === longest) longest += 1;
+  }
+  return numbers.length - longest;
 }

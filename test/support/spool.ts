@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { collections } from '../../src/collections/index.js';
-import { recordsIn } from '../../src/source/spool/record.js';
+import { recordsIn } from '../../src/source/spool/page-log.js';
 import type { SpooledSource } from '../../src/source/spool/source.js';
 
 export const secret = 'S3CRET-api-key';

@@ -1,7 +1,6 @@
 import { originalName, type Collection } from '../../collections/index.js';
 import { amount, snakeCase, SourceError, undeclaredColumn, type Column, type Redactor } from '../../core/index.js';
 import type { RecordBatch } from '../../vector/index.js';
-import { freeNames } from './free-names.js';
 
 /** Maximum number of fields in a record, and in all records of a collection together: with more, names are really data. */
 export const maxFields = 4_096;
@@ -150,4 +149,21 @@ export function discoveredColumns(findings: Findings, reveal: readonly string[] 
 export function discoveredIn({ columns }: RecordBatch, findings: Findings, reveal: readonly string[] = []): readonly Column[] {
   const byName = new Map(discoveredColumns(findings, reveal).map((column) => [column.name, column]));
   return [...columns.keys()].flatMap((name) => byName.get(name) ?? []);
+}
+
+/** Returns a function that makes names unique: `name`, `name_2`, `name_3` with the joint `_`. */
+function freeNames(given: Iterable<string>, joint = '_'): (name: string) => string {
+  const taken = new Set(given);
+  const last = new Map<string, number>();
+  return (name) => {
+    let suffix = last.get(name) ?? 1;
+    let free = name;
+    while (taken.has(free)) {
+      suffix += 1;
+      free = `${name}${joint}${suffix}`;
+    }
+    last.set(name, suffix);
+    taken.add(free);
+    return free;
+  };
 }

@@ -19,9 +19,8 @@ import {
 } from '../../http/index.js';
 import { defaults, object } from '../../options/index.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
-import { knownPaths } from './paths.js';
 import { createReader, type CollectionReader } from './reader.js';
-import { factsOf, targetOf, type Asked } from './target.js';
+import { factsOf, knownPaths, targetOf, type Asked } from './target.js';
 
 /** How to reach a service. Times in milliseconds, sizes in bytes. */
 export interface ClientOptions {

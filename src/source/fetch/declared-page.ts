@@ -5,7 +5,7 @@ import type { JsonRecord } from '../../json/index.js';
 import { batchFromRows } from '../../vector/index.js';
 import { Decoder } from '../decode/decoder.js';
 import { readList } from '../decode/records.js';
-import { flattened, listIn } from './listed.js';
+import { flattened, listIn } from './listing.js';
 import { nextAfter, type Asking } from './next-page.js';
 
 /** A page of a custom collection: its records as received, and the position of the next page. */

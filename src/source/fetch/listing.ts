@@ -1,19 +1,16 @@
 import { map, type Observable } from 'rxjs';
+import type { z } from 'zod';
 import type { Collection, Served } from '../../collections/index.js';
-import { SourceError } from '../../core/index.js';
+import { SourceError, schema } from '../../core/index.js';
 import { batchFromRows, RecordBatch } from '../../vector/index.js';
 import type { Decoder } from '../decode/decoder.js';
-import { readList } from '../decode/records.js';
+import { readList, nameShape, suspect } from '../decode/records.js';
 import { scan } from '../decode/scan.js';
-import { opened, packed } from './envelope.js';
 import type { ScannedAnswer } from './fetching.js';
-import { listQuery } from './list-query.js';
-import { flattened, listIn } from './listed.js';
-import type { Surroundings } from './next-link.js';
-import { nextAfter } from './next-page.js';
-import { noSuchList } from './paths.js';
-import { isSequential, positionAt, type Position } from './position.js';
-import type { Asked } from './target.js';
+import { listQuery, isSequential, positionAt, type Position, type Surroundings, nextAfter } from './next-page.js';
+import { noSuchList, type Asked } from './target.js';
+import { isJson, JsonText, placeOf, readJson, valueAt, without, type JsonRecord } from '../../json/index.js';
+import type { Answer } from '../../http/index.js';
 
 /** One page of a list. */
 export interface ListRequest {
@@ -113,4 +110,102 @@ function batchOf(decoder: Decoder, label: string, answer: ScannedAnswer, counted
 /** Creates the failure for something that does not exist. */
 export function notFound(label: string, what: string): SourceError {
   return new SourceError('E_SOURCE_REFUSED', 'permanent', `${label}: HTTP 404: ${what}`, { status: 404 });
+}
+
+/**
+ * Returns the list in an answer of a custom collection.
+ *
+ * @returns `undefined` if the answer is one of those declared to mean that there are no rows.
+ * @throws {SourceError} `E_SOURCE_ROWS` and `E_SOURCE_ANSWER`, kind `suspect`.
+ */
+export function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Array | undefined {
+  const body = withoutMark(answer.body);
+  if (body.length === 0 && ends.includes('no_content')) return undefined;
+  if (body.length < 64) {
+    const short = Buffer.from(body).toString('latin1').replaceAll(/\s/g, '');
+    if ((short === '{}' && ends.includes('empty_object')) || (short === 'null' && ends.includes('null'))) return undefined;
+  }
+  if (rows.length === 0) return body;
+  // In a truncated answer the list may be complete while the sign that there is more is missing.
+  if (!isJson(body)) throw suspect(label, answer, 'not JSON');
+  const place = placeOf(body, rows);
+  const isNothing = place === undefined || valueAt(place, []) === null;
+  if (isNothing && ends.includes('no_rows')) return undefined;
+  if (place?.[0] === openList) return place;
+  const pointer = `/${rows.join('/')}`;
+  const found = readJson(place ?? body);
+  const shape = found === undefined || Array.isArray(found) ? '' : ` but ${nameShape(found as Exclude<typeof found, readonly unknown[]>)}`;
+  const message = `there is no list at ${pointer}${place === undefined ? `; the response is ${shape.slice(5)}` : shape}`;
+  throw new SourceError('E_SOURCE_ROWS', 'suspect', `${label}: HTTP ${answer.status} with ${answer.body.length} bytes: ${message}`);
+}
+
+const openList = 0x5b;
+
+/** Copies nested values to separate names, and removes them from their container unless that is declared as a whole. */
+export function flattened(records: readonly JsonRecord[], { nested, opened }: Served): readonly JsonRecord[] {
+  if (nested.size === 0) return records;
+  return records.map((record) => {
+    const flat = Object.assign(Object.create(null) as Record<string, JsonRecord[string]>, record);
+    for (const [name, [outer = '', ...inner]] of nested) {
+      const container = record[outer];
+      const value = container instanceof JsonText ? valueAt(Buffer.from(container.text), inner) : undefined;
+      // A member whose name happens to equal the pointer.
+      if (record[name] !== undefined) flat[`/${name}`] = record[name];
+      delete flat[name];
+      if (value !== undefined) flat[name] = value;
+      if (opened.has(outer)) takeOut(flat, outer, inner);
+    }
+    return flat;
+  });
+}
+
+function takeOut(flat: Record<string, JsonRecord[string]>, outer: string, inner: readonly string[]): void {
+  const rest = flat[outer];
+  if (!(rest instanceof JsonText)) return;
+  const text = without(rest.text, inner);
+  if (text === undefined) delete flat[outer];
+  else if (text !== rest.text) flat[outer] = new JsonText(text);
+}
+
+function withoutMark(body: Uint8Array): Uint8Array {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
+}
+
+const position = schema((z) => z.object({ path: z.string(), parameters: z.array(z.tuple([z.string(), z.string()])).readonly() }));
+
+const head = schema((z) => z.object({ position: position(), next: position().nullable() }));
+
+/** Packs a page without a number for storage: its position and that of the next page, on a line of JSON before the answer. */
+function packed(known: { readonly position: Position; readonly next: Position | undefined }, answer: Uint8Array): Uint8Array {
+  const line = { position: known.position, next: known.next ?? null } satisfies z.input<ReturnType<typeof head>>;
+  return Buffer.concat([Buffer.from(`${JSON.stringify(line)}\n`), answer]);
+}
+
+/**
+ * @throws {SourceError} `E_SOURCE_ANSWER` for bytes that were not packed this way.
+ */
+function opened(bytes: Uint8Array): {
+  readonly position: Position;
+  readonly next: Position | undefined;
+  readonly answer: Uint8Array;
+} {
+  const end = bytes.indexOf(lineFeed);
+  const known = end < 0 ? undefined : head().safeParse(parsed(bytes.subarray(0, end))).data;
+  if (known === undefined) throw new SourceError('E_SOURCE_ANSWER', 'permanent', 'a stored page is damaged');
+  return { position: known.position, next: known.next ?? undefined, answer: bytes.subarray(end + 1) };
+}
+
+/** Returns whether two positions are the same. */
+export function isSame(one: Position | undefined, other: Position | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+const lineFeed = 0x0a;
+
+function parsed(line: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(line).toString('utf8'));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,10 +1,8 @@
-import type { Served } from '../../collections/index.js';
+import { type Served, isNumbered, type Collection } from '../../collections/index.js';
 import { segmentsOf, SourceError } from '../../core/index.js';
 import { JsonText, valueAt } from '../../json/index.js';
-import { nextLinkIn, type Answer } from '../../http/index.js';
+import { nextLinkIn, type Answer, credentialParameters } from '../../http/index.js';
 import type { RecordBatch } from '../../vector/index.js';
-import { followed, type Surroundings } from './next-link.js';
-import { positionAt, type Position } from './position.js';
 
 /** An answer's request, needed to find the next page. */
 export interface Asking {
@@ -62,4 +60,78 @@ function lastOf(batch: RecordBatch, field = ''): string | undefined {
   if (batch.length === 0) return undefined;
   const value = batch.columns.get(field)?.value(batch.length - 1);
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** What a link is checked against. */
+export interface Surroundings {
+  /** Origin and path of the service. */
+  readonly baseUrl: string;
+  /** Values that must not be passed on in a link. */
+  readonly secrets: readonly string[];
+}
+
+/**
+ * Resolves a link against the address of its page (RFC 3986). Credentials in it are removed, since every request has our own.
+ *
+ * @throws {SourceError} `E_SOURCE_LINK` for another origin, or a path outside the base URL.
+ */
+function followed(link: string, from: Position, label: string, { baseUrl, secrets }: Surroundings): Position {
+  const { origin, pathname } = new URL(baseUrl);
+  const base = pathname.replace(/\/+$/, '');
+  const page = new URL(`${origin}${base}${from.path}?${new URLSearchParams([...from.parameters]).toString()}`).href;
+  if (!URL.canParse(link, page)) throw refused(label, 'is not a valid address');
+  const next = new URL(link, page);
+  if (next.origin !== origin) throw refused(label, `points to ${next.origin === 'null' ? next.protocol : next.origin}, another origin`);
+  if (!next.pathname.startsWith(`${base}/`)) throw refused(label, `points outside the path of base_url, ${base}/`);
+  const isOurs = ([name, value]: readonly [string, string]) =>
+    credentialParameters.includes(name) || secrets.some((secret) => value.includes(secret) || name.includes(secret));
+  return { path: next.pathname.slice(base.length), parameters: [...next.searchParams].filter((pair) => !isOurs(pair)) };
+}
+
+function refused(label: string, what: string): SourceError {
+  return new SourceError('E_SOURCE_LINK', 'permanent', `${label}: the link to the next page ${what}; it was not followed`);
+}
+
+/** Where a list without page numbers continues: the next request. Its content is private to the client. */
+export interface Position {
+  /** Below the base URL. */
+  readonly path: string;
+  /** Without credentials. */
+  readonly parameters: readonly [name: string, value: string][];
+}
+
+/** Returns whether each page of a collection points to the next one. */
+export function isSequential(served: Served | undefined): served is Served {
+  return served !== undefined && !isNumbered(served.paging) && served.paging.scheme !== 'none';
+}
+
+/** Returns the position where a list begins, or continues with a cursor. */
+export function positionAt({ paging, query }: Served, path: string, limit: number, cursor?: string): Position {
+  const size = 'limit' in paging && paging.limit !== undefined ? paging.limit : 'limit';
+  const parameters = Object.entries(query);
+  if (size !== 'none') parameters.push([size, String(limit)]);
+  if (cursor !== undefined && paging.scheme === 'cursor') parameters.push([paging.param, cursor]);
+  return { path, parameters };
+}
+
+/** A page by its number, and its maximum number of rows: `null` for the service's default. */
+interface Numbered {
+  readonly page: number | undefined;
+  readonly limit: number | null;
+}
+
+/**
+ * Returns the parameters of a page of a list with page numbers; without a number, those of every request.
+ *
+ * @param usual Rows per page for computing an offset if none are given.
+ */
+export function listQuery({ served }: Collection, { page, limit: size }: Numbered, usual: number): Readonly<Record<string, string>> {
+  const { paging } = served ?? {};
+  if (page === undefined || paging?.scheme === 'none') return served?.query ?? {};
+  if (!paging) return { page: String(page), ...(size === null ? {} : { limit: String(size) }) };
+  const rows = size ?? usual;
+  const limit = 'limit' in paging && paging.limit !== undefined ? paging.limit : 'limit';
+  const param = 'param' in paging && paging.param !== undefined ? paging.param : paging.scheme;
+  const place = paging.scheme === 'offset' ? (page - 1) * rows : page;
+  return { ...served?.query, [param]: String(place), ...(limit === 'none' ? {} : { [limit]: String(rows) }) };
 }

@@ -7,9 +7,8 @@ import { batchFromRows, type RecordBatch } from '../../vector/index.js';
 import { Decoder } from '../decode/decoder.js';
 import type { Findings, KnownField } from '../decode/findings.js';
 import { readSingle } from '../decode/records.js';
-import { flattened } from './listed.js';
-import { Listing, notFound, type ListAnswer, type ListingOptions, type ListRequest } from './listing.js';
-import { isNotFound, type OnPath } from './paths.js';
+import { flattened, Listing, notFound, type ListAnswer, type ListingOptions, type ListRequest } from './listing.js';
+import { isNotFound, type OnPath } from './target.js';
 
 /** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
 export interface CollectionReader<T> {

@@ -1,8 +1,21 @@
-import { readdir, rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { errnoOf, temporaryEnding, removeFile } from '../../store/index.js';
-import { markerName } from './marker.js';
-import { logName } from './page-log.js';
+import { readdir, rmdir, stat } from 'node:fs/promises';
+import { join, resolve, basename } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import type { z } from 'zod';
+import {
+  errnoOf,
+  temporaryEnding,
+  removeFile,
+  attempt,
+  readOwn,
+  replaceFile,
+  isPrivate,
+  unlessMissing,
+  lockOwn,
+} from '../../store/index.js';
+import { logName, isLost } from './page-log.js';
+import { SinkError, LeadstreamError, schema } from '../../core/index.js';
+import { knownKey, nameOf, type SpooledSource, sourceName } from './source.js';
 
 /** Removes what killed runs left half-written in the folder of a source, and the files of an earlier version, which had one per page. */
 export async function removeLeftovers(folder: string): Promise<void> {
@@ -25,4 +38,145 @@ const earlierPage = /^page-\d{7,}\.\d+\.[0-9a-f]{32}\.json$/;
 function isLeftover(name: string): boolean {
   if (name.endsWith(temporaryEnding)) return name.startsWith('page-') || name.startsWith(markerName);
   return earlierPage.test(name);
+}
+
+/**
+ * Runs an operation in the state folder; failures mention the option that moves it.
+ *
+ * @throws {SinkError} `code`: `E_SINK_PATH` while a spool is being opened, `E_SINK_WRITE` afterwards.
+ */
+export async function inState<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await attempt(code, what, work);
+  } catch (failure) {
+    if (!(failure instanceof SinkError)) throw failure;
+    throw new SinkError(failure.code, `${failure.message}; choose another place with --state-dir`, { cause: failure });
+  }
+}
+
+const marker = schema((z) =>
+  z.object({
+    /** When the first of the runs that share these pages started, ISO 8601. */
+    startedAt: z.iso.datetime(),
+    /** Age from which these pages are useless, in milliseconds. */
+    maxAgeMs: z.number(),
+  }),
+);
+
+/** The age of a source's pages, and its maximum. */
+type Marker = z.output<ReturnType<typeof marker>>;
+
+const markerName = 'started.json';
+
+/** Reads the marker of a source's folder; `undefined` if it is missing or damaged, in which case the pages have no known age. */
+export async function readMarker(folder: string): Promise<Marker | undefined> {
+  const text = await readOwn(join(folder, markerName)).catch(unlessUseless);
+  if (text === undefined) return undefined;
+  try {
+    return marker().safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Rethrows any other failure: pages must not be discarded because no more files could be opened. */
+function unlessUseless(thrown: unknown): undefined {
+  if (isLost(thrown) || (thrown instanceof LeadstreamError && thrown.code === 'E_STATE_FOREIGN')) return undefined;
+  throw thrown;
+}
+
+/** Writes the marker, before the first page, so that no page is older than it seems. */
+export async function writeMarker(folder: string, { startedAt, maxAgeMs }: Marker): Promise<void> {
+  await replaceFile(join(folder, markerName), `${JSON.stringify({ startedAt, maxAgeMs })}\n`, { mode: 0o600 });
+}
+
+/** Returns whether pages may still be used. Pages dated in the future come from a wrong clock. */
+export function isFresh(found: Marker | undefined, now: number, maxAgeMs = found?.maxAgeMs ?? 0): boolean {
+  return found !== undefined && Math.abs(now - Date.parse(found.startedAt)) <= maxAgeMs;
+}
+
+/**
+ * Returns when the usable spool of a source was started, ISO 8601; `undefined` if there are no usable pages. Nothing is locked or
+ * requested, so another run can take the pages meanwhile.
+ *
+ * @param folder `<state-dir>/spool`, existing or not.
+ * @param maxAgeMs Age from which pages are not used.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder was not created by leadstream for this user.
+ */
+export async function spooledSince(
+  folder: string,
+  source: SpooledSource,
+  maxAgeMs: number,
+  now: () => number = Date.now,
+): Promise<string | undefined> {
+  const spools = resolve(folder);
+  return inState('E_SINK_PATH', `cannot look for spooled pages in ${spools}`, async () => {
+    if (!(await isPrivate(spools))) return undefined;
+    const key = await knownKey(spools);
+    if (key === undefined) return undefined;
+    const path = join(spools, nameOf(source, key));
+    const marker = await readMarker(path);
+    if (!isFresh(marker, now(), maxAgeMs)) return undefined;
+    const log = await stat(join(path, logName)).catch(unlessMissing(undefined));
+    return log !== undefined && log.size > 0 ? marker?.startedAt : undefined;
+  });
+}
+
+/**
+ * Removes spools that are too old to be used, so that raw pages do not remain when a pipeline is not run again. It touches only folders
+ * with leadstream's names, and in them only files with leadstream's names; spools in use are left alone.
+ *
+ * @param folder `<state-dir>/spool`; may be missing.
+ * @returns Names of the folders that were removed.
+ * @throws {SinkError} `E_SINK_WRITE`.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder was not created by leadstream for this user.
+ */
+export async function sweepSpools(folder: string, now: () => number = Date.now): Promise<readonly string[]> {
+  const spools = resolve(folder);
+  return inState('E_SINK_WRITE', `cannot remove old spools in ${spools}`, async () => {
+    if (!(await isPrivate(spools))) return [];
+    const entries = await readdir(spools, { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isDirectory() && sourceName.test(entry.name)).map(({ name }) => name);
+    const removed: string[] = [];
+    for (const name of names) if (await sweep(join(spools, name), now)) removed.push(name);
+    return removed;
+  });
+}
+
+/**
+ * Removes one spool, because its pages were published. A spool in use is left to its run.
+ *
+ * @param folder `<state-dir>/spool`.
+ * @param source Name of the source's folder in it, or a path that ends with it.
+ * @throws {SinkError} `E_SINK_WRITE`.
+ */
+export async function removeSpool(folder: string, source: string): Promise<void> {
+  if (!sourceName.test(basename(source))) return;
+  const path = join(resolve(folder), basename(source));
+  await inState('E_SINK_WRITE', `cannot remove ${path}`, async () => {
+    if (await isPrivate(path)) await removeIf(path, () => Promise.resolve(true));
+  });
+}
+
+async function sweep(folder: string, now: () => number): Promise<boolean> {
+  const isOld = async () => !isFresh(await readMarker(folder), now());
+  // Checked twice: the second time under the lock, when no other run can have started using it.
+  return (await isOld()) && removeIf(folder, isOld);
+}
+
+async function removeIf(folder: string, condition: () => Promise<boolean>): Promise<boolean> {
+  const lock = await lockOwn(folder, { runId: `sweep-${randomBytes(4).toString('hex')}` }).catch(unlessLocked);
+  if (lock === undefined) return false;
+  try {
+    if (!(await condition())) return false;
+    await removeSource(folder);
+    return true;
+  } finally {
+    await lock.release();
+  }
+}
+
+function unlessLocked(failure: unknown): undefined {
+  if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return undefined;
+  throw failure;
 }

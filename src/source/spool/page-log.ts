@@ -1,9 +1,10 @@
 import { constants, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { createHash } from 'node:crypto';
+import { readSync } from 'node:fs';
 import { itemAt } from '../../core/index.js';
-import { openOwn, syncFolder } from '../../store/index.js';
-import { headerBytes, headerOf, isIntact, isLost, recordsIn } from './record.js';
+import { openOwn, syncFolder, errnoOf } from '../../store/index.js';
 
 /** Name of the file with the pages, in the folder of a source. */
 export const logName = 'pages.log';
@@ -185,4 +186,91 @@ function behind(parts: readonly Uint8Array[], bytes: number): readonly Uint8Arra
     skip = Math.max(0, skip - part.byteLength);
     return left.byteLength > 0 ? [left] : [];
   });
+}
+
+/**
+ * Bytes of a record before the body, numbers little-endian:
+ *
+ * | offset | bytes | what                                                    |
+ * | ------ | ----- | ------------------------------------------------------- |
+ * | 0      | 4     | `89 4c 50 01`, which no JSON can contain                |
+ * | 4      | 4     | page number                                             |
+ * | 8      | 4     | bytes of the body                                       |
+ * | 12     | 4     | the same with every bit inverted                        |
+ * | 16     | 16    | head of the SHA-256 of everything above, then the body  |
+ *
+ * The body follows raw, and the next record follows that.
+ */
+const headerBytes = 32;
+
+const magic = 0x01_50_4c_89;
+const sumAt = 16;
+
+/** Creates the header of a page's record. */
+export function headerOf(page: number, body: Uint8Array): Buffer {
+  const header = Buffer.allocUnsafe(headerBytes);
+  header.writeUInt32LE(magic, 0);
+  header.writeUInt32LE(page, 4);
+  header.writeUInt32LE(body.byteLength, 8);
+  header.writeUInt32LE(turned(body.byteLength), 12);
+  sumOf(header, body).copy(header, sumAt);
+  return header;
+}
+
+/** Parses a header, with the length including the header itself; `undefined` for other bytes. `isIntact` verifies the record. */
+function parseHeader(header: Buffer): { readonly page: number; readonly bytes: number } | undefined {
+  if (header.length < headerBytes || header.readUInt32LE(0) !== magic) return undefined;
+  const length = header.readUInt32LE(8);
+  // A wrong length would mislead the reader, and could request as much memory as the file is long.
+  if (header.readUInt32LE(12) !== turned(length)) return undefined;
+  return { page: header.readUInt32LE(4), bytes: headerBytes + length };
+}
+
+/** Returns whether bytes are a complete record of this page, as written. */
+function isIntact(record: Buffer, page: number): boolean {
+  const found = parseHeader(record);
+  if (found?.page !== page || found.bytes !== record.length) return false;
+  return sumOf(record, record.subarray(headerBytes)).equals(record.subarray(sumAt, headerBytes));
+}
+
+/**
+ * Yields the complete records at the head of a log, in order: the page number, and the end offset in bytes. Bodies are not read. Stops
+ * before the first record that extends beyond the end of the file, or has an invalid header.
+ *
+ * @param file File descriptor.
+ * @param size Size of the file in bytes.
+ */
+export function* recordsIn(file: number, size: number): Generator<{ readonly page: number; readonly end: number }> {
+  const header = Buffer.allocUnsafe(headerBytes);
+  let end = 0;
+  for (;;) {
+    const found = parseHeader(header.subarray(0, readAt(file, header, end)));
+    if (found === undefined || end + found.bytes > size) return;
+    end += found.bytes;
+    yield { page: found.page, end };
+  }
+}
+
+/** Returns whether data is unreadable: a bad sector counts as missing data, a lack of permissions does not. */
+export function isLost(thrown: unknown): boolean {
+  return errnoOf(thrown) === 'EIO';
+}
+
+/** Reads synchronously: thousands of reads of a few bytes would take twenty times as long asynchronously. */
+function readAt(file: number, into: Buffer, position: number): number {
+  try {
+    return readSync(file, into, 0, into.length, position);
+  } catch (thrown) {
+    if (isLost(thrown)) return 0;
+    throw thrown;
+  }
+}
+
+function turned(length: number): number {
+  return ~length >>> 0;
+}
+
+function sumOf(header: Buffer, body: Uint8Array): Buffer {
+  const digest = createHash('sha256').update(header.subarray(0, sumAt)).update(body).digest();
+  return digest.subarray(0, headerBytes - sumAt);
 }

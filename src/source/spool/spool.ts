@@ -2,10 +2,8 @@ import { join, resolve } from 'node:path';
 import { LeadstreamError } from '../../core/index.js';
 import { defaults } from '../../options/index.js';
 import { lockOwn, makePrivate, reworded, type Lock } from '../../store/index.js';
-import { removeLeftovers, removeSource } from './folder.js';
-import { isFresh, readMarker, writeMarker } from './marker.js';
+import { removeLeftovers, removeSource, inState, isFresh, readMarker, writeMarker } from './folder.js';
 import { PageLog } from './page-log.js';
-import { inState } from './place.js';
 import { accountKey, nameOf, type SpooledSource } from './source.js';
 
 /** Where pages are spooled and which ones may be reused. */

@@ -2,9 +2,8 @@ import { defer, firstValueFrom, map, of, switchMap, type Observable } from 'rxjs
 import type { Credentials } from '../../http/index.js';
 import type { CollectionReader } from '../fetch/reader.js';
 import { isRefused } from '../failures.js';
-import { isSame } from '../fetch/envelope.js';
-import type { ListAnswer, ListRequest } from '../fetch/listing.js';
-import { isSequential, type Position } from '../fetch/position.js';
+import { isSame, type ListAnswer, type ListRequest } from '../fetch/listing.js';
+import { isSequential, type Position } from '../fetch/next-page.js';
 import { digestsOf } from '../../vector/index.js';
 import { type Row, SourceError } from '../../core/index.js';
 import type { Events } from '../../events/index.js';

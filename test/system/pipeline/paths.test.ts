@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { SpecError } from '../../../src/core/errors.js';
 import { logCommit, storeOf } from '../../../src/store/index.js';
-import { headerOf } from '../../../src/source/spool/record.js';
+import { headerOf } from '../../../src/source/spool/page-log.js';
 import { recoverRuns, parsePipeline, parsePipelines, rollbackTable, runPipeline, type RunOptions } from '../../../src/pipeline/index.js';
 import { csv, ndjson, parquet } from '../../../src/sinks/index.js';
 import { everySecond } from '../../support/rung.js';

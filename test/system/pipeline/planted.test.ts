@@ -21,7 +21,7 @@ import type { LinkAction, RenameAction } from '../../../src/store/index.js';
 import { recoverRuns, runPipeline } from '../../../src/pipeline/index.js';
 import { everySecond } from '../../support/rung.js';
 import { cli } from '../../support/cli.js';
-import { headerOf } from '../../../src/source/spool/record.js';
+import { headerOf } from '../../../src/source/spool/page-log.js';
 import { pagesIn } from '../../support/spool.js';
 import { leads, pipelineFor } from '../../support/pipelines.js';
 import { serviceOf, type LoggedService } from '../../support/services.js';

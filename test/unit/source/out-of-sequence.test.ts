@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { outOfSequence } from '../../../src/source/out-of-sequence.js';
+import { outOfSequence } from '../../../src/source/seen-rows.js';
 
 const numbers = (...list: readonly number[]): Uint32Array => Uint32Array.from(list);
 

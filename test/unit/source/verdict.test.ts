@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { newConsistency } from '../../../src/core/index.js';
-import { driftOf } from '../../../src/source/verdict.js';
+import { driftOf } from '../../../src/source/collection-stream.js';
 
 describe('a list that changed while it was read', () => {
   test('is told where nothing repaired it, and where nothing was asked for but it showed by itself', () => {
