@@ -91,8 +91,6 @@ export interface SinkPlan {
   readonly key: readonly string[];
   /** The step that dropped a column, by column. Default: unknown. */
   readonly gone?: ReadonlyMap<string, string>;
-  /** Returns whether a value of the configuration, or one within it, is unknown because its reference is not resolved. Default: none is. */
-  isUnknown?(path: readonly (string | number)[]): boolean;
   problem(path: readonly (string | number)[], message: string): void;
 }
 

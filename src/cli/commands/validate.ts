@@ -85,5 +85,6 @@ function tell(file: string, { ok, findings, pipelines, unset }: LintResult, { co
     const chain = [from, ...steps, to.join(' + ')].join(' > ');
     console.log('info', `${file}: ${pipelines.length === 1 ? '' : `${name} `}ok, ${chain}, ${amountOf(columns.length, 'column')}`);
   }
-  if (unset.length > 0) console.log('info', `${file}: not set here, so not checked: ${unset.join(', ')} (--env-check requires them)`);
+  if (unset.length > 0)
+    console.log('info', `${file}: not set here: ${unset.join(', ')}; what depends on them was not checked (--env-check requires them)`);
 }

@@ -1,7 +1,10 @@
+import type { z } from 'zod';
+import { collections, type Collection, type Registry } from '../../collections/index.js';
 import { defined } from '../../core/index.js';
 import { getIn } from '../../options/index.js';
 import type { PathNames } from '../../store/index.js';
 import { outputAt } from '../../sinks/index.js';
+import { collectionOf, collectionShape } from '../../source/index.js';
 import { checkTests } from './check-tests.js';
 import { collide } from './collide.js';
 import { connectionOf } from './connection.js';
@@ -10,15 +13,12 @@ import type { Path, SpecDocument } from './document.js';
 import { hooksOf, type Hooks } from './hooks.js';
 import { IssueList, WarningList, type Doubt, type FileContext, type Issue } from './issue-list.js';
 import { pipelineOf, type Pipeline } from './pipeline.js';
-import { partsOf, type Parts } from './parts.js';
-import { bindChain, planPipeline, type Chain, type Plan } from './plan.js';
+import { bindChain, planPipeline, type Chain, type ChainShape, type Plan } from './plan.js';
 import { unfilled, type Place } from './planned.js';
 import type { ReferenceSource } from './reference-source.js';
-import { ownCollections, registryOf } from './registry.js';
 import { resolveReferences, type Problem, type SpecWarning } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineName, pipelineShape, type PipelineShape } from './spec.js';
-import type { End, StandIns } from './stand-ins.js';
 import type { TestShape } from './test-shape.js';
 import { nullsInTests } from './typed-scalars.js';
 import { refuseLostKeys, validated } from './validate.js';
@@ -58,71 +58,77 @@ interface Given {
 }
 
 /** Checks a document by itself, even after a problem: all problems are in `issues`. */
-export function checkPipeline(document: SpecDocument, given: Given): Checked {
-  const { checked, issues, warnings, standIns } = inspect(document, given, 'least');
-  if (standIns.isChoice) {
-    // Keeps only problems that exist with every possible value, since the unknown one may be valid.
-    const other = inspect(document, given, 'greatest');
-    issues.keepThoseOf(other.issues);
-    warnings.keepThoseOf(other.warnings);
-  }
-  return checked;
-}
-
-/** @param end Which of the possible stand-ins for unknown values to use. */
-function inspect(document: SpecDocument, { from, file, definitions }: Given, end: End) {
+export function checkPipeline(document: SpecDocument, { from, file, definitions }: Given): Checked {
   const issues = new IssueList(document, file);
-  const { resolved, standIns } = resolvedIn(document.value, { from, file, issues, end });
-  const every = issues.problemOf(false);
-  const judging = { problem: every, standIns };
-  const shape = validated(pipelineShape(), resolved, [], judging);
+  const { problem } = issues;
+  const resolved = resolvedIn(document.value, from, issues);
+  const { unknown, unsetProblem: unset } = issues;
+  const shape = validated(pipelineShape(), resolved, [], problem);
   // If the whole is invalid, its parts are read separately, so that one typo does not hide other problems.
-  const parts = shape ?? partsOf(resolved, standIns);
-  const unreported = shape ? every : issues.ofUnreported(every);
-  const problem = issues.ofKnown(unreported);
+  const parts = shape ?? partsOf(resolved);
   // Under `strict` a warning is a failure, and this one can be reported before anything is read.
-  const warnings = new WarningList(document, file.credentials, standIns, parts.service?.strict ? problem : undefined);
-  const place = { baseDir: from.baseDir, pipeline: nameIn(parts), definitions, isPlain: document.isPlain, standIns };
-  const chain = bindChain(parts, place, unreported);
-  const collections = registryOf(resolved, judging);
-  const findings = { problem, warn: warnings.add, unset: issues.unsetOf(), standIns };
-  const planned = collections && planPipeline(parts, chain, { hmacKey: from.env.LEADSTREAM_HMAC_KEY, collections }, findings);
-  const connecting = { problem: issues.ofKnown(issues.problemOf(true)), inFile: problem, unset: issues.unsetOf() };
-  const connection = shape && connectionOf(shape.service, from.env, connecting);
+  const warnings = new WarningList(document, file.credentials, unknown, parts.service?.strict ? problem : undefined);
+  const place = { baseDir: from.baseDir, pipeline: nameIn(parts), definitions, isPlain: document.isPlain, unknown };
+  const chain = bindChain(parts, place, problem);
+  const registry = registryOf(resolved, problem);
+  const findings = { problem, warn: warnings.add, unset, unknown };
+  const planned = registry && planPipeline(parts, chain, { hmacKey: from.env.LEADSTREAM_HMAC_KEY, collections: registry }, findings);
+  const connection = shape && connectionOf(shape.service, from.env, { problem: issues.givenProblem, inFile: problem, unset });
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, place, problem);
-  const hooks = hooksOf(knownHooks(parts, standIns), from.env, problem);
+  const hooks = hooksOf(parts, from.env, problem);
   refuseIdleRestart(parts, chain, problem);
   // Problems of their shape were already reported with the whole.
   const written = nullsInTests(getIn(resolved, ['tests']), ['tests'], document.isPlain);
-  const tests = validated(pipelineShape().shape.tests, written, ['tests'], { problem: () => {}, standIns });
+  const tests = validated(pipelineShape().shape.tests, written, ['tests'], silent);
   if (tests && planned) checkTests(tests, planned, problem);
   const plan = planned?.plan;
   const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
-  const checked: Checked = {
-    ...{ document, plan, tests, hooks },
-    // An unknown name may be any.
-    name: standIns.within(['name']) ? undefined : parts.name,
+  return {
+    ...{ document, name: parts.name, plan, tests, hooks },
     outputs: outputsOf(chain, rejects),
     pipeline: isRight
       ? pipelineOf({ shape, plan, connection, rejects, hooks, from, written: document.value, resolved, warnings: warnings.told })
       : undefined,
     ...{ doubts: warnings.all, unset: issues.unset, issues: issues.all },
-    ...{ problem: issues.ofKnown(every), doubtTest: warnings.addOfTests },
+    ...{ problem, doubtTest: warnings.addOfTests },
   };
-  return { checked, issues, warnings, standIns };
+}
+
+/** The readable parts of a pipeline. */
+type Parts = ChainShape & Partial<Omit<PipelineShape, 'collections' | 'tests' | 'steps' | 'to'>>;
+
+/** Reads the valid parts of a document that is invalid as a whole, key by key. */
+function partsOf(document: unknown): Parts {
+  const { shape } = pipelineShape();
+  const read = <T>(key: string, schema: z.ZodType<T>) => validated(schema, getIn(document, [key]), [key], silent);
+  const entriesOf = (key: string) => {
+    const entries = getIn(document, [key]);
+    return Array.isArray(entries) ? entries.map((entry: unknown) => (isMap(entry) ? entry : undefined)) : [];
+  };
+  const parts = {
+    name: read('name', shape.name),
+    from: read('from', shape.from),
+    service: read('service', shape.service),
+    reveal: read('reveal', shape.reveal),
+    rejects: read('rejects', shape.rejects),
+    expect: read('expect', shape.expect),
+    on_new_field: read('on_new_field', shape.on_new_field),
+    schema: read('schema', shape.schema),
+    on_success: read('on_success', shape.on_success),
+    on_failure: read('on_failure', shape.on_failure),
+  };
+  return { ...defined(parts), steps: entriesOf('steps'), to: entriesOf('to') };
+}
+
+function silent(): void {}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Returns the name for paths. An invalid name is reported as such, and must not cause an error for each path as well. */
 function nameIn({ name }: Parts): string {
   return name !== undefined && pipelineName.test(name) ? name : 'pipeline';
-}
-
-/** Returns the hooks whose addresses come from the environment, without stand-ins. */
-function knownHooks({ on_success, on_failure }: Parts, standIns: StandIns) {
-  return defined({
-    on_success: standIns.within(['on_success']) ? undefined : on_success,
-    on_failure: standIns.within(['on_failure']) ? undefined : on_failure,
-  });
 }
 
 /** Returns everything that a pipeline writes, with its place; `undefined` is stdout. */
@@ -138,10 +144,9 @@ function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked[
 /** Checks inherited values as far as possible without the pipelines. Returns all problems. */
 export function checkDefaults(document: SpecDocument, from: ReferenceSource, file: FileContext): readonly Issue[] {
   const issues = new IssueList(document, file, ['defaults']);
-  const { resolved, standIns } = resolvedIn(inheritedOf(document), { from, file, issues, end: 'least' });
-  const judging = { problem: issues.problemOf(false), standIns };
-  validated(defaultsShape(), resolved, [], judging);
-  registryOf(resolved, judging);
+  const resolved = resolvedIn(inheritedOf(document), from, issues);
+  validated(defaultsShape(), resolved, [], issues.problem);
+  ownCollections(resolved, issues.problem);
   return issues.all;
 }
 
@@ -149,9 +154,8 @@ export function checkDefaults(document: SpecDocument, from: ReferenceSource, fil
 export function collectionsOf(document: SpecDocument, from: ReferenceSource, file: FileContext) {
   const issues = new IssueList(document, file);
   const declared = getIn(document.value, ['collections']);
-  const given = declared === undefined ? {} : { collections: declared };
-  const { resolved, standIns } = resolvedIn(given, { from, file, issues, end: 'least' });
-  return { collections: ownCollections(resolved, { problem: issues.problemOf(false), standIns }), issues: issues.all };
+  const resolved = resolvedIn(declared === undefined ? {} : { collections: declared }, from, issues);
+  return { collections: ownCollections(resolved, issues.problem), issues: issues.all };
 }
 
 /** Returns the value of `defaults`. */
@@ -159,13 +163,36 @@ export function inheritedOf({ value }: SpecDocument): unknown {
   return getIn(value, ['defaults']);
 }
 
-/** Resolves the references in a value, and returns stand-ins for those that cannot be resolved. */
-function resolvedIn(value: unknown, told: { from: ReferenceSource; file: FileContext; issues: IssueList; end: End }) {
-  const { from, file, issues, end } = told;
-  refuseLostKeys(value, issues.problemOf(false));
-  const resolved = resolveReferences(value, from, file.credentials, { problem: issues.problemOf(true), unset: issues.unsetOf() });
-  issues.resolved = resolved;
-  return { resolved, standIns: issues.standIns(end) };
+/** Resolves the references in a value. */
+function resolvedIn(value: unknown, from: ReferenceSource, issues: IssueList): unknown {
+  refuseLostKeys(value, issues.problem);
+  const { file, referenceProblem: problem, unsetProblem: unset } = issues;
+  issues.resolved = resolveReferences(value, from, file.credentials, { problem, unset });
+  return issues.resolved;
+}
+
+/**
+ * Returns the collections that a document can name: those of every service, and its own.
+ *
+ * @param document With its references resolved.
+ * @returns `undefined` if one of its own collections is invalid, so that uses of it cannot be checked.
+ */
+function registryOf(document: unknown, problem: Problem): Registry | undefined {
+  const own = ownCollections(document, problem);
+  return own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
+}
+
+/** Returns the collections declared by a document; `undefined` if one of them is invalid. */
+function ownCollections(document: unknown, problem: Problem): readonly Collection[] | undefined {
+  const declared = getIn(document, ['collections']);
+  // The schema of the document checks that it is a map.
+  if (typeof declared !== 'object' || declared === null) return [];
+  const checked = Object.entries(declared).map(([name, value]) => {
+    const declaration = validated(collectionShape(name), value, ['collections', name], problem);
+    return declaration && collectionOf(name, declaration);
+  });
+  const own = checked.filter((collection) => collection !== undefined);
+  return own.length === checked.length ? own : undefined;
 }
 
 function rejectsOf(

@@ -114,7 +114,7 @@ function reachedByFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Proble
   if (wrong) problem(['service', 'auth', ...wrong.field], `the key ${wrong.message}`);
   if (baseUrl !== undefined && auth !== undefined) return { baseUrl, auth };
   const [given, missing] = baseUrl === undefined ? ['auth', 'base_url'] : ['base_url', 'auth'];
-  inFile(['service'], `'${missing}' is missing: ${given} needs it; leave out both to use those of the environment`);
+  inFile(['service'], `'${missing}' is missing: ${given} needs it; leave out both to use those of the environment`, true);
   return undefined;
 }
 

@@ -3,7 +3,6 @@ import { getIn } from '../../options/index.js';
 import type { FileCredentials } from './credentials.js';
 import type { Path, SpecDocument } from './document.js';
 import type { Problem, SpecWarning, Unset } from './references.js';
-import { StandIns, type End } from './stand-ins.js';
 
 /** A problem of a document, with its position in the file. */
 export interface Issue extends SpecIssue {
@@ -28,10 +27,7 @@ export interface FileContext {
 /** Collects the problems of a document. */
 export class IssueList {
   readonly #all: Issue[] = [];
-  /** Paths of unknown values, whose references cannot be resolved. */
-  readonly #unresolved = new Map<string, Path>();
-  /** Paths that have a problem. */
-  readonly #places = new Set<string>();
+  readonly #unknown: Path[] = [];
   readonly #unset = new Set<string>();
   /** The document with its references replaced. */
   resolved: unknown;
@@ -42,7 +38,7 @@ export class IssueList {
    */
   constructor(
     private readonly document: SpecDocument,
-    private readonly file: FileContext,
+    readonly file: FileContext,
     private readonly root: Path = [],
   ) {}
 
@@ -50,67 +46,67 @@ export class IssueList {
     return this.#all;
   }
 
+  /** Paths of the values whose references cannot be resolved. These values are not checked, nor is what depends on them. */
+  get unknown(): readonly Path[] {
+    return this.#unknown;
+  }
+
   /** Unresolved references, in lenient mode. */
   get unset(): readonly string[] {
     return [...this.#unset];
   }
 
-  /** Returns a function that handles an unresolved reference: as a problem, or in lenient mode as an unknown value. */
-  unsetOf(): Unset {
-    return (path, name, message) => {
-      if (!this.file.lenient) return this.problemOf(true)(path, message);
-      this.#unset.add(name);
-      this.#unresolve(path);
-    };
+  /** Adds a problem, unless it depends on an unknown value; keys are always known. */
+  readonly problem: Problem = (path, message, onKey, at) => {
+    if (onKey === true || !dependsOn(path, this.#unknown)) this.#add(false, path, message, onKey, at);
+  };
+
+  /** Adds a problem of a value that a known reference gave. */
+  readonly givenProblem: Problem = (path, message) => {
+    if (!dependsOn(path, this.#unknown)) this.#add(true, path, message);
+  };
+
+  /** Adds a problem of a reference, which leaves the value unknown. */
+  readonly referenceProblem: Problem = (path, message, onKey) => {
+    this.#unresolved(path);
+    this.#add(true, path, message, onKey);
+  };
+
+  /** Handles an unresolved reference: as a problem, or in lenient mode only as an unknown value. */
+  readonly unsetProblem: Unset = (path, name, message) => {
+    if (!this.file.lenient) return this.referenceProblem(path, message);
+    this.#unset.add(name);
+    this.#unresolved(path);
+  };
+
+  /** What the environment lacks for the document as a whole leaves all of its values known. */
+  #unresolved(path: Path): void {
+    if (path.length > 0) this.#unknown.push(path);
   }
 
-  /** A reference for a document as a whole does not belong to any of its values. */
-  #unresolve(path: Path): void {
-    if (path.length > 0) this.#unresolved.set(path.join('.'), path);
-  }
-
-  /** Returns a function that adds problems. @param reference Whether the problems are about references. */
-  problemOf(reference: boolean): Problem {
-    return (path, message, onKey, at) => {
-      if (reference) this.#unresolve(path);
-      this.#places.add(path.join('.'));
-      const set = this.document.overridden.find((over) => isWithin(path, over) || (onKey === true && isWithin(over, path)));
-      const told = this.file.credentials.redact(
-        set ? `--set ${set.join('.')}: ${withoutKey(message, set)}${setHint(message, set)}` : message,
-      );
-      const place = this.document.locate([...this.root, ...path], onKey, at !== undefined && this.#asWritten(path) ? at : undefined);
-      this.#all.push({ message: told, ...place, reference, inherited: !set && this.document.inherits([...this.root, ...path]) });
-    };
-  }
-
-  /** Returns a function that skips problems of values that already have one. */
-  ofUnreported(problem: Problem): Problem {
-    const reported = new Set(this.#places);
-    return (path, ...told) => (reported.has(path.join('.')) ? undefined : problem(path, ...told));
-  }
-
-  /** Returns a function that skips problems of unknown values, but not of their keys. */
-  ofKnown(problem: Problem): Problem {
-    return (path, message, onKey, at) => {
-      if (onKey === true || !this.#unresolved.has(path.join('.'))) problem(path, message, onKey, at);
-    };
-  }
-
-  /** Returns stand-ins for the values that are currently unknown. */
-  standIns(end: End): StandIns {
-    return new StandIns([...this.#unresolved.values()], end);
-  }
-
-  /** Keeps only the problems that another list also has. */
-  keepThoseOf(other: IssueList): void {
-    const kept = new Set(other.#all.map(idOf));
-    this.#all.splice(0, Infinity, ...this.#all.filter((issue) => kept.has(idOf(issue))));
+  #add(reference: boolean, path: Path, message: string, onKey?: boolean, at?: number): void {
+    const set = this.document.overridden.find((over) => isWithin(path, over) || (onKey === true && isWithin(over, path)));
+    const told = this.file.credentials.redact(
+      set ? `--set ${set.join('.')}: ${withoutKey(message, set)}${setHint(message, set)}` : message,
+    );
+    const place = this.document.locate([...this.root, ...path], onKey, at !== undefined && this.#asWritten(path) ? at : undefined);
+    this.#all.push({ message: told, ...place, reference, inherited: !set && this.document.inherits([...this.root, ...path]) });
   }
 
   /** Returns whether a value is as written: if a reference was replaced, character positions differ. */
   #asWritten(path: Path): boolean {
     return getIn(this.document.value, [...this.root, ...path]) === getIn(this.resolved, path);
   }
+}
+
+/** Returns whether what is said of a value depends on an unknown one: itself, one below it, or one that it is part of. */
+export function dependsOn(path: Path, unknown: readonly Path[]): boolean {
+  return unknown.some((each) => isWithin(path, each) || (path.length > 0 && isWithin(each, path)));
+}
+
+/** Returns whether a value of a step or sink is unknown, other than its path, which decides about nothing else. */
+export function isOpen(at: Path, unknown: readonly Path[]): boolean {
+  return unknown.some((each) => isWithin(each, at) && each[at.length] !== 'path');
 }
 
 /** Suggests how to use `--set` for a value that it cannot set as a whole. */
@@ -124,13 +120,13 @@ export class WarningList {
   readonly #all: Doubt[] = [];
 
   /**
-   * @param standIns Stand-ins for unknown values; doubts about these are ignored.
+   * @param unknown Paths of unknown values; doubts that depend on these are ignored.
    * @param refused Also receives each as a problem, if warnings are failures.
    */
   constructor(
     private readonly document: SpecDocument,
     private readonly credentials: FileCredentials,
-    private readonly standIns: StandIns,
+    private readonly unknown: readonly Path[],
     private readonly refused: Problem | undefined,
   ) {}
 
@@ -145,7 +141,7 @@ export class WarningList {
   }
 
   readonly add: SpecWarning = (path, warning) => {
-    if (this.standIns.within(path)) return;
+    if (dependsOn(path, this.unknown)) return;
     this.addOfTests(path, warning);
     this.refused?.(path, warning.message);
   };
@@ -154,12 +150,6 @@ export class WarningList {
   readonly addOfTests: SpecWarning = (path, { code, message }) => {
     this.#all.push({ code, message: this.credentials.redact(message), ...this.document.locate(path) });
   };
-
-  /** Keeps only the doubts that another list also has. */
-  keepThoseOf(other: WarningList): void {
-    const kept = new Set(other.#all.map(idOf));
-    this.#all.splice(0, Infinity, ...this.#all.filter((doubt) => kept.has(idOf(doubt))));
-  }
 }
 
 /**

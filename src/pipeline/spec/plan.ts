@@ -1,11 +1,10 @@
 import type { Collection, Registry } from '../../collections/index.js';
-import { itemAt, unknownName, type Column } from '../../core/index.js';
+import { amount, amountOf, itemAt, unknownName, type Column } from '../../core/index.js';
 import type { SinkPlan } from '../../sinks/index.js';
-import { checkExpect, checkLists } from '../gates/expect.js';
+import { checkExpect, checkLists, gatesIn, type Expect } from '../gates/expect.js';
 import { refuseSharedOutputs } from './collide.js';
 import { ColumnFlow, type Findings } from './column-flow.js';
-import { refuseLimits, stopOf } from './limits.js';
-import type { Path } from './document.js';
+import { isOpen } from './issue-list.js';
 import { planSink, planStep, type BoundStep, type Entries, type Place, type PlannedSink, type PlannedStep } from './planned.js';
 import type { Problem } from './references.js';
 import type { PipelineShape } from './spec.js';
@@ -25,8 +24,11 @@ export interface Plan {
   columns(undeclared?: readonly Column[]): readonly Column[];
 }
 
-/** The part of a file that describes the plan, as far as it can be read. */
-export type ChainShape = Pick<PipelineShape, 'reveal' | 'to'> & Partial<Pick<PipelineShape, 'from' | 'steps' | 'expect'>>;
+/** The part of a file that describes the plan, as far as it can be read; invalid steps and sinks are `undefined`. */
+export interface ChainShape extends Partial<Pick<PipelineShape, 'from' | 'reveal' | 'expect'>> {
+  readonly steps?: readonly (Readonly<Record<string, unknown>> | undefined)[] | undefined;
+  readonly to: readonly (Readonly<Record<string, unknown>> | undefined)[];
+}
 
 /** Steps and sinks; invalid ones are `undefined` or missing. */
 export interface Chain {
@@ -49,9 +51,9 @@ interface Surroundings {
 
 /** Checks steps and sinks against their definitions. */
 export function bindChain({ steps = [], to }: Pick<ChainShape, 'steps' | 'to'>, place: Place & Entries, problem: Problem): Chain {
-  const sinks = to.flatMap((entry, index) => planSink(entry, index, place, problem) ?? []);
+  const sinks = to.flatMap((entry, index) => (entry && planSink(entry, index, place, problem)) ?? []);
   refuseSharedOutputs(sinks, problem);
-  return { steps: steps.map((entry, index) => planStep(entry, place, index, problem)), sinks };
+  return { steps: steps.map((entry, index) => entry && planStep(entry, place, index, problem)), sinks };
 }
 
 /**
@@ -74,10 +76,11 @@ export function planPipeline(
   const steps = bound.flatMap((step, index) => (step ? [{ ...step, input: itemAt(arriving, index) }] : []));
   const reads = [...new Set([collection.name, ...steps.flatMap((step) => step.reads ?? [])])];
   if (expect) {
+    const isBound = steps.length === bound.length;
     // A list whose name is unknown may be any.
-    if (steps.length === bound.length && reads.every((name) => Object.hasOwn(collections, name))) checkLists(expect, reads, problem);
+    if (isBound && reads.every((name) => Object.hasOwn(collections, name))) checkLists(expect, reads, problem);
+    if (isBound) refuseLimits(expect, steps, problem);
     if (isKnown) checkExpect(expect, { columns: leaving, gone }, problem);
-    refuseLimits(expect, steps, problem);
   }
   for (const sink of isKnown ? sinks : []) checkSink(sink, { columns: leaving, key: collection.key, gone }, findings);
 
@@ -95,22 +98,14 @@ export function planPipeline(
   return { plan, isKnown };
 }
 
-/** Checks a sink against the arriving columns. Ignores problems of a list or map that contains an unknown value, since they may be about that value. */
+/** Checks a sink against the arriving columns, unless one of its values is unknown. */
 function checkSink(
-  { index, name, version, check }: PlannedSink,
+  { index, name, check }: PlannedSink,
   { columns, ...plan }: Omit<SinkPlan, 'problem'> & { readonly columns: readonly Column[] },
-  { problem, standIns }: Findings,
+  { problem, unknown }: Findings,
 ): void {
   const at = ['to', index, name];
-  const isDecided = (path: Path) => standIns.within(path) && (version !== undefined || path.length > at.length);
-  check(columns, {
-    ...plan,
-    isUnknown: (path) => standIns.within([...at, ...path]),
-    problem: (inner, message) => {
-      const path = [...at, ...inner];
-      if (!isDecided(path)) problem(path, message);
-    },
-  });
+  if (!isOpen(at, unknown)) check(columns, { ...plan, problem: (path, message) => problem([...at, ...path], message) });
 }
 
 /** Returns the collection that is read, and checks the fields to reveal. */
@@ -126,4 +121,34 @@ function collectionOf({ from, reveal = [] }: ChainShape, collections: Registry, 
     if (!known.includes(name)) problem(['reveal', index], unknownName('field', name, known));
   });
   return collection;
+}
+
+/** Returns the first step that has a limit and no blocking step before it. */
+function stopOf(steps: readonly PlannedStep[]): PlannedStep | undefined {
+  const blocking = steps.findIndex(({ blocking }) => blocking);
+  return steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ most }) => most !== undefined);
+}
+
+/** Reports expectations that need more rows than limits allow. */
+function refuseLimits(expect: Expect, steps: readonly PlannedStep[], problem: Problem): void {
+  const stop = stopOf(steps);
+  for (const gate of gatesIn(expect)) {
+    if (gate.judges === 'rows') steps.forEach((step, index) => refuseFewer(gate, step, steps.slice(index + 1), problem));
+    else if (stop) {
+      const message = `${gate.name} compares whole reads, and ${stop.at} stops this one; remove one of them, or put the limit after a sort, which reads everything`;
+      problem(['expect', gate.name], message, true);
+    }
+  }
+}
+
+/** Reports a gate that needs more rows than a step passes, unless a later step adds some. */
+function refuseFewer(
+  { name, fewest }: { readonly name: string; readonly fewest: number },
+  { at, most = Infinity }: PlannedStep,
+  later: readonly PlannedStep[],
+  problem: Problem,
+): void {
+  if (fewest <= most || later.some(({ addsRows }) => addsRows)) return;
+  const message = `${at} passes at most ${amountOf(most, 'row')}, so there are never ${amount(fewest)}; lower ${name} or raise the limit`;
+  problem(['expect', name], message);
 }

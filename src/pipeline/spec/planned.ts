@@ -6,10 +6,10 @@ import type { JoinedOn, PlanContext, RowCondition, StepDefinition, StepRemark, S
 import { outputColumns } from '../gates/schema.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
+import { isOpen } from './issue-list.js';
 import type { Problem } from './references.js';
 import { typedScalars } from './typed-scalars.js';
-import type { StandIns } from './stand-ins.js';
-import { validated, type Judging } from './validate.js';
+import { validated } from './validate.js';
 
 /** A step of a pipeline file, bound to its configuration. */
 export interface BoundStep {
@@ -87,29 +87,34 @@ export interface Place {
   readonly pipeline: string;
 }
 
-/** What the entries of a file can be, how its scalars are written, and the stand-ins for unknown ones. */
+/** What the entries of a file can be, how its scalars are written, and the paths of its unknown values. */
 export interface Entries {
   readonly definitions: Definitions;
-  readonly standIns: StandIns;
+  readonly unknown: readonly Path[];
   isPlain(path: Path): boolean;
 }
 
 /** Returns a step of a file, and reports its problems. */
 export function planStep(
   entry: Readonly<Record<string, unknown>>,
-  { definitions: { steps, sinks }, isPlain, standIns }: Entries,
+  { definitions: { steps, sinks }, isPlain, unknown }: Entries,
   index: number,
   problem: Problem,
 ): BoundStep | undefined {
   const chosen = chooseOne(entry, steps, ['steps', index], { name: 'step', others: sinks, below: 'to' }, problem);
   if (!chosen) return undefined;
   const path = ['steps', index, chosen.name];
-  const judging = judgingOf(chosen.definition, path, { problem, standIns });
-  return bindStep(chosen.definition, givenTo(chosen, path, isPlain), path, `steps[${index}] ${chosen.name}`, judging);
+  return bindStep(
+    chosen.definition,
+    givenTo(chosen, path, isPlain),
+    path,
+    `steps[${index}] ${chosen.name}`,
+    ofKnown(path, unknown, problem),
+  );
 }
 
-function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, judging: Judging): BoundStep | undefined {
-  const config = validated(definition.config(), value, path, judging, definition.examples);
+function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, problem: Problem): BoundStep | undefined {
+  const config = validated(definition.config(), value, path, problem, definition.examples);
   if (config === undefined) return undefined;
   return {
     name: definition.name,
@@ -136,19 +141,18 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
 export function planSink(
   entry: Readonly<Record<string, unknown>>,
   index: number,
-  { definitions: { steps, sinks }, isPlain, standIns, ...place }: Place & Entries,
+  { definitions: { steps, sinks }, isPlain, unknown, ...place }: Place & Entries,
   problem: Problem,
 ): PlannedSink | undefined {
   const chosen = chooseOne(entry, sinks, ['to', index], { name: 'sink', others: steps, below: 'steps' }, problem);
   if (!chosen) return undefined;
   const path = ['to', index, chosen.name];
-  const judging = judgingOf(chosen.definition, path, { problem, standIns });
-  return bindSink(chosen.definition, givenTo(chosen, path, isPlain), index, place, judging);
+  return bindSink(chosen.definition, givenTo(chosen, path, isPlain), index, place, ofKnown(path, unknown, problem));
 }
 
-/** Ignores problems that a custom step or sink has with options that contain an unknown value, since they may be about that value. */
-function judgingOf({ version }: Pick<StepDefinition, 'version'>, path: Path, { problem, standIns }: Judging): Judging {
-  return { problem: version !== undefined && standIns.within(path) ? () => {} : problem, standIns };
+/** Of a step or sink with an unknown value, only the keys are checked. */
+function ofKnown(at: Path, unknown: readonly Path[], problem: Problem): Problem {
+  return isOpen(at, unknown) ? (path, message, onKey) => onKey === true && problem(path, message, onKey) : problem;
 }
 
 /** Returns the value of an entry in the form that its definition takes. */
@@ -165,10 +169,10 @@ function bindSink(
   value: unknown,
   index: number,
   { baseDir, pipeline }: Place,
-  judging: Judging,
+  problem: Problem,
 ): PlannedSink | undefined {
   const at = `to[${index}] ${definition.name}`;
-  const config = validated(definition.config(), value, ['to', index, definition.name], judging, definition.examples);
+  const config = validated(definition.config(), value, ['to', index, definition.name], problem, definition.examples);
   if (config === undefined) return undefined;
   return {
     name: definition.name,

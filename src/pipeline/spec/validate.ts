@@ -4,13 +4,6 @@ import { hintAt } from '../../core/index.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
 import { spelledOut } from './spelled-out.js';
-import type { StandIns } from './stand-ins.js';
-
-/** Receives problems of values, and replaces unknown values. */
-export interface Judging {
-  readonly problem: Problem;
-  readonly standIns: StandIns;
-}
 
 /**
  * Checks a value of a pipeline file against a schema and reports each problem, suggesting the nearest valid name.
@@ -18,21 +11,19 @@ export interface Judging {
  * Scalars of a file are text; where the schema requires a number or boolean, a text in that notation is converted.
  *
  * @param examples Valid values, to show if the value is of another kind.
- * @returns The parsed value, or `undefined` if a problem was reported, or an unknown value could not be replaced.
+ * @returns The parsed value; `undefined` if it is invalid.
  */
 export function validated<T>(
   schema: z.ZodType<T>,
   value: unknown,
   at: Path,
-  { problem, standIns }: Judging,
+  problem: Problem,
   examples: readonly unknown[] = [],
 ): T | undefined {
-  const spelled = spelledOut(schema, standIns.fill(schema, value, at));
+  const spelled = spelledOut(schema, value);
   const result = schema.safeParse(spelled);
   if (result.success) return result.data;
-  for (const issue of issuesOf(schema, spelled)) {
-    if (!standIns.explains(issue, at)) report(issue, { schema, at, problem, examples });
-  }
+  for (const issue of issuesOf(schema, spelled)) report(issue, { schema, at, problem, examples });
   return undefined;
 }
 

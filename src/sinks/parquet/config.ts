@@ -3,7 +3,6 @@ import { amountOf, isOnceOf, schema, type Column, type OutputColumn } from '../.
 import { distinct } from '../../options/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
 import { tablePath } from '../output-path.js';
-import { ChosenColumns } from './chosen-columns.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../../parquet/index.js';
 import { orderOf, sortingOf, sortPlanOf } from './sort-plan.js';
@@ -134,25 +133,23 @@ export type ParquetConfig = z.output<ReturnType<typeof config>>;
 export function checkNames(options: ParquetConfig, arriving: readonly Column[], plan: SinkPlan): void {
   const { columns: only, partition_by: by, key, mode } = options;
   checkColumns(only, arriving, plan);
-  const chosen = new ChosenColumns(only, arriving, plan);
+  const chosen = arriving.filter(({ name }) => only?.includes(name) ?? true);
   const requireWritten = (name: string, path: readonly (string | number)[], among: readonly Column[]) => {
-    if (!plan.isUnknown?.(path) && chosen.isLeftOut(name)) plan.problem(path, `${name} is not among columns`);
+    if (only?.includes(name) === false) plan.problem(path, `${name} is not among columns`);
     else requireArriving(name, path, among, plan);
   };
-  const folders = by.filter((_, index) => !plan.isUnknown?.(['partition_by', index]));
-  const inFiles = chosen.all.filter(({ name }) => !folders.includes(name));
-  if (by.includes(runDateTemplate) && chosen.all.some(({ name }) => name === runDateColumn))
+  const inFiles = chosen.filter(({ name }) => !by.includes(name));
+  if (by.includes(runDateTemplate) && chosen.some(({ name }) => name === runDateColumn))
     plan.problem(
       ['partition_by'],
       `${runDateTemplate} becomes the column ${runDateColumn}, but a column of that name already exists; rename it`,
     );
   by.forEach((name, index) => name === runDateTemplate || requireWritten(name, ['partition_by', index], arriving));
-  if (inFiles.length === 0 && folders.length === by.length && !plan.isUnknown?.(['columns']))
-    plan.problem(['partition_by'], 'every column is in partition_by, so none is left for the files');
+  if (inFiles.length === 0) plan.problem(['partition_by'], 'every column is in partition_by, so none is left for the files');
   const place = ['sort_by', ...sortPlanOf(options).path];
   sortingOf(options).forEach(({ field }, index) => requireWritten(field, [...place, index], inFiles));
-  key?.forEach((name, index) => requireWritten(name, ['key', index], chosen.all));
-  const identifies = (source: string) => chosen.all.some((column) => isOnceOf(source, column) && !chosen.isLeftOut(column.name));
+  key?.forEach((name, index) => requireWritten(name, ['key', index], chosen));
+  const identifies = (source: string) => chosen.some((column) => isOnceOf(source, column));
   const missing = key ? [] : plan.key.filter((source) => !identifies(source));
   if (mode === 'append' && missing.length > 0)
     plan.problem(

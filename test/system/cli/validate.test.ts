@@ -30,7 +30,7 @@ describe('validate', () => {
       stdout: '',
       stderr: [
         'p.yaml: ok, leads > filter > csv, 33 columns',
-        'p.yaml: not set here, so not checked: URL, file:/nowhere/key, LIMIT, CONDITION, FILE (--env-check requires them)',
+        'p.yaml: not set here: URL, file:/nowhere/key, LIMIT, CONDITION, FILE; what depends on them was not checked (--env-check requires them)',
         '',
       ].join('\n'),
     });
