@@ -95,8 +95,8 @@ const library = {
 };
 
 /**
- * The command and the threads, which share nothing with other code. Each is a script that includes the packages that most of its processes load, since compiled
- * code can be kept for a script. Parts that a process does not need do not run.
+ * The command and the threads, which share nothing with other code. Each is a script that includes the packages that most of its processes load. Parts that a
+ * process does not need do not run.
  */
 const command = {
   ...common,
@@ -104,12 +104,10 @@ const command = {
   entryPoints: {
     command: 'src/cli/process.ts',
     'report-charts': 'src/cli/report/html/charts.ts',
-    fetching: 'src/source/fetch/fetching-worker.ts',
-    encoding: 'src/parquet/engines/arrow/encoding-worker.ts',
+    'fetching-worker': 'src/source/fetch/fetching-worker.ts',
+    'encoding-worker': 'src/parquet/engines/arrow/encoding-worker.ts',
   },
   format: 'cjs',
-  // A script that is loaded this way has no dynamic import.
-  supported: { 'dynamic-import': false },
   outdir: 'dist',
   outExtension: { '.js': '.cjs' },
   // WebAssembly, which is kept next to the code, data, and what few runs need.
@@ -119,15 +117,8 @@ const command = {
   plugins: [zodWithin, zodInEnglish, widthsWhenUsed, chartsApart, versionWithin],
 };
 
-/** Builds the launcher of such a script, which loads it with the code that an earlier process compiled. */
-function startOf(start) {
-  return build({ ...common, ...urlWithin, format: 'cjs', ...start });
-}
-
-function threadOf(script) {
-  const contents = `import { load } from './src/cli/compiled.js'; load(new URL('./${script}.cjs', import.meta.url));`;
-  return startOf({ stdin: { contents, resolveDir: process.cwd() }, outfile: `dist/${script}-worker.cjs` });
-}
+/** Starts the command. */
+const main = { ...common, ...urlWithin, entryPoints: ['src/cli/main.ts'], format: 'cjs', outfile: 'dist/cli/main.cjs' };
 
 /** zod in a separate file, loaded when it is first needed: one file instead of a hundred, without its messages in other languages. */
 const zod = {
@@ -197,12 +188,7 @@ async function licences(metafiles) {
 }
 
 await bundle(library);
-const bundles = await Promise.all([command, zod, zodModule].map(build));
-await Promise.all([
-  startOf({ entryPoints: ['src/cli/main.ts'], outfile: 'dist/cli/main.cjs' }),
-  threadOf('fetching'),
-  threadOf('encoding'),
-]);
+const bundles = await Promise.all([command, main, zod, zodModule].map(build));
 await writeFile(
   'dist/zod-required.js',
   "import { createRequire } from 'node:module';\nexport const load = () => createRequire(import.meta.url)('./zod.cjs').z;\n",

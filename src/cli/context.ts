@@ -33,8 +33,6 @@ export interface CommandContext {
   readonly stdout: OutputStream;
   /** Where everything else goes. */
   readonly stderr: OutputStream;
-  /** Imports a module by its URL. */
-  readonly importModule: (url: string) => Promise<unknown>;
   /** Aborted when the work must stop. */
   readonly signal: AbortSignal;
   /** Clock that drives the status of a run. Default: real time. */

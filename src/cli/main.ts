@@ -1,33 +1,32 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
+import module, { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { keepCompiled, load } from './compiled.js';
 import { setV8Flags } from './v8-flags.js';
 import type * as Command from './process.js';
 
-// A stalled chain or an empty event loop must not look like success: 0 must be earned.
+// 1 until everything is published: a stalled chain or an empty event loop must not look like success.
 process.exitCode = 1;
 
 // Before anything is compiled: code compiled under other flags is ignored.
 setV8Flags();
+keepCompiled();
 
-const caches = cacheFolder();
-if (caches !== undefined) keepCompiled(caches, /^[a-z][a-z-]{0,19}$/.exec(process.argv[2] ?? '')?.[0] ?? 'other');
-
-const { crash, runProcess } = load<typeof Command>(new URL('../command.cjs', import.meta.url));
+const { crash, runProcess } = createRequire(import.meta.url)('../command.cjs') as typeof Command;
 process.once('uncaughtException', crash);
-void runProcess((url) => import(url));
+void runProcess();
 
-/** Returns the folder for caches, as for Node's own compile cache or else the user's; `undefined` if it is switched off, or does not exist. */
-function cacheFolder(): string | undefined {
-  const { NODE_COMPILE_CACHE: chosen, NODE_DISABLE_COMPILE_CACHE: off, XDG_CACHE_HOME: caches } = process.env;
-  if (off) return undefined;
+/** Lets Node keep compiled code (from 22.1) below the user's cache folder: it gets executed, so nobody else may be able to write it. */
+function keepCompiled(): void {
+  const { enableCompileCache }: typeof module & { readonly enableCompileCache?: (folder: string) => unknown } = module;
+  if (!enableCompileCache) return;
   try {
-    const folder = chosen || caches || join(homedir(), '.cache');
-    return existsSync(folder) ? folder : undefined;
+    const folder = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'leadstream');
+    if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+    const { uid, mode } = lstatSync(folder);
+    if (uid === (process.geteuid?.() ?? uid) && (mode & 0o077) === 0) enableCompileCache(folder);
   } catch {
-    // A user that the system does not know, without HOME.
-    return undefined;
+    // Nothing is kept without a home folder or permission to write there.
   }
 }

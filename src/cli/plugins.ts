@@ -10,13 +10,13 @@ import type { CommandContext } from './context.js';
  * @param files Paths relative to the working folder of the command.
  * @throws {LeadstreamError} `E_USAGE` for a module that cannot be loaded or that exports anything else.
  */
-export async function loadPlugins(files: readonly string[], { cwd, importModule }: CommandContext): Promise<Extensions> {
+export async function loadPlugins(files: readonly string[], { cwd }: CommandContext): Promise<Extensions> {
   if (files.length === 0) return {};
   const { extensionsOf } = await import('../index.js');
   const all: Extensions[] = [];
   for (const file of files) {
     const refuse = (problem: string) => new LeadstreamError('E_USAGE', `--plugin ${file}: ${problem}`);
-    const loaded = await importModule(pathToFileURL(resolve(cwd, file)).href).catch((failure: unknown) => {
+    const loaded: unknown = await import(pathToFileURL(resolve(cwd, file)).href).catch((failure: unknown) => {
       throw refuse(`cannot be loaded: ${reasonOf(failure)}`);
     });
     try {

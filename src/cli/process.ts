@@ -1,4 +1,3 @@
-import module from 'node:module';
 import { LeadstreamError } from '../core/index.js';
 import { createConsole } from './console.js';
 import { secretsIn } from './context.js';
@@ -9,22 +8,16 @@ import { flushed, outliveReaders } from './streams.js';
 import { logFormatIn } from './usage.js';
 
 const { env, stdout, stderr } = process;
-/** Available from Node 22.10. */
-const { flushCompileCache }: typeof module & { readonly flushCompileCache?: () => void } = module;
 const argv = process.argv.slice(2);
 const secrets = createSecrets(secretsIn(env));
 
-/**
- * Runs the command line of this process and sets its exit code. What reporting a crash needs is already loaded; the rest is not.
- *
- * @param importModule `import`, which this script lacks because it was compiled earlier.
- */
-export async function runProcess(importModule: (url: string) => Promise<unknown>): Promise<void> {
+/** Runs the command line of this process and sets its exit code. What reporting a crash needs is already loaded; the rest is not. */
+export async function runProcess(): Promise<void> {
   outliveReaders();
   const signals = onSignals();
   const cwd = workingFolder();
   const { runCli } = await import('./run-cli.js');
-  const exit = await runCli(argv, { env, cwd, stdin: () => process.stdin, stdout, stderr, signal: signals.signal, secrets, importModule });
+  const exit = await runCli(argv, { env, cwd, stdin: () => process.stdin, stdout, stderr, signal: signals.signal, secrets });
   // Work that was done before a signal arrived stays done; work that failed gets the exit code of the signal.
   process.exitCode = exit === 0 ? exit : (signals.exitCode ?? exit);
   signals.done(process.exitCode);
@@ -33,7 +26,6 @@ export async function runProcess(importModule: (url: string) => Promise<unknown>
   // Nothing that a plug-in left open, like a connection pool, may hold it up either. Printed output must arrive first. Node hands the signals back to the
   // system while it exits by itself, and a signal at that moment would make a published run look failed.
   await Promise.all([flushed(stdout), flushed(stderr)]);
-  flushCompileCache?.();
   process.exit();
 }
 

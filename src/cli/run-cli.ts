@@ -27,8 +27,6 @@ import { asParsed, bareWords, logFormatIn, usageProblem, valueProblem, type Gram
 export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdin' | 'stdout' | 'stderr' | 'signal' | 'clock'> {
   /** Values that messages must not show. Commands add those that they learn of. */
   readonly secrets?: Secrets;
-  /** Default: `import` in this module. It does not work in a script. */
-  readonly importModule?: CommandContext['importModule'];
 }
 
 const commands = [
@@ -59,14 +57,14 @@ const commands = [
  * await runCli(['validate', 'p.yaml'], { env: {}, cwd: '/srv', stdout, stderr, signal });
  */
 export async function runCli(argv: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { env, stdout, stderr, secrets = createSecrets(secretsIn(env)), importModule = (url) => import(url) } = surroundings;
+  const { env, stdout, stderr, secrets = createSecrets(secretsIn(env)) } = surroundings;
   // 0 must be earned, by a command's work or by help.
   let exit = 1;
 
   const runner: Runner = async ({ logFormat, logLevel, quiet, env: envFile }, work) => {
     const console = createConsole(logFormat, quiet ? 'error' : logLevel, secrets, stderr, painterFor(stderr, env));
     try {
-      exit = await work({ ...surroundings, importModule, console, envFile, env: environmentOf(envFile, surroundings, secrets) });
+      exit = await work({ ...surroundings, console, envFile, env: environmentOf(envFile, surroundings, secrets) });
     } catch (error) {
       exit = reportFailure(console, error);
     }

@@ -13,8 +13,8 @@ const command = resolve('dist/cli/main.cjs');
 const rows = 10_000;
 
 /**
- * Times whole processes in turn, from start to end, as a user at a prompt would. Each has run before, so compiled code is cached, and a run knows the
- * row counts of the lists.
+ * Times whole processes in turn, from start to end, as a user at a prompt would. Each has run before, so a run knows the row
+ * counts of the lists, and Node (from 22.1) has kept compiled code.
  */
 export async function timeStarts(workshop: Workshop, times: number): Promise<readonly Goal[]> {
   const folder = await mkdtemp(join(tmpdir(), 'leadstream-bench-start-'));
