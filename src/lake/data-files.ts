@@ -1,10 +1,18 @@
+import { join } from 'node:path';
 import { SinkError, type OutputColumn } from '../core/index.js';
-import type { RenameAction } from '../store/index.js';
-import type { Encoding, ParquetEngine, RowGroup } from '../parquet/index.js';
+import {
+  fileFault,
+  type ByteTarget,
+  type Encoding,
+  type Expected,
+  type ParquetEncoder,
+  type ParquetEngine,
+  type RowGroup,
+} from '../parquet/index.js';
+import { makeFolders, PartialFile, sha256File, type RenameAction } from '../store/index.js';
 import { dataFileNameOf, type ManifestFile } from './manifest.js';
-import { DataFile, type DataFileWriter } from './data-file.js';
 import type { PartitionedBatch } from './partitions.js';
-import type { RunFolder } from './run-folder.js';
+import { openTo, partialEnding } from './table.js';
 
 export interface DataFilesOptions {
   readonly encoding: Encoding;
@@ -29,7 +37,7 @@ const maxPartitions = 10_000;
 interface Slot {
   readonly folder: string;
   readonly group: RowGroup;
-  open: { readonly file: DataFile; readonly writer: DataFileWriter } | undefined;
+  file: DataFile | undefined;
 }
 
 /**
@@ -39,7 +47,7 @@ interface Slot {
 export class DataFiles {
   readonly #slots = new Map<string, Slot>();
   readonly #files: ManifestFile[] = [];
-  readonly #opened: DataFile[] = [];
+  readonly #opened: RunFile[] = [];
   #waiting = 0;
   /** Settles when the current row group is in its file. */
   #writing: Promise<void> = Promise.resolve();
@@ -57,9 +65,14 @@ export class DataFiles {
     return this.#opened.flatMap(({ action }) => action ?? []);
   }
 
-  /** Opens a file at the root immediately, so that unsupported columns are reported before the first row. */
+  /** Opens a file at the root immediately, so that unsupported columns are reported before the first row. Discards it if that fails. */
   async begin(): Promise<void> {
-    await this.#open(this.#slotOf(''));
+    try {
+      await this.#open(this.#slotOf(''));
+    } catch (failure) {
+      await this.discard();
+      throw failure;
+    }
   }
 
   /** Takes rows. A failure to store them may be reported by a later call. */
@@ -67,11 +80,11 @@ export class DataFiles {
     const slot = this.#slotOf(folder);
     const { row_group_rows: groupRows, file_max_rows: fileRows } = this.options;
     for (let from = 0; from < batch.rows;) {
-      const to = Math.min(batch.rows, from + Math.min(slot.group.room, fileRows - (slot.open?.file.rows ?? 0) - slot.group.rows));
+      const to = Math.min(batch.rows, from + Math.min(slot.group.room, fileRows - (slot.file?.rows ?? 0) - slot.group.rows));
       slot.group.add(batch, from, to);
       this.#waiting += to - from;
       from = to;
-      if (slot.group.room === 0 || (slot.open?.file.rows ?? 0) + slot.group.rows === fileRows) await this.#flush(slot);
+      if (slot.group.room === 0 || (slot.file?.rows ?? 0) + slot.group.rows === fileRows) await this.#flush(slot);
     }
     while (this.#waiting >= maxWaiting * groupRows) await this.#flush(this.#largest());
   }
@@ -86,7 +99,7 @@ export class DataFiles {
       await this.#flush(slot);
       await this.#close(slot);
     }
-    if (this.#files.length === 0 && empty) this.#files.push(await (await this.#begin('', empty)).writer.finish());
+    if (this.#files.length === 0 && empty) this.#files.push(await (await this.#begin('', empty)).finish(this.runId));
     await this.engine.close?.();
     return this.#files;
   }
@@ -103,7 +116,7 @@ export class DataFiles {
       throw new SinkError('E_SINK_VALUE', `partition_by makes more than ${maxPartitions} partitions; choose coarser columns`);
     const { row_group_rows: rows, row_group_bytes: text, file_max_rows: fileRows, encoding, partitioned } = this.options;
     const plan = { rows: Math.min(rows, fileRows), text, sortedBy: encoding.sortedBy, many: partitioned };
-    const slot = this.#slots.get(folder) ?? { folder, group: this.engine.rowGroup(this.columns, plan), open: undefined };
+    const slot = this.#slots.get(folder) ?? { folder, group: this.engine.rowGroup(this.columns, plan), file: undefined };
     this.#slots.set(folder, slot);
     return slot;
   }
@@ -117,10 +130,10 @@ export class DataFiles {
     if (rows === 0) return;
     await this.#writing;
     // The length of a file is known when its last row group is stored, so it is closed before the next one.
-    if (slot.open && slot.open.file.bytes >= this.options.file_max_bytes) await this.#close(slot);
-    const { file, writer } = slot.open ?? (await this.#open(slot));
+    if (slot.file && slot.file.bytes >= this.options.file_max_bytes) await this.#close(slot);
+    const file = slot.file ?? (await this.#open(slot));
     this.#waiting -= rows;
-    this.#writing = writer.writeGroup(slot.group.take(), rows);
+    this.#writing = file.writeGroup(slot.group.take(), rows);
     // The next call that awaits it gets the failure; until then nothing listens.
     this.#writing.catch(() => undefined);
     if (file.rows >= this.options.file_max_rows) await this.#close(slot);
@@ -128,27 +141,157 @@ export class DataFiles {
 
   async #close(slot: Slot): Promise<void> {
     await this.#writing;
-    if (slot.open) this.#files.push(await slot.open.writer.finish());
-    slot.open = undefined;
+    if (slot.file) this.#files.push(await slot.file.finish(this.runId));
+    slot.file = undefined;
   }
 
-  async #open(slot: Slot): Promise<NonNullable<Slot['open']>> {
-    await this.#makeRoom();
-    slot.open = await this.#begin(slot.folder, this.columns);
+  async #open(slot: Slot): Promise<DataFile> {
+    const open = [...this.#slots.values()].filter(({ file }) => file);
+    for (const other of open.slice(0, Math.max(0, open.length - maxOpen + 1))) await this.#close(other);
+    slot.file = await this.#begin(slot.folder, this.columns);
     // The last in the map is the most recently used.
     this.#slots.delete(slot.folder);
     this.#slots.set(slot.folder, slot);
-    return slot.open;
+    return slot.file;
   }
 
-  async #begin(below: string, columns: readonly OutputColumn[]): Promise<NonNullable<Slot['open']>> {
-    const file = await DataFile.open(this.folder, below, dataFileNameOf(this.runId, this.#opened.length), this.runId);
+  async #begin(below: string, columns: readonly OutputColumn[]): Promise<DataFile> {
+    const name = dataFileNameOf(this.runId, this.#opened.length);
+    const file = await this.folder.make(below, name);
     this.#opened.push(file);
-    return { file, writer: await file.begin(this.engine, columns, this.options.encoding) };
+    const { encoding } = this.options;
+    return new DataFile(join(below, name), file, await this.engine.open(file, columns, encoding), { columns, encoding });
+  }
+}
+
+/** One Parquet file of a run. */
+class DataFile {
+  #rows = 0;
+
+  constructor(
+    private readonly name: string,
+    private readonly file: RunFile,
+    private readonly encoder: ParquetEncoder,
+    private readonly written: Pick<Expected, 'columns' | 'encoding'>,
+  ) {}
+
+  /** Number of rows passed to it so far, including those being encoded. */
+  get rows(): number {
+    return this.#rows;
   }
 
-  async #makeRoom(): Promise<void> {
-    const open = [...this.#slots.values()].filter((slot) => slot.open);
-    for (const slot of open.slice(0, Math.max(0, open.length - maxOpen + 1))) await this.#close(slot);
+  get bytes(): number {
+    return this.file.bytes;
+  }
+
+  /** Resolves when a row group of the engine, with this number of rows, is stored. One call at a time. */
+  writeGroup(group: unknown, rows: number): Promise<void> {
+    this.#rows += rows;
+    return this.encoder.writeGroup(group);
+  }
+
+  /** Closes, syncs and verifies the file. @param runId The run that writes it. @returns Its entry in the manifest. */
+  async finish(runId: string): Promise<ManifestFile> {
+    await this.encoder.finish();
+    const sha256 = await this.file.finish({ ...this.written, rows: this.#rows });
+    return { name: this.name, rows: this.#rows, bytes: this.bytes, sha256, written_by: runId };
+  }
+}
+
+/** Receives the bytes of a data file. */
+export interface RunFile extends ByteTarget {
+  /** Number of bytes so far. */
+  readonly bytes: number;
+  /** The action that commits the file, once it is finished; none for a file that is not stored. */
+  readonly action: RenameAction | undefined;
+  /**
+   * Closes the file and reads it back.
+   *
+   * @returns SHA-256 of the bytes written, in hexadecimal.
+   * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` when the file differs from what was written.
+   */
+  finish(expected: Omit<Expected, 'bytes'>): Promise<string>;
+  /** Removes the file. Never rejects. */
+  discard(): Promise<void>;
+}
+
+/** The folder of a run, for its data files. */
+export interface RunFolder {
+  /**
+   * Creates a file, and the folders of its partition.
+   *
+   * @param below Folder of the partition, relative to that of the run; empty for none.
+   * @throws {SinkError} `E_SINK_PATH`.
+   */
+  make(below: string, name: string): Promise<RunFile>;
+}
+
+/** An existing folder on disk. */
+export class StoredFolder implements RunFolder {
+  /** @param permissions Of the files; folders get the matching right to enter. */
+  constructor(
+    private readonly path: string,
+    private readonly permissions: number,
+  ) {}
+
+  async make(below: string, name: string): Promise<RunFile> {
+    const folder = join(this.path, below);
+    const made = await makeFolders(folder, this.path);
+    for (const each of made) await openTo(each, this.permissions);
+    const path = join(folder, name);
+    return new StoredFile(await PartialFile.open(path + partialEnding, path, [], this.permissions));
+  }
+}
+
+/** For a run that stores nothing. */
+export const nowhere: RunFolder = { make: () => Promise.resolve(new UnstoredFile()) };
+
+class StoredFile implements RunFile {
+  constructor(private readonly file: PartialFile) {}
+
+  get bytes(): number {
+    return this.file.bytes;
+  }
+
+  get action(): RenameAction {
+    return this.file.action;
+  }
+
+  append(bytes: Uint8Array): Promise<void> {
+    return this.file.append(bytes);
+  }
+
+  /** Reads the footer back with a library other than the one that wrote it. */
+  async finish(expected: Omit<Expected, 'bytes'>): Promise<string> {
+    const { file } = this;
+    await file.close();
+    const fault = await fileFault(file.path, { ...expected, bytes: file.bytes });
+    if (fault !== undefined) throw new SinkError('E_SINK_VERIFY', `${file.path}: ${fault}`);
+    const { sha256 } = file.content;
+    if ((await sha256File(file.path)) !== sha256)
+      throw new SinkError('E_SINK_VERIFY', `${file.path}: the bytes read back differ from those written`);
+    return sha256;
+  }
+
+  discard(): Promise<void> {
+    return this.file.discard();
+  }
+}
+
+class UnstoredFile implements RunFile {
+  readonly action = undefined;
+  bytes = 0;
+
+  append(bytes: Uint8Array): Promise<void> {
+    this.bytes += bytes.length;
+    return Promise.resolve();
+  }
+
+  finish(): Promise<string> {
+    return Promise.resolve('');
+  }
+
+  discard(): Promise<void> {
+    return Promise.resolve();
   }
 }

@@ -2,9 +2,8 @@ import { SinkError } from '../core/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
 import type { Action } from '../store/index.js';
 import type { Manifest } from './manifest.js';
-import { isRunId } from './names.js';
 import type { Evidence } from './run-log.js';
-import { Table } from './table.js';
+import { isRunId, Table } from './table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
 
 const taken = object({ path: filledText }, ['path']);

@@ -1,11 +1,18 @@
-import type { OutputColumn } from '../core/index.js';
+import { rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { GateError, itemAt, SinkError, type OutputColumn, type Refuses, type Warning } from '../core/index.js';
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
-import type { Before } from './before.js';
-import type { TableRunContext } from './context.js';
-import type { DataFilesOptions } from './data-files.js';
-import type { Mode } from './modes.js';
-import type { RunFolder } from './run-folder.js';
-import type { Table } from './table.js';
+import { attempt, makeFolders, readRegular, refuseUnwritable, removeFolders, type Action } from '../store/index.js';
+import type { Batch } from '../vector/index.js';
+import { DataFiles, nowhere, StoredFolder, type DataFilesOptions, type RunFolder } from './data-files.js';
+import { Appending, indexOf } from './keys.js';
+import { manifestIn, type Manifest, type ManifestFile, type modes, type Published, type RunFacts } from './manifest.js';
+import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
+import type { RunLog } from './run-log.js';
+import { checkRetained, retainedIn, stageKeys, stageManifest, stageRetained, stageSuccess } from './stage.js';
+import { openTo, prune, removeDeadRuns, removeRun, type Table } from './table.js';
+
+type Mode = (typeof modes)[number];
 
 /** How a run changes its table. */
 export interface TableRunOptions extends Omit<DataFilesOptions, 'encoding' | 'partitioned'> {
@@ -19,6 +26,17 @@ export interface TableRunOptions extends Omit<DataFilesOptions, 'encoding' | 'pa
   readonly keep: number;
 }
 
+/** The context of a run of a table. */
+export interface TableRunContext {
+  /** Name of the output in messages. */
+  readonly at: string;
+  readonly runId: string;
+  readonly runLog?: RunLog | undefined;
+  readonly warn?: ((warning: Warning) => void) | undefined;
+  /** UTC date on which the run was first started: `YYYY-MM-DD`. */
+  runDate(): string;
+}
+
 /** The layout of a table. */
 export interface TableLayout {
   /** The columns of the batches. */
@@ -29,8 +47,8 @@ export interface TableLayout {
   encoding(inFiles: readonly OutputColumn[]): Encoding;
 }
 
-/** The state shared by all phases of a run. */
-export interface Run {
+/** The state shared by all phases of a run: `OpenedRun`, `BegunRun`, `PreparedRun`. */
+interface Run {
   readonly table: Table;
   readonly engine: ParquetEngine;
   readonly options: TableRunOptions;
@@ -40,4 +58,332 @@ export interface Run {
   readonly folder: RunFolder;
   /** Removes everything written and created for it. */
   remove(): Promise<void>;
+}
+
+/** A run of a table whose columns are not known yet. */
+export class OpenedRun {
+  #begun: BegunRun | undefined;
+
+  private constructor(private readonly run: Run) {}
+
+  /**
+   * @throws {SinkError} `E_SINK_FOREIGN`, `E_SINK_PATH` or `E_SINK_RUN`.
+   * @throws {GateError} `E_GATE_VERIFY` when files to be kept are not what their run wrote.
+   */
+  static async open(table: Table, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
+    const before = await runBefore(table, options.mode, context);
+    await removeDeadRuns(table);
+    const made = await table.makeRun(context.runId, options.permissions);
+    const remove = async () => {
+      await removeRun(table, context.runId).catch(() => undefined);
+      await removeFolders(made);
+    };
+    const folder = new StoredFolder(table.folder(context.runId), options.permissions);
+    return new OpenedRun({ table, engine, options, context, before, folder, remove });
+  }
+
+  /** Opens a run that is never published: nothing is stored, and the table stays as it is. */
+  static async rehearse(table: Table, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
+    const before = await runBefore(table, options.mode, context);
+    await refuseUnwritable(table.runs);
+    return new OpenedRun({ table, engine, options, context, before, folder: nowhere, remove: () => Promise.resolve() });
+  }
+
+  /** The table before this run. */
+  get earlier(): Published | undefined {
+    if (!this.run.before) return undefined;
+    const { run_id: runId, rows, schema, undeclared, reads, partial = false } = this.run.before.manifest;
+    return { runId, rows, columns: schema, undeclared, reads, partial };
+  }
+
+  /** Checks which values the files or the names of folders cannot hold. */
+  readonly refuses: Refuses = (column) => {
+    const { engine, options } = this.run;
+    const { field, type } = column;
+    const byEngine = engine.refuses?.(column);
+    return options.partition_by.includes(field) ? (value) => notForFolder(field, value, type) ?? byEngine?.(value) : byEngine;
+  };
+
+  /** @throws {SinkError} `E_SINK_VALUE` for columns that cannot form one table. @throws {GateError} `E_GATE_SCHEMA`. */
+  async begin(layout: TableLayout): Promise<BegunRun> {
+    this.#begun = await BegunRun.begin(this.run, layout);
+    return this.#begun;
+  }
+
+  /** Removes everything written by this run. */
+  async abort(): Promise<void> {
+    await this.#begun?.discard();
+    await this.run.remove();
+  }
+}
+
+/** A run that takes rows. */
+export class BegunRun {
+  private constructor(
+    private readonly run: Run,
+    private readonly columns: readonly OutputColumn[],
+    private readonly key: readonly string[],
+    private readonly partitioning: Partitioning,
+    private readonly files: DataFiles,
+    private readonly appending: Appending | undefined,
+  ) {}
+
+  static async begin(run: Run, { columns, key: fields, encoding }: TableLayout): Promise<BegunRun> {
+    const { folder, engine, options, context, before, table } = run;
+    const { at, runId } = context;
+    const partitioning = partitionBy(columns, options.partition_by, context.runDate());
+    const { kept, names } = partitioning;
+    const inFiles = kept.map((index) => itemAt(columns, index));
+    refuseTaken(at, inFiles, names);
+    if (inFiles.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so none is left for the files`);
+    checkFit(at, options.mode, before?.manifest, columns, names);
+    const key = columns.filter(({ field }) => fields.includes(field));
+    const index = options.mode === 'append' ? await indexOf(table, before, namesOf(key)) : undefined;
+    const partitioned = kept.length < columns.length;
+    const files = new DataFiles(folder, runId, engine, inFiles, { ...options, encoding: encoding(inFiles), partitioned });
+    if (options.mode === 'replace' && names.length === 0) await files.begin();
+    return new BegunRun(run, columns, namesOf(key), partitioning, files, index && new Appending(at, index, columns, key, kept));
+  }
+
+  /** Resolves when the rows are stored, or wait in a bounded buffer. */
+  async write(batch: Batch): Promise<void> {
+    for (const split of this.partitioning.split(this.appending?.take(batch) ?? batch)) await this.files.add(split);
+  }
+
+  /** Closes, syncs and verifies the files. @throws {GateError} `E_GATE_VERIFY` when retained files of the table have changed. */
+  async prepare(): Promise<PreparedRun> {
+    const { run, columns, key, partitioning, files, appending } = this;
+    const { table, options, context, before } = run;
+    const stays = (written: readonly ManifestFile[]) => retained(options.mode, before?.manifest, written);
+    // A file without rows has the columns of the folders, too.
+    const all = [...partitioning.kept.map((index) => itemAt(columns, index)), ...partitioning.columns];
+    const written = await files.finish(stays([]).length === 0 ? all : undefined);
+    const old = stays(written);
+    if (options.mode === 'replace_partitions' && before) await checkRetained(context.at, table.folder(before.run), old);
+    return new PreparedRun(run, {
+      ...{ columns, key, written, retained: old, appending },
+      partitions: partitioning.names,
+      actions: files.actions,
+    });
+  }
+
+  discard(): Promise<void> {
+    return this.files.discard();
+  }
+}
+
+/** What a run has written. */
+interface Written {
+  readonly columns: readonly OutputColumn[];
+  readonly partitions: readonly string[];
+  readonly written: readonly ManifestFile[];
+  /** The actions that commit the files. */
+  readonly actions: readonly Action[];
+  /** Files of the previous run that stay in the table. */
+  readonly retained: readonly ManifestFile[];
+  readonly appending: Appending | undefined;
+  readonly key: readonly string[];
+}
+
+/** A run with complete files; only the manifest and the commit are missing. */
+export class PreparedRun {
+  readonly rows: number;
+  readonly bytes: number;
+  /** Number of rows the table will have. */
+  readonly total: number;
+  readonly unchanged: number;
+  readonly changed: number;
+  readonly path: string;
+
+  constructor(
+    private readonly run: Run,
+    private readonly done: Written,
+  ) {
+    this.rows = sum(done.written, 'rows');
+    this.bytes = sum(done.written, 'bytes');
+    this.total = this.rows + sum(done.retained, 'rows');
+    this.unchanged = done.appending?.unchanged ?? 0;
+    this.changed = done.appending?.changed ?? 0;
+    this.path = run.table.path;
+  }
+
+  /** Writes the manifest. @returns The actions that commit the run, in order. The link comes last, except for the expiry of the previous run. */
+  async actions(facts: RunFacts): Promise<readonly Action[]> {
+    const { table, options, context, before } = this.run;
+    const { runId } = context;
+    const { permissions } = options;
+    const { columns, partitions, written, appending, key } = this.done;
+    const folder = table.folder(runId);
+    const kept = retainedIn(runId, this.done.retained, written.length);
+    const links = before ? await stageRetained(table.folder(before.run), folder, kept, permissions) : [];
+    const keys = appending && (await stageKeys(table.keysPath(runId), appending.index, key, permissions));
+    const all = [...kept.map(({ file }) => file), ...written].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const success = options.success_file ? [await stageSuccess(folder, permissions)] : [];
+    const [manifest, text] = await stageManifest(table.manifestPath(runId), permissions, {
+      version: 1,
+      pipeline: facts.pipeline,
+      fingerprint: facts.fingerprint,
+      collection: facts.collection,
+      started_at: facts.startedAt,
+      finished_at: new Date().toISOString(),
+      pages: facts.pages,
+      consistency: facts.consistency,
+      undeclared: [...(facts.undeclared ?? [])],
+      reads: { ...facts.reads },
+      books: { ...facts.books },
+      ...(this.#isPart(facts) ? { partial: true } : {}),
+      run_id: runId,
+      mode: options.mode,
+      replaced: before?.run,
+      partition_by: [...partitions],
+      rows: sum(all, 'rows'),
+      bytes: sum(all, 'bytes'),
+      run: { written: this.rows, unchanged: this.unchanged, changed: this.changed },
+      files: all,
+      schema: columns.map((column) => ({ ...column })),
+      keys: keys?.entry,
+      output: context.at,
+      success_file: options.success_file,
+    });
+    await context.runLog?.record(table.path, runId, text);
+    const files = [...links, ...this.done.actions, ...success, ...(keys ? [keys.action] : []), manifest];
+    return [...files, await table.linkTo(runId), ...(await table.expire(before?.run))];
+  }
+
+  /** Whether the table becomes partial. Rows added to a complete table, or replacing partitions of it, do not make it so. */
+  #isPart({ partial = false }: RunFacts): boolean {
+    const { options, before } = this.run;
+    return partial && (options.mode === 'replace' || !before || before.manifest.partial === true);
+  }
+
+  /** Removes the runs that are no longer kept. */
+  cleanup(): Promise<void> {
+    const { table, context, before, options } = this.run;
+    return prune(table, context.runId, before?.run, options.keep);
+  }
+
+  /** Moves the files to where a person can inspect them, instead of a commit. @returns Their location. */
+  async quarantine(): Promise<string> {
+    const { table, context, options } = this.run;
+    const folder = table.folder(context.runId);
+    const path = join(table.quarantine, context.runId);
+    await makeFolders(table.quarantine, dirname(table.path));
+    await openTo(table.quarantine, options.permissions);
+    await attempt('E_SINK_WRITE', `cannot quarantine ${folder}`, () => rename(folder, path));
+    return path;
+  }
+}
+
+/** The run that a new one follows. */
+interface Before {
+  readonly run: string;
+  readonly manifest: Manifest;
+}
+
+/**
+ * Finds the published run, and checks that a new run can follow it.
+ *
+ * A run that keeps files of the table vouches for them in its own manifest. So the earlier manifest is checked against the log of runs, as in
+ * `verify`, and the files against the manifest, as in `checkRetained`. A table that is not in the log is trusted.
+ *
+ * @returns `undefined` for a new table.
+ * @throws {SinkError} `E_SINK_FOREIGN` when something else is at its path, or it has no readable manifest; `E_SINK_RUN` when there are runs but no
+ * link to one of them, and files were to be kept.
+ * @throws {GateError} `E_GATE_VERIFY` when the table is not what its run wrote.
+ */
+async function runBefore(table: Table, mode: Mode, context: TableRunContext): Promise<Before | undefined> {
+  const { at, runLog } = context;
+  const run = await table.published();
+  if (run === undefined) return lost(table, mode, context);
+  const text = await readRegular(table.manifestPath(run)).then(
+    (bytes) => bytes.toString('utf8'),
+    () => undefined,
+  );
+  const manifest = text === undefined ? undefined : manifestIn(text);
+  if (text === undefined || manifest?.run_id !== run) {
+    const remedy = `return to an earlier run with leadstream rollback, or move ${table.path} and its run away`;
+    throw new SinkError('E_SINK_FOREIGN', `${at}: the manifest of ${table.folder(run)} cannot be read; ${remedy}`);
+  }
+  if (mode === 'replace') return { run, manifest };
+  await table.refuseLinksIn(run);
+  const { difference } = (await runLog?.check(table.path, run, text)) ?? {};
+  if (difference !== undefined)
+    throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${difference}; see leadstream verify`);
+  if (mode === 'append') await checkRetained(at, table.folder(run), retained(mode, manifest, []));
+  return { run, manifest };
+}
+
+/**
+ * Handles a missing link. If runs were published, it was lost, as in a backup without links. A run that replaces the whole table warns about it and
+ * expires the newest of them, which is kept as after any run. A run that adds to the table is refused, because it cannot know what to add to.
+ */
+async function lost(table: Table, mode: Mode, { at, warn }: TableRunContext): Promise<Before | undefined> {
+  const runs = await table.runsWithManifest();
+  if (runs.length === 0) return undefined;
+  const said = `${at}: ${table.path} is no longer a link to a run, but ${table.runs} has runs (${runs.join(', ')})`;
+  if (mode !== 'replace') {
+    const remedy = `publish one of them again with leadstream rollback ${table.path} --to RUN, or remove ${table.runs} to start a new table`;
+    throw new SinkError('E_SINK_RUN', `${said}; ${remedy}`);
+  }
+  warn?.({ code: 'W_SINK_LINK', message: `${said}; the link is created again` });
+  for (const run of runs.toReversed()) {
+    const manifest = await table.manifest(run);
+    if (manifest && (await table.isWhole(run))) return { run, manifest };
+  }
+  return undefined;
+}
+
+/** Returns the files of the earlier run that stay in the table with those of this run. */
+function retained(mode: Mode, before: Manifest | undefined, files: readonly ManifestFile[]): readonly ManifestFile[] {
+  if (mode === 'replace' || before === undefined) return [];
+  if (mode === 'append') return before.files.filter(({ rows }) => rows > 0);
+  const replaced = new Set(files.map(({ name }) => dirname(name)));
+  return before.files.filter(({ name, rows }) => rows > 0 && !replaced.has(dirname(name)));
+}
+
+/**
+ * Checks that files of this run are compatible with those of the earlier one: same partitions, and no column removed or changed.
+ *
+ * @throws {GateError} `E_GATE_SCHEMA` with the differences.
+ */
+function checkFit(
+  at: string,
+  mode: Mode,
+  before: Manifest | undefined,
+  columns: readonly OutputColumn[],
+  partitions: readonly string[],
+): void {
+  if (mode === 'replace' || before === undefined) return;
+  const now = new Map(columns.map(({ name, type }) => [name, type]));
+  const problems = before.schema.flatMap(({ name, type }) => {
+    const found = now.get(name);
+    if (found === undefined) return [`the table has the column ${name}, but this run does not`];
+    return found === type ? [] : [`the column ${name} is ${type} in the table and ${found} in this run`];
+  });
+  if (before.partition_by.join() !== partitions.join())
+    problems.push(`the table is partitioned by ${listed(before.partition_by)}, this run by ${listed(partitions)}`);
+  if (problems.length === 0) return;
+  throw new GateError('E_GATE_SCHEMA', `${at}: mode ${mode} cannot keep files of the table: ${problems.join('; ')}`);
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? 'nothing' : names.join(', ');
+}
+
+/** Refuses names shared by files and folders, which readers see as one table. */
+function refuseTaken(at: string, inFiles: readonly OutputColumn[], partitions: readonly string[]): void {
+  partitions.forEach((partition, index) => {
+    const others = [...namesOf(inFiles), ...partitions.slice(index + 1)];
+    const taken = others.find((name) => name.toLowerCase() === partition.toLowerCase());
+    if (taken !== undefined)
+      throw new SinkError('E_SINK_VALUE', `${at}: the partition ${partition} and the column ${taken} have the same name; rename one`);
+  });
+}
+
+function namesOf(columns: readonly OutputColumn[]): readonly string[] {
+  return columns.map(({ name }) => name);
+}
+
+function sum(files: readonly ManifestFile[], what: 'rows' | 'bytes'): number {
+  return files.reduce((total, file) => total + file[what], 0);
 }

@@ -1,19 +1,28 @@
-import { lstat, readdir, readlink, stat, symlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, readlink, rmdir, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import {
   attempt,
-  errnoOf,
   linkInTheWay,
   makeFolders,
   refuseLinks,
   type LinkAction,
   type RenameAction,
   removeFile,
+  unlessMissing,
 } from '../store/index.js';
-import { entriesBelow, filesBelow, namesIn, openTo } from './folders.js';
 import { dataFileName, readManifest, type Manifest } from './manifest.js';
-import { besideRun, isRunId, keptEnding, keysEnding, linkEnding, manifestEnding } from './names.js';
+
+export const successName = '_SUCCESS';
+export const partialEnding = '.partial';
+export const keptEnding = '.kept';
+const manifestEnding = '.manifest.json';
+const keysEnding = '.keys.bin';
+const linkEnding = '.link';
+
+/** Endings of the files next to the folder of a run, in the order in which they are removed. */
+const besideEndings = [linkEnding, keysEnding + partialEnding, keysEnding, manifestEnding + partialEnding, manifestEnding];
+const besideRun = /\.(?:link|(?:keys\.bin|manifest\.json)(?:\.partial)?)$/;
 
 /**
  * The parts of a table `lake/leads`, and the files after each step. `NEW` stands for `lake/.leads.runs/NEW`, and so on:
@@ -87,12 +96,7 @@ export class Table {
    * @throws {SinkError} `E_SINK_FOREIGN` when the path holds anything other than a link of ours or an empty folder.
    */
   async linked(): Promise<string | undefined> {
-    const found = await attempt('E_SINK_PATH', `cannot read ${this.path}`, () =>
-      lstat(this.path).catch((thrown: unknown) => {
-        if (errnoOf(thrown) === 'ENOENT') return undefined;
-        throw thrown;
-      }),
-    );
+    const found = await attempt('E_SINK_PATH', `cannot read ${this.path}`, () => lstat(this.path).catch(unlessMissing(undefined)));
     if (found === undefined) return undefined;
     if (found.isSymbolicLink()) {
       const target = await readlink(this.path);
@@ -184,15 +188,13 @@ export class Table {
   }
 
   /** Whether a run was published and then replaced: all its data files are kept ones. */
-  async isKept(run: string): Promise<boolean> {
-    const manifest = await this.manifest(run);
-    return manifest !== undefined && (await this.#presentFiles(run, keptEnding)).length === manifest.files.length;
+  isKept(run: string): Promise<boolean> {
+    return this.#hasAll(run, keptEnding);
   }
 
   /** Whether all data files of a run exist under the names that readers see. */
-  async isWhole(run: string): Promise<boolean> {
-    const manifest = await this.manifest(run);
-    return manifest !== undefined && (await this.#presentFiles(run, '')).length === manifest.files.length;
+  isWhole(run: string): Promise<boolean> {
+    return this.#hasAll(run, '');
   }
 
   /** Whether a data file of a kept run is a hard link to one of another run. */
@@ -200,6 +202,11 @@ export class Table {
     const names = await this.#presentFiles(run, keptEnding);
     const found = await Promise.all(names.map((name) => stat(join(this.folder(run), name + keptEnding))));
     return found.some(({ nlink }) => nlink > 1);
+  }
+
+  async #hasAll(run: string, ending: string): Promise<boolean> {
+    const manifest = await this.manifest(run);
+    return manifest !== undefined && (await this.#presentFiles(run, ending)).length === manifest.files.length;
   }
 
   #rename(run: string, from: string, to: string): RenameAction {
@@ -220,4 +227,101 @@ export class Table {
 function kindOf(found: { isSymbolicLink(): boolean; isDirectory(): boolean }): string {
   if (found.isSymbolicLink()) return 'a link';
   return found.isDirectory() ? 'a folder with files' : 'a file';
+}
+
+/**
+ * Removes runs that are no longer needed: of those with a manifest, all but the published one and `keep` kept ones. Deletes only files that the
+ * manifest lists, and folders that are empty afterwards.
+ *
+ * @param published The run that the link points to.
+ * @param before The run that it replaced, which is kept first.
+ */
+export async function prune(table: Table, published: string, before: string | undefined, keep: number): Promise<void> {
+  const others = (await table.runIds()).filter((run) => run !== published).reverse();
+  const kept: string[] = [];
+  for (const run of before === undefined ? others : [before, ...others.filter((run) => run !== before)]) {
+    if (kept.length < keep && (await table.isKept(run))) kept.push(run);
+  }
+  for (const run of others.filter((run) => !kept.includes(run))) {
+    const manifest = await table.manifest(run);
+    if (manifest) await remove(table, run, filesOf(manifest));
+  }
+}
+
+/** Removes the remains of killed runs. */
+export async function removeDeadRuns(table: Table): Promise<void> {
+  const withManifest = await table.runsWithManifest();
+  for (const run of await table.runIds()) {
+    if (!withManifest.includes(run)) await removeRun(table, run);
+  }
+}
+
+/** Removes a run that was not published, unless its folder contains foreign names. */
+export async function removeRun(table: Table, run: string): Promise<void> {
+  const names = await filesBelow(table.folder(run));
+  if (names.every((name) => isOurs(name, run))) await remove(table, run, names);
+}
+
+/**
+ * Removes files of a run, none of them through a link, then empty folders and the files next to the run. The manifest goes last, so that the removal
+ * can be repeated.
+ */
+async function remove(table: Table, run: string, names: readonly string[]): Promise<void> {
+  const folder = table.folder(run);
+  const present = new Set(await filesBelow(folder));
+  await attempt('E_SINK_WRITE', `cannot remove the old run ${folder}`, async () => {
+    for (const name of names) if (present.has(name)) await removeFile(join(folder, name));
+    for (const below of await partitionsBelow(folder)) await rmdir(below).catch(() => undefined);
+    await rmdir(folder).catch(() => undefined);
+    for (const ending of besideEndings) await removeFile(folder + ending);
+  });
+}
+
+/** Whether a name can be that of a run, without leaving the folder. */
+export function isRunId(name: string): boolean {
+  return /^[\w-]+$/.test(name);
+}
+
+/** Whether leadstream uses a name in the folder of a run. The name of a data file contains the run, unlike those in someone's copy. */
+function isOurs(name: string, run: string): boolean {
+  const whole = name.endsWith(partialEnding) ? name.slice(0, -partialEnding.length) : name;
+  return whole === successName || (dataFileName.test(whole) && whole.endsWith(`-${run}.parquet`));
+}
+
+/** Returns all names that the files of a run have in its folder at some point. */
+function filesOf({ files }: Manifest): readonly string[] {
+  return [...files.flatMap(({ name }) => [name, name + keptEnding]), successName, successName + partialEnding];
+}
+
+/** Sets the permissions of a folder to match those of its files: everyone who may read them may enter it, and its owner may write. */
+export async function openTo(folder: string, permissions: number): Promise<void> {
+  const mode = permissions | ((permissions & 0o444) >> 2) | 0o300;
+  await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, () => chmod(folder, mode));
+}
+
+/** Lists a folder; returns nothing if it does not exist. @throws {SinkError} `E_SINK_PATH`. */
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return attempt('E_SINK_PATH', `cannot read ${folder}`, () => readdir(folder).catch(unlessMissing([])));
+}
+
+/** Returns the paths of all files below a folder, relative to it; links count as files. */
+async function filesBelow(folder: string): Promise<readonly string[]> {
+  const entries = await entriesBelow(folder);
+  const from = folder.length + 1;
+  return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name).slice(from));
+}
+
+/** Returns the folders `column=value` below a folder, innermost first. */
+async function partitionsBelow(folder: string): Promise<readonly string[]> {
+  const entries = await entriesBelow(folder);
+  const folders = entries.filter((entry) => entry.isDirectory() && entry.name.includes('='));
+  return folders.map((entry) => join(entry.parentPath, entry.name)).sort((a, b) => b.length - a.length);
+}
+
+/** Lists everything below a folder, without following links. @throws {SinkError} `E_SINK_PATH`. */
+export async function entriesBelow(folder: string) {
+  return attempt('E_SINK_PATH', `cannot read ${folder}, or a folder below it`, async () => {
+    const found = await lstat(folder).catch(unlessMissing(undefined));
+    return found?.isDirectory() === true ? readdir(folder, { recursive: true, withFileTypes: true }) : [];
+  });
 }

@@ -1,13 +1,14 @@
+import type { SchemaElement } from 'hyparquet';
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { amount, amountOf, defined, SinkError } from '../core/index.js';
+import { amount, amountOf, defined, SinkError, type DeclaredType } from '../core/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
+import { footerOf, isStoredAs } from '../parquet/index.js';
 import { readRegular, sha256File } from '../store/index.js';
 import { RunLog, type Evidence } from './run-log.js';
-import { footerDifferences } from './footers.js';
 import { bookedRows, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
-import { keptEnding, successName } from './names.js';
-import { Table } from './table.js';
+import { encoded } from './partitions.js';
+import { keptEnding, successName, Table } from './table.js';
 
 /** What was checked, and every difference between a table and its manifest, as a sentence each. */
 export interface Verification {
@@ -223,4 +224,56 @@ async function keyDifferences(path: string, { bytes, sha256, rows: keys }: NonNu
   if (keys !== rows) return [`the key index has ${amountOf(keys, 'row')}, but the table has ${amount(rows)}`];
   if ((await stat(path).catch(() => undefined))?.size !== bytes) return ['the key index is missing, or its size differs from the manifest'];
   return (await sha256File(path)) === sha256 ? [] : ['the contents of the key index differ from the manifest (SHA-256)'];
+}
+
+type Columns = readonly { readonly name: string; readonly type: DeclaredType }[];
+
+/** Describes how the footer of a file differs from the manifest's entry for it and for the table. */
+async function footerDifferences(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
+  const { name, rows } = file;
+  const footer = await footerOf(path);
+  if (!footer) return [`${name} has no Parquet footer`];
+  const grouped = footer.row_groups.reduce((sum, group) => sum + group.num_rows, 0n);
+  if (footer.num_rows !== BigInt(rows) || grouped !== footer.num_rows)
+    return [
+      `${name} has ${amountOf(Number(footer.num_rows), 'row')}, ${amount(Number(grouped))} of them in row groups, but the manifest says ${amount(rows)}`,
+    ];
+  return [...partitionDifferences(file, manifest), ...columnDifferences(footer.schema.slice(1), file, manifest)];
+}
+
+/** Describes folders that readers would take for other columns than those in the manifest. */
+function partitionDifferences({ name, rows }: ManifestFile, { partition_by: by }: Manifest): readonly string[] {
+  if (rows === 0 && !name.includes('/')) return [];
+  const levels = name.split('/').slice(0, -1);
+  const found = levels.map((level) => level.slice(0, level.indexOf('=')));
+  return found.join('/') === by.map(encoded).join('/') ? [] : [`${name} is not in the partition folders ${by.join(', ') || '(none)'}`];
+}
+
+/** Returns the columns of a file: those of the table, without the ones in its folders. */
+function columnsOf(name: string, { schema, partition_by: by }: Manifest): Columns {
+  const inFiles = schema.filter(({ field }) => !by.includes(field));
+  if (by.length === 0 || dirname(name) !== '.') return inFiles;
+  return [...inFiles, ...by.map((field) => ({ name: field, type: schema.find((column) => column.field === field)?.type ?? 'date' }))];
+}
+
+/** Compares the columns; a file written by an earlier run may lack columns added later. */
+function columnDifferences(found: readonly SchemaElement[], { name, written_by: by }: ManifestFile, manifest: Manifest): readonly string[] {
+  const columns = columnsOf(name, manifest);
+  const typeOf = new Map(columns.map((column) => [column.name, column.type]));
+  const here = new Set(found.map((element) => element.name));
+  const listed = (what: string, names: readonly string[]) => (names.length === 0 ? [] : [`${name} ${what}: ${names.join(', ')}`]);
+  const namesOf = (elements: readonly { readonly name: string }[]) => elements.map((element) => element.name);
+  return [
+    ...listed('has columns that the manifest does not list', namesOf(found.filter((element) => !typeOf.has(element.name)))),
+    ...listed('has columns with other types than the manifest says', namesOf(found.filter((element) => hasOtherType(element, typeOf)))),
+    ...listed(
+      'lacks columns that the manifest lists',
+      by === manifest.run_id ? namesOf(columns.filter((column) => !here.has(column.name))) : [],
+    ),
+  ];
+}
+
+function hasOtherType(element: SchemaElement, types: ReadonlyMap<string, DeclaredType>): boolean {
+  const type = types.get(element.name);
+  return type !== undefined && !isStoredAs(type, element);
 }

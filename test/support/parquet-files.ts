@@ -5,8 +5,7 @@ import type { OutputColumn } from '../../src/core/output-column.js';
 import type { Encoding } from '../../src/parquet/engine.js';
 import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/engines.js';
 import type { Compression } from '../../src/parquet/storage.js';
-import { DataFile } from '../../src/lake/data-file.js';
-import { StoredFolder } from '../../src/lake/run-folder.js';
+import { StoredFolder } from '../../src/lake/data-files.js';
 import { Batch } from '../../src/vector/batch.js';
 import { FlatVector } from '../../src/vector/index.js';
 import { vectorOf } from './vectors.js';
@@ -47,9 +46,9 @@ export async function fileOf(
     metadata: {},
     ...more,
   };
-  const file = await DataFile.open(new StoredFolder(folder, 0o600), '', `${name}-${String((counter += 1))}.parquet`, 'run');
+  const file = await new StoredFolder(folder, 0o600).make('', `${name}-${String((counter += 1))}.parquet`);
   const engine = await loadEngine(name);
-  const writer = await file.begin(engine, columns, encoding);
+  const encoder = await engine.open(file, columns, encoding);
   const sizes = [groupRows].flat();
   const group = engine.rowGroup(columns, { rows: Math.max(...sizes), text: Infinity, sortedBy: encoding.sortedBy, many });
   for (let from = 0, turn = 0; from < rows.length; turn += 1) {
@@ -57,10 +56,11 @@ export async function fileOf(
     const values = columns.map(({ name }) => slice.map((row): Value => row[name] ?? null));
     const vectors = values.map((some) => (texts ? vectorOf(some) : new FlatVector(some)));
     group.add(new Batch(slice.length, vectors), 0, slice.length);
-    await writer.writeGroup(group.take(), slice.length);
+    await encoder.writeGroup(group.take());
     from += slice.length;
   }
-  await writer.finish();
+  await encoder.finish();
+  await file.finish({ columns, encoding, rows: rows.length });
   const { action } = file;
   if (action === undefined) throw new Error(`${name}: a data file is stored`);
   const { from, to } = action;

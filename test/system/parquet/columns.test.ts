@@ -9,8 +9,7 @@ import { commitUnlogged } from '../../../src/store/index.js';
 import { pageOf } from '../../../src/flow/index.js';
 import { engineNames } from '../../../src/parquet/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
-import { KeyIndex } from '../../../src/lake/key-index.js';
-import { appending } from '../../../src/lake/appending.js';
+import { Appending, KeyIndex } from '../../../src/lake/keys.js';
 import { partitionBy } from '../../../src/lake/partitions.js';
 import { textsOf } from '../../support/vectors.js';
 import { dictionaryBatches, batchOfTexts } from '../../support/batches.js';
@@ -161,7 +160,7 @@ test('partitions take texts apart without making values of the other columns', (
 
 test('appending keeps texts as bytes', () => {
   const outputs = [output('id', 'text'), output('n', 'integer')];
-  const left = appending('parquet', new KeyIndex(), outputs, outputs.slice(0, 1), [0, 1]);
+  const left = new Appending('parquet', new KeyIndex(), outputs, outputs.slice(0, 1), [0, 1]);
   const ids = textsOf(['1', '2', '3']);
   const batch = new Batch(3, [ids, new FlatVector([1n, 2n, null])]);
   expect(left.take(batch)).toBe(batch);

@@ -5,7 +5,7 @@ import { chmod, link, lstat, mkdir, readFile, stat, symlink, writeFile } from 'n
 import { join } from 'node:path';
 import { foreignness, openOwn, readOwn, stateForeignness } from '../../../src/store/own.js';
 import { isPrivate, makePrivate, refuseLinks } from '../../../src/store/index.js';
-import { entriesBelow } from '../../../src/lake/folders.js';
+import { entriesBelow } from '../../../src/lake/table.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 const me = process.geteuid?.() ?? 0;

@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { itemAt, type OutputColumn, type Value, SinkError } from '../core/index.js';
+import { readRegular } from '../store/index.js';
+import { KeySet, type Seen } from '../flow/index.js';
+import { keyOf, type Batch } from '../vector/index.js';
+import { readGroups, type ByteTarget } from '../parquet/index.js';
+import type { Manifest } from './manifest.js';
+import type { Table } from './table.js';
+
+/**
+ * Start of an index file: its name and version, which is increased when keys or contents are digested differently, and a number that shows the byte
+ * order of the machine.
+ */
+const magic = Uint32Array.from([0x6b_73_6c_02, 0x01_02_03_04]);
+const headWords = magic.length + 4;
+const chunkWords = 4 * 65_536;
+
+/**
+ * The keys of a table, with a digest of the content of each: 16 to 32 bytes per row in memory, 16 in the file `<run>.keys.bin`, which contains
+ * digests with a secret seed and no values.
+ *
+ * The keys of this run are separate from those of the table, because a key that occurs twice in one run is an error.
+ */
+export class KeyIndex {
+  readonly #fresh: KeySet;
+
+  constructor(private readonly table = new KeySet()) {
+    this.#fresh = new KeySet(table.seed);
+  }
+
+  /**
+   * @param sha256 Digest of the file in the manifest.
+   * @returns `undefined` if the file is missing, was not written by `store` on such a machine, or has changed since.
+   */
+  static async load(path: string, sha256: string): Promise<KeyIndex | undefined> {
+    const bytes = await readRegular(path).catch(() => undefined);
+    if (bytes === undefined || bytes.length % 4 !== 0 || createHash('sha256').update(bytes).digest('hex') !== sha256) return undefined;
+    const all = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+    if (!magic.every((word, index) => all[index] === word)) return undefined;
+    const keys = new KeySet(all.slice(magic.length, headWords));
+    keys.restore(all.subarray(headWords));
+    return new KeyIndex(keys);
+  }
+
+  /** Number of keys of the table and of this run. */
+  get rows(): number {
+    return this.table.size + this.#fresh.size;
+  }
+
+  /**
+   * Looks up a row in the table.
+   *
+   * @param key Values that identify it, none of them empty.
+   * @returns `new` for a row that is not in the table yet.
+   * @throws {SinkError} `E_SINK_KEY` when the key already occurred in this run.
+   */
+  see(key: readonly Value[], content: readonly unknown[]): Seen {
+    const text = keyOf(key) ?? '';
+    const seen = this.table.find(text, content);
+    if (seen === 'new' && this.#fresh.see(text, content) !== 'new') {
+      throw new SinkError('E_SINK_KEY', 'two rows have the same key, but append takes one row per key');
+    }
+    return seen;
+  }
+
+  /**
+   * Adds a row of the table.
+   *
+   * @returns `new`, or why the row cannot be identified by its key and was not added.
+   */
+  add(key: readonly Value[], content: readonly unknown[]): 'new' | 'empty' | 'twice' {
+    const text = keyOf(key);
+    if (text === undefined) return 'empty';
+    return this.table.see(text, content) === 'new' ? 'new' : 'twice';
+  }
+
+  async store(target: ByteTarget): Promise<void> {
+    await target.append(bytesOf(Uint32Array.from([...magic, ...this.table.seed])));
+    let chunk = new Uint32Array(chunkWords);
+    let used = 0;
+    for (const set of [this.table, this.#fresh]) {
+      for (const entry of set.entries()) {
+        chunk.set(entry, used);
+        used += entry.length;
+        if (used < chunkWords) continue;
+        await target.append(bytesOf(chunk));
+        chunk = new Uint32Array(chunkWords);
+        used = 0;
+      }
+    }
+    if (used > 0) await target.append(bytesOf(chunk.subarray(0, used)));
+  }
+}
+
+function bytesOf(words: Uint32Array): Uint8Array {
+  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+}
+
+/**
+ * Returns the key index of a published run: from the file next to its manifest if that fits the key, otherwise rebuilt from the rows of the table,
+ * one row group at a time.
+ *
+ * @param published Missing for a new table, whose index is empty.
+ * @param key Names of output columns.
+ * @throws {SinkError} `E_SINK_KEY` when the table's rows have no such key, or it does not identify them.
+ */
+export async function indexOf(
+  table: Table,
+  published: { readonly run: string; readonly manifest: Manifest } | undefined,
+  key: readonly string[],
+): Promise<KeyIndex> {
+  if (!published) return new KeyIndex();
+  const { run, manifest } = published;
+  const { keys } = manifest;
+  if (keys && keys.rows === manifest.rows && keys.columns.join() === key.join()) {
+    const index = await KeyIndex.load(table.keysPath(run), keys.sha256);
+    if (index?.rows === manifest.rows) return index;
+  }
+  const missing = key.find((name) => manifest.partition_by.includes(name) || !manifest.schema.some((column) => column.name === name));
+  if (missing !== undefined)
+    throw new SinkError('E_SINK_KEY', `${table.path}: the files of the table have no column ${missing}, which append needs as its key`);
+  const index = new KeyIndex();
+  for (const { name } of manifest.files) await addFile(index, table, join(table.folder(run), name), key);
+  return index;
+}
+
+async function addFile(index: KeyIndex, table: Table, path: string, key: readonly string[]): Promise<void> {
+  for await (const rows of readGroups(path)) {
+    for (const row of rows) {
+      const added = index.add(
+        key.map((name) => row[name] ?? null),
+        contentOf(Object.entries(row).sort(byName)),
+      );
+      if (added !== 'new') throw noKey(table, key, added);
+    }
+  }
+}
+
+function noKey(table: Table, key: readonly string[], fault: 'empty' | 'twice'): SinkError {
+  const rows = fault === 'twice' ? 'two rows of the table have the same key' : 'a row of the table has an empty key';
+  const remedy = 'name columns under key that identify every row, or publish the table again with mode: replace';
+  return new SinkError('E_SINK_KEY', `${table.path}: ${rows} (${key.join(' + ')}), so append cannot continue; ${remedy}`);
+}
+
+/** Leaves out rows that the table already has. */
+export class Appending {
+  readonly #keyAt: readonly number[];
+  readonly #contentAt: readonly (readonly [name: string, index: number])[];
+  #unchanged = 0;
+  #changed = 0;
+
+  /** @param kept Indexes of the columns stored in the files. They are the content of a row, so that an index can be built from the files. */
+  constructor(
+    private readonly at: string,
+    readonly index: KeyIndex,
+    columns: readonly OutputColumn[],
+    private readonly key: readonly OutputColumn[],
+    kept: readonly number[],
+  ) {
+    this.#keyAt = key.map((column) => columns.indexOf(column));
+    this.#contentAt = kept.map((index) => [itemAt(columns, index).name, index] as const).sort(byName);
+  }
+
+  /** Number of rows left out so far. */
+  get unchanged(): number {
+    return this.#unchanged;
+  }
+
+  /** How many of them have different content in the table. */
+  get changed(): number {
+    return this.#changed;
+  }
+
+  /** @throws {SinkError} `E_SINK_KEY` when a key occurs twice. */
+  take(batch: Batch): Batch {
+    const fresh: number[] = [];
+    try {
+      for (let row = 0; row < batch.rows; row += 1) if (this.#isNew(batch, row)) fresh.push(row);
+    } catch (failure) {
+      if (!(failure instanceof SinkError)) throw failure;
+      throw new SinkError(failure.code, `${this.at}: ${failure.message} (${this.key.map(({ name }) => name).join(' + ')})`);
+    }
+    return batch.keep(fresh);
+  }
+
+  #isNew(batch: Batch, row: number): boolean {
+    const valueOf = (column: number): Value => batch.column(column).value(row);
+    const content = contentOf(this.#contentAt.map(([name, column]) => [name, valueOf(column)]));
+    const seen = this.index.see(this.#keyAt.map(valueOf), content);
+    if (seen === 'new') return true;
+    this.#unchanged += 1;
+    if (seen === 'changed') this.#changed += 1;
+    return false;
+  }
+}
+
+/** Sorts the values of a row by column name, the order in which an index digests them. */
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
+}
+
+/** Returns the content of a row that an index digests: the names and values that are not null, so that a column added later changes nothing. */
+function contentOf(values: readonly (readonly [name: string, value: Value])[]): readonly unknown[] {
+  return values.flatMap(([name, value]) => (value === null ? [] : [name, value instanceof Date ? value.getTime() : value]));
+}
