@@ -34,7 +34,7 @@ describe('validate', () => {
       code: 78,
       stdout: '',
       stderr:
-        'rows.yaml:1:1 the file is 2.1 MB, and a pipeline file may be at most 1 MB; is this the right file?\nleadstream: E_SPEC_YAML: 1 problem in 1 file. Correct the YAML at the place named.\n',
+        'rows.yaml:1:1 a pipeline file may be at most 1 MB; is this the right file?\nleadstream: E_SPEC_YAML: 1 problem in 1 file. Correct the YAML at the place named.\n',
     });
   });
 });
