@@ -1,4 +1,4 @@
-import { nearest, schema, snakeCase, strictest, type Column } from '../core/index.js';
+import { nearest, schema, strictest, type Column } from '../core/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
 import type { ColumnsContext, ConfigPath, StepFacts } from '../flow/index.js';
 
@@ -31,14 +31,8 @@ export function requireColumn(
   const column = columns.find((candidate) => candidate.name === name);
   if (column) return column;
   const names = columns.map((candidate) => candidate.name);
-  plan.problem(path, goneAt(name, plan) ?? underived(name) ?? unknownName('field', name, names, plan), onKey);
+  plan.problem(path, goneAt(name, plan) ?? unknownName('field', name, names, plan), onKey);
   return undefined;
-}
-
-/** Explains what to do about an expression where a field is expected. */
-function underived(name: string): string | undefined {
-  if (!/[()[\]?<>=!&|*/%"']|\S[-+]\S|\s[-+]\s/.test(name)) return undefined;
-  return `'${name}' is an expression, but a field is needed here; derive it first, like derive: { my_field: ${name} }, and use my_field here`;
 }
 
 /** Names the step that removed a field, if there is one. */
@@ -60,32 +54,9 @@ export function refuseRepeats(fields: readonly string[], plan: ColumnsContext, p
   for (const index of repeatsIn(fields)) plan.problem([...path, index], `field ${standsTwice(fields[index] ?? '')}`);
 }
 
-/**
- * Reports an unknown name, with the reason if there is one, and the most similar name.
- *
- * @param listed Names to list when none is similar. Default: none.
- */
-export function unknownName(
-  kind: string,
-  name: string,
-  known: readonly string[],
-  { withheld }: Pick<ColumnsContext, 'withheld'>,
-  listed: readonly string[] = [],
-): string {
-  if (withheld.includes(name)) {
-    return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
-  }
-  // A literal of another language, or the service's own name of a field.
-  const meant = [noValues.includes(name) ? 'null' : name.toLowerCase(), snakeCase(name)].find(
-    (word) => literals.includes(word) || known.includes(word),
-  );
-  if (meant !== undefined) return `unknown ${kind} '${name}', did you mean '${meant}'?`;
+/** Reports an unknown name, with the reason if there is one, and the most similar name. */
+export function unknownName(kind: string, name: string, known: readonly string[], { withheld }: Pick<ColumnsContext, 'withheld'>): string {
+  if (withheld.includes(name)) return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
   const near = nearest(name, known);
-  if (near === undefined && listed.length > 0) return `unknown ${kind} '${name}'; besides those of CEL there are ${listed.join(', ')}`;
   return near === undefined ? `unknown ${kind} '${name}'` : `unknown ${kind} '${name}', did you mean '${near}'?`;
 }
-
-/** Names for `null` in other languages. */
-const noValues: readonly string[] = ['None', 'nil', 'undefined'];
-
-const literals: readonly string[] = ['null', 'true', 'false'];

@@ -3,7 +3,7 @@ import type { Row } from '../../core/index.js';
 import type { RowCondition, StepRuntime } from '../step.js';
 import { runtimeOver } from './environments.js';
 import { expressionsOver, type Expression } from './expression.js';
-import { ExpressionFault } from './fault.js';
+import { ExpressionFault } from './functions.js';
 
 /** A part of a condition, as written in the file. */
 interface Part {

@@ -2,10 +2,11 @@ import { type Column, StepError } from '../../core/index.js';
 import { goneAt, unknownName } from '../fields.js';
 import type { ConfigPath } from '../../flow/index.js';
 import type { PlanContext, StepRuntime } from '../step.js';
-import { expressionsOver, type Expression, type ExpressionProblem, type UnknownName } from './expression.js';
+import { expressionsOver, type Expression } from './expression.js';
+import type { ExpressionProblem } from './problems.js';
 
 /**
- * Checks one expression of a file and reports what is wrong with it or doubtful.
+ * Checks one expression of a file and reports what is wrong with it, or probably not intended.
  *
  * @param made The fields that the same step adds.
  */
@@ -18,18 +19,11 @@ export function planExpression(
 ): Expression | undefined {
   const result = checked(source, input);
   if ('evaluate' in result) {
-    for (const doubt of result.doubts) plan.warn(path, doubt);
+    for (const warning of result.warnings) plan.warn(path, warning);
     return result;
   }
-  plan.problem(
-    path,
-    result.unknown
-      ? (missingField(result.unknown, plan, made) ??
-          unknownName(result.unknown.kind, result.unknown.name, result.unknown.known, plan, result.unknown.listed))
-      : ((result.field && goneAt(result.field, plan)) ?? `expression: ${result.message}`),
-    false,
-    result.at,
-  );
+  const { message, at, unknown } = result;
+  plan.problem(path, unknown ? unknownIn(unknown, plan, made) : `expression: ${message}`, false, at);
   return undefined;
 }
 
@@ -47,11 +41,10 @@ function checked(source: string, input: readonly Column[]): Expression | Express
   return result;
 }
 
-/** Explains why a field is missing, if the reason is known. */
-function missingField({ kind, name }: UnknownName, plan: PlanContext, made: readonly string[]): string | undefined {
-  if (kind !== 'field') return undefined;
-  if (!made.includes(name)) return goneAt(name, plan);
-  return `field '${name}' is added by this step; an expression sees the row before the step, so add '${name}' in an earlier derive`;
+function unknownIn({ kind, name, known }: Required<ExpressionProblem>['unknown'], plan: PlanContext, made: readonly string[]): string {
+  if (kind === 'field' && made.includes(name))
+    return `field '${name}' is added by this step; an expression sees the row before the step, so add '${name}' in an earlier derive`;
+  return (kind === 'field' ? goneAt(name, plan) : undefined) ?? unknownName(kind, name, known, plan);
 }
 
 /** Compiles an expression that passed planning. Loads what it needs as soon as the event loop is idle, while the first page is on its way. */

@@ -2,7 +2,6 @@ import { Environment } from '@marcbachmann/cel-js';
 import type { Column, DeclaredType } from '../../core/index.js';
 import { registerGuard } from './exact.js';
 import { functions, type ExpressionFunction, type Start } from './functions.js';
-import { limits } from './limits.js';
 import { registerNulls } from './nulls.js';
 
 const celTypes: Readonly<Record<DeclaredType, string>> = {
@@ -24,6 +23,9 @@ const comparisons = [
   ...[...new Set(Object.values(celTypes))].flatMap((type) => [`${type} == null`, `${type} in list<null>`]),
   ...['int == double', 'int == uint', 'double == uint', 'int in list<double>', 'double in list<int>'],
 ];
+
+/** Limits of an expression, so that its run time depends only on its length. */
+const limits = { maxListElements: 100, maxMapEntries: 100, maxAstNodes: 5_000, maxDepth: 250 };
 
 /** Returns the environment for evaluation: any field may be `null` in any row, so all types are dynamic. */
 export function runtimeOver(columns: readonly Column[], start: Start): Environment {

@@ -1,5 +1,5 @@
 import type { Environment } from '@marcbachmann/cel-js';
-import { ExpressionFault } from './fault.js';
+import { ExpressionFault } from './functions.js';
 import { isNode, nodesIn } from './nodes.js';
 
 const number = String.raw`(?:\d+(?:\.\d*)?|\.\d+)`;
@@ -32,8 +32,8 @@ export function registerGuard(env: Environment): void {
   });
 }
 
-/** Whether a conversion accepts a text; true for any other function. */
-export function readsExactly(conversion: string, text: string): boolean {
+/** Whether a conversion accepts a text. */
+function readsExactly(conversion: string, text: string): boolean {
   return !Object.hasOwn(spelled, conversion) || (spelled[conversion]?.(text) ?? true);
 }
 

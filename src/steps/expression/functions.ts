@@ -1,7 +1,9 @@
-import { parserOf } from '../../core/index.js';
-import { ExpressionFault } from './fault.js';
+import { parserOf, type DeclaredType } from '../../core/index.js';
 import { areaCode, zipCity, zipPrefix, zipState } from './geography.js';
 import { preparePlaces } from './places.js';
+
+/** Explains why an expression has no value for a row. The message names kinds of values, never a value. */
+export class ExpressionFault extends Error {}
 
 /** A value in an expression: text from the service, or the result of a cast or another function. */
 type Operand = unknown;
@@ -23,27 +25,6 @@ export interface ExpressionFunction {
   /** Loads what calls need; otherwise the first call loads it. */
   readonly prepare?: () => void;
 }
-
-/** Describes how one of our functions is called, for messages; `undefined` for any other name. */
-export function callOf(name: string): string | undefined {
-  if (!Object.hasOwn(functions, name)) return undefined;
-  const takes = functions[name]?.takes ?? [];
-  const [first] = takes;
-  if (first === undefined) return `is called as ${name}()`;
-  const made = takes.length === 1 && first === 'string' ? '; string(…) converts other values' : '';
-  // Created only when needed: it takes 10 ms.
-  const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
-  return `takes ${alternatives.format(takes.map((type) => taken[type].words))}: ${name}(${taken[first].example})${made}`;
-}
-
-const taken: Readonly<Record<Taken, { readonly words: string; readonly example: string }>> = {
-  dyn: { words: 'one value', example: '…' },
-  string: { words: 'text', example: "'…'" },
-  int: { words: 'a whole number', example: '7' },
-  double: { words: 'a decimal', example: '7.0' },
-  bool: { words: 'a flag', example: 'true' },
-  'google.protobuf.Timestamp': { words: 'an instant or a day', example: "epoch('1709251200')" },
-};
 
 /** When a run was first started. */
 export type Start = () => Date;
@@ -136,6 +117,16 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
   lower: ofText('Text in lower case.', "lower('NY') == 'ny'", (text) => text.toLowerCase()),
   upper: ofText('Text in upper case.', "upper('ny') == 'NY'", (text) => text.toUpperCase()),
   trim: ofText('Text without white space around it.', "trim(' ny ') == 'ny'", (text) => text.trim()),
+};
+
+/** The function that reads the text of a column, by its declared type. */
+export const readers: Readonly<Record<DeclaredType, string>> = {
+  text: 'num',
+  integer: 'num',
+  decimal: 'num',
+  timestamp: 'epoch',
+  date: 'date',
+  flag: 'flag',
 };
 
 function ofText(summary: string, example: string, call: (text: string) => string | null, prepare?: () => void): ExpressionFunction {

@@ -12,6 +12,9 @@ export function* nodesIn(tree: unknown): Generator<ASTNode> {
   }
 }
 
+/** Macros that evaluate an expression for every element of a list. */
+export const comprehensions: readonly string[] = ['all', 'exists', 'exists_one', 'filter', 'map'];
+
 export function isNode(value: unknown): value is ASTNode {
   return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
 }

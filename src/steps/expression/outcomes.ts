@@ -1,7 +1,7 @@
 import type { Row, Value } from '../../core/index.js';
 import { dictionaryEncoder, mapping, mappedFrom, Unfit, type Mapped, type RecordBatch, type Vector } from '../../vector/index.js';
 import type { Expression } from './expression.js';
-import { ExpressionFault } from './fault.js';
+import { ExpressionFault } from './functions.js';
 
 /**
  * Evaluates expressions on all rows of a batch. For an expression over a single column, a repeated value is not evaluated again, and is looked up

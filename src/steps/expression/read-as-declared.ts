@@ -1,10 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import type { Column } from '../../core/index.js';
-import type { Proposals } from './foreign.js';
-import { functions } from './functions.js';
-import { isNode, nodesIn } from './nodes.js';
-import { readers } from './readers.js';
-import { aliasesIn } from './texts.js';
+import { functions, readers } from './functions.js';
+import { comprehensions, isNode, nodesIn } from './nodes.js';
 
 const instant = 'google.protobuf.Timestamp';
 
@@ -13,18 +10,24 @@ const instant = 'google.protobuf.Timestamp';
  * function that takes one: `timestamp >= days_before(7)` becomes `epoch(timestamp) >= days_before(7)`. As text they would fail there for every row.
  *
  * @param tree The syntax tree of the expression.
+ * @param typeOf Returns the CEL type of a part of it, if it has one.
  */
-export function readAsDeclared(source: string, tree: ASTNode, { columns, typeOf }: Proposals): string {
+export function readAsDeclared(
+  source: string,
+  tree: ASTNode,
+  columns: readonly Column[],
+  typeOf: (part: string) => string | undefined,
+): string {
   const nodes = [...nodesIn(tree)];
-  const aliases = aliasesIn(nodes);
-  const readerOf = (node: unknown) => {
-    if (!isNode(node) || node.op !== 'id' || aliases.has(node.args)) return undefined;
-    return readers[columns.find((column) => column.name === node.args && isTextOfInstant(column))?.type ?? 'text'];
+  const bound = new Set(nodes.flatMap(namesBoundBy));
+  const readerOf = (node: ASTNode) => {
+    const column = columns.find(({ name, cast }) => node.op === 'id' && name === node.args && !cast && !bound.has(name));
+    return column?.type === 'timestamp' || column?.type === 'date' ? readers[column.type] : undefined;
   };
   const found = nodes.flatMap((node) =>
     besideInstants(node, (other) => typeOf(source.slice(other.start, other.end)) === instant).flatMap((operand) => {
       const reader = readerOf(operand);
-      return reader === 'epoch' || reader === 'date' ? [{ reader, start: operand.start, end: operand.end }] : [];
+      return reader === undefined ? [] : [{ reader, start: operand.start, end: operand.end }];
     }),
   );
   return found
@@ -32,8 +35,11 @@ export function readAsDeclared(source: string, tree: ASTNode, { columns, typeOf 
     .reduce((text, { reader, start, end }) => `${text.slice(0, start)}${reader}(${text.slice(start, end)})${text.slice(end)}`, source);
 }
 
-function isTextOfInstant({ type, cast }: Column): boolean {
-  return !cast && (type === 'timestamp' || type === 'date');
+/** Returns the name that a macro defines for a part of its own. */
+function namesBoundBy({ op, args }: ASTNode): readonly string[] {
+  if (op !== 'rcall' || !(comprehensions.includes(args[0]) || args[0] === 'bind')) return [];
+  const [name] = args[2];
+  return name?.op === 'id' ? [name.args] : [];
 }
 
 const operators: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '==', '!=', '-']);

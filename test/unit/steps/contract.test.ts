@@ -178,12 +178,7 @@ const unknownFields = [
   ['explode', { field: 'emial' }, ['field'], "unknown field 'emial', did you mean 'email'?"],
   ['filter', "lead_statsu == 'new'", [], "unknown field 'lead_statsu', did you mean 'lead_status'?"],
   ['select', ['lead_id', 'psd'], [1], "unknown field 'psd', did you mean 'psid'?"],
-  [
-    'select',
-    ['lower(email)'],
-    [0],
-    "'lower(email)' is an expression, but a field is needed here; derive it first, like derive: { my_field: lower(email) }, and use my_field here",
-  ],
+  ['select', ['lower(email)'], [0], "unknown field 'lower(email)'"],
   ['rename', { leadid: 'id' }, ['leadid'], "unknown field 'leadid', did you mean 'lead_id'?"],
   ['cast', { types: { aeg: 'integer' } }, ['types', 'aeg'], "unknown field 'aeg', did you mean 'age'?"],
   ['aggregate', { by: ['lead_idd'], compute: { n: 'count()' } }, ['by', 0], "unknown field 'lead_idd', did you mean 'lead_id'?"],
