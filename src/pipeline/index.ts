@@ -39,9 +39,17 @@ export { runPipeline } from './run/run.js';
 export { type Extensions, extensionsOf } from './spec/definitions.js';
 export { connectionFromEnvironment } from './spec/connection.js';
 export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, type LintResult } from './spec/lint.js';
-export { loadCollections, loadPipeline, loadPipelines, parsePipeline, parsePipelines, writesOver } from './spec/load.js';
+export {
+  loadCollections,
+  loadPipeline,
+  loadPipelines,
+  parsePipeline,
+  parsePipelines,
+  pipelineReference,
+  pipelineSchema,
+  writesOver,
+} from './spec/load.js';
 export type { LoadOptions } from './spec/load-options.js';
 export type { Pipeline } from './spec/pipeline.js';
 export { bookNames, type TestShape } from './spec/test-shape.js';
 export type { Environment } from './spec/reference-source.js';
-export { pipelineReference, pipelineSchema } from './spec/load-reference.js';

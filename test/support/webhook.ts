@@ -26,7 +26,7 @@ interface Told {
 }
 
 /** Starts a webhook that answers each message with the next of several statuses, and records the messages. */
-export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'large' | 'late')[] = [200], server: Server = createServer()) {
+export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'late')[] = [200], server: Server = createServer()) {
   const told: Told[] = [];
   server.on('request', (request, response) => {
     const pieces: Buffer[] = [];
@@ -42,7 +42,6 @@ export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'larg
       });
       if (answer === 'hang') return;
       if (answer === 'cut') return void request.socket.destroy();
-      if (answer === 'large') return void response.end('x'.repeat(1 << 20));
       if (answer === 'late') return void setTimeout(() => response.end('thank you'), 300);
       response.writeHead(answer, answer === 302 ? { location: '/elsewhere' } : {});
       response.end('thank you');

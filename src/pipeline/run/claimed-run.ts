@@ -5,8 +5,8 @@ import { evaluateGates } from '../gates/evaluate.js';
 import { openExpectations } from '../gates/expectations.js';
 import { refuseReplacing, standingOutputs } from '../gates/partial.js';
 import { passGates, type GateResult } from '../gates/result.js';
-import { keyOriginOf } from '../spec/key-origin.js';
-import type { Pipeline } from '../spec/pipeline.js';
+
+import { keyOriginOf, type Pipeline } from '../spec/pipeline.js';
 import { LateRows, NewFields, StaleDay, type Attempt } from './attempt.js';
 import { Chain } from './chain.js';
 import { refuseStopped } from './completed.js';

@@ -3,19 +3,17 @@ import { amountOf, failureOf, reasonOf, SourceError, version, type Warning } fro
 import { postJson } from '../../http/index.js';
 import { abortSignal, checkUsage, object, texts } from '../../options/index.js';
 import { ClosedPipeError } from '../../sinks/index.js';
-import type { Hook } from '../spec/hooks.js';
+import type { HookName } from '../spec/credentials.js';
+import { refusedIn, type Hook } from '../spec/hooks.js';
 import type { Pipeline } from '../spec/pipeline.js';
-import { refusedIn } from '../spec/refused.js';
 import { failedRunOf } from './failed-run.js';
 import type { RunEnd } from './run-options.js';
 import type { Run } from './start.js';
 
-/** Timeout of one attempt, and pause between two attempts, in milliseconds. */
+/** Timeout of one attempt, the same once the run was stopped, and the pause between two attempts, in milliseconds. */
 const timeoutMs = 5_000;
-const pauseMs = 500;
-
-/** How long a stopped run waits for its webhook, in milliseconds. */
 const stoppedMs = 2_000;
+const pauseMs = 500;
 
 /** The message to a webhook: counts, names and codes; no rows, messages, paths or credentials. */
 export interface RunMessage {
@@ -39,19 +37,32 @@ export interface RunMessage {
 }
 
 /**
- * Notifies the webhook of a pipeline how a run ended: at most two attempts of five seconds, or a single one of at most two more seconds once the run was
- * stopped. It never fails: if the webhook cannot be reached, that is a warning.
+ * Notifies the webhook of a pipeline how a run ended: at most two attempts of five seconds, or a single one of two seconds once the run was stopped. It never
+ * fails: if the webhook cannot be reached, that is a warning.
  *
  * @param end The report of a run that published, or what ended it.
  * @param stop Aborted when the run must end.
  */
-export async function notify(pipeline: Pipeline, run: Run, end: RunEnd, stop: AbortSignal | undefined): Promise<void> {
-  const { hooks, plan } = pipeline;
-  const [name, hook] = 'report' in end ? (['on_success', hooks.success] as const) : (['on_failure', hooks.failure] as const);
+export async function notify({ name, hooks, plan }: Pipeline, run: Run, end: RunEnd, stop: AbortSignal | undefined): Promise<void> {
+  const hasFailed = 'failure' in end;
+  const hook = hasFailed ? hooks.failure : hooks.success;
   // If a run only prints, a reader that closes the pipe is not a failure.
-  const closed = 'failure' in end && end.failure instanceof ClosedPipeError && plan.sinks.every(({ output }) => output === undefined);
+  const closed = hasFailed && end.failure instanceof ClosedPipeError && plan.sinks.every(({ output }) => output === undefined);
   if (hook === undefined || closed) return;
-  await delivered(hook, messageOf(pipeline, run, end), [name, stop], run.warn);
+  const report = hasFailed ? failedRunOf(end.failure) : end.report;
+  const message = {
+    ...endOf(name, hasFailed ? failureOf(end.failure) : undefined, report?.read ?? 0),
+    run: run.runId,
+    started_at: run.startedAt,
+    duration_seconds: Math.max(0, Date.now() - Date.parse(run.startedAt)) / 1000,
+    rows: {
+      read: report?.read ?? 0,
+      written: hasFailed ? {} : Object.fromEntries(end.report.sinks.map(({ at, books }) => [at, books.written])),
+    },
+    warnings: [...new Set(run.warnings.map(({ code }) => code))],
+  };
+  const warning = await delivered(hook, message, hasFailed ? 'on_failure' : 'on_success', stop);
+  if (warning) run.warn(warning);
 }
 
 /** Which webhooks of a pipeline file to notify, and how long to wait. */
@@ -81,70 +92,39 @@ const refusing = object({ options: object({ only: texts(), signal: abortSignal }
 export async function notifyRefused(failure: unknown, options: RefusedOptions = {}): Promise<readonly Warning[]> {
   checkUsage('notifyRefused', refusing, { options });
   const { only = [], signal } = options;
-  const { code, exit } = failureOf(failure);
   const warnings: Warning[] = [];
   for (const { name = 'an unnamed pipeline', hook } of refusedIn(failure)) {
     if (hook === undefined || (only.length > 0 && !only.includes(name))) continue;
-    const message: RunMessage = {
-      ...{ text: `${name}: failed, ${code} (exit ${exit})`, pipeline: name, status: 'failed', exit, error: code },
-      ...{ started_at: new Date().toISOString(), duration_seconds: 0, rows: { read: 0, written: {} }, warnings: [], version },
-    };
-    await delivered(hook, message, ['on_failure', signal], (warning) => void warnings.push(warning));
+    const nothing = { started_at: new Date().toISOString(), duration_seconds: 0, rows: { read: 0, written: {} }, warnings: [] };
+    const warning = await delivered(hook, { ...endOf(name, failureOf(failure), 0), ...nothing }, 'on_failure', signal);
+    if (warning) warnings.push(warning);
   }
   return warnings;
 }
 
-async function delivered(
-  hook: Hook,
-  message: RunMessage,
-  [name, stop]: readonly [name: string, stop: AbortSignal | undefined],
-  warn: (warning: Warning) => void,
-): Promise<void> {
+/** @returns A warning if the webhook could not be notified. */
+async function delivered(hook: Hook, json: RunMessage, name: HookName, stop: AbortSignal | undefined): Promise<Warning | undefined> {
+  const label = `${name}: the webhook at ${new URL(hook.url).host}`;
+  const attempt = () => postJson({ ...hook, json, label, timeoutMs: stop?.aborted ? stoppedMs : timeoutMs });
   try {
-    await send(hook, message, `${name}: the webhook at ${new URL(hook.url).host}`, stop);
-  } catch (failure) {
-    warn({ code: 'W_RUN_HOOK', message: failure instanceof SourceError ? failure.message : `${name}: ${reasonOf(failure)}` });
-  }
-}
-
-async function send(hook: Hook, json: RunMessage, label: string, stop: AbortSignal | undefined): Promise<void> {
-  const patience = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const hurry = (): void => void (timer = setTimeout(() => patience.abort(), stoppedMs));
-  if (stop?.aborted) hurry();
-  else stop?.addEventListener('abort', hurry, { once: true });
-  const message = { ...hook, json, label, timeoutMs, signal: patience.signal };
-  try {
-    await postJson(message).catch(async (failure: unknown) => {
+    await attempt().catch(async (failure: unknown) => {
       if (!(failure instanceof SourceError) || failure.kind === 'permanent' || stop?.aborted) throw failure;
-      // A run that is stopped in the meantime waits no longer.
-      await wait(pauseMs, undefined, stop && { signal: stop }).catch(() => Promise.reject(failure));
-      await postJson(message);
+      await wait(pauseMs);
+      await attempt();
     });
-  } finally {
-    stop?.removeEventListener('abort', hurry);
-    clearTimeout(timer);
+    return undefined;
+  } catch (failure) {
+    return { code: 'W_RUN_HOOK', message: failure instanceof SourceError ? failure.message : `${name}: ${reasonOf(failure)}` };
   }
 }
 
-function messageOf({ name }: Pipeline, run: Run, end: RunEnd): RunMessage {
-  const report = 'report' in end ? end.report : failedRunOf(end.failure);
-  const failure = 'failure' in end ? failureOf(end.failure) : undefined;
-  const seconds = Math.max(0, Date.now() - Date.parse(run.startedAt)) / 1000;
-  const sinks = 'report' in end ? end.report.sinks.map(({ at, books }) => [at, books.written] as const) : [];
-  const read = report?.read ?? 0;
-  const ending = failure ? `failed, ${failure.code} (exit ${failure.exit})` : `published, ${amountOf(read, 'row')} read`;
+function endOf(pipeline: string, failure: { readonly code: string; readonly exit: number } | undefined, read: number) {
   return {
-    text: `${name}: ${ending}`,
-    pipeline: name,
-    run: run.runId,
-    status: failure ? 'failed' : 'published',
+    text: `${pipeline}: ${failure ? `failed, ${failure.code} (exit ${failure.exit})` : `published, ${amountOf(read, 'row')} read`}`,
+    pipeline,
+    status: failure ? ('failed' as const) : ('published' as const),
     exit: failure?.exit ?? 0,
     ...(failure && { error: failure.code }),
-    started_at: run.startedAt,
-    duration_seconds: seconds,
-    rows: { read, written: Object.fromEntries(sinks) },
-    warnings: [...new Set(run.warnings.map(({ code }) => code))],
-    version: version,
+    version,
   };
 }

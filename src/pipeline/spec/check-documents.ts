@@ -11,10 +11,10 @@ import { collide } from './collide.js';
 import { definitionsWith } from './definitions.js';
 import { credentialsIn } from './credentials.js';
 import { parseSpecDocuments, type Path } from './document.js';
+import { noteRefused } from './hooks.js';
 import { issuesOfFile, type Issue } from './issue-list.js';
 import type { LoadOptions } from './load-options.js';
 import { referenceSource, type ReferenceSource } from './reference-source.js';
-import { noteRefused } from './refused.js';
 
 /** A pipeline file after validation. */
 export interface CheckedFile {

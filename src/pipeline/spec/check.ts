@@ -8,10 +8,11 @@ import { collectionOf, collectionShape } from '../../source/index.js';
 import { checkTests } from './check-tests.js';
 import { collide } from './collide.js';
 import { connectionOf } from './connection.js';
+import type { HookName } from './credentials.js';
 import type { Definitions } from './definitions.js';
 import type { Path, SpecDocument } from './document.js';
 import { hooksOf, type Hooks } from './hooks.js';
-import { IssueList, WarningList, type Doubt, type FileContext, type Issue } from './issue-list.js';
+import { dependsOn, IssueList, WarningList, type Doubt, type FileContext, type Issue } from './issue-list.js';
 import { pipelineOf, type Pipeline } from './pipeline.js';
 import { bindChain, planPipeline, type Chain, type ChainShape, type Plan } from './plan.js';
 import { unfilled, type Place } from './planned.js';
@@ -75,7 +76,9 @@ export function checkPipeline(document: SpecDocument, { from, file, definitions 
   const planned = registry && planPipeline(parts, chain, { hmacKey: from.env.LEADSTREAM_HMAC_KEY, collections: registry }, findings);
   const connection = shape && connectionOf(shape.service, from.env, { problem: issues.givenProblem, inFile: problem, unset });
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, place, problem);
-  const hooks = hooksOf(parts, from.env, problem);
+  // In place of a refused reference is no address.
+  const hookAt = (name: HookName) => (dependsOn([name], unknown) ? undefined : parts[name]);
+  const hooks = hooksOf({ on_success: hookAt('on_success'), on_failure: hookAt('on_failure') }, from.env, problem);
   refuseIdleRestart(parts, chain, problem);
   // Problems of their shape were already reported with the whole.
   const written = nullsInTests(getIn(resolved, ['tests']), ['tests'], document.isPlain);

@@ -1,7 +1,11 @@
 import { createRedactor, minSecretLength, secretVariables, type Redactor } from '../../core/index.js';
 import { privacyAt } from '../../http/index.js';
-import { hookNames } from './hook-names.js';
 import { pathOf, referenceIn, type ReferenceSource } from './reference-source.js';
+
+/** The keys of a pipeline for webhooks. */
+export const hookNames = ['on_success', 'on_failure'] as const;
+
+export type HookName = (typeof hookNames)[number];
 
 /** The credentials of a pipeline file. */
 export interface FileCredentials {

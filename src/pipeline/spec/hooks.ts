@@ -1,6 +1,6 @@
-import { schema } from '../../core/index.js';
+import { schema, type SpecError } from '../../core/index.js';
 import { proxyIn } from '../../http/index.js';
-import type { hookNames } from './hook-names.js';
+import type { HookName } from './credentials.js';
 import type { Environment } from './reference-source.js';
 import type { Problem } from './references.js';
 
@@ -32,11 +32,11 @@ function isAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-type HookShapes = { readonly [N in (typeof hookNames)[number]]?: { readonly webhook: string } | undefined };
+type HookShapes = { readonly [N in HookName]?: { readonly webhook: string } | undefined };
 
 /** Returns the hooks of a file with their proxies, and reports problems with these. */
 export function hooksOf({ on_success: success, on_failure: failure }: HookShapes, env: Environment, problem: Problem): Hooks {
-  const hookOf = (name: (typeof hookNames)[number], hook: { readonly webhook: string } | undefined): Hook | undefined => {
+  const hookOf = (name: HookName, hook: { readonly webhook: string } | undefined): Hook | undefined => {
     if (hook === undefined) return undefined;
     const way = proxyIn(hook.webhook, env);
     if (way.problem !== undefined) problem([name, 'webhook'], way.problem);
@@ -54,4 +54,25 @@ export function hookSecrets({ success, failure }: Hooks): readonly string[] {
     const tokens = pathname.split('/').filter((part) => part.length >= 16);
     return [hook.url, pathname + search, ...tokens, username, password].filter((part) => part !== '');
   });
+}
+
+/** A pipeline of a file that could not be loaded, with the webhook for its failures. */
+export interface RefusedPipeline {
+  /** Missing if it has no readable name. */
+  readonly name: string | undefined;
+  readonly hook: Hook | undefined;
+}
+
+// Stored separately: an address is a credential, and the error may be shown.
+const refused = new WeakMap<object, readonly RefusedPipeline[]>();
+
+/** Associates the pipelines of a refused file with the failure. @returns The failure. */
+export function noteRefused(failure: SpecError, pipelines: readonly RefusedPipeline[]): SpecError {
+  refused.set(failure, pipelines);
+  return failure;
+}
+
+/** Returns the known pipelines of a refused file; empty for any other failure. */
+export function refusedIn(failure: unknown): readonly RefusedPipeline[] {
+  return (typeof failure === 'object' && failure !== null ? refused.get(failure) : undefined) ?? [];
 }

@@ -1,5 +1,6 @@
 import { SpecError } from '../../core/index.js';
 import type { Collection } from '../../collections/index.js';
+import { loadSteps } from '../../steps/index.js';
 import { runTemplate } from '../../store/index.js';
 import { collide } from './collide.js';
 import { fileText } from './file-text.js';
@@ -109,4 +110,26 @@ export function writesOver({ plan, rejects }: Pick<Pipeline, 'plan' | 'rejects'>
 /** Loads what only pipeline files need, including YAML and CEL, on first use. */
 function loadCheck() {
   return import('./check-documents.js');
+}
+
+/**
+ * Returns the JSON Schema (draft 7) of pipeline files, for editors.
+ *
+ * @example
+ * await writeFile('pipeline.schema.json', JSON.stringify(await pipelineSchema()));
+ */
+export async function pipelineSchema(): Promise<object> {
+  const [{ schemaWith }, steps] = await Promise.all([import('./json-schema.js'), loadSteps()]);
+  return schemaWith(steps);
+}
+
+/**
+ * Returns the reference of pipeline files as Markdown.
+ *
+ * @example
+ * await writeFile('REFERENCE.md', await pipelineReference());
+ */
+export async function pipelineReference(): Promise<string> {
+  const [{ referenceWith }, steps] = await Promise.all([import('./reference.js'), loadSteps()]);
+  return referenceWith(steps);
 }

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { secretVariables, type ConsistencyMode, type Warning } from '../../core/index.js';
 import type { OnError } from '../../flow/index.js';
 import { getIn } from '../../options/index.js';
-import { proxySecrets, secretsOf } from '../../http/index.js';
+import { keyField, proxySecrets, secretsOf } from '../../http/index.js';
 import type { ConnectOptions } from '../../source/index.js';
 import type { Expect } from '../gates/expect.js';
-import { hookNames } from './hook-names.js';
+import { hookNames } from './credentials.js';
 import { hookSecrets, type Hooks } from './hooks.js';
 import type { Plan } from './plan.js';
 import type { ReferenceSource } from './reference-source.js';
@@ -119,4 +119,12 @@ function whatRuns(document: unknown): unknown {
   if (typeof document !== 'object' || document === null) return document;
   const others: readonly string[] = ['tests', ...hookNames];
   return Object.fromEntries(Object.entries(document).filter(([key]) => !others.includes(key)));
+}
+
+/** Describes where the key of a pipeline comes from: the reference in its file, or the environment variable. */
+export function keyOriginOf({ service, connection: { auth } }: Pick<Pipeline, 'service' | 'connection'>): string {
+  const field = keyField(auth);
+  const reference = getIn(service, ['auth', ...field]);
+  const name = field.join('.');
+  return `${name} is from ${typeof reference === 'string' ? reference : `LEADSTREAM_${name.toUpperCase()}`}`;
 }

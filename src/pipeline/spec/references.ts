@@ -1,8 +1,7 @@
 import type { Warning } from '../../core/index.js';
 import { privacyAt } from '../../http/index.js';
-import type { FileCredentials } from './credentials.js';
+import { hookNames, type FileCredentials } from './credentials.js';
 import type { Path } from './document.js';
-import { hookNames } from './hook-names.js';
 import { pathOf, referenceIn, type ReferenceSource } from './reference-source.js';
 
 /** Receives a problem of the file: of a value, or with `onKey` of its key; `at` is the index of a character in a text. */

@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { everySecond } from '../../support/rung.js';
 import { loadPipeline, runPipeline, type RunEnd } from '../../../src/index.js';
 import { certificate, certifiedKey } from '../../support/certificates.js';
 import { cli } from '../../support/cli.js';
@@ -142,7 +141,6 @@ describe('on_success and on_failure', () => {
     [302, 'HTTP 302: a redirect, which is never followed', 1],
     [404, 'HTTP 404', 1],
     ['cut', 'no connection', 2],
-    ['large', 'the response is larger than 65,536 bytes', 1],
   ] as const)('warn of %s without a word of the address, and leave outputs and exit code alone', async (answer, said, times) => {
     const { url, told, port } = await webhook([answer]);
     const { code, stderr, cwd } = await ran(url);
@@ -203,24 +201,20 @@ describe('on_success and on_failure', () => {
     expect(await cli(['validate', 'no-url.yaml'], { cwd })).toMatchObject({ code: 0 });
   });
 
-  test.each(everySecond(['on_failure', 'on_success']))(
-    '%s keeps a run that was told to end two seconds at most, and is tried once',
-    async (name) => {
-      const stop = new AbortController();
-      const { url, told } = await webhook(
-        ['hang'],
-        createServer().on('request', () => stop.abort()),
-      );
-      const from = await service(undefined, { onRequest: () => void (name === 'on_failure' && stop.abort()) });
-      const cwd = await folderWith({ 'p.yaml': pipelineText(toCsv) });
-      const pipeline = await loadPipeline('p.yaml', { cwd, env: { ...from.env, HOOK: url } });
-      const warned: string[] = [];
-      const watch = { warning: ({ message }: { readonly message: string }) => void warned.push(message) };
-      await runPipeline(pipeline, { signal: stop.signal, watch }).catch(() => undefined);
-      expect(told).toHaveLength(1);
-      expect(warned).toContainEqual(expect.stringContaining(`${name}: the webhook at`));
-    },
-  );
+  test('keep a run that was stopped two seconds at most, and are tried once', async () => {
+    const stop = new AbortController();
+    const { url, told } = await webhook(['hang']);
+    const from = await service(undefined, { onRequest: () => stop.abort() });
+    const cwd = await folderWith({ 'p.yaml': pipelineText(toCsv) });
+    const pipeline = await loadPipeline('p.yaml', { cwd, env: { ...from.env, HOOK: url } });
+    const warned: string[] = [];
+    const watch = { warning: ({ message }: { readonly message: string }) => void warned.push(message) };
+    const start = Date.now();
+    await runPipeline(pipeline, { signal: stop.signal, watch }).catch(() => undefined);
+    expect(Date.now() - start).toBeLessThan(4_000);
+    expect(told).toHaveLength(1);
+    expect(warned).toContainEqual(expect.stringContaining('on_failure: the webhook at'));
+  });
 
   test.each([
     ['published', 0, false],

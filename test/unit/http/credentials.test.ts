@@ -4,7 +4,7 @@ import { fieldsIn } from '../../../src/http/credential-fields.js';
 import { credentialForms, credentialParameters, privacyAt, type Forms } from '../../../src/http/credential-forms.js';
 import { credentialsProblem } from '../../../src/http/credentials-problem.js';
 import { accountOf, headersOf, keyField, keyProblem, queryOf, secretsOf, withKey } from '../../../src/http/credentials.js';
-import { authShape } from '../../../src/pipeline/spec/auth-shape.js';
+import { authShape } from '../../../src/pipeline/spec/spec.js';
 
 const key = 'key-of-the-test';
 

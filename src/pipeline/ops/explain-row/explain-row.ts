@@ -5,8 +5,7 @@ import { abortSignal, bounds, checkUsage, filledText, flag, judged, number, obje
 import { connect, type ConnectOptions } from '../../../source/index.js';
 import { checkPipeline } from '../../run/check-run.js';
 import { StateFolder } from '../../run/state-folder.js';
-import { keyOriginOf } from '../../spec/key-origin.js';
-import type { Pipeline } from '../../spec/pipeline.js';
+import { keyOriginOf, type Pipeline } from '../../spec/pipeline.js';
 import type { RowExplanation, RowPassage } from './explanation.js';
 import { columnsWith, FieldView } from './fields.js';
 import { findRecord } from './find-record.js';
