@@ -13,10 +13,16 @@ export type { CountedStep, OpenedSource, OpenedStream, Purpose, ReadFor, RowSour
 export { RowStream } from './row-stream.js';
 export type { RowFormat } from './iterate.js';
 export { type ColumnsContext, type ConfigPath, factsOf, type Reading, type StepFacts, withFacts } from './step-facts.js';
-export { declaredColumns, kindOf, kinds, wrongValue } from './declared-values.js';
-export type { MadeColumns, MadeOptions } from './made-rows.js';
+export {
+  columnsNamed,
+  declaredColumns,
+  DeclaredValues,
+  isRow,
+  type MadeColumns,
+  type MadeOptions,
+  type NamedColumns,
+} from './made-rows.js';
 export { filterRows, liftRows, mapRows, rows } from './lift.js';
-export { keepRows } from './keep-rows.js';
 export { handOver, keep } from './lease.js';
 export { mapAsync, mapPagesAsync } from './map-async.js';
 export { batchOf, countOf, isPage, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
@@ -25,7 +31,7 @@ export { pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from
 export { preload } from './preload.js';
 export { onItsOwn } from './reading.js';
 export { failureAt, type KnownRows, namingRow, namingRows, type RowPlace } from './row-failure.js';
-export { changedInPlace, isPromise, ofEachRow, type Refused, refusedCondition, refusedRow } from './row-function.js';
+export { keepRows, kindOf, ofEachRow, type Refused, refusedCondition, refusedPromise } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
 export { LookupCache } from './lookup-cache.js';
 export { unlessDry } from './stalled.js';

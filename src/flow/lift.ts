@@ -1,30 +1,25 @@
-import { isObservable, Observable, Subject, map, takeWhile, type OperatorFunction, type Subscriber, type Subscription } from 'rxjs';
-import { LeadstreamError, StepError } from '../core/index.js';
+import { isObservable, Observable, Subject, map, takeWhile, tap, type OperatorFunction, type Subscriber, type Subscription } from 'rxjs';
+import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
 import { callable, checkGiven, given, object } from '../options/index.js';
-import { keepRows } from './keep-rows.js';
-import { isCopiedRow, type RowGuard } from '../vector/index.js';
-import { guardOf, rowsOf, type Page, type Step } from './page.js';
-import { namedColumns } from './declared-values.js';
-import { MadeRows, type MadeOptions } from './made-rows.js';
-import { changedInPlace, closeLook, ofEachRow, refusedPromise, refusedRow, threw } from './row-function.js';
+import { rowsOf, type Page, type Step } from './page.js';
+import { declaredColumns, MadeRows, type MadeOptions, type MadePage } from './made-rows.js';
+import { keepRows, ofEachRow, refusedPromise, refusedRow } from './row-function.js';
 import { stalled, whenDry } from './stalled.js';
 import { withFacts } from './step-facts.js';
 
-const made = object({ columns: namedColumns });
+const made = object({ columns: declaredColumns });
 const projections = object({ project: callable, options: made }, ['project']);
 const conditions = object({ keep: callable }, ['keep']);
 const operators = object({ operator: callable, options: made }, ['operator']);
 
 /**
- * Applies a function to every row, which is its only argument. It receives a copy, which is frozen when the page is done: it may keep the
- * copy, but must return another row instead of changing it. Rows that it creates stay its own. Without `columns`, a later change to one
- * reaches consumers that have not read it yet. With `columns`, a change before the page is done is reported, and a later one has no effect.
+ * Applies a function to every row, which is its only argument. Rows of leadstream are frozen: return a new one, like `{ ...row, … }`. Rows
+ * that it creates stay its own. With `columns`, their values are taken when they are returned. Without, a later change to one reaches
+ * consumers that have not read it yet.
  *
  * @param options The columns of the new rows, for `writeTo` and the steps after it.
  * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments. `E_STEP_FUNCTION`, by the stream, if the function throws (the
- * `cause` is what it threw), returns a promise, changes a row of leadstream in place (the current one or one that it kept), or returns a
- * row that differs from the columns. Two things are not detected: changes to rows of an earlier page by non-strict code, and symbols,
- * non-enumerable properties and prototypes set on fewer than one row in 64.
+ * `cause` is what it threw), returns a promise, or returns a row that differs from the columns.
  *
  * @example
  * service.leads.pipe(mapRows(({ lead_id, zipcode }) => ({ id: lead_id, prefix: zipcode?.slice(0, 3) ?? null })));
@@ -36,9 +31,9 @@ export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInf
   checkGiven('mapRows', projections, { project, options });
   const rows = new MadeRows<U>('mapRows', options);
   const mapping: Step<T, U> = map((page) => {
-    const made = rows.begin(page);
+    const made = rows.begin();
     ofEachRow(page, { at: 'mapRows', of: project, refused: (row) => refusedPromise(row) ?? made.take(row) });
-    return made.done();
+    return made.done(page);
   });
   return withFacts(mapping, rows.facts);
 }
@@ -64,9 +59,6 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
  *
  * Rows belong to the page during which they are emitted. Those emitted later go out with the next page, and those emitted after the last
  * page in one more page, numbered after it, for which the stream waits. They are not bounded by the window.
- *
- * The operator receives copies. Changing one synchronously is refused; a copy that it keeps may be changed until it is emitted, and is then
- * frozen with the page.
  *
  * @param options The columns of the rows it emits, as in `mapRows`.
  * @throws {StepError} As in `mapRows`; a failure between pages, for example after a promise, names the page before.
@@ -98,33 +90,29 @@ export function liftRows<T, U>(operator: OperatorFunction<T, U>, options: MadeOp
   return withFacts(lifting, rows.facts);
 }
 
-/** A row passed to an operator, and its index in the page, from 0. */
-interface GivenRow<T> {
-  readonly index: number;
-  readonly row: T;
-}
-
 /** A running row operator, with one subscription for all pages. */
 class LiftedRows<T, U> {
   readonly #rows$ = new Subject<T>();
   readonly #lifted: Subscription;
-  #out: U[] = [];
+  #out: MadePage<U>;
   #last = 0;
   /** The row being passed to the operator; `undefined` between pages. */
-  #given: GivenRow<T> | undefined;
+  #given: { readonly index: number; readonly row: T } | undefined;
 
   constructor(
     operator: OperatorFunction<T, U>,
     private readonly made: MadeRows<U>,
     private readonly subscriber: Subscriber<Page<U>>,
   ) {
-    this.#lifted = this.#applied(operator).subscribe({
-      next: (row) => this.#out.push(row),
-      error: (error: unknown) => subscriber.error(this.#failure(error)),
-      complete: () => {
-        if (!this.#given) this.#finish();
-      },
-    });
+    this.#out = made.begin();
+    this.#lifted = this.#applied(operator)
+      .pipe(tap((row) => this.#take(row)))
+      .subscribe({
+        error: (error: unknown) => subscriber.error(this.#failure(error)),
+        complete: () => {
+          if (!this.#given) this.#finish();
+        },
+      });
     subscriber.add(this.#lifted);
   }
 
@@ -135,15 +123,13 @@ class LiftedRows<T, U> {
 
   lift(page: Page<T>): Page<U> {
     this.#last = page.number;
-    const guard = guardOf(page);
     for (const [index, row] of rowsOf(page).entries()) {
       if (this.closed) break;
       this.#given = { index, row };
-      if (guard) this.#give({ index, row }, guard);
-      else this.#rows$.next(row);
+      this.#rows$.next(row);
     }
     this.#given = undefined;
-    return this.made.page(page, this.#taken());
+    return this.#taken().done(page);
   }
 
   /** Ends after the last page: emits what the operator still emits, then completes the stream. */
@@ -161,20 +147,10 @@ class LiftedRows<T, U> {
     }
   }
 
-  /** Reports a change that the operator makes synchronously; a copy that it keeps is its own until it is emitted. */
-  #give(given: GivenRow<T>, guard: RowGuard<T>): void {
-    const copy = guard.copy(given.row);
-    this.#rows$.next(copy);
-    const field = guard.changed(copy, given.index % closeLook === 0);
-    if (field !== undefined) throw refusedRow(this.#placeOf(given), ...changedInPlace(field));
-  }
-
   #finish(): void {
     if (this.#out.length > 0) {
       const after = { number: this.#last + 1, rows: [], lease: { release: () => {} } };
-      const behind = this.#attempt(() => this.made.page(after, this.#taken()));
-      if (behind === undefined) return;
-      this.subscriber.next(behind);
+      this.subscriber.next(this.#taken().done(after));
     }
     this.subscriber.complete();
   }
@@ -184,35 +160,27 @@ class LiftedRows<T, U> {
     return true;
   }
 
+  #take(row: U): void {
+    const wrong = this.#out.take(row);
+    if (wrong) throw this.#refused(wrong.what, wrong);
+  }
+
+  #taken(): MadePage<U> {
+    const taken = this.#out;
+    this.#out = this.made.begin();
+    return taken;
+  }
+
   #failure(thrown: unknown): unknown {
-    if (thrown instanceof LeadstreamError) return thrown;
-    const [what, more] = threw(thrown);
-    if (this.#given) return refusedRow(this.#placeOf(this.#given), what, more);
+    return thrown instanceof LeadstreamError ? thrown : this.#refused(`threw ${whatWasThrown(thrown)}`, { cause: thrown });
+  }
+
+  #refused(what: string, more: { readonly remedy?: string; readonly cause?: unknown }): StepError {
+    const at = 'liftRows';
+    if (this.#given) return refusedRow({ who: at, at, page: this.#last, ...this.#given }, what, more);
     const where = this.#last === 0 ? 'before the first page' : `after page ${this.#last}`;
     const remedy = more.remedy === undefined ? '' : `; ${more.remedy}`;
-    return new StepError('E_STEP_FUNCTION', `liftRows: the operator ${what} ${where}${remedy}`, { cause: thrown });
-  }
-
-  #placeOf(given: GivenRow<T>) {
-    return { who: 'liftRows', at: 'liftRows', page: this.#last, ...given };
-  }
-
-  /** Errors after the last page must be sent to the subscriber directly. */
-  #attempt<R>(work: () => R): R | undefined {
-    try {
-      return work();
-    } catch (failure) {
-      this.subscriber.error(failure);
-      return undefined;
-    }
-  }
-
-  /** Returns what the operator emitted. Our copies are frozen, since a change after they are passed on would be lost. */
-  #taken(): U[] {
-    const rows = this.#out;
-    this.#out = [];
-    for (const row of rows) if (isCopiedRow(row)) Object.freeze(row);
-    return rows;
+    return new StepError('E_STEP_FUNCTION', `${at}: the operator ${what} ${where}${remedy}`, { cause: more.cause });
   }
 }
 

@@ -1,8 +1,9 @@
-import { strictest, type Column, type DeclaredType, type Row, type Sensitivity, type ValueOf } from '../core/index.js';
-import { fieldOf, RecordBatch, TakenRows } from '../vector/index.js';
-import { kindOf, kinds, wrongValue } from './declared-values.js';
+import { declaredTypes, sensitivities, strictest, type Column, type DeclaredType, type Row, type Sensitivity } from '../core/index.js';
+import type { Value, ValueOf } from '../core/index.js';
+import { check, object, oneOf, type Check } from '../options/index.js';
+import { fieldOf, FlatVector, ownValue, RecordBatch } from '../vector/index.js';
 import { withBatch, withRows, type Page } from './page.js';
-import { changedInPlace, refusedRow, type Refused } from './row-function.js';
+import { kindOf, refusedRow, type Refused } from './row-function.js';
 import type { StepFacts } from './step-facts.js';
 
 /** The declared types that fit a JavaScript value. */
@@ -22,105 +23,164 @@ export interface MadeOptions<U> {
   readonly columns?: MadeColumns<U> | undefined;
 }
 
-type Declared = Readonly<Record<string, DeclaredType | { readonly type: DeclaredType; readonly sensitivity?: Sensitivity | undefined }>>;
+/** Columns that a program declares, by name. */
+export type NamedColumns = Readonly<
+  Record<string, DeclaredType | { readonly type: DeclaredType; readonly sensitivity?: Sensitivity | undefined }>
+>;
 
-/** Columns that a program declares for rows of a function: name, type and sensitivity. */
-type Named = readonly (readonly [name: string, type: DeclaredType, sensitivity: Sensitivity | undefined])[];
+const type = oneOf(declaredTypes);
+const detailed = object({ type, sensitivity: oneOf(sensitivities) }, ['type']);
+
+const map = check("a map of names to types, like { euro: 'decimal' }", (value) => isRecord(value) && !Array.isArray(value));
+
+/** Checks for columns by name, as declared for functions that create them. */
+export const declaredColumns: Check = {
+  wants: map.wants,
+  faults: (value, place) => {
+    const wrong = map.faults(value, place);
+    if (wrong.length > 0 || !isRecord(value)) return wrong;
+    return Object.entries(value).flatMap(([name, one]) =>
+      /^(?!__proto__$)[a-z_][a-z0-9_]*$/.test(name)
+        ? (isRecord(one) ? detailed : type).faults(one, `${place}.${name}`)
+        : [{ place, message: `a column name may contain only a-z, 0-9 and _, unlike '${name}'`, value: name }],
+    );
+  },
+};
+
+/** Returns the declared type of a column. */
+export function typeOf(declared: NamedColumns[string]): DeclaredType {
+  return typeof declared === 'string' ? declared : declared.type;
+}
+
+/** Returns the columns as declared. @param sensitivity That of columns without one of their own. */
+export function columnsNamed(columns: NamedColumns, sensitivity: Sensitivity): readonly Column[] {
+  return Object.entries(columns).map(([name, one]) => ({
+    ...{ name, original: name, type: typeOf(one), cast: true },
+    sensitivity: (typeof one === 'string' ? undefined : one.sensitivity) ?? sensitivity,
+  }));
+}
+
+/** The values of declared columns, taken from the rows that a function returns. What happens to a row afterwards has no effect on them. */
+export class DeclaredValues {
+  readonly #columns: readonly { readonly name: string; readonly type: DeclaredType; readonly values: Value[] }[];
+
+  constructor(columns: NamedColumns) {
+    this.#columns = Object.entries(columns).map(([name, declared]) => ({ name, type: typeOf(declared), values: [] }));
+  }
+
+  /** Takes the values of a row; inherited properties do not count as fields. @returns What is wrong with one of them. */
+  take(row: Row): Refused | undefined {
+    for (const { name, type, values } of this.#columns) {
+      const value = (fieldOf(row, name) ?? null) as Value;
+      if (value !== null && !holds[type](value))
+        return { what: `returned ${kindOf(value)} in the field '${name}'`, remedy: `it is declared as ${type}, which is ${kinds[type]}` };
+      values.push(ownValue(value));
+    }
+    return undefined;
+  }
+
+  /** Returns the columns of the rows so far. */
+  columns(): readonly (readonly [name: string, vector: FlatVector])[] {
+    return this.#columns.map(({ name, values }) => [name, new FlatVector(values)]);
+  }
+}
 
 /** Creates pages of the results of a program's function, and checks them against the declared columns. */
 export class MadeRows<U> {
-  readonly #columns: Named | undefined;
+  readonly #columns: NamedColumns | undefined;
 
   /** @param at Name of the step in messages. */
   constructor(
     private readonly at: string,
     { columns }: MadeOptions<U>,
   ) {
-    this.#columns =
-      columns &&
-      Object.entries(columns as Declared).map(([name, one]) =>
-        typeof one === 'string' ? [name, one, undefined] : [name, one.type, one.sensitivity],
-      );
+    this.#columns = columns;
   }
 
-  /** Starts the page for the rows created from another one. */
-  begin(page: Page<unknown>): MadePage<U> {
-    return new MadePage(this.at, page, this.#columns);
+  /** Starts a page. */
+  begin(): MadePage<U> {
+    return new MadePage(this.#columns);
   }
 
   /**
    * @throws {StepError} `E_STEP_FUNCTION` for a result that is not a row, a field without a column, and a value of another type.
    */
   page(page: Page<unknown>, rows: readonly U[]): Page<U> {
-    const made = this.begin(page);
+    const made = this.begin();
     for (const [index, row] of rows.entries()) {
       const wrong = made.take(row);
       if (wrong) throw refusedRow({ who: this.at, at: this.at, page: page.number, index, row: undefined }, wrong.what, wrong);
     }
-    return made.done();
+    return made.done(page);
   }
 
   get facts(): StepFacts {
-    return { at: this.at, columns: (input) => this.#madeOf(strictest(input)), made: this.#madeOf('personal') };
-  }
-
-  #madeOf(strictest: Sensitivity): readonly Column[] | undefined {
-    return this.#columns?.map(([name, type, sensitivity = strictest]): Column => ({ name, original: name, type, cast: true, sensitivity }));
+    const columns = this.#columns;
+    return {
+      at: this.at,
+      columns: (input) => columns && columnsNamed(columns, strictest(input)),
+      made: columns && columnsNamed(columns, 'personal'),
+    };
   }
 }
 
 /** A page of rows under construction. */
-class MadePage<U> {
+export class MadePage<U> {
   readonly #rows: U[] = [];
-  readonly #names: ReadonlySet<string>;
-  readonly #taken: TakenRows;
+  readonly #values: DeclaredValues;
 
-  constructor(
-    private readonly at: string,
-    private readonly page: Page<unknown>,
-    private readonly columns: Named | undefined,
-  ) {
-    const names = columns?.map(([name]) => name) ?? [];
-    this.#names = new Set(names);
-    this.#taken = new TakenRows(names);
+  constructor(private readonly columns: NamedColumns | undefined) {
+    this.#values = new DeclaredValues(columns ?? {});
+  }
+
+  get length(): number {
+    return this.#rows.length;
   }
 
   /** Adds a row. @returns What is wrong with it. */
   take(row: U): Refused | undefined {
-    if (this.columns === undefined) {
-      this.#rows.push(row);
-      return undefined;
-    }
+    this.#rows.push(row);
+    const { columns } = this;
+    if (columns === undefined) return undefined;
     if (!isRow(row))
       return { what: `returned ${kindOf(row)}`, remedy: 'columns are declared, so it must return an object with these fields' };
-    const unknown = Object.keys(row).find((name) => !this.#names.has(name));
+    const unknown = Object.keys(row).find((name) => !Object.hasOwn(columns, name));
     if (unknown !== undefined) return { what: `returned the field '${unknown}'`, remedy: 'declare it under columns, with its type' };
-    for (const [name, type] of this.columns) {
-      const wrong = wrongValue(name, type, row[name]);
-      // Inherited properties are never valid, and are only checked for here.
-      if (wrong !== undefined && fieldOf(row, name) !== undefined)
-        return { what: wrong, remedy: `columns declares it as ${type}, which is ${kinds[type]}` };
-    }
-    this.#taken.take(row);
-    return undefined;
+    return this.#values.take(row);
   }
 
-  /**
-   * @throws {StepError} `E_STEP_FUNCTION` for a row that was changed after it was returned: the change would be missing from the columns.
-   */
-  done(): Page<U> {
-    if (this.columns === undefined) return withRows(this.page, this.#rows);
-    const taken = this.#taken;
-    const changed = taken.changed();
-    if (changed) {
-      const { index, field } = changed;
-      throw refusedRow({ who: this.at, at: this.at, page: this.page.number, index, row: undefined }, ...changedInPlace(field));
-    }
-    const vectors = this.columns.map(([name]) => [name, taken.column(name)] as const);
-    return withBatch(this.page, new RecordBatch(taken.length, new Map(vectors)));
+  /** Returns the page, in place of another one. */
+  done(page: Page<unknown>): Page<U> {
+    if (this.columns === undefined) return withRows(page, this.#rows);
+    return withBatch(page, new RecordBatch(this.#rows.length, new Map(this.#values.columns())));
   }
 }
 
-function isRow(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+/** The JavaScript values of each declared type. */
+const kinds: Readonly<Record<DeclaredType, string>> = {
+  text: 'a string',
+  flag: 'a boolean',
+  integer: 'a bigint of 64 bits',
+  decimal: 'a finite number',
+  timestamp: 'a valid Date',
+  date: 'a Date at midnight UTC',
+};
+
+/** Whether a value has a declared type. */
+const holds: { readonly [T in DeclaredType]: (value: Value) => boolean } = {
+  text: (value) => typeof value === 'string',
+  flag: (value) => typeof value === 'boolean',
+  integer: (value) => typeof value === 'bigint' && BigInt.asIntN(64, value) === value,
+  decimal: (value) => typeof value === 'number' && Number.isFinite(value),
+  timestamp: (value) => value instanceof Date && !Number.isNaN(value.getTime()),
+  date: (value) => value instanceof Date && value.getTime() % 86_400_000 === 0,
+};
+
+/** Returns whether a value is a row: an object with fields. */
+export function isRow(value: unknown): value is Row {
+  return isRecord(value) && !Array.isArray(value) && !(value instanceof Date);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }

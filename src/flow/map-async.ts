@@ -4,15 +4,14 @@ import { callable, checkGiven, given, number, object } from '../options/index.js
 import { handOver, keep } from './lease.js';
 import { stalled, whenDry } from './stalled.js';
 import { reorder } from './reorder.js';
-import { namedColumns } from './declared-values.js';
-import { MadeRows, type MadeOptions } from './made-rows.js';
+import { declaredColumns, MadeRows, type MadeOptions } from './made-rows.js';
 import { withFacts } from './step-facts.js';
 import type { Page, Step } from './page.js';
 
 /** A page, or the failure that takes its place until its turn comes. */
 type Outcome<T> = { readonly page: Page<T> } | { readonly failure: unknown };
 
-const taken = object({ project: callable, concurrency: number({ whole: true, min: 1 }), options: object({ columns: namedColumns }) }, [
+const taken = object({ project: callable, concurrency: number({ whole: true, min: 1 }), options: object({ columns: declaredColumns }) }, [
   'project',
   'concurrency',
 ]);

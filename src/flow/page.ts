@@ -1,7 +1,7 @@
 import type { OperatorFunction } from 'rxjs';
 import { type Row, StepError } from '../core/index.js';
 import { given } from '../options/index.js';
-import { batchFromRows, rowGuard, type RecordBatch, type RowGuard } from '../vector/index.js';
+import { batchFromRows, type RecordBatch } from '../vector/index.js';
 
 /**
  * The right of a page to be in memory. A source hands out at most `window` leases. The consumer releases a page once its rows are stored or
@@ -98,15 +98,6 @@ export function withLease<T>(page: Page<T>, lease: Lease): Page<T> {
 export function rowsOf<T>(page: Page<T>): readonly T[] {
   // The rows of the batch are those of the page, whatever their type.
   return isBatchPage(page) ? (page.batch.rows() as readonly never[]) : page.rows;
-}
-
-/**
- * Returns the guard that passes a page's rows to functions that may change them; `undefined` for rows of a program, where a change reaches later readers.
- */
-export function guardOf<T>(page: Page<T>): RowGuard<T> | undefined {
-  if (!isBatchPage(page)) return undefined;
-  // The rows of the batch are those of the page, whatever their type.
-  return rowGuard([...page.batch.columns.keys()]) as RowGuard<never>;
 }
 
 /** Returns the number of rows of a page. */

@@ -1,5 +1,5 @@
-import { itemAt, LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
-import { guardOf, rowsOf, type Page } from './page.js';
+import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
+import { isBatchPage, rowsOf, withBatch, withRows, type Page } from './page.js';
 import { failureAt, type RowPlace } from './row-failure.js';
 
 /** The place where a program's function failed. */
@@ -25,97 +25,47 @@ interface RowFunction<T, R> {
   refused?(result: R, row: T): Refused | undefined;
 }
 
+/**
+ * Calls a function for every row of a page, which is its only argument. Rows of a batch are frozen.
+ *
+ * @throws {StepError} `E_STEP_FUNCTION` if it throws or its result is refused. A failure of leadstream is passed on unchanged.
+ */
+export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refusedPromise }: RowFunction<T, R>): R[] {
+  const who = name === undefined ? at : `${at}: ${name}`;
+  return rowsOf(page).map((row, index) => {
+    const place = { who, at, page: page.number, index, row };
+    const result = called(of, row, place);
+    const wrong = refused(result, row);
+    if (wrong) throw refusedRow(place, wrong.what, wrong);
+    return result;
+  });
+}
+
+/** Keeps the rows that satisfy a condition of a program. The page stays columnar if it was. @throws {StepError} As `ofEachRow`. */
+export function keepRows<T>(page: Page<T>, condition: (row: T) => boolean, at: string): Page<T> {
+  const holds = ofEachRow(page, { at, of: condition, refused: refusedCondition });
+  if (isBatchPage(page))
+    return withBatch(
+      page,
+      page.batch.filter((index) => holds[index] === true),
+    );
+  return withRows(
+    page,
+    page.rows.filter((_, index) => holds[index]),
+  );
+}
+
 /** Refuses a promise. */
 export function refusedPromise(result: unknown): Refused | undefined {
   return isPromise(result) ? { what: 'returned a promise', remedy: 'a step does not wait for it; mapAsync does' } : undefined;
 }
 
-/** Refuses anything but a boolean from a condition: a text is true, even `no`, and the value of a misspelled field is false, for all rows. */
+/** Refuses anything but a boolean from a condition: a promise or a text is true, even `no`, and the value of a misspelled field is false, for all rows. */
 export function refusedCondition(result: unknown): Refused | undefined {
   if (typeof result === 'boolean') return undefined;
-  const promise = refusedPromise(result);
-  if (promise) return promise;
-  const kind = result === null || result === undefined ? String(result) : typeof result === 'string' ? 'a text' : `a ${typeof result}`;
-  return {
-    what: `returned ${kind.replace(/^a (?=object)/, 'an ')}`,
-    remedy: "a condition must return true or false, like lead.lead_status === 'sold'",
-  };
+  const remedy = "a condition must return true or false, like lead.lead_status === 'sold'";
+  return refusedPromise(result) ?? { what: `returned ${kindOf(result)}`, remedy };
 }
-
-/** One row in this many is checked closely. A function that adds symbols or sets prototypes does so with most rows. */
-export const closeLook = 64;
-
-/**
- * Calls a function for every row of a page, which is its only argument. It receives rows of a batch as copies, so that a change in place is
- * detected in non-strict code too, and affects no one else. The copies are checked after the last call, since a function may keep one and
- * change it during the next, and then frozen, so that a later change throws in strict code.
- *
- * @throws {StepError} `E_STEP_FUNCTION` if it throws, changes a row in place, or returns a promise. A failure of leadstream is passed on unchanged.
- */
-export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refusedPromise }: RowFunction<T, R>): R[] {
-  const rows = rowsOf(page);
-  const guard = guardOf(page);
-  const shown = guard ? rows.map((row) => guard.copy(row)) : rows;
-  const who = name === undefined ? at : `${at}: ${name}`;
-  const refuse =
-    (index: number): Refuse =>
-    (what, more) =>
-      refusedRow({ who, at, page: page.number, index, row: itemAt(rows, index) }, what, more);
-  const refuseChange = (index: number): void => {
-    const field = guard?.changed(itemAt(shown, index), index % closeLook === 0);
-    if (field !== undefined) throw refuse(index)(...changedInPlace(field));
-  };
-  const results = rows.map((row, index) => {
-    const copy = itemAt(shown, index);
-    const result = original(called(of, copy, refuse(index)), copy, row);
-    const wrong = refused(result, row);
-    if (!wrong) return result;
-    refuseChange(index);
-    throw refuse(index)(wrong.what, wrong);
-  });
-  if (guard)
-    for (const [index, copy] of shown.entries()) {
-      refuseChange(index);
-      Object.freeze(copy);
-    }
-  return results;
-}
-
-/** Describes a change to a field in place, and what to do instead. */
-export function changedInPlace(field: string): readonly [what: string, more: { readonly remedy: string }] {
-  const remedy = 'the change would be lost; a function that returns rows must return a new one, like { ...row, … }';
-  return [`changed the field '${field}' of the row in place`, { remedy }];
-}
-
-type More = { readonly remedy?: string; readonly cause?: unknown };
-
-type Refuse = (what: string, more: More) => StepError;
-
-/** Replaces copies by the original rows in a function's result. */
-function original<T, R>(result: R, copy: T, row: T): R {
-  if (copy === row) return result;
-  const of = (each: unknown): unknown => (each === copy ? row : each);
-  return (Array.isArray(result) && result.includes(copy) ? result.map(of) : of(result)) as R;
-}
-
-function called<T, R>(of: (row: T) => R, row: T, refuse: Refuse): R {
-  try {
-    return of(row);
-  } catch (thrown) {
-    if (thrown instanceof LeadstreamError) throw thrown;
-    throw refuse(...threw(thrown));
-  }
-}
-
-/** Describes what a function threw, and what to do if it tried to change a frozen row. */
-export function threw(thrown: unknown): readonly [what: string, more: More] {
-  const isFrozen = thrown instanceof TypeError && frozen.test(thrown.message);
-  const remedy = 'rows are frozen once they are read or returned, because a change would be lost; return a new row, like { ...row, … }';
-  return [`threw ${whatWasThrown(thrown)}`, { cause: thrown, ...(isFrozen && { remedy }) }];
-}
-
-/** V8's messages for changes to frozen objects. */
-const frozen = /^Cannot (?:assign to read only|add|delete|redefine|define) property|is not extensible$/;
 
 /**
  * Creates the failure of a function that misused a row.
@@ -133,7 +83,25 @@ export function refusedRow(
   });
 }
 
-/** Returns whether a value is a promise or thenable. */
-export function isPromise(value: unknown): boolean {
+/** Describes the kind of a value without revealing it; it may be personal. */
+export function kindOf(value: unknown): string {
+  if (isPromise(value)) return 'a promise';
+  if (value === null || value === undefined) return String(value);
+  if (value instanceof Date) return 'a Date';
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'an object';
+  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
+}
+
+function isPromise(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+function called<T, R>(of: (row: T) => R, row: T, place: FunctionPlace): R {
+  try {
+    return of(row);
+  } catch (thrown) {
+    if (thrown instanceof LeadstreamError) throw thrown;
+    throw refusedRow(place, `threw ${whatWasThrown(thrown)}`, { cause: thrown });
+  }
 }

@@ -1,7 +1,7 @@
 export { Batch } from './batch.js';
 export { decodeBlock, encodeBlock } from './block.js';
 export type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
-export { copier, type Copier, ownValue, textCopier, fieldOf } from './copier.js';
+export { ownValue, rowMaker, type RowMaker, textCopier, fieldOf } from './copier.js';
 export { DictionaryVector, maxDictionary } from './dictionary-vector.js';
 export { digestOf, digestsOf } from './digest.js';
 export { encoding } from './encoded-values.js';
@@ -14,8 +14,6 @@ export { type Mapped, mappedFrom, mapping, Unfit } from './map-values.js';
 export { dictionaryEncoder, memoOf, memoOfTexts } from './memo.js';
 export { type Compare, comparing, daysOf } from './order.js';
 export { RecordBatch } from './record-batch.js';
-export { difference, isCopiedRow, type RowGuard, rowGuard } from './row-guard.js';
-export { TakenRows } from './taken-rows.js';
 export { Utf8Builder } from './utf8-builder.js';
 export { Utf8Vector } from './utf8-vector.js';
 export { partsOf, type Piece, pieceOf, type PlainBytes, plainBytes, plainExcept, Utf8, type Viewed } from './utf8.js';

@@ -1,4 +1,4 @@
-import { copier, detachedCopier, ownValue, type Copier } from './copier.js';
+import { detachedCopier, ownValue, rowMaker, type RowMaker } from './copier.js';
 import type { Row, Value } from '../core/index.js';
 import { byShape } from './by-shape.js';
 import { FlatVector } from './flat-vector.js';
@@ -32,7 +32,7 @@ export class RecordBatch {
 
   /** Returns a separate, frozen object for one row, from 0 to before `length`. */
   row(index: number): Row {
-    return Object.freeze(this.#copier()({}, valuesAt([...this.columns.values()], index).map(ownValue)));
+    return Object.freeze(this.#makeRow()(valuesAt([...this.columns.values()], index).map(ownValue)));
   }
 
   /** @throws {Error} If there is no such column, which is a defect. */
@@ -88,18 +88,18 @@ export class RecordBatch {
   }
 
   #made(): readonly Row[] {
-    const copy = this.#copier();
+    const make = this.#makeRow();
     const vectors = [...this.columns.values()];
     const made = Array.from({ length: this.length }, (_, row) => {
       const values = valuesAt(vectors, row);
       this.#hasDates ||= values.some((value) => value instanceof Date);
-      return Object.freeze(copy({}, values));
+      return Object.freeze(make(values));
     });
     return Object.freeze(made);
   }
 
-  #copier(): Copier {
-    return copierOf([...this.columns.keys()]);
+  #makeRow(): RowMaker {
+    return makerOf([...this.columns.keys()]);
   }
 }
 
@@ -107,6 +107,6 @@ function valuesAt(vectors: readonly Vector[], row: number): Value[] {
   return vectors.map((vector) => vector.value(row));
 }
 
-const copierOf = byShape((names): Copier => copier(new Map(names.map((name, index) => [name, index]))));
+const makerOf = byShape(rowMaker<Value>);
 
 const detachedOf = byShape(detachedCopier);

@@ -1,4 +1,4 @@
-import { copier, textCopier, type Copier, FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
+import { rowMaker, textCopier, type RowMaker, FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
 import { SourceError, type Redactor, type Sensitivity } from '../../core/index.js';
 import { JsonText, type JsonRecord, type JsonValue } from '../../json/index.js';
@@ -28,7 +28,7 @@ export class Decoder {
   readonly #wanted: readonly Declared[];
   readonly #withheld: readonly Declared[];
   readonly #rowOfTexts: (record: JsonRecord) => Record<string, string | null> | undefined;
-  readonly #rowOf: Copier<string | null>;
+  readonly #rowOf: RowMaker<string | null>;
   readonly #fields: FieldFindings;
   readonly #dropsUndeclared: boolean;
 
@@ -51,7 +51,7 @@ export class Decoder {
     this.#wanted = this.#declared.filter(({ wanted }) => wanted);
     this.#withheld = this.#declared.filter(({ wanted }) => !wanted);
     this.#rowOfTexts = textCopier(new Map(this.#wanted.map(({ column, original }) => [column, original])));
-    this.#rowOf = copier<string | null>(new Map(this.#wanted.map(({ column }, index) => [column, index])));
+    this.#rowOf = rowMaker<string | null>(this.#wanted.map(({ column }) => column));
   }
 
   get findings(): Findings {
@@ -128,7 +128,7 @@ export class Decoder {
       values.push(value === undefined ? null : this.#asText(column, value));
     }
     if (present === 0) throw stranger(this.collection, record);
-    const row = this.#rowOf({}, values);
+    const row = this.#rowOf(values);
     if (this.#widthOf(record) > present) this.#decodeUnknown(record, row);
     return row;
   }

@@ -41,9 +41,8 @@ export interface StepDeclaration<I, O, A extends AddedColumns, R extends string>
   /**
    * Called once per read; state in its closure lives as long as that read.
    *
-   * @returns The function that is called with a copy of every row, in order. It returns new rows, like `{ ...row, … }`. Changing a row in place is
-   * refused, even one from before, whether received or returned (not detected: non-strict code that changes a row of an earlier page, and changes to
-   * fields that the step does not add in a row it has returned). A row that it leaves out counts as filtered.
+   * @returns The function that is called with every row, in order. Rows are frozen: it returns new ones, like `{ ...row, … }`, or the row itself. A row
+   * that it leaves out counts as filtered.
    */
   open(options: O, context: CustomStepContext): (row: Row) => Given;
 }

@@ -1,16 +1,6 @@
 import { defer, map } from 'rxjs';
 import { LeadstreamError, reasonOf, StepError, whatWasThrown, type Row } from '../../core/index.js';
-import {
-  batchOf,
-  changedInPlace,
-  ofEachRow,
-  refusedRow,
-  withBatch,
-  type Page,
-  type Refused,
-  type Step,
-  type StepContext,
-} from '../../flow/index.js';
+import { batchOf, ofEachRow, withBatch, type Page, type Refused, type Step, type StepContext } from '../../flow/index.js';
 import { checkedOptions, extended, extensionConfig, extensionOf, extensionProblem, given, takesTyped } from '../../options/index.js';
 import { counting } from '../counted-step.js';
 import type { StepDefinition } from '../step.js';
@@ -150,10 +140,5 @@ function stepped(page: Page, of: (row: Row) => unknown, { step, columns, context
     return undefined;
   };
   ofEachRow(withBatch<Row>(page, batch), { at, of, refused });
-  const changed = taken.changed();
-  if (changed) {
-    const { index, field } = changed;
-    throw refusedRow({ who: at, at, page: page.number, index, row: batch.row(index) }, ...changedInPlace(field));
-  }
   return withBatch(page, taken.toBatch());
 }

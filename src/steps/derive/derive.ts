@@ -42,7 +42,7 @@ function derivationProblem(derivation: unknown): string | undefined {
  *
  * @param derivations A function by new field, or a type and a function.
  * @throws {StepError} `E_STEP_CONFIG`, synchronously, for anything that is not a function: expressions are for pipeline files. `E_STEP_FUNCTION`, from the
- * stream, when a function throws (with the thrown value as the `cause`), returns a promise or changes a row of leadstream in place, as in `mapRows`.
+ * stream, when a function throws (with the thrown value as the `cause`) or returns a promise, as in `mapRows`.
  *
  * @example
  * service.leads.pipe(

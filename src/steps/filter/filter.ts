@@ -11,7 +11,7 @@ const taken = schema((z) => z.strictObject({ condition: callback() }));
  * Keeps the rows that satisfy a condition.
  *
  * @throws {StepError} `E_STEP_CONFIG`, synchronously, for anything that is not a function: expressions are for pipeline files. `E_STEP_FUNCTION`, from the
- * stream, when the condition throws (with the thrown value as the `cause`), returns neither true nor false or changes a row of leadstream in place.
+ * stream, when the condition throws (with the thrown value as the `cause`), or returns neither true nor false.
  *
  * @example
  * service.leads.pipe(filter((lead) => lead.lead_status === 'new'));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { lastValueFrom, map, of, pipe, toArray } from 'rxjs';
+import { concatMap, lastValueFrom, map, of, pipe, toArray, type OperatorFunction } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { StepError, type Column, type Row } from '../../../src/core/index.js';
 import { filterRows, fromPages, liftRows, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
@@ -38,29 +38,17 @@ const said = (who: string, row: string) => ({
 const keyed = "the row with lead_id '3' \\(row 2 of page 2\\)";
 
 describe('a condition that gives neither true nor false', () => {
-  const conditions: readonly (readonly [of: string, gives: unknown])[] = [
-    ['a text', 'no'],
-    ['undefined', undefined],
-    ['null', null],
-    ['a number', 0],
-    ['a bigint', 1n],
-    ['an object', {}],
-  ];
-  const steps: readonly (readonly [name: string, (gives: unknown) => Step])[] = [
-    ['filter', (gives) => filter<Row>(() => gives as boolean)],
-    ['filterRows', (gives) => filterRows<Row>(() => gives as boolean)],
-    ['aggregate: sold', (gives) => aggregate(['lead_id'], { sold: { count: () => gives as boolean } })],
-  ];
-
-  test.each(steps.flatMap(([name, step]) => conditions.map(([kind, gives]) => [name, kind, step(gives)] as const)))(
-    'is refused by %s with the key of the row: %s',
-    async (name, kind, step) => {
-      expect(await failureOf(leads().pipe(step))).toMatchObject({
-        code: 'E_STEP_FUNCTION',
-        message: `${name}: the function returned ${kind} for the row with lead_id '1' (row 1 of page 1); a condition must return true or false, like lead.lead_status === 'sold'`,
-      });
-    },
-  );
+  test.each<[string, string, (gives: unknown) => Step, unknown]>([
+    ['filter', 'a text', (gives) => filter<Row>(() => gives as boolean), 'no'],
+    ['filter', 'undefined', (gives) => filter<Row>(() => gives as boolean), undefined],
+    ['filterRows', 'a number', (gives) => filterRows<Row>(() => gives as boolean), 0],
+    ['aggregate: sold', 'an object', (gives) => aggregate(['lead_id'], { sold: { count: () => gives as boolean } }), {}],
+  ])('is refused by %s with the key of the row: %s', async (name, kind, step, gives) => {
+    expect(await failureOf(leads().pipe(step(gives)))).toMatchObject({
+      code: 'E_STEP_FUNCTION',
+      message: `${name}: the function returned ${kind} for the row with lead_id '1' (row 1 of page 1); a condition must return true or false, like lead.lead_status === 'sold'`,
+    });
+  });
 });
 
 describe('a function that throws', () => {
@@ -165,4 +153,60 @@ test('mapRows takes a declared column that every object inherits for one only wh
     }),
   );
   expect((await lastValueFrom(stream.rows$.pipe(toArray()))).map((row) => Object.values(row))).toEqual([['1'], [null], ['3']]);
+});
+
+describe('rows of leadstream are frozen', () => {
+  const columnar = (): RowStream<Row> => leads().pipe(select(['lead_id', 'zipcode']));
+  const change = (row: Row) => Object.assign(row, { zipcode: '' });
+
+  test.each<[string, Step<Row, unknown>]>([
+    ['filter', filter<Row>((row) => Boolean(change(row)))],
+    ['mapRows', mapRows(change)],
+    ['derive: x', derive<Row, {}>({ x: (row: Row) => change(row).zipcode })],
+    ['liftRows', liftRows(map(change))],
+  ])('so that %s tells of a function that changes one in place', async (who, step) => {
+    expect(await failureOf(columnar().pipe(step))).toMatchObject({
+      code: 'E_STEP_FUNCTION',
+      message: expect.stringMatching(new RegExp(`^${who}: the function threw TypeError .* for the row with lead_id '1'`)),
+    });
+  });
+
+  test('but for their dates, of which each function has its own', async () => {
+    const dated = fromPages<Row>(leasedPages([[{ at: '0' }]]).pages$).pipe(
+      cast<Row>({ at: 'timestamp' }),
+      filter<Row>((row) => (row.at as Date).setTime(1) === 1),
+      derive<Row, {}>({ same: (row: Row) => String((row.at as Date).getTime()) }),
+    );
+    expect(await lastValueFrom(dated.rows$)).toEqual({ at: new Date(0), same: '0' });
+  });
+});
+
+describe('of rows with declared columns', () => {
+  const columns = { lead_id: 'text', at: 'timestamp' } as const;
+
+  test.each(['mapRows', 'liftRows'])('values are taken when %s has the row, whatever becomes of it later', async (name) => {
+    const one = { lead_id: '', at: new Date(0) };
+    const same = (row: Row) => {
+      one.at.setTime(Number(row.lead_id));
+      return Object.assign(one, { lead_id: row.lead_id });
+    };
+    const step = name === 'mapRows' ? mapRows(same, { columns }) : liftRows(map(same), { columns });
+    const made = await lastValueFrom(leads().pipe(step).rows$.pipe(toArray()));
+    expect(made).toEqual(['1', '2', '3'].map((lead_id) => ({ lead_id, at: new Date(Number(lead_id)) })));
+  });
+});
+
+describe('an operator under liftRows that fails', () => {
+  const failing = (): never => {
+    throw new RangeError('jane@example.com');
+  };
+  test.each<[string, OperatorFunction<Row, unknown>, string]>([
+    ['later', concatMap(() => Promise.reject(new RangeError('jane@example.com'))), 'after page 2'],
+    ['when it is applied', failing, 'before the first page'],
+  ])('%s is told with where it was', async (_when, operator, where) => {
+    expect(await failureOf(leads().pipe(liftRows(operator)))).toMatchObject({
+      ...{ code: 'E_STEP_FUNCTION', cause: new RangeError('jane@example.com') },
+      message: expect.stringMatching(new RegExp(`^liftRows: the operator threw RangeError.* ${where}$`)),
+    });
+  });
 });
