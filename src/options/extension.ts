@@ -1,7 +1,6 @@
-import { zod } from '../core/index.js';
 import type { z } from 'zod';
-import { callable, check, faultsIn, object, type Checks } from './check.js';
-import { checkedOptions, isOptionsCheck, type OptionsCheck } from './standard-schema.js';
+import { reasonOf, zod } from '../core/index.js';
+import { callable, check, faultsIn, object, text, type Checks } from './check.js';
 
 /** The declaration of a custom step or sink. */
 export interface ExtensionDeclaration<I, O> {
@@ -18,6 +17,26 @@ export interface ExtensionDeclaration<I, O> {
   readonly options?: OptionsCheck<I, O> | undefined;
 }
 
+/** A schema that follows standardschema.dev, like those of zod, valibot and arktype: it checks a value, and returns the value to use. */
+export interface StandardSchema<I = unknown, O = I> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<O> | Promise<StandardResult<O>>;
+    readonly types?: { readonly input: I; readonly output: O } | undefined;
+  };
+}
+
+type StandardResult<O> = { readonly value: O; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] };
+
+interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** How the options of a step or sink are checked: by a schema, or by a function that returns them as they should be, or throws. */
+export type OptionsCheck<I = unknown, O = I> = StandardSchema<I, O> | ((given: unknown) => O);
+
 /** The key under which `defineStep` and `defineSink` store their arguments. Other versions of leadstream look for it too. */
 const extensionKey = '~leadstream';
 
@@ -26,57 +45,95 @@ export interface Extension<K extends 'step' | 'sink' = 'step' | 'sink', D = unkn
   readonly [extensionKey]: { readonly kind: K; readonly format: 1; readonly name: string; readonly declaration: D };
 }
 
-/** Turns a function into an extension: sets its name and attaches the declaration. */
-export function extended<K extends 'step' | 'sink', D, T>(
-  kind: K,
+/**
+ * Checks the definition of a step or sink, and attaches it to the function that makes one.
+ *
+ * @param own The keys that the declaration may have in addition to those of all extensions; it must have `open`.
+ * @param make Makes one; `options` returns the checked options.
+ * @param refuse Creates the error for an invalid declaration or invalid options.
+ */
+export function extended<K extends 'step' | 'sink', D extends ExtensionDeclaration<unknown, unknown>, T>(
+  { kind, own, refuse }: { readonly kind: K; readonly own: Checks; refuse(problem: string): Error },
   name: string,
   declaration: D,
-  make: (options?: unknown) => T,
-): ((options?: unknown) => T) & Extension<K, D> {
-  Object.defineProperty(make, 'name', { value: name });
-  return Object.assign(make, { [extensionKey]: { kind, format: 1 as const, name, declaration } });
-}
-
-/** Returns the extension data of something that `defineStep` or `defineSink` may have created. */
-export function extensionOf(value: unknown): Extension[typeof extensionKey] | undefined {
-  if ((typeof value !== 'function' && typeof value !== 'object') || value === null) return undefined;
-  const made: unknown = Reflect.get(value, extensionKey);
-  return isMade(made) ? made : undefined;
-}
-
-function isMade(made: unknown): made is Extension[typeof extensionKey] {
-  if (typeof made !== 'object' || made === null || !('kind' in made) || !('format' in made)) return false;
-  return (made.kind === 'step' || made.kind === 'sink') && made.format === 1;
-}
-
-/**
- * Describes what is wrong with a name or declaration.
- *
- * @param own The keys that it may have in addition to those of all extensions; it must have `open`.
- */
-export function extensionProblem(name: unknown, declaration: unknown, own: Checks): string | undefined {
-  if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*$/.test(name)) return 'the first argument must be a name of a-z, 0-9 and _';
-  if (typeof declaration !== 'object' || declaration === null) return `${name}: the second argument must be an object with open`;
+  make: (options: () => unknown) => T,
+): ((given?: unknown) => T) & Extension<K, D> {
+  const at = kind === 'step' ? 'defineStep' : 'defineSink';
+  if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*$/.test(name))
+    throw refuse(`${at}: the first argument must be a name of a-z, 0-9 and _`);
   const problems = faultsIn(object({ ...common, open: callable, ...own }, ['open']), declaration);
-  return problems.length === 0 ? undefined : `${name}: ${problems.join('; ')}`;
+  if (problems.length > 0) throw refuse(`${at}: ${name}: ${problems.join('; ')}`);
+  const made = (given?: unknown): T =>
+    make(() => {
+      const checked = checkedOptions(declaration.options, given);
+      if ('value' in checked) return checked.value;
+      throw refuse(`${name}: ${checked.problems.map(({ message }) => message).join('; ')}`);
+    });
+  Object.defineProperty(made, 'name', { value: name });
+  return Object.assign(made, { [extensionKey]: { kind, format: 1 as const, name, declaration } });
 }
 
 const common: Checks = {
-  summary: check('a text', (value) => typeof value === 'string'),
-  version: check("a text, like '1.2'", (value) => typeof value === 'string'),
-  options: check('a schema (of zod, valibot, arktype, …) or a function', isOptionsCheck),
+  summary: text,
+  version: text,
+  options: check('a schema (of zod, valibot, arktype, …) or a function', (value) => typeof value === 'function' || isSchema(value)),
 };
 
+/** Returns what `defineStep` or `defineSink`, of this or another copy of leadstream, stored in a value; `undefined` for anything else. */
+export function extensionOf(kind: 'step' | 'sink', value: unknown): Extension[typeof extensionKey] | undefined {
+  if ((typeof value !== 'function' && typeof value !== 'object') || value === null) return undefined;
+  const { [extensionKey]: stored } = value as Partial<Extension>;
+  return stored?.kind === kind && stored.format === 1 ? stored : undefined;
+}
+
 /** Returns the schema of an extension's options in a file; it reports each problem at its place. */
-export function extensionConfig<O>(check: OptionsCheck<unknown, O> | undefined): z.ZodType<O> {
+export function extensionConfig<O>(options: ExtensionDeclaration<unknown, O>['options']): z.ZodType<O> {
   return zod()
     .unknown()
     .transform((given, context) => {
-      const checked = checkedOptions(check, given, true);
+      const checked = checkedOptions(options, given);
       if ('value' in checked && checked.value !== undefined) return checked.value;
       const nothing = [{ path: [], message: 'the check of its options returned undefined; return the options, or throw' }];
       for (const { path, message } of 'problems' in checked ? checked.problems : nothing)
         context.addIssue({ code: 'custom', path: [...path], message });
       return zod().NEVER;
     });
+}
+
+/** Valid options, or their problems and where they are. */
+type CheckedOptions<O> =
+  | { readonly value: O }
+  | { readonly problems: readonly { readonly path: readonly (string | number)[]; readonly message: string }[] };
+
+function checkedOptions<O>(options: OptionsCheck<unknown, O> | undefined, given: unknown): CheckedOptions<O> {
+  const refused = (message: string) => ({ problems: [{ path: [], message }] });
+  // Without a check there are no options, so O is the empty object.
+  if (options === undefined) return isNothing(given) ? { value: {} as O } : refused('it takes no options');
+  let result;
+  try {
+    result = isSchema<O>(options) ? options['~standard'].validate(given) : { value: options(given) };
+  } catch (thrown) {
+    return refused(reasonOf(thrown));
+  }
+  if (result instanceof Promise || ('value' in result && result.value instanceof Promise))
+    return refused('its options are checked asynchronously, but must be checked synchronously');
+  if (result.issues === undefined) return { value: result.value };
+  return {
+    problems: result.issues.map(({ message, path = [] }) => {
+      const keys = path
+        .map((part) => (typeof part === 'object' ? part.key : part))
+        .map((key) => (typeof key === 'number' ? key : String(key)));
+      return { path: keys, message: keys.length === 0 ? message : `${keys.join('.')}: ${message}` };
+    }),
+  };
+}
+
+/** The schemas of some libraries are functions too. */
+function isSchema<O>(options: unknown): options is StandardSchema<unknown, O> {
+  return (typeof options === 'object' || typeof options === 'function') && options !== null && '~standard' in options;
+}
+
+function isNothing(given: unknown): boolean {
+  if (given === undefined || given === null || given === '') return true;
+  return typeof given === 'object' && !Array.isArray(given) && Object.keys(given).length === 0;
 }

@@ -1,7 +1,15 @@
 export { checkArguments, checkGiven, checkUsage } from './arguments.js';
 export { defaults, usual, usually } from './defaults.js';
 export { distinct, repeatsIn, standsTwice } from './distinct.js';
-export { type Extension, extensionConfig, type ExtensionDeclaration, extended, extensionOf, extensionProblem } from './extension.js';
+export {
+  extended,
+  type Extension,
+  extensionConfig,
+  type ExtensionDeclaration,
+  extensionOf,
+  type OptionsCheck,
+  type StandardSchema,
+} from './extension.js';
 export { getIn, type Issue, issuesOf, keysOf, setIn, wantedAt, wrongKey } from './issues.js';
 export { given } from './given.js';
 export { bounds, consistencyModes, addressProblem, maxTimerMs } from './bounds.js';
@@ -27,5 +35,4 @@ export {
   texts,
 } from './check.js';
 export { callback, judgedBy, optionProblems } from './problems.js';
-export { checkedOptions, type CheckedOptions, type OptionsCheck, type StandardSchema, takesTyped } from './standard-schema.js';
 export { settings, windowHoldsConcurrency, windowTooSmall, type Windowed } from './settings.js';

@@ -1,12 +1,13 @@
 export {
+  customSinkOf,
+  defineSink,
   type CustomSink,
   type CustomSinkContext,
   type CustomWriter,
   type SinkDeclaration,
   type ToCommit,
   type WrittenRow,
-} from './custom/declaration.js';
-export { customSinkOf, defineSink } from './custom/define.js';
+} from './custom.js';
 export { castText, castTyped } from './cast.js';
 export { csv, type CsvOptions } from './csv/index.js';
 export { ndjson, type NdjsonOptions } from './ndjson/index.js';

@@ -107,8 +107,6 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly summary: string;
   /** Version of a custom sink, as stated by its author; part of the fingerprint. Built-in sinks have none. */
   readonly version?: string | undefined;
-  /** Whether `config` takes numbers, flags and `null` as such, rather than as the texts of a file. Default `false`. */
-  readonly takesTyped?: boolean | undefined;
   /** Schema of the configuration. */
   readonly config: () => z.ZodType<C>;
   /** Valid configurations, shown in the reference and checked by a test. */

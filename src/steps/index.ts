@@ -1,8 +1,15 @@
 export { aggregate, type Aggregated, type AggregateOptions, type GroupBy } from './aggregate/aggregate.js';
 export type { Aggregation } from './aggregate/aggregation.js';
 export { cast, type Casted, type CastOptions } from './cast/cast.js';
-export { type AddedColumns, type CustomStep, type CustomStepContext, type StepDeclaration, type Stepped } from './custom/declaration.js';
-export { customStepOf, defineStep } from './custom/define.js';
+export {
+  customStepOf,
+  defineStep,
+  type AddedColumns,
+  type CustomStep,
+  type CustomStepContext,
+  type StepDeclaration,
+  type Stepped,
+} from './custom.js';
 export { dedupe, deduping, type DedupeOptions } from './dedupe/dedupe.js';
 export { type Derivation, derive, type WithDerived } from './derive/derive.js';
 export { explode, type ExplodeOptions } from './explode/explode.js';

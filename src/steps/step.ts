@@ -97,8 +97,6 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   readonly summary: string;
   /** For a custom step, the version set by its author, which is part of the fingerprint. Built-in steps have none. */
   readonly version?: string | undefined;
-  /** Whether `config` takes numbers, flags and `null` as such rather than as the texts in a file. Default `false`. */
-  readonly takesTyped?: boolean | undefined;
   /** Schema of the configuration. */
   readonly config: () => z.ZodType<C>;
   /** Valid configurations for a chain of leads. They appear in the reference and are checked by a test. */

@@ -3,8 +3,7 @@ import { collectionNames, type Collection, type CollectionName } from '../../col
 import { LeadstreamError } from '../../core/index.js';
 import type { ConnectOptions, Diagnosis, DiagnosisFinding, Exchange } from '../../index.js';
 import { painterFor, type Painter, type Tone } from '../colour.js';
-import { pluginOption } from '../plugin-option.js';
-import { loadPlugins } from '../plugins.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 

@@ -2,8 +2,7 @@ import type { Argv } from 'yargs';
 import { amount, amountOf, LeadstreamError, printable } from '../../core/index.js';
 import type { RowExplanation, RowField, RowJoin, RowOutput, RowPassage } from '../../index.js';
 import { painterFor, type Painter, type Tone } from '../colour.js';
-import { pluginOption } from '../plugin-option.js';
-import { loadPlugins } from '../plugins.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 

@@ -1,8 +1,7 @@
 import { amountOf } from '../../core/index.js';
 import type { Argv } from 'yargs';
 import type { ExplainedColumn, ExplainedRead, ExplainedSink, ExplainedStep, Explanation } from '../../index.js';
-import { pluginOption } from '../plugin-option.js';
-import { loadPlugins } from '../plugins.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 import { whole, wrapped } from '../wrap-text.js';

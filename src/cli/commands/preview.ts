@@ -1,8 +1,7 @@
 import type { Argv } from 'yargs';
 import { amount, amountOf, LeadstreamError, unknownName, type Column } from '../../core/index.js';
 import type { Pipeline, Preview, PreviewStage } from '../../index.js';
-import { pluginOption } from '../plugin-option.js';
-import { loadPlugins } from '../plugins.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { listed } from '../comma-list.js';
 import { fitting, masked, printRows } from '../rows.js';

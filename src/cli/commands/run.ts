@@ -6,8 +6,7 @@ import type { ReportFiles } from '../report/file.js';
 import type { ReportedFlags } from '../report/reported-run.js';
 import type { LoadedFile, NamedFile } from '../run-files.js';
 import type { SeriesEnd } from '../series.js';
-import { pluginOption } from '../plugin-option.js';
-import { loadPlugins } from '../plugins.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
 interface RunArguments extends CommonArguments {

@@ -4,8 +4,7 @@ import type { TestResult, TestResults } from '../../index.js';
 import { painterFor } from '../colour.js';
 import { descriptionOf, reportFailure } from '../failure.js';
 import { refusedExit, warnOf } from '../findings.js';
-import { pluginOption } from '../plugin-option.js';
-import { loadPlugins } from '../plugins.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 

@@ -3,8 +3,7 @@ import type { Argv } from 'yargs';
 import type { LintResult } from '../../index.js';
 import { problemsLine } from '../failure.js';
 import { refuse, refusedExit, warnOf } from '../findings.js';
-import { pluginOption } from '../plugin-option.js';
-import { loadPlugins } from '../plugins.js';
+import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 

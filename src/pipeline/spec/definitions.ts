@@ -19,88 +19,52 @@ export interface Definitions {
 /**
  * Returns everything that a file can contain: the steps and sinks of leadstream, and those of a program.
  *
- * @throws {LeadstreamError} `E_USAGE` for a name that is taken. Anything that is not a step or sink is reported by `extensionsProblem`.
+ * @throws {LeadstreamError} `E_USAGE` for a name that is taken, and for anything that `defineStep` or `defineSink` did not return.
  */
 export async function definitionsWith(own: Extensions): Promise<Definitions> {
-  const builtIn: Definitions = { steps: await loadSteps(), sinks };
   return {
-    steps: merged('step', builtIn.steps, own.steps ?? [], customStepOf),
-    sinks: merged('sink', builtIn.sinks, own.sinks ?? [], customSinkOf),
+    steps: merged('step', await loadSteps(), own.steps ?? [], customStepOf),
+    sinks: merged('sink', sinks, own.sinks ?? [], customSinkOf),
   };
 }
 
 /**
  * Returns the steps and sinks exported by a module, for `loadPipeline` and similar functions.
  *
- * @param module Result of `import`, also for a CommonJS module. It must export only results of `defineStep` and `defineSink`.
- * @throws {LeadstreamError} `E_USAGE` for a module without exports, and for any other export.
+ * @param module Result of `import`, also for a CommonJS module, or of one that exports an object of them. Other exports are ignored.
+ * @throws {LeadstreamError} `E_USAGE` for a module without any.
  *
  * @example
  * const mine: object = await import(new URL('mine.mjs', import.meta.url).href);
  * const pipeline = await loadPipeline('leads.yaml', extensionsOf(mine));
  */
 export function extensionsOf(module: object): Extensions {
-  const exported = exportsOf(module);
-  const refuse = (problem: string) => new LeadstreamError('E_USAGE', problem);
-  if (exported.length === 0)
-    throw refuse('exports nothing; export what defineStep or defineSink returns, like `export const mine = defineStep(…)`');
-  for (const [name, value] of exported) {
-    if (isStep(value) || isSink(value)) continue;
-    const remedy = 'export only what these return, each by itself';
-    throw refuse(`the export '${name}' was not made by defineStep or defineSink of this version; ${remedy}`);
-  }
   // The same value may be exported by two names.
-  const values = [...new Set(exported.map(([, value]) => value))];
-  return { steps: values.filter(isStep), sinks: values.filter(isSink) };
-}
-
-type Exported = readonly [name: string, value: unknown];
-
-/** Returns the exports of a module. For a CommonJS module, or an object exported as `default`, returns the properties of that object. */
-function exportsOf(module: object): readonly Exported[] {
-  const exported: readonly Exported[] = Object.entries(module);
-  return exported.flatMap(([name, value]): readonly Exported[] => {
-    // The mark that compilers add to a module.
-    if (name === '__esModule' && value === true) return [];
-    if ((name !== 'default' && name !== 'module.exports') || !isBag(value)) return [[name, value]];
-    return exportsOf(value);
-  });
-}
-
-function isBag(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isStep(value) && !isSink(value);
-}
-
-function isStep(value: unknown): value is CustomStep {
-  return customStepOf(value) !== undefined;
-}
-
-function isSink(value: unknown): value is CustomSink {
-  return customSinkOf(value) !== undefined;
-}
-
-/** Describes what is wrong with a list of steps or sinks; `undefined` if nothing is. */
-export function extensionsProblem(kind: 'step' | 'sink', list: unknown): string | undefined {
-  const made = kind === 'step' ? 'defineStep' : 'defineSink';
-  if (!Array.isArray(list)) return `must be a list of what ${made} returns`;
-  const read = kind === 'step' ? customStepOf : customSinkOf;
-  const place = list.findIndex((each: unknown) => read(each) === undefined);
-  return place < 0 ? undefined : `[${place}] was not made by ${made} of this version`;
+  const exported = new Set<unknown>(
+    Object.values(module).flatMap((value: unknown): unknown[] => [value, ...Object.values<unknown>(Object.assign({}, value))]),
+  );
+  const found = {
+    steps: [...exported].filter((value): value is CustomStep => customStepOf(value) !== undefined),
+    sinks: [...exported].filter((value): value is CustomSink => customSinkOf(value) !== undefined),
+  };
+  if (found.steps.length + found.sinks.length > 0) return found;
+  const remedy = 'export what defineStep or defineSink returns, like `export const mine = defineStep(…)`';
+  throw new LeadstreamError('E_USAGE', `exports no step or sink of this version; ${remedy}`);
 }
 
 function merged<D extends { readonly name: string }>(
-  kind: string,
+  kind: 'step' | 'sink',
   builtIn: Readonly<Record<string, D>>,
   own: readonly unknown[],
   read: (each: unknown) => D | undefined,
 ): Readonly<Record<string, D>> {
   const all = new Map(Object.entries(builtIn));
-  for (const each of own) {
+  for (const [index, each] of own.entries()) {
     const definition = read(each);
-    if (definition === undefined) throw new Error(`no ${kind}`);
+    const made = kind === 'step' ? 'defineStep' : 'defineSink';
+    if (definition === undefined) throw new LeadstreamError('E_USAGE', `${kind}s[${index}] was not made by ${made} of this version`);
     const { name } = definition;
-    const whose = Object.hasOwn(builtIn, name) ? 'a built-in one' : 'another one of yours';
-    if (all.has(name)) throw new LeadstreamError('E_USAGE', `the ${kind} name '${name}' is already used by ${whose}; choose another`);
+    if (all.has(name)) throw new LeadstreamError('E_USAGE', `the ${kind} name '${name}' is already used; choose another`);
     all.set(name, definition);
   }
   return Object.fromEntries(all);

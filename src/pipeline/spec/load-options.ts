@@ -1,6 +1,6 @@
 import { LeadstreamError, schema } from '../../core/index.js';
-import { anyObject, checkUsage, judgedBy, optionProblems } from '../../options/index.js';
-import { extensionsProblem, type Extensions } from './definitions.js';
+import { anyObject, callback, checkUsage, judgedBy, optionProblems } from '../../options/index.js';
+import type { Extensions } from './definitions.js';
 import { environmentProblem, type Environment } from './reference-source.js';
 
 /** The options for loading a pipeline file. */
@@ -26,8 +26,8 @@ const taken = schema((z) =>
     cwd: z.string().min(1).optional(),
     baseDir: z.string().min(1).optional(),
     stateDir: z.string().min(1).optional(),
-    steps: judgedBy((list) => extensionsProblem('step', list)).optional(),
-    sinks: judgedBy((list) => extensionsProblem('sink', list)).optional(),
+    steps: z.array(callback()).optional(),
+    sinks: z.array(callback()).optional(),
   }),
 );
 

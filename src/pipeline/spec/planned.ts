@@ -155,13 +155,13 @@ function ofKnown(at: Path, unknown: readonly Path[], problem: Problem): Problem 
   return isOpen(at, unknown) ? (path, message, onKey) => onKey === true && problem(path, message, onKey) : problem;
 }
 
-/** Returns the value of an entry in the form that its definition takes. */
+/** Returns the value of an entry: for a custom step or sink with numbers, flags and `null`, for others with the texts of the file. */
 function givenTo(
-  { definition, value }: { readonly definition: Pick<StepDefinition, 'takesTyped'>; readonly value: unknown },
+  { definition, value }: { readonly definition: Pick<StepDefinition, 'version'>; readonly value: unknown },
   path: Path,
   isPlain: Entries['isPlain'],
 ): unknown {
-  return definition.takesTyped === true ? typedScalars(value, path, isPlain) : value;
+  return definition.version === undefined ? value : typedScalars(value, path, isPlain);
 }
 
 function bindSink(

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { cli, startCli } from '../../support/cli.js';
-import { everySecond } from '../../support/rung.js';
 import { service } from '../../support/services.js';
 import { workplace } from './support.js';
 
@@ -113,21 +112,14 @@ describe('--plugin', () => {
   });
 
   test.each<[string, string, string]>([
-    ['is not there', 'import "./gone.mjs";', '--plugin mine.mjs: cannot be loaded: '],
-    ['throws', 'throw new Error("broken");', '--plugin mine.mjs: cannot be loaded: broken'],
-    ['exports nothing', 'const a = 1;', '--plugin mine.mjs: exports nothing; export what defineStep or defineSink returns'],
+    ['throws', 'throw new Error("broken");', '--plugin mine.mjs: broken'],
     [
-      'exports something else',
+      'exports nothing of ours',
       'export const helper = () => 1;',
-      "--plugin mine.mjs: the export 'helper' was not made by defineStep or defineSink of this version",
+      '--plugin mine.mjs: exports no step or sink of this version; export what',
     ],
-    ['exports a list of steps', `${plugin}export default [shout];`, "--plugin mine.mjs: the export 'default' was not made by"],
-    ['has a name of leadstream', plugin.replace("'shout'", "'select'"), "the step name 'select' is already used by a built-in one"],
-    [
-      'defines what is wrong',
-      plugin.replace("'shout'", "'Shout!'"),
-      '--plugin mine.mjs: cannot be loaded: defineStep: the first argument must be a name',
-    ],
+    ['has a name of leadstream', plugin.replace("'shout'", "'select'"), "the step name 'select' is already used"],
+    ['defines what is wrong', plugin.replace("'shout'", "'Shout!'"), '--plugin mine.mjs: defineStep: the first argument must be a name'],
   ])('is refused before any request when the module %s', async (_what, module, message) => {
     const [cwd, from] = [await place(body, module), await service()];
     const { code, stderr } = await cli(['run', 'p.yaml', '--plugin', 'mine.mjs'], { cwd, env: from.env });
@@ -135,25 +127,14 @@ describe('--plugin', () => {
     expect(from.requests).toEqual([]);
   });
 
-  const again = `${plugin}export default shout;`;
-  const one = 'open: () => (row) => row';
   const commonJs = (exported: string) => `const { defineSink, defineStep } = require('${join(process.cwd(), 'dist', 'leadstream.js')}');
-const shout = defineStep('shout', { options: (given) => given, adds: { shouted: 'text' }, ${one} });
+const shout = defineStep('shout', { options: (given) => given, adds: { shouted: 'text' }, open: () => (row) => row });
 const log = defineSink('log', { options: (given) => given, open: () => ({ write() {}, commit() {}, abort() {} }) });
 ${exported}`;
-  test.each<[string, string, string]>(
-    everySecond([
-      ['of one thing by two names', 'mine.mjs', again],
-      ['of an object', 'mine.mjs', plugin.replaceAll('export const', 'const') + 'export default { shout, log };'],
-      ['of CommonJS', 'mine.cjs', commonJs('exports.shout = shout; exports.log = log;')],
-      ['of CommonJS, as one object', 'mine.cjs', commonJs('const all = { shout, log }; module.exports = all;')],
-      [
-        'of CommonJS that a compiler made',
-        'mine.cjs',
-        commonJs("Object.defineProperty(exports, '__esModule', { value: true }); exports.default = shout; exports.log = log;"),
-      ],
-    ]),
-  )('takes the exports %s', async (_what, file, module) => {
+  test.each<[string, string, string]>([
+    ['of an object', 'mine.mjs', `${plugin.replaceAll('export const', 'const')}export { shout }; export default { shout, log };`],
+    ['of CommonJS', 'mine.cjs', commonJs('module.exports = { shout, log };')],
+  ])('takes the exports %s', async (_what, file, module) => {
     const cwd = await place();
     await writeFile(join(cwd, file), module);
     const { code, stderr } = await startCli(['validate', 'p.yaml', '--plugin', file], { cwd }).finished;
@@ -175,7 +156,7 @@ ${exported}`;
     const cwd = await place(body.replace('  - log: { path: leads.log }\n', ''), plugin);
     expect(await cli(['validate', 'p.yaml', '--plugin', 'gone.mjs'], { cwd })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--plugin gone.mjs: cannot be loaded'),
+      stderr: expect.stringMatching(/--plugin gone\.mjs: Cannot find module/),
     });
     await writeFile(
       join(cwd, 'two.mjs'),
@@ -185,33 +166,14 @@ ${exported}`;
   });
 });
 
-describe('a sink of a module whose open gives no writer', () => {
+test('a sink of a module whose open gives no writer ends the run before the first request, and leaves what stood there', async () => {
   const half = `import { defineSink } from '${leadstream}';
-import { writeFileSync, rmSync } from 'node:fs';
-export const log = defineSink('log', {
-  options: (given) => given,
-  open: ({ path }, { baseDir }) => {
-    writeFileSync(baseDir + '/' + path, '');
-    return { commit() {}, abort: () => rmSync(baseDir + '/' + path) };
-  },
-});
+export const log = defineSink('log', { open: () => ({ commit() {}, abort() {} }) });
 `;
-  const file = 'from: leads\nto:\n  - csv: { path: leads.csv }\n  - log: { path: leads.log }\n';
-
-  test('ends the run before the first request, is aborted, and leaves what stood there', async () => {
-    const [cwd, from] = [await place(file, half), await service()];
-    await writeFile(join(cwd, 'leads.csv'), 'earlier');
-    const { code, stderr } = await cli(['run', 'p.yaml', '--plugin', 'mine.mjs'], { cwd, env: from.env });
-    expect(stderr).toContain(
-      'E_SINK_FUNCTION: to[1] log: open returned an object without write; it must return an object with write, commit and abort',
-    );
-    expect([code, from.requests, from.probes, existsSync(join(cwd, 'leads.log'))]).toEqual([1, [], [], false]);
-    expect(await readFile(join(cwd, 'leads.csv'), 'utf8')).toBe('earlier');
-  });
-
-  test('is opened by no check of the file', async () => {
-    const cwd = await place(file, half);
-    expect(await cli(['validate', 'p.yaml', '--plugin', 'mine.mjs'], { cwd })).toMatchObject({ code: 0 });
-    expect(existsSync(join(cwd, 'leads.log'))).toBe(false);
-  });
+  const [cwd, from] = [await place('from: leads\nto:\n  - csv: { path: leads.csv }\n  - log: {}\n', half), await service()];
+  await writeFile(join(cwd, 'leads.csv'), 'earlier');
+  const { code, stderr } = await cli(['run', 'p.yaml', '--plugin', 'mine.mjs'], { cwd, env: from.env });
+  expect(stderr).toContain('E_SINK_FUNCTION: to[1] log: open returned an object; it must return an object with write, commit and abort');
+  expect([code, from.requests, from.probes]).toEqual([1, [], []]);
+  expect(await readFile(join(cwd, 'leads.csv'), 'utf8')).toBe('earlier');
 });

@@ -8,14 +8,11 @@ import {
   defineStep,
   explainPipeline,
   lintPipelines,
-  loadPipeline,
   parsePipeline,
   previewPipeline,
   runPipeline,
-  testPipelines,
   type Extensions,
   type RunOptions,
-  type Warning,
 } from '../../../src/index.js';
 import { generate } from '../../../src/service/index.js';
 import { duckdb } from '../../support/duckdb.js';
@@ -116,27 +113,22 @@ describe('steps and sinks of a program in a file', () => {
     expect(from.requests).toEqual([]);
   });
 
-  test('give a function of options what the file spells: quoted scalars are text, others have their types', async () => {
-    const from = await some();
+  test('get options with the types that the file spells: quoted scalars are text', async () => {
     const given: unknown[] = [];
     const seen = defineStep('seen', { options: (options) => given.push(options), open: () => (row) => row });
-    const noted = defineSink('noted', {
-      options: (options) => given.push(options),
-      open: () => ({ write: () => {}, commit: () => {}, abort: () => {} }),
-    });
-    const options = `{ on: false, quoted: 'false', n: 5, digits: "5", list: [1.5, -2, 1e3, '1'], id: 0123, big: 12345678901234567890, yes: yes,
-      none: null, set: x, deep: { a: true }, text: "\${LEADSTREAM_TEST_N:-7}" }`;
-    const typed = {
-      ...{ on: false, quoted: 'false', n: 5, digits: '5', list: [1.5, -2, 1000, '1'], id: '0123', big: '12345678901234567890', yes: 'yes' },
-      ...{ none: null, set: 'x', deep: { a: true }, text: '7' },
-    };
+    const options = `{ on: false, quoted: 'false', n: 5, digits: "5", list: [1.5, 1e3, '1'], id: 0123, big: 12345678901234567890, none: null,
+      text: "\${LEADSTREAM_TEST_N:-7}" }`;
     await prepared(
-      from,
-      `from: leads\nsteps:\n  - seen: ${options}\n  - seen:\n      env: \${LEADSTREAM_TEST_N:-7}\n  - seen:\nto:\n  - noted: ${options}\n`,
+      await some(),
+      `from: leads\nsteps:\n  - seen: ${options}\n  - seen:\n      env: \${LEADSTREAM_TEST_N:-7}\n  - seen:\nto:\n  - lines: { path: a }\n`,
       {
-        ...{ steps: [seen], sinks: [noted] },
+        ...{ steps: [seen], sinks: [lines] },
       },
     );
+    const typed = {
+      ...{ on: false, quoted: 'false', n: 5, digits: '5', list: [1.5, 1000, '1'], id: '0123', big: '12345678901234567890', none: null },
+      text: '7',
+    };
     const distinct = new Set(given.map((each) => JSON.stringify(each)));
     expect([...distinct].map((each) => JSON.parse(each) as unknown)).toEqual([typed, { env: 7 }, null]);
   });
@@ -152,14 +144,9 @@ describe('steps and sinks of a program in a file', () => {
   });
 
   test.each<[string, Extensions, string]>([
-    [
-      'a name of leadstream',
-      { steps: [defineStep('filter', { open: () => (row) => row })] },
-      "the step name 'filter' is already used by a built-in one",
-    ],
-    ['a name twice', { sinks: [lines, lines] }, "the sink name 'lines' is already used by another one of yours"],
-    ['a sink among steps', { steps: [lines] as never }, 'parsePipeline: steps: [0] was not made by defineStep of this version'],
-    ['no list', { sinks: lines as never }, 'parsePipeline: sinks must be a list of what defineSink returns'],
+    ['a name of leadstream', { steps: [defineStep('filter', { open: () => (row) => row })] }, "the step name 'filter' is already used"],
+    ['a name twice', { sinks: [lines, lines] }, "the sink name 'lines' is already used"],
+    ['a sink among steps', { steps: [lines] as never }, 'steps[0] was not made by defineStep of this version'],
   ])('are refused for %s', async (_what, extensions, message) => {
     const failure = await failureOf(parsePipeline(pipelineText(chain()), 'p.yaml', { env: {}, ...extensions }));
     expect(failure).toMatchObject({ code: 'E_USAGE', message: expect.stringContaining(message) });
@@ -198,34 +185,18 @@ describe('steps and sinks of a program in a file', () => {
     expect(await lintPipelines('p.yaml', { cwd: folder, env: {}, ...own })).toMatchObject({ ok: true, findings: [] });
     expect(await lintPipelines('p.yaml', { cwd: folder, env: {} })).toMatchObject({ ok: false });
   });
-
-  test('are tested by the tests of a file, which open no such sink', async () => {
-    const folder = await temporaryFolder();
-    const tests = `tests:
-  - name: counts years
-    given: { leads: [{ lead_id: '1', age: '41' }, { lead_id: '2', age: '9' }] }
-    expect: { rows: [{ lead_id: '1', years: '41' }] }
-`;
-    await writeFile(join(folder, 'p.yaml'), pipelineText(chain('{ after: 18 }', tests)));
-    const { ok, tests: results } = await testPipelines('p.yaml', { cwd: folder, ...own });
-    expect(results).toMatchObject([{ name: 'counts years', differences: [] }]);
-    expect(ok).toBe(true);
-  });
 });
 
 describe('a step of a program that fails in a file', () => {
-  const failing = (personal: boolean) =>
-    defineStep('in_years', {
-      options: z.strictObject({}),
-      open: () => (row) => {
-        if (Number(row.lead_id) > 4_001_400) throw new RangeError(`no: ${String(row.email)}`);
-        return row;
-      },
-      ...(personal ? { adds: { lead_id: { type: 'text', sensitivity: 'personal' } } } : {}),
-    });
+  const failing = defineStep('in_years', {
+    open: () => (row) => {
+      if (Number(row.lead_id) > 4_001_400) throw new RangeError(`no: ${String(row.email)}`);
+      return row;
+    },
+  });
 
   test('is told with step, key and page, and nothing is published', async () => {
-    const { folder, run } = await prepared(await some(), chain(), { steps: [failing(false)], sinks: [lines] });
+    const { folder, run } = await prepared(await some(), chain(), { steps: [failing], sinks: [lines] });
     const told: (string | undefined)[] = [];
     const failure = await failureOf(run({ watch: { run: { asyncEnd: ({ error }) => void told.push(error?.message) } } }));
     expect(failure).toMatchObject({ code: 'E_STEP_FUNCTION', exit: 1, cause: expect.any(RangeError) });
@@ -237,13 +208,6 @@ describe('a step of a program that fails in a file', () => {
     expect(
       existsSync(join(folder, 'leads.csv')) || existsSync(join(folder, 'lines.txt')) || existsSync(join(folder, 'lines.txt.part')),
     ).toBe(false);
-  });
-
-  test('is told without the key behind a step that makes it one of persons', async () => {
-    const hiding = defineStep('hiding', { adds: { lead_id: { type: 'text', sensitivity: 'personal' } }, open: () => (row) => row });
-    const body = chain().replace('  - in_years', '  - hiding: {}\n  - in_years');
-    const { run } = await prepared(await some(), body, { steps: [hiding, failing(true)], sinks: [lines] });
-    expect(String(await failureOf(run()))).toMatch(/ for row \d+ of page \d+$/);
   });
 });
 
@@ -322,12 +286,6 @@ describe('a sink of a program in a file', () => {
     expect(await failureOf(smaller.run({ allowShrink: false }))).toMatchObject({ code: expect.stringMatching(/^E_GATE_/) });
   });
 
-  test('is told that it gets a part of the list', async () => {
-    const { folder, run } = await prepared(await some(), 'from: leads\nsteps:\n  - limit: 100\nto:\n  - lines: { path: lines.txt }\n');
-    await run();
-    expect(await spelled(folder)).toMatch(/^100 rows, partial\n/);
-  });
-
   test('takes part in rejects', async () => {
     const rows: unknown[] = [];
     const typed = defineSink('typed', {
@@ -346,33 +304,4 @@ describe('a sink of a program in a file', () => {
     expect(sinks).toMatchObject([{ at: 'to[0] typed', books: { read: 2, written: 1, rejected: 1 } }]);
     expect([rows, rejects]).toEqual([[{ lead_id: '1', age: 41n }], { path: undefined, rows: 1 }]);
   });
-
-  test('whose abort fails is a warning, and what went wrong first is told', async () => {
-    const warnings: Warning[] = [];
-    const broken = defineSink('broken', {
-      open: () => ({
-        write: () => Promise.reject(new TypeError('first')),
-        commit: () => {},
-        abort: () => Promise.reject(new TypeError('second')),
-      }),
-    });
-    const { run } = await prepared(await some(), 'from: leads\nto:\n  - broken: {}\n', { sinks: [broken] });
-    expect(await failureOf(run({ watch: { warning: (warning) => void warnings.push(warning) } }))).toMatchObject({
-      cause: new TypeError('first'),
-    });
-    expect(warnings).toMatchObject([
-      { code: 'W_SINK_ABORT', message: expect.stringContaining('to[0] broken: abort failed with TypeError (at') },
-    ]);
-  });
-});
-
-test('a file that names none of them needs nothing', async () => {
-  const folder = await temporaryFolder();
-  await writeFile(join(folder, 'p.yaml'), pipelineText('from: users\nto:\n  - csv: { path: users.csv }\n'));
-  const from = await some();
-  const [plain, extended] = [
-    await loadPipeline('p.yaml', { cwd: folder, env: from.env }),
-    await loadPipeline('p.yaml', { cwd: folder, env: from.env, ...own }),
-  ];
-  expect(extended.fingerprint).toBe(plain.fingerprint);
 });

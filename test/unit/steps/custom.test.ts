@@ -1,5 +1,3 @@
-import { deserialize, serialize } from 'node:v8';
-import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { lastValueFrom, toArray } from 'rxjs';
@@ -9,7 +7,7 @@ import type { Row } from '../../../src/core/index.js';
 import { RowStream, type Step } from '../../../src/flow/index.js';
 import { customStepOf, defineStep, filter, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
-import { opened, pages, parsed, planned, rowsThrough, runtime, sample, through } from './support.js';
+import { pages, parsed, planned, rowsThrough, runtime, sample, through } from './support.js';
 
 const rows = ['1', '2', '3'].map((lead_id) => sample('leads', { lead_id, age: `${lead_id}0` }));
 const columns = columnsOf(collections.leads);
@@ -51,10 +49,7 @@ describe('a step of a program', () => {
       open: () => (row) => ({ ...row, contact: row.email, seen: true }),
     });
     const added = leads().pipe(contact()).columns?.slice(-2);
-    expect(added?.map(({ name, sensitivity }) => [name, sensitivity])).toEqual([
-      ['contact', 'personal'],
-      ['seen', 'plain'],
-    ]);
+    expect(added?.map(({ sensitivity }) => sensitivity)).toEqual(['personal', 'plain']);
   });
 
   test('removes columns, and gives others new values in their places', async () => {
@@ -117,11 +112,6 @@ describe('a step of a program', () => {
       expect(stream.steps).toMatchObject([{ at: 'filter' }, { at: 'some', tally: { filtered: 1, expanded: 2 } }]);
     }
   });
-
-  test('leaves the vectors of columns alone that it does not touch', async () => {
-    const [page] = await through(opened(definition(scaled), { field: 'age', by: 2 }), pages(rows));
-    expect(page?.rows).toEqual(rows.map((row) => ({ ...row, scaled: Number(row.age) * 2 })));
-  });
 });
 
 const definition = (step: unknown) => {
@@ -130,124 +120,37 @@ const definition = (step: unknown) => {
   return made;
 };
 
-/** The value behind a channel to another thread. */
-function postMessages(value: unknown): unknown {
-  const { port1, port2 } = new MessageChannel();
-  port1.postMessage(value);
-  const message: unknown = receiveMessageOnPort(port2)?.message;
-  port1.close();
-  return message;
-}
-
 describe('a step of a program is refused at once', () => {
-  test.each<[string, (row: Row) => unknown]>([
-    ['structuredClone', (row) => structuredClone(row)],
-    ['v8.serialize', (row) => deserialize(serialize(row))],
-    ['postMessage', (row) => postMessages(row)],
-    ['Object.freeze', (row) => Object.freeze(row)],
-  ])('and takes rows that go through %s', async (_what, of) => {
-    expect(await read(leads().pipe(defineStep('copied', { open: () => of as (row: Row) => Row })()))).toEqual(rows);
-  });
+  const same = () => (row: Row) => row;
 
   test.each<[string, () => unknown, string]>([
-    ['for a name that files cannot have', () => defineStep('In Euro', { open: () => (row) => row }), 'a name of a-z, 0-9 and _'],
+    ['for a name that files cannot have', () => defineStep('In Euro', { open: same }), 'a name of a-z, 0-9 and _'],
     ['without open', () => defineStep('x', {} as never), 'defineStep: x: open is missing: it must be a function'],
-    [
-      'for another version',
-      () => defineStep('x', { version: 1 as never, open: () => (row) => row }),
-      "x: version must be a text, like '1.2', not 1",
-    ],
-    ['for what checks no options', () => defineStep('x', { options: {} as never, open: () => (row) => row }), 'options must be a schema'],
+    ['for a misspelled key', () => defineStep('x', { need: [], open: same } as never), "unknown option 'need', did you mean 'needs'?"],
+    ['for rows that there are not', () => defineStep('x', { rows: 'few' as never, open: same }), 'rows must be one of same, fewer, any'],
+    ['for what checks no options', () => defineStep('x', { options: {} as never, open: same }), 'options must be a schema'],
     ['for options that are wrong', () => scaled({ field: 'age', by: -1 }), 'scaled: by: Too small'],
-    ['for options that it does not take', () => defineStep('x', { open: () => (row) => row })({ a: 1 } as never), 'x: it takes no options'],
+    ['for options that it does not take', () => defineStep('x', { open: same })({ a: 1 } as never), 'x: it takes no options'],
+    [
+      'for options that have to be waited for',
+      () => defineStep('x', { options: async (given: unknown) => Promise.resolve(given), open: same })({} as never),
+      'x: its options are checked asynchronously',
+    ],
     [
       'for a field that the rows do not have',
       () => leads().pipe(scaled({ field: 'agee', by: 1 })),
       "unknown field 'agee', did you mean 'age'?",
     ],
+    ['for a name that no column can have', () => defineStep('x', { adds: { 'A B': 'text' }, open: same })(), "unlike 'A B'"],
+    ['for a type that there is not', () => defineStep('x', { adds: { a: 'number' as never }, open: same })(), 'adds.a must be one of text'],
     [
-      'for a name that no column can have',
-      () => leads().pipe(defineStep('x', { adds: { 'A B': 'text' }, open: () => (row) => row })()),
-      "unlike 'A B'",
+      'for a sensitivity that there is not',
+      () => defineStep('x', { adds: () => ({ a: { type: 'text', sensitivity: 'personnal' as never } }) as const, open: same })(),
+      "x: adds.a.sensitivity must be one of plain, personal, secret, not the text 'personnal'",
     ],
-    [
-      'for columns that throw',
-      () =>
-        defineStep('x', {
-          adds: (): Record<string, 'text'> => {
-            throw new Error('no');
-          },
-          open: () => (row) => row,
-        })(),
-      'x: cannot determine its columns: no',
-    ],
+    ['for what is no list', () => defineStep('x', { needs: 'uid' as never, open: same })(), "needs must be a list, not the text 'uid'"],
   ])('%s', (_what, work, message) => {
     expect(work).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }));
-  });
-
-  const declared = (more: object) => () => defineStep('x', { open: () => (row: Row) => row, ...more });
-  test.each<[object, string]>([
-    [{ adds: { a: 'number' } }, "adds.a must be one of text, flag, integer, decimal, timestamp, date, not the text 'number'"],
-    [{ adds: { a: { type: 'numbr' } } }, "adds.a.type must be one of text, flag, integer, decimal, timestamp, date, not the text 'numbr'"],
-    [
-      { adds: { a: { type: 'text', sensitivity: 'personnal' } } },
-      "adds.a.sensitivity must be one of plain, personal, secret, not the text 'personnal'; did you mean 'personal'?",
-    ],
-    [{ adds: { a: { type: 'text', sensitive: true } } }, "unknown option of adds.a 'sensitive', did you mean 'sensitivity'?"],
-    [{ adds: { a: { sensitivity: 'plain' } } }, 'adds.a.type is missing: it must be one of text, flag'],
-    [{ adds: ['a'] }, "adds must be a map of names to types, like { euro: 'decimal' }, not a list"],
-    [{ adds: { a: 'text' }, removes: ['a'] }, "'a' is listed under both adds and removes; keep one"],
-    [{ needs: 'uid' }, "needs must be a list, not the text 'uid'"],
-    [{ needs: ['uid', 7] }, 'needs[1] must be a text, not 7'],
-    [{ removes: ['uid', 'uid'] }, "removes[1]: 'uid' is listed twice; list it once"],
-    [{ need: ['uid'] }, "unknown option 'need', did you mean 'needs'?"],
-    [{ versoin: '1' }, "unknown option 'versoin', did you mean 'version'?"],
-    [{ summary: 7 }, 'summary must be a text, not 7'],
-    [{ rows: 'few' }, "rows must be one of same, fewer, any, not the text 'few'; did you mean 'fewer'?"],
-  ])('for a declaration that is wrong: %j', (more, message) => {
-    const refused = { code: 'E_STEP_CONFIG', message: expect.stringContaining(`defineStep: x: ${message}`) };
-    expect(declared(more)).toThrow(expect.objectContaining(refused));
-  });
-
-  test.each<[object, string]>([
-    [{ adds: { a: 'number' } }, 'adds.a must be one of text'],
-    [{ adds: { a: { type: 'text', sensitivity: 'personnal' } } }, 'adds.a.sensitivity must be one of plain'],
-    [{ needs: 'uid' }, "needs must be a list, not the text 'uid'"],
-    [{ removes: [undefined] }, 'removes[0] is missing: it must be a text'],
-    [{ adds: { a: 'text' }, removes: ['a'] }, "'a' is listed under both adds and removes"],
-  ])('for what its functions give: %j', (gives, message) => {
-    const functions = Object.fromEntries(Object.entries(gives).map(([key, value]) => [key, (): unknown => value]));
-    const step = declared(functions)();
-    expect(() => step()).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }));
-    expect(planned(definition(step), {}).problems).toEqual([{ path: [], message: expect.stringContaining(message) }]);
-  });
-
-  test('by what a function says of its options', () => {
-    const positive = (given: unknown): number => {
-      if (typeof given !== 'number') throw new TypeError('a number, please');
-      return given;
-    };
-    const step = defineStep('x', { options: positive, open: () => (row) => row });
-    expect(() => step('a' as never)).toThrow('x: a number, please');
-  });
-
-  test.each([
-    ['gives a promise', async (given: unknown) => Promise.resolve(given)],
-    ['gives one that fails', () => Promise.reject(new TypeError('later'))],
-  ])('for a function of options that %s', async (_what, options) => {
-    const step = defineStep('x', { options, open: () => (row) => row });
-    expect(() => step({} as never)).toThrow('x: its function is asynchronous, but options are checked synchronously');
-    // What fails later must not end the process.
-    await new Promise((resolve) => setImmediate(resolve));
-  });
-
-  test('for a schema that has to be waited for', () => {
-    const later = z.string().refine(() => Promise.resolve(true));
-    const step = defineStep('x', {
-      options: { '~standard': { version: 1, vendor: 'test', validate: (given) => later.parseAsync(given) as never } },
-      open: () => (row) => row,
-    });
-    expect(() => step('a' as never)).toThrow('x: its schema is asynchronous, but options are checked synchronously');
   });
 });
 
@@ -257,12 +160,7 @@ describe('a step of a program fails with the row, and says what to do', () => {
 
   test.each<[string, (row: Row) => unknown, string]>([
     ['a promise', (row) => Promise.resolve(row), `returned a promise ${at}; a step does not wait for it`],
-    [
-      'nothing',
-      () => undefined,
-      `returned no row ${at}; declare rows: 'fewer' if the step leaves rows out; a row kept for later would be lost`,
-    ],
-    ['an empty list', () => [], `returned no row ${at}`],
+    ['nothing', () => undefined, `returned no row ${at}; declare rows: 'fewer' if the step leaves rows out`],
     ['two rows', (row) => [row, row], `returned 2 rows ${at}; declare rows: 'any' if the step returns several`],
     ['a text', () => 'jane@example.com', `returned a text ${at}; return a row`],
     ['a list in a list', (row) => [[row]], `returned a list ${at}; return a row`],
@@ -283,9 +181,7 @@ describe('a step of a program fails with the row, and says what to do', () => {
 
   test.each([
     ['text', 5, 'returned a number'],
-    ['decimal', '5', 'returned a text'],
     ['decimal', Number.NaN, 'returned NaN'],
-    ['integer', 5, 'returned a number'],
     ['integer', 2n ** 63n, 'returned a bigint'],
     ['flag', 'yes', 'returned a text'],
     ['timestamp', new Date(Number.NaN), 'returned a Date'],
@@ -296,42 +192,28 @@ describe('a step of a program fails with the row, and says what to do', () => {
     expect(await failureOf(() => read(stream))).toMatchObject({ message: expect.stringContaining(`${message} ${where} ${type}`) });
   });
 
-  test.each<[string, () => unknown, string]>([
-    [
-      'throws',
-      () => {
-        throw new RangeError('jane');
-      },
-      'mine: open threw RangeError (at',
-    ],
-    [
-      'gives no function',
-      () => Promise.resolve(() => undefined),
-      'mine: open returned a promise, which must be awaited; it must return a function',
-    ],
-  ])('when open %s', async (_what, open, message) => {
-    const stream = leads().pipe(defineStep('mine', { open: open as never })());
-    expect(await failureOf(() => read(stream))).toMatchObject({ code: 'E_STEP_FUNCTION', message: expect.stringContaining(message) });
+  test('when open throws', async () => {
+    const open = () => {
+      throw new RangeError('jane');
+    };
+    expect(await failureOf(() => read(leads().pipe(defineStep('mine', { open })())))).toMatchObject({
+      code: 'E_STEP_FUNCTION',
+      message: expect.stringContaining('mine: open threw RangeError (at'),
+    });
   });
 });
 
 describe('in a file, a step of a program', () => {
-  test('takes numbers and flags that a file spells as texts', () => {
-    const step = definition(
-      defineStep('x', {
-        options: z.object({ by: z.number(), id: z.string(), on: z.boolean().default(false), list: z.array(z.number()).default([]) }),
-        open: () => (row) => row,
-      }),
-    );
-    expect(parsed(step, { by: '2.5', id: '0123', on: 'true', list: ['1'] })).toEqual({ by: 2.5, id: '0123', on: true, list: [1] });
-    expect(parsed(definition(defineStep('y', { options: z.number(), open: () => (row) => row })), '7')).toBe(7);
-  });
-
   test('is planned with its columns, and what is wrong with them is a problem', () => {
     expect(planned(definition(scaled), { field: 'age', by: 2 })).toMatchObject({ problems: [] });
     expect(planned(definition(scaled), { field: 'agee', by: 2 }).problems).toEqual([
       { path: [], message: "unknown field 'agee', did you mean 'age'?" },
     ]);
+    const adds = (): {} => {
+      throw new Error('no');
+    };
+    const failing = definition(defineStep('failing', { adds, open: () => (row) => row }));
+    expect(planned(failing, {}).problems).toEqual([{ path: [], message: 'no' }]);
   });
 
   test('counts every row', async () => {

@@ -1,0 +1,264 @@
+import { itemAt, LeadstreamError, outputColumn, reasonOf, SinkError, warnProcess, whatWasThrown } from '../core/index.js';
+import type { Column, OutputColumn, Row, Value } from '../core/index.js';
+import { unlessDry, type Page } from '../flow/index.js';
+import { extended, extensionConfig, extensionOf, given, oneOf, type Extension, type ExtensionDeclaration } from '../options/index.js';
+import { ownValue, type Batch } from '../vector/index.js';
+import { standaloneSink } from './context.js';
+import { PhasedWriter, type BegunSink, type OpenedSink } from './phases.js';
+import { project, type Projection } from './projection.js';
+import type { PreparedOutput, SinkContext, SinkDefinition, SinkWriter } from './sink.js';
+
+/** What a custom sink receives in addition to its options. */
+export interface CustomSinkContext extends Pick<SinkContext, 'at' | 'pipeline' | 'runId' | 'baseDir'> {
+  /** UTC date on which the run was first started, even if it was resumed: `YYYY-MM-DD`. */
+  readonly runDate: string;
+  /** Aborted as soon as nothing will be published any more, to cut short a slow `write`; `abort` is called afterwards. */
+  readonly signal: AbortSignal;
+}
+
+/** What a custom sink is to publish. */
+export interface ToCommit {
+  /** Rows that were written. */
+  readonly rows: number;
+  /**
+   * Whether a limit stopped the read, so that the rows may be only part of the list. For an observable of pages it is `false` when the observable
+   * completes, since anything missing upstream cannot be detected.
+   */
+  readonly partial: boolean;
+}
+
+/**
+ * One output of one run. Calls are made one at a time, and the promises they return are awaited: `begin`, `write`…, then `commit` or `abort`.
+ *
+ * - `commit` is called once, when all rows are read and written, all checks and gates have passed, and all other outputs are ready. Custom sinks commit one
+ *   after another, in the order of the file; then files are published. If a commit fails, no file and no later sink is published. Earlier ones stay as they
+ *   are, and the error names them: the next run passes them all rows again.
+ * - `abort` is called once, whenever `commit` was not called or failed. By then a running write has ended, or had ten seconds to end.
+ * - Neither is called if the process is killed. The next run opens the sink again, and writes all rows from the first:
+ *   it must not matter that some or all of them already exist.
+ */
+export interface CustomWriter<T> {
+  /** Receives the columns before the first row, even if there are no rows. */
+  begin?(columns: readonly OutputColumn[]): unknown;
+  /** Takes the rows of one page. The next page follows when the promise has resolved, so the source is as fast as the sink. */
+  write(rows: readonly T[], page: { readonly number: number }): unknown;
+  /** Makes what was written visible. */
+  commit(written: ToCommit): unknown;
+  /** Undoes what was written. */
+  abort(): unknown;
+}
+
+/** The rows that a sink receives: as texts, or in the declared types of the columns. */
+export type WrittenRow<T extends 'text' | 'typed'> = T extends 'typed' ? Row : Readonly<Record<string, string | null>>;
+
+/**
+ * Declares a custom sink.
+ *
+ * @typeParam I Options as passed by the caller. @typeParam O Options after validation.
+ */
+export interface SinkDeclaration<I, O, T extends 'text' | 'typed'> extends ExtensionDeclaration<I, O> {
+  /**
+   * Whether values are the service's texts (`integer` `'41'`), or have their declared type (`41n`). A row with a value that does not cast is
+   * rejected, or treated according to `on_error`. Default `text`.
+   */
+  readonly types?: T | undefined;
+  /** Opens an output before the first request, so that an unwritable destination is reported immediately. */
+  open(options: O, context: CustomSinkContext): CustomWriter<WrittenRow<T>> | PromiseLike<CustomWriter<WrittenRow<T>>>;
+}
+
+/** Any declaration, as seen by the code that runs it. */
+export type AnySink = SinkDeclaration<unknown, unknown, 'text' | 'typed'>;
+
+/**
+ * The result of `defineSink`: a function that opens the sink, for `writeTo`, and a definition that pipeline files can name.
+ *
+ * @typeParam I As in `SinkDeclaration`.
+ */
+export interface CustomSink<I = never> extends Extension<'sink', unknown> {
+  /**
+   * Opens the sink.
+   *
+   * @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_FUNCTION` if a function of the sink throws, with the thrown value as the `cause`.
+   */
+  (...options: undefined extends I ? [options?: I] : [options: I]): Promise<SinkWriter>;
+}
+
+/**
+ * Defines a custom sink, for `writeTo` and for pipeline files.
+ *
+ * @param name Name in pipeline files; made of a-z, 0-9 and `_`.
+ * @returns A function that opens the sink. `loadPipeline(file, { sinks: [it] })` and `leadstream run --plugin` accept it, too.
+ * @throws {SinkError} `E_SINK_CONFIG`, synchronously, for an invalid declaration.
+ *
+ * @example
+ * const table = defineSink('table', {
+ *   options: z.object({ name: z.string() }),
+ *   async open({ name }) {
+ *     await db.query('BEGIN');
+ *     return {
+ *       write: (rows) => db.insert(name, rows),
+ *       commit: () => db.query('COMMIT'),
+ *       abort: () => db.query('ROLLBACK'),
+ *     };
+ *   },
+ * });
+ * await writeTo(service.leads, table({ name: 'leads' })); // in a file: - table: { name: leads }
+ */
+export function defineSink<O = undefined, I = O, const T extends 'text' | 'typed' = 'text'>(
+  name: string,
+  declaration: SinkDeclaration<I, O, T>,
+): CustomSink<I> {
+  // Only the declaration needs the types of options and rows.
+  const sink = declaration as unknown as AnySink;
+  return extended(kind, name, sink, async (options) => openCustom(sink, options(), standaloneSink(name, { warn: warnProcess })));
+}
+
+/** Returns the definition of a custom sink for pipeline files; `undefined` for anything else. */
+export function customSinkOf(value: unknown): SinkDefinition | undefined {
+  const extension = extensionOf('sink', value);
+  if (extension === undefined) return undefined;
+  const { name } = extension;
+  // Checked by `defineSink`, of this copy of leadstream or another one.
+  const sink = extension.declaration as AnySink;
+  const { summary = 'A sink of a plug-in.', version = '', types = 'text' } = sink;
+  return {
+    ...{ name, summary, examples: [], version },
+    config: () => extensionConfig(sink.options),
+    output: () => undefined,
+    writes: (_, columns) => columns.map((column) => outputColumn(column, { naming: 'snake_case', types })),
+    open: (options, context) => openCustom(sink, options, context),
+    // Casts rows as the sink would, but calls none of its functions.
+    rehearse: (_, context) => {
+      const writer = { write: () => undefined, commit: () => undefined, abort: () => undefined };
+      return Promise.resolve(new PhasedWriter(context.at, new OpenedCustom(writer, types, context, new AbortController())));
+    },
+  };
+}
+
+const kind = {
+  kind: 'sink' as const,
+  own: { types: oneOf(['text', 'typed']) },
+  refuse: (problem: string) => new SinkError('E_SINK_CONFIG', problem),
+};
+
+/** The writer of a custom sink, for rows of any type. */
+type AnyWriter = CustomWriter<WrittenRow<'typed'>>;
+
+async function openCustom(sink: AnySink, options: unknown, context: SinkContext): Promise<SinkWriter> {
+  const { at, pipeline, runId, baseDir } = context;
+  const abort = new AbortController();
+  const passed = { at, pipeline, runId, baseDir, runDate: context.runDate(), signal: abort.signal };
+  const writer = await called(at, 'open', () => sink.open(options, passed));
+  const lacks = ['write', 'commit', 'abort'].find((name) => typeof Reflect.get(Object(writer), name) !== 'function');
+  if (lacks === undefined) return new PhasedWriter(at, new OpenedCustom(writer as AnyWriter, sink.types ?? 'text', context, abort));
+  const remedy = `it must return an object with write, commit and abort, and ${lacks} is missing`;
+  throw new SinkError('E_SINK_FUNCTION', `${at}: open returned ${given(writer)}; ${remedy}`);
+}
+
+/**
+ * Calls a function of a custom sink and waits for its result.
+ *
+ * @throws {SinkError} `E_SINK_FUNCTION` for anything it throws other than failures of leadstream.
+ * @throws {LeadstreamError} `E_RUN_STALLED` if the result never arrives, once the process has nothing else left to do.
+ */
+async function called(at: string, what: string, work: () => unknown): Promise<unknown> {
+  try {
+    return await unlessDry(Promise.resolve(work()), `${at}: ${what}`);
+  } catch (thrown) {
+    if (thrown instanceof LeadstreamError) throw thrown;
+    throw new SinkError('E_SINK_FUNCTION', `${at}: ${what} failed with ${whatWasThrown(thrown)}`, { cause: thrown });
+  }
+}
+
+/** How long to wait for a running call when the output is aborted, in milliseconds. */
+const graceMs = 10_000;
+
+/** A custom sink whose columns are not known yet. */
+class OpenedCustom implements OpenedSink {
+  /** Whether it was committed or aborted. */
+  ended = false;
+
+  constructor(
+    readonly writer: AnyWriter,
+    private readonly types: 'text' | 'typed',
+    readonly context: SinkContext,
+    private readonly controller: AbortController,
+  ) {}
+
+  async begin(columns: readonly Column[]): Promise<BegunSink> {
+    const projection = project(columns, { types: this.types, naming: 'snake_case' }, this.context);
+    await called(this.context.at, 'begin', () => this.writer.begin?.(projection.columns));
+    return new BegunCustom(this, projection);
+  }
+
+  /** A failure of `abort` is only a warning, so that the original failure is the one reported. */
+  async abort(underWay: Promise<unknown>): Promise<void> {
+    this.controller.abort();
+    if (this.ended) return;
+    this.ended = true;
+    await settledWithin(underWay, graceMs);
+    const { at, warn } = this.context;
+    await called(at, 'abort', () => this.writer.abort()).catch((failure: unknown) =>
+      warn?.({ code: 'W_SINK_ABORT', message: reasonOf(failure) }),
+    );
+  }
+}
+
+/** A custom sink that accepts rows. */
+class BegunCustom implements BegunSink {
+  #rows = 0;
+
+  constructor(
+    private readonly opened: OpenedCustom,
+    private readonly projection: Projection,
+  ) {}
+
+  async write(page: Page): Promise<void> {
+    const { context, writer } = this.opened;
+    const { number } = page;
+    const names = this.projection.columns.map(({ name }) => name);
+    const rows = rowsOf(this.projection.take(page), names);
+    if (rows.length === 0) return;
+    const result = await called(context.at, `write on page ${number}`, () => writer.write(rows, { number }));
+    if (typeof result === 'boolean') throw notWaiting(context.at, number);
+    this.#rows += rows.length;
+  }
+
+  prepare(): Promise<PreparedOutput> {
+    const rows = this.#rows;
+    const { context, writer } = this.opened;
+    return Promise.resolve({
+      ...{ rows, bytes: 0, total: rows, unchanged: 0, changed: 0 },
+      actions: () => Promise.resolve([]),
+      commit: async (partial: boolean) => {
+        await called(context.at, 'commit', () => writer.commit({ rows, partial }));
+        this.opened.ended = true;
+      },
+      cleanup: () => Promise.resolve(),
+      quarantine: () => Promise.resolve(undefined),
+    });
+  }
+}
+
+/** Creates the failure of a sink that returned what `write` of a Node stream does: its rows are not stored yet. */
+function notWaiting(at: string, page: number): SinkError {
+  const remedy = 'it must return a promise that resolves when the rows are stored; for a Node stream, wait for drain';
+  return new SinkError('E_SINK_FUNCTION', `${at}: write returned a boolean on page ${page}; ${remedy}`);
+}
+
+async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}
+
+/** Returns new rows, so that the sink may change them without affecting other outputs. */
+function rowsOf(batch: Batch, names: readonly string[]): readonly Row[] {
+  const columns = batch.columns.map((vector, place) => [itemAt(names, place), vector.toArray()] as const);
+  return Array.from({ length: batch.rows }, (_, row) => {
+    const made: Record<string, Value> = {};
+    for (const [name, values] of columns) made[name] = ownValue(itemAt(values, row));
+    return made;
+  });
+}

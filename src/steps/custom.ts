@@ -1,0 +1,277 @@
+import { defer, map } from 'rxjs';
+import { LeadstreamError, reasonOf, repeated, StepError, strictest, whatWasThrown } from '../core/index.js';
+import type { Column, DeclaredType, Row, Value, ValueOf } from '../core/index.js';
+import {
+  batchOf,
+  columnsNamed,
+  declaredColumns,
+  DeclaredValues,
+  isRow,
+  kindOf,
+  ofEachRow,
+  refusedPromise,
+  withBatch,
+} from '../flow/index.js';
+import type { ColumnsContext, NamedColumns, Page, Refused, Step, StepContext } from '../flow/index.js';
+import { check, checkGiven, extended, extensionConfig, extensionOf, object, oneOf, texts } from '../options/index.js';
+import type { Extension, ExtensionDeclaration } from '../options/index.js';
+import { counting } from './counted-step.js';
+import { derivedColumns } from './derive/columns.js';
+import { requireColumn } from './fields.js';
+import type { StepDefinition } from './step.js';
+
+/**
+ * The columns that a step adds or overwrites: type and sensitivity by name. By default they are as sensitive as the most sensitive column of the
+ * rows, because the function sees all of them.
+ */
+export type AddedColumns = NamedColumns;
+
+/** A value, or a function that makes it from the options of a step. */
+type Of<O, T> = T | ((options: O) => T);
+
+/** What a step returns for a row. */
+type Given = GivenRow | readonly GivenRow[] | null | undefined;
+
+type GivenRow = Readonly<Record<string, Value | undefined>>;
+
+/** What a custom step gets besides its options. */
+export interface CustomStepContext {
+  /** Name of the step in messages, like `steps[1] convert`. */
+  readonly at: string;
+}
+
+/**
+ * A custom step: rows in, rows out, one at a time and synchronously. Fields that are not listed under `adds` must leave unchanged, so that the type,
+ * sensitivity and key of every column stay correct.
+ *
+ * @typeParam I Options as passed by the caller. @typeParam O Options after validation. @typeParam A The columns that it adds.
+ * @typeParam R The names of the columns that it removes.
+ */
+export interface StepDeclaration<I, O, A extends AddedColumns, R extends string> extends ExtensionDeclaration<I, O> {
+  /** The columns that it reads, so that a file without one of them is refused before any request. Default: any. */
+  readonly needs?: Of<O, readonly string[]> | undefined;
+  /** The columns that it adds or overwrites. `undefined` and a missing field count as `null`. Default: none. */
+  readonly adds?: Of<O, A> | undefined;
+  /** The columns that it removes from the rows; the function need not delete the fields itself. Default: none. */
+  readonly removes?: Of<O, readonly R[]> | undefined;
+  /** How many rows one row may become: `same`, exactly one; `fewer`, one or none; `any`, also a list of several. Default `same`. */
+  readonly rows?: 'same' | 'fewer' | 'any' | undefined;
+  /**
+   * Called once per read; state in its closure lives as long as that read.
+   *
+   * @returns The function that is called with every row, in order. Rows are frozen: it returns new ones, like `{ ...row, … }`, or the row itself. A row
+   * that it leaves out counts as filtered.
+   */
+  open(options: O, context: CustomStepContext): (row: Row) => Given;
+}
+
+/** A row after a step that adds and removes columns; any row if the names are only known at run time. */
+export type Stepped<T, A extends AddedColumns, R extends string> = [keyof A | R] extends [never]
+  ? T
+  : string extends keyof A | R
+    ? Row
+    : Omit<T, keyof A | R> & { readonly [K in keyof A]: ValueOf[TypeIn<A[K]>] | null };
+
+type TypeIn<D> = D extends DeclaredType ? D : D extends { readonly type: infer T extends DeclaredType } ? T : never;
+
+/** Any declaration, as seen by the code that runs it. */
+export type AnyStep = StepDeclaration<unknown, unknown, AddedColumns, string>;
+
+/** What `defineStep` returns: a function that makes the step from its options, for programs, and a definition that pipeline files can refer to. */
+export interface CustomStep<I = never, A extends AddedColumns = AddedColumns, R extends string = string> extends Extension<
+  'step',
+  unknown
+> {
+  /**
+   * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options. `E_STEP_FUNCTION`, from the stream, when a function of the step throws
+   * (with the thrown value as the `cause`) or returns something invalid.
+   */
+  <T extends Row>(...options: undefined extends I ? [options?: I] : [options: I]): Step<T, Stepped<T, A, R>>;
+}
+
+/**
+ * Defines a custom step, for programs and for pipeline files.
+ *
+ * @param name Name of the step in files; made of a-z, 0-9 and `_`.
+ * @returns A function that makes the step from its options. Pass it to `loadPipeline(file, { steps: [it] })` or `leadstream run --plugin` as well.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for an invalid declaration.
+ *
+ * @example
+ * const inEuro = defineStep('in_euro', {
+ *   version: '1',
+ *   options: z.object({ field: z.string(), rate: z.number().positive() }),
+ *   needs: ({ field }) => [field],
+ *   adds: { euro: 'decimal' },
+ *   open: ({ field, rate }) => (row) => ({ ...row, euro: Number(row[field]) * rate }),
+ * });
+ * service.collection('orders').pipe(inEuro({ field: 'total', rate: 0.92 }));
+ * // { no: '7', total: '100' }  ->  { no: '7', total: '100', euro: 92 }
+ * // in a file: - in_euro: { field: total, rate: 0.92 }
+ */
+export function defineStep<
+  O = undefined,
+  I = O,
+  const A extends AddedColumns = Readonly<Record<never, never>>,
+  const R extends string = never,
+>(name: string, declaration: StepDeclaration<I, O, A, R>): CustomStep<I, A, R> {
+  // Only the declaration needs to know the types of its options and columns.
+  const step = declaration as unknown as AnyStep;
+  const make = (given: () => unknown): Step => {
+    const options = given();
+    const columns = columnsFor(name, step, options);
+    return counting(
+      name,
+      undefined,
+      (input, context) => leavingColumns(columns, step.rows === 'any', input, context),
+      (context) => opened(step, options, columns, context),
+    );
+  };
+  return extended(kind, name, step, make) as unknown as CustomStep<I, A, R>;
+}
+
+/** Returns a custom step as pipeline files use it; `undefined` for any other value. */
+export function customStepOf(value: unknown): StepDefinition | undefined {
+  const extension = extensionOf('step', value);
+  if (extension === undefined) return undefined;
+  const { name } = extension;
+  // Already checked by `defineStep`, of this or another copy of leadstream.
+  const step = extension.declaration as AnyStep;
+  const { summary = 'A step from a plug-in.', version = '', rows = 'same' } = step;
+  return {
+    ...{ name, summary, examples: [], version },
+    config: () => extensionConfig(step.options),
+    addsRows: () => rows === 'any',
+    columns: (options, input, plan) => {
+      try {
+        return leavingColumns(columnsFor(name, step, options), rows === 'any', input, plan);
+      } catch (thrown) {
+        plan.problem([], reasonOf(thrown));
+        return input;
+      }
+    },
+    open: (options, runtime) => opened(step, options, columnsFor(name, step, options), runtime),
+  };
+}
+
+const anything = check('anything', () => true);
+
+/** What its functions make of the options is checked when these are known. */
+const kind = {
+  kind: 'step' as const,
+  own: { needs: anything, adds: anything, removes: anything, rows: oneOf(['same', 'fewer', 'any']) },
+  refuse: (problem: string) => new StepError('E_STEP_CONFIG', problem),
+};
+
+/** The columns of a step for given options. */
+interface StepColumns {
+  readonly needs: readonly string[];
+  readonly adds: AddedColumns;
+  readonly removes: readonly string[];
+}
+
+const columnChecks = object({ needs: texts(), adds: declaredColumns, removes: texts() });
+
+/** @throws {StepError} `E_STEP_CONFIG` if they are invalid. Whatever a function of the declaration throws. */
+function columnsFor(name: string, { needs, adds, removes }: AnyStep, options: unknown): StepColumns {
+  const valueOf = <T>(given: Of<unknown, T> | undefined, none: T): T => {
+    const value = typeof given === 'function' ? (given as (options: unknown) => T)(options) : given;
+    return value === undefined ? none : value;
+  };
+  const columns = { needs: valueOf(needs, []), adds: valueOf(adds, {}), removes: valueOf(removes, []) };
+  checkGiven(name, columnChecks, columns);
+  return columns;
+}
+
+/**
+ * Returns the columns that leave a step, and reports problems with the ones that it needs.
+ *
+ * @param repeats Whether one row can become several.
+ */
+function leavingColumns(
+  { needs, adds, removes }: StepColumns,
+  repeats: boolean,
+  input: readonly Column[],
+  context: ColumnsContext,
+): readonly Column[] {
+  for (const name of [...needs, ...removes]) requireColumn(name, input, context, []);
+  const stay = input.filter(({ name }) => !removes.includes(name));
+  // The function gets whole rows, so what it reads besides `needs` is unknown.
+  const left = derivedColumns(columnsNamed(adds, strictest(input)), stay);
+  return repeats ? repeated(left) : left;
+}
+
+function opened(step: AnyStep, options: unknown, columns: StepColumns, context: StepContext): Step {
+  return (pages$) =>
+    defer(() => {
+      const of = openedBy(step, options, context.at);
+      return pages$.pipe(map((page) => stepped(page, of, step.rows ?? 'same', columns, context)));
+    });
+}
+
+function openedBy(step: AnyStep, options: unknown, at: string): (row: Row) => unknown {
+  try {
+    return step.open(options, { at });
+  } catch (thrown) {
+    if (thrown instanceof LeadstreamError) throw thrown;
+    throw new StepError('E_STEP_FUNCTION', `${at}: open threw ${whatWasThrown(thrown)}`, { cause: thrown });
+  }
+}
+
+/** Runs the step on a page, and checks what it returns against its declaration. Every row is counted. Columns that it leaves alone are not copied. */
+function stepped(
+  page: Page,
+  of: (row: Row) => unknown,
+  most: 'same' | 'fewer' | 'any',
+  { adds, removes }: StepColumns,
+  { at, tally }: StepContext,
+): Page {
+  const batch = batchOf(page);
+  const names = [...batch.columns.keys()];
+  const stay = names.filter((name) => !removes.includes(name));
+  const unchanged = stay.filter((name) => !Object.hasOwn(adds, name));
+  const known = new Set([...names, ...Object.keys(adds)]);
+  const values = new DeclaredValues(adds);
+  /** For each row returned, the index of the row it was made from. */
+  const places: number[] = [];
+  let row = 0;
+
+  function wrongFields(given: Row, of: Row): Refused | undefined {
+    const other = unchanged.find((name) => !isSame(given[name], of[name])) ?? Object.keys(given).find((name) => !known.has(name));
+    if (other === undefined) return undefined;
+    if (!Object.hasOwn(given, other))
+      return { what: `left out the field '${other}'`, remedy: 'return { ...row, … }, or list it under removes' };
+    return { what: `${known.has(other) ? 'changed' : 'added'} the field '${other}'`, remedy: 'list it under adds, with its type' };
+  }
+
+  function refused(given: unknown, of: Row): Refused | undefined {
+    const some: readonly unknown[] = Array.isArray(given) ? given : given === null || given === undefined ? [] : [given];
+    const wrong = refusedPromise(given) ?? wrongCount(some.length, most);
+    if (wrong) return wrong;
+    for (const each of some) {
+      if (!isRow(each)) return { what: `returned ${kindOf(each)}`, remedy: 'return a row, like { ...row }' };
+      const fault = wrongFields(each, of) ?? values.take(each);
+      if (fault) return fault;
+      places.push(row);
+    }
+    if (some.length === 0) tally.filtered += 1;
+    else tally.expanded += some.length - 1;
+    row += 1;
+    return undefined;
+  }
+
+  ofEachRow(withBatch<Row>(page, batch), { at, of, refused });
+  const left = batch.select(stay);
+  const isOneForOne = places.length === row && places.every((place, index) => place === index);
+  return withBatch(page, (isOneForOne ? left : left.take(places)).with(values.columns()));
+}
+
+function wrongCount(count: number, most: 'same' | 'fewer' | 'any'): Refused | undefined {
+  const remedy = (rows: string, which: string) => `declare rows: '${rows}' if the step ${which}`;
+  if (count === 0 && most === 'same') return { what: 'returned no row', remedy: remedy('fewer', 'leaves rows out') };
+  if (count > 1 && most !== 'any') return { what: `returned ${count} rows`, remedy: remedy('any', 'returns several') };
+  return undefined;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return Object.is(one, other) || (one instanceof Date && other instanceof Date && Object.is(one.getTime(), other.getTime()));
+}
