@@ -20,7 +20,7 @@ export const importTable = {
   lake: ['core', 'options', 'vector', 'flow', 'store', 'parquet'],
   sinks: ['core', 'options', 'vector', 'flow', 'store', 'sorting', 'parquet', 'lake'],
   pipeline: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'service'],
-  doctor: ['core', 'options', 'events', 'json', 'collections', 'http', 'source'],
+  doctor: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'source'],
   service: ['core', 'options', 'json', 'collections'],
   'pipeline-tests': ['core', 'options', 'json', 'collections', 'parquet', 'pipeline', 'service'],
   // Plus the public API, which its commands load when they run.

@@ -1,24 +1,24 @@
+import { stringify } from 'yaml';
 import type { Collection } from '../collections/index.js';
-import { createRedactor, LeadstreamError } from '../core/index.js';
-import { connectionId, Events, watchersProblem } from '../events/index.js';
-import { proxyFor, proxySecrets, secretsOf } from '../http/index.js';
+import { LeadstreamError } from '../core/index.js';
+import { watchersProblem } from '../events/index.js';
 import { abortSignal, anyObject, checkUsage, defaults, judged, listOf, number, object, oneOf } from '../options/index.js';
 import { checkConnection, collectionIn, registryOf, type ConnectOptions } from '../source/index.js';
-import type { Check, DiagnoseOptions, Diagnosis } from './diagnosis.js';
-import { Examination } from './examination.js';
-import { formsOf } from './reach.js';
-import { Requester } from './requester.js';
-import { writtenBlock } from './service-block.js';
+import { findCollections, findCredentials, type CredentialForm } from './access.js';
+import type { Check, DiagnoseOptions, Diagnosis, DiagnosisFinding } from './diagnosis.js';
+import { findEnd, findLatency, findOrder, findPaging, findSingle, lookAt } from './list.js';
+import { maxRequests, Probe } from './probe.js';
 
-/** Maximum number of requests of a diagnosis. */
-const maxRequests = 60;
 /** Default requests per second. */
 const usualRate = 10;
-/** Default time for an answer to begin. */
-const usualTimeoutMs = 10_000;
 
-/** The checks that must have a result other than `problem` for the block to be correct. */
-const needed: readonly Check[] = ['reachable', 'credentials', 'collections', 'first_page', 'limit', 'end_of_list', 'order'];
+/** The checks of a service, in order; the first two do not depend on its lists. */
+const serviceChecks = [
+  ...(['reachable', 'credentials'] as const),
+  ...(['collections', 'first_page', 'limit', 'end_of_list', 'order', 'single_record', 'latency'] as const),
+];
+/** The checks without which a run may still be possible. */
+const optional: readonly Check[] = ['single_record', 'latency'];
 
 const taken = { ratePerSecond: number({ above: 0 }), service: anyObject, signal: abortSignal, watch: judged(watchersProblem) };
 
@@ -27,42 +27,65 @@ export async function diagnose(connection: ConnectOptions<Collection>, options: 
   checkConnection(connection);
   const registry = registryOf(connection.collections);
   checkUsage('diagnoseService', object({ ...taken, collections: listOf(oneOf(Object.keys(registry))) }), options);
-  const { collections = Object.keys(registry), signal } = options;
-  const [first, ...others] = [...new Set(collections)].map((name) => collectionIn(registry, name));
-  if (!first) throw new LeadstreamError('E_USAGE', 'diagnoseService: collections must name at least one');
+  const names = new Set(options.collections ?? Object.keys(registry));
+  if (names.size === 0) throw new LeadstreamError('E_USAGE', 'diagnoseService: collections must name at least one');
+  const collections = [...names].map((name) => collectionIn(registry, name));
   const ratePerSecond = Math.min(options.ratePerSecond ?? usualRate, connection.ratePerSecond ?? Infinity);
-  const baseUrl = connection.baseUrl.replace(/\/+$/, '');
-  const { agent } = connection;
-  const proxy = proxyFor(baseUrl, agent ? false : connection.proxy);
-  const forms = formsOf(connection.auth);
-  const redact = createRedactor([...forms.flatMap(({ auth }) => secretsOf(auth)), ...proxySecrets(proxy), ...(connection.secrets ?? [])]);
-  const { timeoutMs = usualTimeoutMs, maxBodyBytes = defaults.maxBodyBytes } = connection;
-  const ca = connection.ca === undefined ? undefined : [connection.ca].flat();
-  const asking = new Requester(
-    {
-      connection: { baseUrl, timeoutMs, maxBodyBytes, proxy, ca, agent },
-      ...{ maxRequests, ratePerSecond, signal, redact },
-      events: new Events(connectionId(), redact, options.watch),
-    },
-    connection.auth,
-  );
-  const examination = new Examination(asking, ratePerSecond);
+  const probe = new Probe(connection, { ...options, ratePerSecond });
   try {
-    await examination.carryOut([first, ...others], forms);
+    const found = await examine(probe, connection, collections);
+    const isOpen = ({ check, outcome }: DiagnosisFinding) => !optional.includes(check) && (outcome === 'problem' || outcome === 'unknown');
+    const ready = !probe.findings.some(isOpen);
+    return {
+      ...{ service: connection.baseUrl.replace(/\/+$/, ''), requests: probe.sent, maxRequests, ratePerSecond, ready },
+      ...{ findings: probe.findings, measured: found.measured },
+      block: ready ? blockOf(options.service ?? {}, found) : undefined,
+    };
   } finally {
-    await asking.close();
+    await probe.close();
   }
-  const { wanted, measured, latency, concurrency } = examination;
-  const findings = examination.findings.all;
-  const ready =
-    wanted !== undefined && findings.every(({ check, outcome }) => !needed.includes(check) || outcome === 'ok' || outcome === 'note');
-  return {
-    service: baseUrl,
-    requests: asking.sent,
-    maxRequests,
-    ratePerSecond,
-    ready,
-    ...{ findings, measured, latency, concurrency },
-    block: ready ? writtenBlock({ given: options.service ?? {}, ...wanted }) : undefined,
+}
+
+/** What was found out, as far as it goes into the block and the results. */
+interface Found {
+  readonly form: CredentialForm | undefined;
+  readonly measured: string | undefined;
+  readonly firstPage: number | undefined;
+  readonly limit: number | undefined;
+}
+
+async function examine(probe: Probe, connection: ConnectOptions<Collection>, collections: readonly Collection[]): Promise<Found> {
+  const standard = collections.filter(({ served }) => served === undefined);
+  const form = await findCredentials(probe, collections, connection.auth);
+  const list = form && standard.length > 0 ? await findCollections(probe, standard) : undefined;
+  const paged = list && (await findPaging(probe, list));
+  if (paged) {
+    await probe.check('end_of_list', async () => probe.add('end_of_list', ...(await findEnd(probe, list, paged))));
+    await probe.check('order', () => findOrder(probe, list, paged));
+    await probe.check('single_record', () => findSingle(probe, list, paged));
+    await probe.check('latency', () => findLatency(probe, list, paged));
+  }
+  let limit = paged?.limit;
+  for (const collection of form ? collections.filter(({ served }) => served !== undefined) : []) {
+    const limits = [...(limit === undefined ? [] : [limit]), connection.limit ?? defaults.limit];
+    const accepted = await probe.check('declared_list', () => lookAt(probe, collection, paged?.firstPage, limits));
+    if (paged && accepted !== undefined) limit = Math.min(limit ?? accepted, accepted);
+  }
+  for (const check of standard.length > 0 ? serviceChecks : serviceChecks.slice(0, 2))
+    if (probe.findings.every((finding) => finding.check !== check)) probe.add(check, 'unknown', 'not determined: see the findings above');
+  return { form, measured: list?.name, firstPage: paged?.firstPage, limit };
+}
+
+/** Returns the block as YAML: the given parts, with the results in their places. A run finds out by itself that page 1 is the first. */
+function blockOf(given: Readonly<Record<string, unknown>>, { form, firstPage, limit }: Found): string {
+  const { first_page: declared, ...kept } = given;
+  const first = firstPage === undefined ? declared : firstPage === 1 ? undefined : String(firstPage);
+  const service = {
+    ...kept,
+    ...(form?.remark !== undefined && { auth: { rest_api_key: '${LEADSTREAM_REST_API_KEY}' } }),
+    ...(first !== undefined && { first_page: first }),
+    ...(limit !== undefined && { limit: String(limit) }),
   };
+  const text = stringify({ service }, { schema: 'failsafe', lineWidth: 0 });
+  return form?.remark === undefined ? text : text.replace(/^(\s+rest_api_key: .*)$/m, `$1 # set it to ${form.remark}`);
 }

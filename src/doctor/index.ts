@@ -5,9 +5,9 @@ import type { DiagnoseOptions, Diagnosis } from './diagnosis.js';
 export type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Exchange } from './diagnosis.js';
 
 /**
- * Measures how a service behaves where its documentation is silent: which credentials work, the number of the first page, the cap of `limit`, what
- * comes after the end of a list, whether lists have an order, single records, and how fast it answers. For custom collections it checks whether they
- * are paged as declared. It sends at most 60 requests, on average at most `ratePerSecond`. The behaviour of the service is a finding, never an error.
+ * Finds out how a service behaves where its documentation is silent: which credentials work, the number of the first page, the cap of `limit`, what
+ * follows the end of a list, whether lists have an order, single records, and how fast it answers. The first pages of custom collections are read as
+ * declared. It sends at most 60 requests, one at a time. The behaviour of the service is a finding, never an error.
  *
  * @throws {SourceError} `E_SOURCE_CONFIG` for an invalid connection.
  * @throws {LeadstreamError} `E_USAGE` for invalid options.
@@ -15,7 +15,7 @@ export type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Exchange } from './d
  *
  * @example
  * const { ready, findings, block } = await diagnoseService({ baseUrl: 'https://data.example', auth: { rest_api_key: key } });
- * // findings: [{ check: 'first_page', outcome: 'ok', message: 'page 0 is the first: …', evidence: [{ request: 'GET …', … }] }, …]
+ * // findings: [{ check: 'first_page', outcome: 'ok', message: 'page 1 is the first', evidence: [{ request: 'GET …', … }] }, …]
  */
 export async function diagnoseService<Own extends Collection = never>(
   connection: ConnectOptions<Own>,

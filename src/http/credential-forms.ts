@@ -14,7 +14,7 @@ export interface Forms {
  */
 export type Credentials = Forms[keyof Forms];
 
-/** Everything about a form: the schema of files, checks, redaction, accounts, what doctor tries, and all messages follow from it. */
+/** Everything about a form: the schema of files, checks, redaction, accounts and all messages follow from it. */
 interface Form<C> {
   /** Its name in the reference. */
   readonly summary: string;

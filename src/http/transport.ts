@@ -39,8 +39,6 @@ export interface Target {
   readonly parameters?: readonly [name: string, value: string][] | undefined;
   /** Sent in the header `x-leadstream-purpose`, unless it is `page`. */
   readonly purpose?: 'page' | 'probe' | undefined;
-  /** Whether an answer of any status is wanted as it is. Default false: a status without rows is a failure. */
-  readonly anyStatus?: boolean | undefined;
 }
 
 /** An answer with status 200, or with one that means "none": 204, and 404, which also means "not here". */
@@ -49,8 +47,6 @@ export interface Answer {
   readonly body: Uint8Array;
   /** The `Link` header. */
   readonly link?: string | undefined;
-  /** Milliseconds that the service asks to wait, if any status was wanted. */
-  readonly retryAfterMs?: number | undefined;
 }
 
 /** @typeParam A Type of its answers. */
@@ -103,7 +99,7 @@ class HttpTransport implements Transport {
           settled = true;
           const failure = this.#failureIn(target, response);
           if (failure) return subscriber.error(failure);
-          subscriber.next(answerOf(target, response));
+          subscriber.next(answerOf(response));
           subscriber.complete();
         },
         (thrown: unknown) => {
@@ -173,14 +169,13 @@ class HttpTransport implements Transport {
   }
 
   #failureIn(target: Target, { statusCode, headers, body }: Response<Buffer>): SourceError | undefined {
-    const refusal = target.anyStatus ? undefined : refusalOf(target, statusCode, headers['retry-after']);
+    const refusal = refusalOf(target, statusCode, headers['retry-after']);
     return refusal ?? (body.length > this.options.maxBodyBytes ? bodyTooLarge(target, this.options.maxBodyBytes) : undefined);
   }
 }
 
-function answerOf({ anyStatus }: Target, { statusCode, headers, body }: Response<Buffer>): Answer {
-  const answer = { status: statusCode, body, link: [headers.link].flat().join(', ') };
-  return anyStatus ? { ...answer, retryAfterMs: retryAfterMs(headers['retry-after']) } : answer;
+function answerOf({ statusCode, headers, body }: Response<Buffer>): Answer {
+  return { status: statusCode, body, link: [headers.link].flat().join(', ') };
 }
 
 async function gone(socket: Socket): Promise<void> {

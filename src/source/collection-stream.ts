@@ -161,7 +161,7 @@ function given<O extends object>(options: O): { [K in keyof O]?: Exclude<O[K], u
  * @param what What is being read, for the message.
  * @throws {LeadstreamError} `E_RUN_ABORTED`, by the stream, with the reason of the signal as its `cause`.
  */
-function untilAborted<T>(what: string, signal: AbortSignal | undefined): MonoTypeOperatorFunction<T> {
+export function untilAborted<T>(what: string, signal: AbortSignal | undefined): MonoTypeOperatorFunction<T> {
   return (stream$) => {
     if (signal === undefined) return stream$;
     return new Observable((subscriber) => {

@@ -1,4 +1,4 @@
-export { CollectionStream, driftOf, refuseUnstable } from './collection-stream.js';
+export { CollectionStream, driftOf, refuseUnstable, untilAborted } from './collection-stream.js';
 export { connect, type ConnectOptions, type Service } from './connect.js';
 export { checkConnection, collectionIn, registryOf } from './connect-options.js';
 export {
@@ -11,16 +11,15 @@ export {
   type FieldDeclaration,
 } from './declared.js';
 export { discoveredColumns, discoveredIn, type Findings } from './decode/findings.js';
-export { nameShape, readList, readSingle } from './decode/records.js';
 export type { Scanned } from './decode/scan.js';
-export { declaredPage, endFormOf } from './fetch/declared-page.js';
-export { isSequential, listQuery, positionAt, type Position } from './fetch/next-page.js';
+export type { ListRequest } from './fetch/listing.js';
 export { createClient, type ServiceClient } from './fetch/client.js';
 export type { CollectionReader } from './fetch/reader.js';
 export { defaultFetchingThreads, prepareFetching } from './fetch/fetching.js';
 export { type FindOptions, type ReadOptions, windowOf } from './options.js';
 export { firstQuery } from './paging.js';
 export { readPages } from './read.js';
+export { namesOf } from './seen-rows.js';
 export { accountKey, countedName, sourceOf } from './spool/source.js';
 export { type Spools, noSpools, openSpools } from './spool/spools.js';
 export { inState, removeSpool, spooledSince, sweepSpools } from './spool/folder.js';

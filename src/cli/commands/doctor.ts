@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
 import { collectionNames, type Collection, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError } from '../../core/index.js';
-import type { ConnectOptions, Diagnosis, DiagnosisFinding, Exchange } from '../../index.js';
+import type { ConnectOptions, Diagnosis, DiagnosisFinding } from '../../index.js';
 import { painterFor, type Painter, type Tone } from '../colour.js';
 import { loadPlugins, pluginOption } from '../plugins.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
@@ -110,51 +110,27 @@ function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unk
   return { base_url: '${LEADSTREAM_BASE_URL}', auth: Object.fromEntries(keys) };
 }
 
+const tones: Readonly<Record<DiagnosisFinding['outcome'], Tone>> = { ok: 'good', note: 'beware', unknown: 'beware', problem: 'bad' };
+
 function textOf({ service, requests, maxRequests, ratePerSecond, measured, findings, block }: Diagnosis, paint: Painter): string {
   const pages = measured === undefined ? '' : `; pages of ${measured}`;
   const head = `${service}: ${requests} of at most ${maxRequests} requests, at most ${ratePerSecond}/s${pages}\n`;
-  const shown = new Set<Exchange>();
-  const told = grouped(findings).map((group) => `\n${linesOf(group, shown, paint).join('\n')}\n`);
+  const told = findings.map(({ check, outcome, message, evidence }) => {
+    const sent = evidence.map(({ request, answer, ms }) => paint('aside', `           ${request} -> ${answer}, ${ms} ms\n`));
+    return `\n${paint(tones[outcome], outcome)}${' '.repeat(9 - outcome.length)}${nameOf(check)}: ${message}\n${sent.join('')}`;
+  });
   const end = block === undefined ? 'No service block: not all that it needs is known.\n' : `For the pipeline file:\n\n${block}`;
   return `${head}${told.join('')}\n${end}`;
 }
 
-/** Groups neighbours that have the same message. */
-function grouped(findings: readonly DiagnosisFinding[]): readonly (readonly [DiagnosisFinding, ...DiagnosisFinding[]])[] {
-  const groups: [DiagnosisFinding, ...DiagnosisFinding[]][] = [];
-  for (const finding of findings) {
-    const [first] = groups.at(-1) ?? [];
-    const isSame = first?.message === finding.message && first.evidence.length === 0 && finding.evidence.length === 0;
-    if (isSame) groups.at(-1)?.push(finding);
-    else groups.push([finding]);
-  }
-  return groups;
-}
-
-const tones: Readonly<Record<DiagnosisFinding['outcome'], Tone>> = { ok: 'good', note: 'beware', unknown: 'beware', problem: 'bad' };
-
-/** @param shown Requests that are already shown above; each is shown once. */
-function linesOf(group: readonly [DiagnosisFinding, ...DiagnosisFinding[]], shown: Set<Exchange>, paint: Painter): readonly string[] {
-  const [{ outcome, message, evidence }] = group;
-  const fresh = evidence.filter((exchange) => !shown.has(exchange));
-  const requests = fresh.map((exchange) => {
-    shown.add(exchange);
-    const { request, status, answer, ms } = exchange;
-    return `${request} -> ${status === undefined ? answer : `HTTP ${status}, ${answer}, ${ms} ms`}`;
-  });
-  const above = evidence.length - fresh.length;
-  if (above > 0) requests.push(`${fresh.length === 0 ? '' : 'and '}${above === 1 ? 'a request' : `${above} requests`} shown above`);
-  const told = requests.map((line) => paint('aside', `           ${line}`));
-  return [`${paint(tones[outcome], outcome)}${' '.repeat(9 - outcome.length)}${group.map(nameOf).join(', ')}: ${message}`, ...told];
-}
-
-function nameOf({ check, collection }: DiagnosisFinding): string {
-  return `${check.replaceAll('_', ' ')}${collection === undefined ? '' : ` of ${collection}`}`;
+function nameOf(check: DiagnosisFinding['check']): string {
+  return check.replaceAll('_', ' ');
 }
 
 /** Returns what keeps the block from being made, without what was left open because of it. */
 function missingIn({ findings }: Diagnosis): readonly string[] {
   const open = findings.filter(({ outcome }) => outcome === 'problem' || outcome === 'unknown');
-  const asked = open.filter(({ evidence }) => evidence.length > 0);
-  return (asked.length > 0 ? asked : open).map((finding) => `${nameOf(finding)}: ${finding.message}`);
+  return open
+    .filter(({ evidence }, index) => index === 0 || evidence.length > 0)
+    .map(({ check, message }) => `${nameOf(check)}: ${message}`);
 }

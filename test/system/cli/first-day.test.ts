@@ -35,9 +35,6 @@ function normalised(text: string, known: Readonly<Record<string, string>>): stri
       .replaceAll(/^\| (requests|bytes) \| .* \|$/gm, '| $1 | AMOUNT |')
       // Which requests were the slowest depends on the machine.
       .replaceAll(/^\| SERVICE\/api\/.* \|$/gm, '| REQUEST |')
-      // What pays depends on how busy the machine is.
-      .replaceAll(/(8 in flight: RATE\/s); .*/g, '$1; VERDICT')
-      .replaceAll(/^ {2}concurrency: \d+\n/gm, '')
   );
 }
 

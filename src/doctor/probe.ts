@@ -1,0 +1,170 @@
+import { defaultIfEmpty, defer, ignoreElements, lastValueFrom, take, tap, throwError, type Observable } from 'rxjs';
+import type { Collection } from '../collections/index.js';
+import { amountOf, SourceError, type Row } from '../core/index.js';
+import type { Watcher } from '../events/index.js';
+import { batchOf } from '../flow/index.js';
+import { RateLimiters, type Credentials } from '../http/index.js';
+import {
+  createClient,
+  namesOf,
+  readPages,
+  untilAborted,
+  type CollectionReader,
+  type ConnectOptions,
+  type ListRequest,
+} from '../source/index.js';
+import type { RecordBatch } from '../vector/index.js';
+import type { Check, DiagnoseOptions, DiagnosisFinding, Exchange } from './diagnosis.js';
+
+/** Maximum number of requests of a diagnosis. */
+export const maxRequests = 60;
+const attempts = 3;
+/** Maximum number of requests for one page: all attempts at both paths that a collection may have. */
+const mostPerPage = 2 * attempts;
+/** Default time for an answer to begin. */
+const usualTimeoutMs = 10_000;
+
+/** What identifies the rows of a page, in their order; never shown. */
+export type Names = readonly string[];
+
+/** Sends a bounded number of requests, one at a time, and collects the findings with the requests that support them. */
+export class Probe {
+  readonly findings: DiagnosisFinding[] = [];
+  /** The requests since the last finding. */
+  #evidence: Exchange[] = [];
+  #sent = 0;
+  #lastMs = 0;
+  #isSilent = false;
+  readonly #limiters = new RateLimiters();
+  readonly #clients: ReturnType<typeof createClient>[] = [];
+
+  constructor(
+    private readonly connection: ConnectOptions<Collection>,
+    private readonly options: Pick<DiagnoseOptions<Collection>, 'signal' | 'watch'> & { readonly ratePerSecond: number },
+  ) {}
+
+  /** Number of requests sent. */
+  get sent(): number {
+    return this.#sent;
+  }
+
+  /** Milliseconds that the last request took. */
+  get lastMs(): number {
+    return this.#lastMs;
+  }
+
+  /** Sends the next requests with these credentials. */
+  use(auth: Credentials): void {
+    const { ratePerSecond, watch = [] } = this.options;
+    const { timeoutMs = usualTimeoutMs } = this.connection;
+    const gentle = { timeoutMs, ratePerSecond, concurrency: 1, threads: 0, retry: { attempts, baseMs: 200, capMs: 2_000 } };
+    const options = { ...this.connection, ...gentle, auth, watch: [this.#watcher(), watch].flat() };
+    this.#clients.unshift(createClient(options, undefined, this.#limiters));
+  }
+
+  /** Requests one page of a list. */
+  async batch(collection: Collection, page: number, limit: number): Promise<RecordBatch> {
+    const { batch } = await this.#ask(this.#reader(collection).request(collection.paged ? { page, limit } : {}));
+    return batch;
+  }
+
+  /** Requests one page of a list; it has no rows if the service says that it does not exist. */
+  async page(collection: Collection, page: number, limit: number): Promise<Names> {
+    try {
+      return namesOf(await this.batch(collection, page, limit), collection.key);
+    } catch (error) {
+      if (error instanceof SourceError && error.status === 404) return [];
+      throw error;
+    }
+  }
+
+  /**
+   * Reads the first pages of a list as a run does, with all its checks. There are fewer if the list ended.
+   *
+   * @param firstPage Default 1, and then it is checked that no page precedes it.
+   */
+  async read(collection: Collection, most: number, limit: number, firstPage?: number): Promise<readonly Names[]> {
+    const pages: Names[] = [];
+    const usual = this.#reader(collection);
+    const reader = { ...usual, limit, request: (asked: ListRequest) => usual.request({ limit, ...asked }) };
+    const options = { firstPage, consistency: 'check', window: 1, concurrency: 1, endWaitMs: 1 } as const;
+    const pages$ = readPages(reader, options).pipe(
+      tap((page) => {
+        pages.push(namesOf(batchOf(page), collection.key));
+        page.lease.release();
+      }),
+      take(most),
+    );
+    await this.#ask(pages$.pipe(ignoreElements(), defaultIfEmpty(undefined)));
+    return pages;
+  }
+
+  /** Requests the records with an identifier. */
+  find(collection: Collection, id: string): Promise<readonly Row[]> {
+    return this.#ask(this.#reader(collection).find(id));
+  }
+
+  /** Adds a finding about what was requested since the last one. */
+  add(check: Check, outcome: DiagnosisFinding['outcome'], message: string): void {
+    this.findings.push({ check, outcome, message, evidence: this.#evidence.splice(0) });
+  }
+
+  /** Carries out a check. A failure of the service becomes its finding. */
+  async check<T>(check: Check, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error;
+      if (error.kind === 'transient') this.add(check, 'unknown', `not determined: ${error.message}`);
+      else this.add(check, 'problem', error.message);
+      return undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.close()));
+  }
+
+  #reader(collection: Collection): CollectionReader<Row> {
+    const [client] = this.#clients;
+    if (!client) throw new Error('requests need credentials');
+    const reader = client.reader(collection);
+    return {
+      ...reader,
+      request: (asked) => this.#counted(reader.request({ ...asked, purpose: 'probe' })),
+      find: (id) => this.#counted(reader.find(id)),
+    };
+  }
+
+  #counted<T>(request$: Observable<T>): Observable<T> {
+    return defer(() => {
+      if (!this.#isSilent && this.#sent <= maxRequests - mostPerPage) return request$;
+      const why = this.#isSilent ? 'the service stopped answering' : `the ${maxRequests} requests were used up`;
+      return throwError(() => new SourceError('E_SOURCE_CLOSED', 'transient', why));
+    });
+  }
+
+  #ask<T>(answer$: Observable<T>): Promise<T> {
+    return lastValueFrom(answer$.pipe(untilAborted('the diagnosis', this.options.signal)));
+  }
+
+  #watcher(): Watcher {
+    let began = 0;
+    return {
+      request: {
+        start: () => {
+          this.#sent += 1;
+          began = performance.now();
+        },
+        asyncEnd: ({ url, status, bytes = 0, error, attempt }) => {
+          this.#lastMs = Math.round(performance.now() - began);
+          // Without an answer at any attempt there is no point in asking on.
+          this.#isSilent = status === undefined && attempt === attempts;
+          const answer =
+            error === undefined ? `HTTP ${status}, ${amountOf(bytes, 'byte')}` : error.message.replace(/^\S+(?: page \d+)?: /, '');
+          this.#evidence.push({ request: `GET ${url}`, status, answer, ms: this.#lastMs });
+        },
+      },
+    };
+  }
+}
