@@ -229,7 +229,7 @@ export const catalogue = {
   E_STATE_VERSION: {
     exit: 1,
     retry: false,
-    help: 'Another version of leadstream left something in the state folder: finish or recover with that version, inspect and remove what is named, or choose another folder with --state-dir.',
+    help: 'Another version of leadstream logged a commit in the state folder: recover it with that version, or check its outputs and remove what is named.',
   },
   E_RUN_FOLDER: { exit: 1, retry: false, help: 'Change to an existing folder (cd), and start again.' },
   E_RUN_FILES: {

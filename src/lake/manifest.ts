@@ -79,10 +79,14 @@ export type ManifestFile = Manifest['files'][number];
  * const manifest = await readManifest('copied/manifest.json'); // undefined for what is none
  */
 export async function readManifest(path: string): Promise<Manifest | undefined> {
-  return readRegular(path).then(
-    (bytes) => manifestIn(bytes.toString('utf8')),
-    () => undefined,
-  );
+  return (await loadManifest(path)).manifest;
+}
+
+/** Reads a manifest with its text, without following a link. Both are missing if it cannot be read, the manifest also if the text is none. */
+export async function loadManifest(path: string): Promise<{ readonly text?: string; readonly manifest?: Manifest | undefined }> {
+  const bytes = await readRegular(path).catch(() => undefined);
+  const text = bytes?.toString('utf8');
+  return text === undefined ? {} : { text, manifest: manifestIn(text) };
 }
 
 /** Parses a manifest; `undefined` for any other text. */

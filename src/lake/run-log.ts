@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { constants, realpath, type FileHandle } from 'node:fs/promises';
+import { constants, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { schema } from '../core/index.js';
@@ -79,7 +79,7 @@ export class RunLog {
     return { evidence: 'none', difference: `run ${run} is not in the log of runs ${this.path}` };
   }
 
-  /** Returns the lines of a table or of a run. Those of all tables may not fit into a string. */
+  /** Returns the lines of a table or of a run. */
   async #entriesOf(table: string, run: string): Promise<readonly Entry[]> {
     return attempt('E_SINK_WRITE', `cannot read ${this.path}`, async () => {
       // The check may run as another user than the runs.
@@ -87,7 +87,7 @@ export class RunLog {
       if (file === undefined) return [];
       const found: Entry[] = [];
       try {
-        for await (const line of linesOf(file)) {
+        for await (const line of file.readLines()) {
           const one = entryIn(line);
           if (one?.table === table || one?.run === run) found.push(one);
         }
@@ -97,36 +97,6 @@ export class RunLog {
       return found;
     });
   }
-}
-
-/** Maximum length of a line in bytes. Ours have a path and a few hundred bytes more. */
-const maxLineLength = 65_536;
-
-/** Yields the lines of a file, except those too long to be ours, reading it in pieces. */
-async function* linesOf(file: FileHandle): AsyncIterable<string> {
-  const piece = Buffer.alloc(1024 * 1024);
-  let head = Buffer.alloc(0);
-  let tooLong = false;
-  for (;;) {
-    const { bytesRead } = await file.read(piece, 0, piece.length, null);
-    if (bytesRead === 0) break;
-    let from = 0;
-    for (let end = endIn(piece, from, bytesRead); end !== -1; end = endIn(piece, from, bytesRead)) {
-      if (!tooLong && head.length + end - from <= maxLineLength) yield Buffer.concat([head, piece.subarray(from, end)]).toString('utf8');
-      head = Buffer.alloc(0);
-      tooLong = false;
-      from = end + 1;
-    }
-    tooLong ||= head.length + bytesRead - from > maxLineLength;
-    head = tooLong ? Buffer.alloc(0) : Buffer.concat([head, piece.subarray(from, bytesRead)]);
-  }
-  if (!tooLong) yield head.toString('utf8');
-}
-
-/** Returns the end of the line that begins at `from`; -1 if it is not among the bytes read. */
-function endIn(piece: Buffer, from: number, bytes: number): number {
-  const end = piece.indexOf(0x0a, from);
-  return end < bytes ? end : -1;
 }
 
 /** Parses a line; a truncated one is ignored. */

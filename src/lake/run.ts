@@ -2,11 +2,11 @@ import { rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GateError, itemAt, SinkError, type OutputColumn, type Refuses, type Warning } from '../core/index.js';
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
-import { attempt, makeFolders, readRegular, refuseUnwritable, removeFolders, type Action } from '../store/index.js';
+import { attempt, makeFolders, refuseUnwritable, removeFolders, type Action } from '../store/index.js';
 import type { Batch } from '../vector/index.js';
 import { DataFiles, nowhere, StoredFolder, type DataFilesOptions, type RunFolder } from './data-files.js';
 import { Appending, indexOf } from './keys.js';
-import { manifestIn, type Manifest, type ManifestFile, type modes, type Published, type RunFacts } from './manifest.js';
+import { loadManifest, type Manifest, type ManifestFile, type modes, type Published, type RunFacts } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 import type { RunLog } from './run-log.js';
 import { checkRetained, retainedIn, stageKeys, stageManifest, stageRetained, stageSuccess } from './stage.js';
@@ -295,11 +295,7 @@ async function runBefore(table: Table, mode: Mode, context: TableRunContext): Pr
   const { at, runLog } = context;
   const run = await table.published();
   if (run === undefined) return lost(table, mode, context);
-  const text = await readRegular(table.manifestPath(run)).then(
-    (bytes) => bytes.toString('utf8'),
-    () => undefined,
-  );
-  const manifest = text === undefined ? undefined : manifestIn(text);
+  const { text, manifest } = await loadManifest(table.manifestPath(run));
   if (text === undefined || manifest?.run_id !== run) {
     const remedy = `return to an earlier run with leadstream rollback, or move ${table.path} and its run away`;
     throw new SinkError('E_SINK_FOREIGN', `${at}: the manifest of ${table.folder(run)} cannot be read; ${remedy}`);

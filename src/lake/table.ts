@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import {
   attempt,
-  linkInTheWay,
+  notOurFolder,
   makeFolders,
   refuseLinks,
   type LinkAction,
@@ -125,7 +125,7 @@ export class Table {
    */
   async refuseLinksIn(run: string): Promise<void> {
     const link = (await entriesBelow(this.folder(run))).find((entry) => entry.isSymbolicLink());
-    if (link) throw linkInTheWay(join(link.parentPath, link.name));
+    if (link) throw notOurFolder(join(link.parentPath, link.name), 'a link');
   }
 
   /**

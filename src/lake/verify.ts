@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { amount, amountOf, defined, SinkError, type DeclaredType } from '../core/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
 import { footerOf, isStoredAs } from '../parquet/index.js';
-import { readRegular, sha256File } from '../store/index.js';
+import { sha256File } from '../store/index.js';
 import { RunLog, type Evidence } from './run-log.js';
-import { bookedRows, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
+import { bookedRows, loadManifest, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
 import { encoded } from './partitions.js';
 import { keptEnding, successName, Table } from './table.js';
 
@@ -74,7 +74,7 @@ async function verifyRun(path: string, { run, stateDir }: VerifyOptions): Promis
   const published = await publishedRun(table);
   const looked = run ?? published;
   if (looked === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is not a leadstream table: there is no link to a run`);
-  const { text, manifest } = (await loaded(table.manifestPath(looked))) ?? {};
+  const { text, manifest } = await loadManifest(table.manifestPath(looked));
   if (text === undefined || manifest?.run_id !== looked)
     throw new SinkError('E_SINK_RUN', `${path}: run ${looked} does not exist, or has no readable manifest`);
 
@@ -98,14 +98,6 @@ async function publishedRun(table: Table): Promise<string | undefined> {
     if (!(failure instanceof SinkError) || failure.code !== 'E_SINK_FOREIGN') throw failure;
     throw new SinkError('E_SINK_FOREIGN', `${failure.message}; for a copy of a table, name its manifest (--manifest)`);
   }
-}
-
-async function loaded(path: string): Promise<{ readonly text: string; readonly manifest: Manifest | undefined } | undefined> {
-  const text = await readRegular(path).then(
-    (bytes) => bytes.toString('utf8'),
-    () => undefined,
-  );
-  return text === undefined ? undefined : { text, manifest: manifestIn(text) };
 }
 
 function summaryOf({ run_id: run, rows, bytes, files }: Manifest) {

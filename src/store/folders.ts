@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, lstat, mkdir, open, rmdir, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { refuseLinks } from './links.js';
+import { dirname, join, relative, sep } from 'node:path';
+import { SinkError } from '../core/index.js';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
 
 /**
@@ -93,4 +93,31 @@ export async function syncFolder(path: string): Promise<void> {
   } finally {
     await folder.close();
   }
+}
+
+/**
+ * Checks that nothing between two folders is a link. All folders there are leadstream's own.
+ *
+ * @param above Absolute path; it may be a link or lead through links.
+ * @param folder Absolute path below it, existing or not.
+ * @throws {SinkError} `E_SINK_FOREIGN` naming the link, or whatever is not a folder; `E_SINK_PATH` for a folder that cannot be entered.
+ */
+export async function refuseLinks(above: string, folder: string): Promise<void> {
+  let at = above;
+  for (const name of relative(above, folder).split(sep).filter(Boolean)) {
+    at = join(at, name);
+    const found = await attempt('E_SINK_PATH', `cannot access ${at} (every folder above it must be accessible)`, () =>
+      lstat(at).catch(unlessMissing(undefined)),
+    );
+    if (found === undefined) return;
+    if (!found.isDirectory()) throw notOurFolder(at, found.isSymbolicLink() ? 'a link' : 'not a folder');
+  }
+}
+
+/** Creates the error for something else where a folder of leadstream belongs. */
+export function notOurFolder(path: string, what: 'a link' | 'not a folder'): SinkError {
+  return new SinkError(
+    'E_SINK_FOREIGN',
+    `${path} is ${what} where leadstream keeps a folder of its own; check what it is, and move it away`,
+  );
 }

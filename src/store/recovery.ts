@@ -1,8 +1,16 @@
 import { LeadstreamError, reasonOf } from '../core/index.js';
 import { reworded } from './failure.js';
 import { lockOutputs, type Lock } from './lock.js';
-import { changedOutputs, giveUp, type LoggedCommit, type StoredCommit } from './logged-commit.js';
-import { forgetCommit, loggedCommits, readCommit, type LogEntry } from './redo-log.js';
+import {
+  changedOutputs,
+  forgetCommit,
+  giveUp,
+  loggedCommits,
+  readCommit,
+  type LogEntry,
+  type LoggedCommit,
+  type StoredCommit,
+} from './redo-log.js';
 
 /** Options for `recoverCommits`. */
 export interface RecoveryOptions {

@@ -1,14 +1,58 @@
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { LeadstreamError, schema, SinkError } from '../core/index.js';
 import { attempt } from './failure.js';
+import { removeFile, removeTemporaries, replaceFile } from './files.js';
 import { syncFolder } from './folders.js';
-import { commitEnding, commitIn, textOfCommit, type LoggedCommit, type StoredCommit } from './logged-commit.js';
-import { isPrivate, makePrivate, readOwn } from './own.js';
-import { replaceFile } from './replace.js';
-import type { PreparedCommit } from './store.js';
-import { storeOf } from './stores.js';
-import { removeTemporaries } from './temporary.js';
-import { removeFile } from './remove-file.js';
+import { foreign, isPrivate, makePrivate, readOwn } from './own.js';
+import { outputOf, type Commit, type KnownAction, type PreparedCommit, type Store } from './store.js';
+import { storeOf, stores } from './stores.js';
+
+/** A commit of a run, as stored in the redo log. Once logged, it will be carried out, by this run or a later one. */
+export interface LoggedCommit extends Commit {
+  readonly runId: string;
+  readonly pipeline: string;
+  /** Folders of spooled pages that must not be used once the commit is done. Absolute paths; only their names are to be trusted. */
+  readonly spent?: readonly string[] | undefined;
+  /** Row counts of the run, for comparison by later ones; plain JSON that only the code that logged it can interpret. */
+  readonly counts?: unknown;
+}
+
+/** A logged commit with what only the log adds. */
+export interface StoredCommit extends LoggedCommit {
+  readonly store: Store;
+  /** The actions, as parsed by the store. */
+  readonly known: readonly KnownAction[];
+  /** ISO 8601. */
+  readonly loggedAt: string;
+}
+
+/**
+ * Version of the redo log. It goes up with every store and action that is added, when existing content changes its meaning, and when a reader of the previous
+ * version would lose content.
+ */
+const version = 4;
+
+/** Everything but the content of the actions, which their store validates. */
+const document = schema((z) =>
+  z.strictObject({
+    version: z.literal(version),
+    store: z.string(),
+    runId: z.string().regex(/^[\w-]+$/),
+    pipeline: z.string(),
+    loggedAt: z.string(),
+    outputs: z.array(z.string()),
+    actions: z.array(z.looseObject({ action: z.string() })),
+    spent: z.array(z.string()).exactOptional(),
+    counts: z.unknown().optional(),
+  }),
+);
+
+/** The part of a document that shows whether this version can read it. */
+const head = schema((z) => z.object({ version: z.int() }));
+
+/** What follows the run in the names of logged commits. */
+const commitEnding = '.commit.json';
 
 /**
  * Checks what a run is about to commit, and makes it durable as `<folder>/<runId>.commit.json`. The caller must hold the locks of the outputs, and the contents
@@ -21,12 +65,14 @@ import { removeFile } from './remove-file.js';
  * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder cannot be ours.
  */
 export async function logCommit(folder: string, commit: LoggedCommit): Promise<PreparedCommit> {
-  const store = storeOf(commit.outputs);
+  const { runId, pipeline, outputs, actions, spent, counts } = commit;
+  const store = storeOf(outputs);
   const prepared = await store.prepare(commit);
   await attempt('E_SINK_PATH', `cannot create the folder ${folder}`, () => makePrivate(folder));
-  const text = textOfCommit(commit, store, new Date().toISOString());
+  const loggedAt = new Date().toISOString();
+  const text = JSON.stringify({ version, store: store.name, runId, pipeline, loggedAt, outputs, actions, spent, counts }, null, 2);
   await attempt('E_SINK_WRITE', `cannot write the redo log in ${folder}`, () =>
-    replaceFile(pathOf(folder, commit.runId), text, { durable: true, mode: 0o600 }),
+    replaceFile(pathOf(folder, runId), `${text}\n`, { durable: true, mode: 0o600 }),
   );
   return prepared;
 }
@@ -41,6 +87,10 @@ export async function forgetCommit(folder: string, runId: string): Promise<void>
     await removeFile(pathOf(folder, runId));
     await syncFolder(folder);
   });
+}
+
+function pathOf(folder: string, runId: string): string {
+  return join(folder, runId + commitEnding);
 }
 
 /** A commit in the log, with its file. */
@@ -71,14 +121,51 @@ export async function loggedCommits(folder: string): Promise<readonly LogEntry[]
 /**
  * Reads a commit in the log; returns `undefined` if it no longer exists.
  *
- * @throws {SinkError} `E_SINK_WRITE` if it is damaged.
+ * @throws {SinkError} `E_SINK_WRITE` if it is damaged, or belongs to a run other than the one its file is named after.
  * @throws {LeadstreamError} `E_STATE_VERSION` if this version cannot read it; `E_STATE_FOREIGN` if the file was not created by leadstream for this user.
  */
 export async function readCommit(path: string): Promise<StoredCommit | undefined> {
   const text = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readOwn(path));
-  return text === undefined ? undefined : commitIn(text, path);
+  if (text === undefined) return undefined;
+  const value = parsed(text);
+  const found = head().safeParse(value).data?.version ?? version;
+  if (found !== version) {
+    const remedy = 'recover it with the version of leadstream that logged it (run --recover)';
+    const what = `has version ${found} of the redo log, but this leadstream has ${version}`;
+    throw new LeadstreamError('E_STATE_VERSION', `${path} ${what}; ${remedy}; ${giveUp(path)}`);
+  }
+  const logged = document().safeParse(value).data;
+  const store = stores.find(({ name }) => name === logged?.store);
+  const known = logged?.actions.flatMap((action) => store?.actionIn(action) ?? []);
+  if (!logged || !store || known?.length !== logged.actions.length || logged.runId !== basename(path, commitEnding))
+    throw new SinkError('E_SINK_WRITE', `${path} is not a logged commit, or is damaged; ${giveUp(path)}`);
+  const { version: _, ...commit } = logged;
+  return { ...commit, store, known };
 }
 
-function pathOf(folder: string, runId: string): string {
-  return join(folder, runId + commitEnding);
+/**
+ * Returns the outputs that the actions of a logged commit change.
+ *
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` for an action that would change anything else.
+ */
+export function changedOutputs({ outputs, known }: StoredCommit, path: string): readonly string[] {
+  const changed = known.map((action) => {
+    const output = outputOf(outputs, action);
+    if (output === undefined) throw foreign(path, `would ${action.words}, which is not an action on one of its outputs`);
+    return output;
+  });
+  return [...new Set(changed)];
+}
+
+/** Describes what to do about a logged commit that cannot be carried out. */
+export function giveUp(path: string): string {
+  return `to abandon that commit, check its outputs and remove ${path}`;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

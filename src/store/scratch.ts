@@ -1,7 +1,7 @@
 import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryName } from './files.js';
 import { makePrivate } from './own.js';
-import { temporaryName } from './temporary.js';
 
 /** The position of something in a scratch file, in bytes. */
 export interface Extent {
@@ -27,7 +27,7 @@ export class ScratchFile {
    */
   static async open(folder: string): Promise<ScratchFile> {
     await makePrivate(folder);
-    const path = await temporaryName(join(folder, 'scratch'));
+    const path = temporaryName(join(folder, 'scratch'));
     const handle = await open(path, 'wx+', 0o600);
     try {
       await unlink(path);

@@ -1,4 +1,23 @@
-import type { Action, KnownAction } from './action.js';
+/**
+ * One step of a commit, as plain data that can be stored as JSON. Sinks create actions, the redo log stores them, and the store of the outputs carries them
+ * out. All other properties are up to the store. Adding one, or changing the meaning of one, requires a new version of the redo log.
+ *
+ * @example
+ * { action: 'rename', from: '/lake/.leads.csv.RUN.partial', to: '/lake/leads.csv', file: { bytes: 3, sha256: '11507a…' } }
+ * { action: 'link', at: '/lake/leads', to: '.leads.runs/RUN', draft: '/lake/.leads.runs/RUN.link' }
+ */
+export interface Action {
+  /** The kind of action, by a name that its store knows. */
+  readonly action: string;
+}
+
+/** An action parsed by its store. Parsing does not access the disk. */
+export interface KnownAction {
+  /** Description for a message: `rename A to B`. */
+  readonly words: string;
+  /** Returns whether the action may change an output. */
+  belongsTo(output: string): boolean;
+}
 
 /** What a store carries out. */
 export interface Commit {
@@ -89,8 +108,6 @@ export interface Store {
    * @throws {SinkError} `E_SINK_PATH` if it cannot be examined.
    */
   isOccupied(destination: string): Promise<boolean>;
-  /** The names of its actions, as in the redo log. */
-  readonly supports: readonly string[];
   /** Parses an action from a sink or from the redo log; returns `undefined` if it is damaged, or not an action of this store. Does not access the store. */
   actionIn(value: unknown): KnownAction | undefined;
   /**
@@ -117,4 +134,9 @@ export interface Store {
    * @throws {SinkError} `E_SINK_PATH`, as `reserve`.
    */
   look(destination: string): Promise<void>;
+}
+
+/** Returns the output that an action changes; `undefined` if it changes none of them. */
+export function outputOf(outputs: readonly string[], action: KnownAction): string | undefined {
+  return outputs.find((output) => action.belongsTo(output));
 }

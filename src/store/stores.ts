@@ -1,17 +1,17 @@
 import { SinkError } from '../core/index.js';
 import { localDisk } from './local-disk/local-disk.js';
-import { schemeOf } from './scheme.js';
 import type { Commit, Store } from './store.js';
 
 /** All stores. To add one for files, add a folder next to `local-disk` and list the store here. */
 export const stores: readonly Store[] = [localDisk];
 
-/** The names of stores that redo logs may contain. */
-export const storeNames = stores.map(({ name }) => name);
+/** A word and `://`, or `:/` unless it is one letter; and what is known as a scheme, whatever follows. A file of such a name is written as `./s3:x`. */
+const scheme =
+  /^(?:[a-z][a-z\d+.-]*:(?=\/\/)|[a-z][a-z\d+.-]+:(?=\/)|(?:s3[an]?|gs|gcs|r2|az|abfss?|adl|wasbs?|hdfs|https?|ftps?|sftp|file|oss|dbfs):)/i;
 
-/** Returns the store with a name from a redo log; `undefined` if it is unknown here. */
-export function storeNamed(name: string): Store | undefined {
-  return stores.find((store) => store.name === name);
+/** Returns the scheme of a path, such as `s3:`; `undefined` for one of this machine. */
+export function schemeOf(path: string): string | undefined {
+  return scheme.exec(path)?.[0];
 }
 
 /** Returns the store for the scheme of a path; `undefined` if there is none. */

@@ -1,8 +1,8 @@
 import { access, constants, readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { LeadstreamError, SinkError, reasonOf } from '../../core/index.js';
 import type { Watcher } from '../../index.js';
-import { fixedPath, removeTemporariesOf, replaceFile, unlessMissing } from '../../store/index.js';
+import { fixedPath, removeTemporaries, replaceFile, unlessMissing } from '../../store/index.js';
 import type { CommandContext } from '../context.js';
 import { RequestCounts } from '../request-counts.js';
 import type { Sample } from './definitions.js';
@@ -48,7 +48,7 @@ export async function openMetrics(file: string | undefined, context: CommandCont
   if (!file.endsWith('.prom'))
     throw new LeadstreamError('E_USAGE', '--metrics must name a file that ends in .prom: the node exporter reads no others');
   const path = fixedPath(file, '--metrics', context.cwd);
-  await removeTemporariesOf(path);
+  await removeTemporaries(dirname(path), (name) => name === basename(path));
   const known = (await earlier(path, file)).length > 0;
   await access(dirname(path), constants.W_OK).catch((error: unknown) => {
     throw new SinkError('E_SINK_PATH', `--metrics ${file}: ${reasonOf(error)}`);

@@ -1,8 +1,8 @@
 import { constants, type Stats } from 'node:fs';
 import { access, lstat, open, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { LeadstreamError, SinkError, reasonOf, jsonOf } from '../../core/index.js';
-import { fixedPath, removeTemporariesOf, replaceFile } from '../../store/index.js';
+import { fixedPath, removeTemporaries, replaceFile } from '../../store/index.js';
 import type { CommandContext } from '../context.js';
 import type { ReportDocument } from './document.js';
 
@@ -90,7 +90,7 @@ interface Place {
 /** Finds the place of an earlier report, or creates one. Refuses any other file. */
 async function placeOf(file: string, { cwd }: CommandContext): Promise<Place> {
   const path = fixedPath(file, '--report', cwd);
-  await removeTemporariesOf(path);
+  await removeTemporaries(dirname(path), (name) => name === basename(path));
   const found = await stat(path).catch((): Stats | undefined => undefined);
   if (found === undefined || found.isFile()) await attempt(file, () => refuseForeign(path));
   return {

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { LeadstreamError, newRunId } from '../../core/index.js';
-import { attempt, recoverCommits, refuseEarlierState, unlessMissing } from '../../store/index.js';
+import { attempt, recoverCommits, unlessMissing } from '../../store/index.js';
 import { checkUsage, filledText, object } from '../../options/index.js';
 import { StateFolder } from '../run/state-folder.js';
 
@@ -26,7 +26,6 @@ export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Pr
     const remedy = 'pass the --state-dir that the runs used, or change to the folder that they ran in';
     throw new LeadstreamError('E_USAGE', `there is no state folder ${path}; ${remedy}`);
   }
-  await refuseEarlierState(path);
   const recovered = await recoverCommits(redoLog, { runId: newRunId(), settle });
   return recovered.map(({ pipeline }) => pipeline);
 }

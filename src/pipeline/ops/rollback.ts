@@ -1,5 +1,5 @@
 import { newRunId } from '../../core/index.js';
-import { forgetCommit, lockOutputs, logCommit, recoverCommits, refuseEarlierState, writtenTable } from '../../store/index.js';
+import { forgetCommit, lockOutputs, logCommit, recoverCommits, writtenTable } from '../../store/index.js';
 import { prepareRollback, type Evidence } from '../../lake/index.js';
 import { checkUsage, filledText, object } from '../../options/index.js';
 import { StateFolder } from '../run/state-folder.js';
@@ -36,7 +36,6 @@ export async function rollbackTable(
   checkUsage('rollbackTable', taken, { path, options });
   const table = writtenTable(path, 'rollbackTable', process.cwd());
   const { path: stateDir, redoLog, settle } = StateFolder.at(options.stateDir, process.cwd());
-  await refuseEarlierState(stateDir);
   const runId = newRunId();
   const lock = await lockOutputs([table], { runId });
   try {

@@ -15,7 +15,6 @@ import {
   type PathNames,
   type PreparedCommit,
   recoverCommits,
-  refuseEarlierState,
   reworded,
   storeOf,
 } from '../../store/index.js';
@@ -84,7 +83,6 @@ export class Run {
    * and for outputs in several stores, which no commit supports.
    */
   async claim(): Promise<Claim> {
-    if (this.#publishes) await refuseEarlierState(this.state.path);
     const firstStart = await this.#firstStarted();
     const date = firstStart.slice(0, 10);
     const names: PathNames = { pipeline: this.pipeline.name, 'run.id': this.runId, 'run.date': date };

@@ -17,7 +17,7 @@ import { logName, isLost } from './page-log.js';
 import { SinkError, LeadstreamError, schema } from '../../core/index.js';
 import { knownKey, nameOf, type SpooledSource, sourceName } from './source.js';
 
-/** Removes what killed runs left half-written in the folder of a source, and the files of an earlier version, which had one per page. */
+/** Removes what killed runs left half-written in the folder of a source. */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (isLeftover(name)) await removeFile(join(folder, name));
 }
@@ -33,11 +33,8 @@ export async function removeSource(folder: string): Promise<void> {
   await rmdir(folder).catch(() => undefined);
 }
 
-const earlierPage = /^page-\d{7,}\.\d+\.[0-9a-f]{32}\.json$/;
-
 function isLeftover(name: string): boolean {
-  if (name.endsWith(temporaryEnding)) return name.startsWith('page-') || name.startsWith(markerName);
-  return earlierPage.test(name);
+  return name.startsWith(markerName) && name.endsWith(temporaryEnding);
 }
 
 /**

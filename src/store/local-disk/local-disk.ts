@@ -1,70 +1,51 @@
+import { lstat, readdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { LeadstreamError } from '../../core/index.js';
-import { outputOf, type Action } from '../action.js';
-import { attempt } from '../failure.js';
-import { syncFolder } from '../folders.js';
-import { refuseLinks } from '../links.js';
+import { attempt, unlessMissing } from '../failure.js';
+import { refuseLinks, syncFolder } from '../folders.js';
 import { LockFile } from '../lock-file.js';
-import type { Commit, PreparedCommit, Store } from '../store.js';
-import { actionIn, supports } from './actions.js';
-import type { LocalAction, PreparedAction } from './local-action.js';
-import { isOccupied } from './occupied.js';
+import { outputOf, type Action, type Commit, type PreparedCommit, type Store } from '../store.js';
+import { actionIn, type LocalAction, type PreparedAction } from './actions.js';
 import { pathsOverlap } from './overlap.js';
-import { lookAtFile, reserveFile } from './reserve.js';
+import { lookAtFile, reserveFile } from './partial-file.js';
 
 /** Files and links of this machine. Its actions are renames, the only atomic operation of a local disk. */
 export const localDisk: Store = {
   name: 'local-disk',
   scheme: undefined,
   holds: 'files on this machine',
-  problem: homeProblem,
+  problem: (path) => (/^~[\w.-]*(?:\/|$)/.test(path) ? "only a shell expands '~'; write the path in full, or ${HOME}/…" : undefined),
   resolve: (path, baseDir) => resolve(baseDir, path),
   overlap: pathsOverlap,
   lock: (output, runId) => LockFile.take(output, runId, 0o666),
   isOccupied,
-  supports,
   actionIn,
-  prepare: (commit) => PreparedActions.of(commit),
+  prepare,
   reserve: reserveFile,
   look: lookAtFile,
 };
 
-function homeProblem(path: string): string | undefined {
-  return /^~[\w.-]*(?:\/|$)/.test(path) ? "only a shell expands '~'; write the path in full, or ${HOME}/…" : undefined;
-}
-
-/** Actions that can be carried out, or already were. */
-class PreparedActions implements PreparedCommit {
-  private constructor(private readonly actions: readonly Planned[]) {}
-
-  static async of({ outputs, actions }: Commit): Promise<PreparedActions> {
-    const confined = actions.map((action) => confinedTo(outputs, action));
-    const ways = new Set<string>();
-    for (const each of confined) await refuseLinksTo(each, ways);
-    const planned: Planned[] = [];
-    for (const { action } of confined) {
-      const { destination } = action;
-      planned.push({ action, prepared: await attempt('E_SINK_WRITE', `cannot commit ${destination}`, () => action.prepare()) });
-    }
-    // The redo log may be on another disk: it must not become durable before the sources do.
-    for (const folder of new Set(planned.flatMap(({ prepared }) => prepared.source ?? []))) {
-      await attempt('E_SINK_WRITE', `cannot make ${folder} durable`, () => syncFolder(folder));
-    }
-    return new PreparedActions(planned);
+async function prepare({ outputs, actions }: Commit): Promise<PreparedCommit> {
+  const confined = actions.map((action) => confinedTo(outputs, action));
+  await refuseLinksTo(confined);
+  const planned: { readonly action: LocalAction; readonly prepared: PreparedAction }[] = [];
+  for (const { action } of confined) {
+    const { destination } = action;
+    planned.push({ action, prepared: await attempt('E_SINK_WRITE', `cannot commit ${destination}`, () => action.prepare()) });
   }
-
-  async commit(): Promise<void> {
-    for (const { action, prepared } of this.actions)
-      await attempt('E_SINK_WRITE', `cannot commit ${action.destination}`, () => prepared.commit());
-    for (const folder of new Set(this.actions.flatMap(({ action }) => action.folders))) {
-      await attempt('E_SINK_WRITE', `cannot commit in ${folder}`, () => syncFolder(folder));
-    }
+  // The redo log may be on another disk: it must not become durable before the sources do.
+  for (const folder of new Set(planned.flatMap(({ prepared }) => prepared.source ?? []))) {
+    await attempt('E_SINK_WRITE', `cannot make ${folder} durable`, () => syncFolder(folder));
   }
-}
-
-interface Planned {
-  readonly action: LocalAction;
-  readonly prepared: PreparedAction;
+  return {
+    async commit() {
+      for (const { action, prepared } of planned)
+        await attempt('E_SINK_WRITE', `cannot commit ${action.destination}`, () => prepared.commit());
+      for (const folder of new Set(planned.flatMap(({ action }) => action.folders))) {
+        await attempt('E_SINK_WRITE', `cannot commit in ${folder}`, () => syncFolder(folder));
+      }
+    },
+  };
 }
 
 /** An action with the output it is for. */
@@ -84,10 +65,23 @@ function confinedTo(outputs: readonly string[], given: Action): Confined {
   return { output, action };
 }
 
-/** @param ways Folders that are already checked. */
-async function refuseLinksTo({ output, action }: Confined, ways: Set<string>): Promise<void> {
-  for (const folder of action.folders) {
-    if (!ways.has(folder)) await refuseLinks(dirname(output), folder);
-    ways.add(folder);
-  }
+async function refuseLinksTo(confined: readonly Confined[]): Promise<void> {
+  const checked = new Set<string>();
+  for (const { output, action } of confined)
+    for (const folder of action.folders) {
+      if (!checked.has(folder)) await refuseLinks(dirname(output), folder);
+      checked.add(folder);
+    }
+}
+
+/**
+ * Returns whether anything is at a path. An empty folder counts as nothing.
+ *
+ * @throws {SinkError} `E_SINK_PATH` if the path cannot be examined, since anything may be there.
+ */
+function isOccupied(path: string): Promise<boolean> {
+  return attempt('E_SINK_PATH', `cannot read ${path}`, async () => {
+    const found = await lstat(path).catch(unlessMissing(undefined));
+    return found !== undefined && !(found.isDirectory() && (await readdir(path)).length === 0);
+  });
 }

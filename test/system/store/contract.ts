@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { csv, ndjson } from '../../../src/sinks/index.js';
 import { commitUnlogged, lockOutputs, logCommit, pathProblem, recoverCommits, storeOf, type Action } from '../../../src/store/index.js';
 import type { OutputFile, Store } from '../../../src/store/store.js';
-import { storeNamed } from '../../../src/store/stores.js';
 import { leads, runIn } from '../../support/pipelines.js';
 import { serviceOf } from '../../support/services.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
@@ -50,9 +49,8 @@ export function storeContract({ store, place: newPlace }: SubjectStore): void {
   }
 
   describe(`${store.name} as a store`, () => {
-    test('is found by its name, and by the paths that it resolves', async () => {
+    test('is found by the paths that it resolves', async () => {
       const { at } = await placed();
-      expect(storeNamed(store.name)).toBe(store);
       expect(storeOf([at('a.csv'), at('out/b.csv')])).toBe(store);
     });
 
@@ -174,7 +172,6 @@ export function storeContract({ store, place: newPlace }: SubjectStore): void {
     test('understands its own actions, and no others', async () => {
       const { at, written } = await placed();
       const { action } = await written('a.csv', 'a');
-      expect(store.supports).toContain(action.action);
       const known = store.actionIn(action);
       expect(known?.words).toContain(at('a.csv'));
       expect([known?.belongsTo(at('a.csv')), known?.belongsTo(at('b.csv'))]).toEqual([true, false]);
@@ -209,21 +206,6 @@ export function storeContract({ store, place: newPlace }: SubjectStore): void {
       expect(await recoverCommits(redoLog, { runId: 'run-2' })).toEqual([expect.objectContaining(commit)]);
       expect([await place.read('a.csv'), await place.read('b.csv')]).toEqual(['a', 'b']);
       expect([await place.names(), await readdir(redoLog)]).toEqual([['a.csv', 'b.csv'], []]);
-    });
-
-    test('names the actions that it has when a redo log has another one', async () => {
-      const { at, written } = await placed();
-      const redoLog = join(await temporaryFolder(), 'state/redo-log');
-      const { action } = await written('a.csv', 'a');
-      await logCommit(redoLog, { runId: run, pipeline: 'p', outputs: [at('a.csv')], actions: [action] });
-      const path = join(redoLog, `${run}.commit.json`);
-      await writeFile(path, (await readFile(path, 'utf8')).replace(`"action": "${action.action}"`, '"action": "no-such-action"'));
-      await expect(recoverCommits(redoLog, { runId: 'run-2' })).rejects.toMatchObject({
-        code: 'E_STATE_VERSION',
-        message: expect.stringContaining(
-          `has the action "no-such-action" (actions[0]), but the store ${store.name} supports ${store.supports.join(', ')}`,
-        ),
-      });
     });
 
     test.each([

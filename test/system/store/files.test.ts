@@ -12,7 +12,7 @@ import {
   type RenameAction,
   sha256File,
 } from '../../../src/store/index.js';
-import { reserveFile } from '../../../src/store/local-disk/reserve.js';
+import { reserveFile } from '../../../src/store/local-disk/partial-file.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -199,7 +199,7 @@ describe('recoverCommits', () => {
     const folder = await temporaryFolder();
     const { state, commit } = await prepared(folder);
     await logCommit(state, commit);
-    const [young, old] = ['run-1.commit.json.aa.tmp', 'run-1.commit.json.bb.tmp'];
+    const [young, old] = ['a', 'b'].map((digit) => `run-1.commit.json.${digit.repeat(16)}.tmp`) as [string, string];
     await rename(join(state, 'run-1.commit.json'), join(state, young));
     await writeFile(join(state, old), '{"version"');
     await utimes(join(state, old), 0, 0);

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { localDisk } from '../../../src/store/local-disk/local-disk.js';
-import { renameAction } from '../../../src/store/local-disk/rename-action.js';
-import { storeNames } from '../../../src/store/stores.js';
+import { renameAction } from '../../../src/store/local-disk/actions.js';
+import { stores } from '../../../src/store/stores.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 import { storeContract, type SubjectStore } from './contract.js';
 
@@ -28,7 +28,7 @@ const subjects: readonly SubjectStore[] = [
 ];
 
 test('every store is held to the contract', () => {
-  expect(subjects.map(({ store }) => store.name)).toEqual(storeNames);
+  expect(subjects.map(({ store }) => store.name)).toEqual(stores.map(({ name }) => name));
 });
 
 subjects.forEach(storeContract);
