@@ -27,8 +27,6 @@ export interface CommandContext {
   readonly envFile: string | undefined;
   /** Folder that relative paths resolve against. */
   readonly cwd: string;
-  /** Source of the answers when a person is asked. Default: no one is asked. */
-  readonly stdin?: (() => NodeJS.ReadableStream & { readonly isTTY?: boolean }) | undefined;
   /** Where data goes. */
   readonly stdout: OutputStream;
   /** Where everything else goes. */

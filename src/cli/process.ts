@@ -17,7 +17,7 @@ export async function runProcess(): Promise<void> {
   const signals = onSignals();
   const cwd = workingFolder();
   const { runCli } = await import('./run-cli.js');
-  const exit = await runCli(argv, { env, cwd, stdin: () => process.stdin, stdout, stderr, signal: signals.signal, secrets });
+  const exit = await runCli(argv, { env, cwd, stdout, stderr, signal: signals.signal, secrets });
   // Work that was done before a signal arrived stays done; work that failed gets the exit code of the signal.
   process.exitCode = exit === 0 ? exit : (signals.exitCode ?? exit);
   signals.done(process.exitCode);

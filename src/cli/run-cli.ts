@@ -24,7 +24,7 @@ import { print } from './streams.js';
 import { asParsed, bareWords, logFormatIn, usageProblem, valueProblem, type Grammar } from './usage.js';
 
 /** The surroundings of a command line. */
-export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdin' | 'stdout' | 'stderr' | 'signal' | 'clock'> {
+export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal' | 'clock'> {
   /** Values that messages must not show. Commands add those that they learn of. */
   readonly secrets?: Secrets;
 }

@@ -2,19 +2,23 @@ import { existsSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { collectionNames, type CollectionName } from '../../collections/index.js';
+import { collectionNames, collections, starterJoins, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError, packageFile, SinkError, unknownName, reasonOf } from '../../core/index.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
-import { destinations, envExample, ignored, joinsOf, pipelineTextOf, type Destination, type Wanted } from '../init-template.js';
 import { listed } from '../comma-list.js';
-import type { Ask } from '../ask.js';
 
-interface InitArguments extends CommonArguments {
-  readonly name: string | undefined;
-  readonly from: CollectionName | undefined;
-  readonly join: readonly string[] | undefined;
-  readonly to: Destination | undefined;
-  readonly yes: boolean;
+const destinations = ['parquet', 'csv', 'ndjson', 'stdout'] as const;
+
+/** What a new pipeline is made from. */
+interface Wanted {
+  readonly name: string;
+  readonly from: CollectionName;
+  readonly joins: readonly CollectionName[];
+  readonly to: (typeof destinations)[number];
+}
+
+interface InitArguments extends CommonArguments, Omit<Wanted, 'joins'> {
+  readonly join: readonly string[];
 }
 
 /** Adds `leadstream init`. */
@@ -24,24 +28,25 @@ export function addInit(yargs: Argv, runner: Runner): Argv {
     'Write a commented pipeline file to start from',
     (options) =>
       commonOptions(options)
-        .positional('name', { type: 'string', describe: 'Name of the pipeline and its file' })
-        .option('from', { choices: collectionNames, describe: 'Collection to read' })
-        .option('join', { type: 'string', array: true, nargs: 1, describe: 'Collections to join, like bridges,areacodes' })
-        .option('to', { choices: destinations, describe: 'Where the rows go' })
-        .option('yes', { type: 'boolean', default: false, describe: 'Ask nothing: leads to parquet, unless options say otherwise' })
-        .example('$0 init', 'asks')
-        .example('$0 init night --from leads --join bridges --to parquet --yes', 'asks nothing'),
+        .positional('name', { type: 'string', default: 'leads', describe: 'Name of the pipeline and its file' })
+        .option('from', { choices: collectionNames, default: 'leads' as const, describe: 'Collection to read' })
+        .option('join', { type: 'string', array: true, nargs: 1, default: [], describe: 'Collections to join, like bridges,areacodes' })
+        .option('to', { choices: destinations, default: 'parquet' as const, describe: 'Where the rows go' })
+        .example('$0 init', 'leads to parquet')
+        .example('$0 init night --from leads --join bridges --to csv', 'another collection, joins or destination'),
     (arguments_) => runner(arguments_, (context) => init(arguments_, context)),
   );
 }
 
-async function init(arguments_: InitArguments, context: CommandContext): Promise<number> {
-  const { cwd, console } = context;
-  const wanted = await wantedBy(arguments_, context);
-  const file = `${wanted.name}.yaml`;
+async function init({ name, from, join: words, to }: InitArguments, { cwd, console }: CommandContext): Promise<number> {
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name))
+    throw new LeadstreamError('E_USAGE', 'a name consists of letters, digits, dots, dashes and underscores');
+  const joinable = collectionNames.filter((other) => joinLines(from, other).length > 0);
+  const joins = new Set(listed(words).map((word) => joinOf(from, word, joinable)));
+  const file = `${name}.yaml`;
   const installed = 'node_modules/leadstream/pipelines/pipeline.schema.json';
   const schema = existsSync(join(cwd, installed)) ? `./${installed}` : packageFile('pipelines/pipeline.schema.json');
-  if (!(await created(file, pipelineTextOf(wanted, schema), cwd)))
+  if (!(await created(file, pipelineText({ name, from, joins: [...joins], to }, schema), cwd)))
     throw new LeadstreamError('E_USAGE', `${file} already exists; choose another name, or remove it`);
   console.log('info', `${file}: written`);
   console.log('info', `.env.example: ${(await created('.env.example', envExample, cwd)) ? 'written' : 'exists, left unchanged'}`);
@@ -51,35 +56,16 @@ async function init(arguments_: InitArguments, context: CommandContext): Promise
   return 0;
 }
 
-/** Takes what is wanted from the options, and asks for what they lack. */
-async function wantedBy(given: InitArguments, context: CommandContext): Promise<Wanted> {
-  const asked = given.yes ? undefined : (await import('../ask.js')).asking(context);
-  try {
-    const name = given.name ?? (await answered(asked, 'Name of the pipeline', 'leads'));
-    if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name))
-      throw new LeadstreamError('E_USAGE', 'a name consists of letters, digits, dots, dashes and underscores');
-    const from =
-      given.from ?? oneOf('collection', await answered(asked, `Collection (${collectionNames.join(', ')})`, 'leads'), collectionNames);
-    const joinable = joinsOf(from);
-    const words = given.join ?? (joinable.length === 0 ? [] : [await answered(asked, `Joins, none or some of ${joinable.join(', ')}`, '')]);
-    const joins = [...new Set(listed(words).map((word) => oneOf(`join of ${from}`, word, joinable)))];
-    const to = given.to ?? oneOf('destination', await answered(asked, `Destination (${destinations.join(', ')})`, 'parquet'), destinations);
-    return { name, from, joins, to };
-  } finally {
-    asked?.close();
-  }
+function joinOf(from: CollectionName, word: string, joinable: readonly CollectionName[]): CollectionName {
+  const found = joinable.find((name) => name === word);
+  if (found !== undefined) return found;
+  throw new LeadstreamError('E_USAGE', joinable.length === 0 ? `${from} joins nothing` : unknownName(`join of ${from}`, word, joinable));
 }
 
-/** Returns an answer, or the usual one if no one is asked. */
-async function answered(ask: Ask | undefined, question: string, usual: string): Promise<string> {
-  return (await ask?.question(question, usual)) ?? usual;
-}
-
-function oneOf<T extends string>(kind: string, word: string, known: readonly T[]): T {
-  const found = known.find((name) => name === word);
-  if (found === undefined)
-    throw new LeadstreamError('E_USAGE', known.length === 0 ? `there is no ${kind}` : unknownName(kind, word, known));
-  return found;
+/** Returns the steps that join two collections, as lines of a file; none if the rows of the first do not refer to the second. */
+function joinLines(from: CollectionName, other: CollectionName): readonly string[] {
+  const starter = other === from ? undefined : starterJoins[other];
+  return starter !== undefined && Object.hasOwn(collections[from].fields, starter.by) ? starter.lines.map((line) => `  ${line}`) : [];
 }
 
 /** Writes a file unless it exists. @returns Whether it was written. */
@@ -102,3 +88,49 @@ async function ignore(cwd: string): Promise<readonly string[]> {
   if (missing.length > 0) await appendFile(path, `${text === '' || text.endsWith('\n') ? '' : '\n'}${missing.join('\n')}\n`);
   return missing;
 }
+
+const sinks: Readonly<Record<Wanted['to'], (name: string) => string>> = {
+  parquet: (name) => `  # A table with types: readers use out/${name}/*.parquet\n  - parquet: { path: out/${name} }`,
+  csv: (name) => `  - csv: { path: out/${name}.csv }`,
+  ndjson: (name) => `  - ndjson: { path: out/${name}.ndjson }`,
+  stdout: () => '  - stdout: {} # one JSON object per line',
+};
+
+/** @param schema Location of the JSON Schema of pipeline files, for editors. */
+function pipelineText({ name, from, joins, to }: Wanted, schema: string): string {
+  const file = `${name}.yaml`;
+  return [
+    `# yaml-language-server: $schema=${schema}`,
+    `# ${from}${joins.length === 0 ? '' : ` with ${joins.join(' and ')}`}, to ${to}.`,
+    '#',
+    '# Check it without a request, preview the first rows, and run it:',
+    `#   leadstream validate ${file}`,
+    `#   leadstream preview ${file} --env .env`,
+    `#   leadstream run ${file} --env .env`,
+    `name: ${name}`,
+    'service:',
+    '  base_url: ${LEADSTREAM_BASE_URL}',
+    '  auth:',
+    '    # Never the key itself. Or authorized_uid and authorized_rest_api_key.',
+    '    rest_api_key: ${LEADSTREAM_REST_API_KEY}',
+    '  limit: 500 # rows per request',
+    `from: ${from}`,
+    'steps:',
+    `  - dedupe: {} # by the key, ${new Intl.ListFormat('en-GB').format(collections[from].key)}`,
+    ...joins.flatMap((other) => joinLines(from, other)),
+    'to:',
+    sinks[to](name),
+    '',
+  ].join('\n');
+}
+
+const envExample = [
+  '# Copy to .env, fill in, and keep it out of version control: leadstream run FILE --env .env',
+  '# Everything before /api',
+  'LEADSTREAM_BASE_URL=',
+  '# At least 8 characters',
+  'LEADSTREAM_REST_API_KEY=',
+  '',
+].join('\n');
+
+const ignored = ['.env', '.leadstream/', 'out/'] as const;

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../support/temporary.js';
 
 /** What a new operator types on the first day, by the name of the file that holds what is answered. */
 const day: readonly (readonly [name: string, words: readonly string[]])[] = [
-  ['1-init', ['init', 'night', '--from', 'leads', '--join', 'bridges', '--to', 'csv', '--yes']],
+  ['1-init', ['init', 'night', '--from', 'leads', '--join', 'bridges', '--to', 'csv']],
   ['2-validate', ['validate', 'night.yaml', '--env', '.env', '--env-check']],
   ['3-doctor', ['doctor', 'night.yaml', '--env', '.env']],
   ['4-explain', ['explain', 'night.yaml', '--env', '.env']],
