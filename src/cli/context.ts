@@ -37,6 +37,9 @@ export interface CommandContext {
   readonly clock?: Clock | undefined;
 }
 
+/** An option that may be given several times. */
+export const repeated = { type: 'string', array: true, nargs: 1, default: [] as string[] } as const;
+
 /** Does the work of a command and returns its exit code. */
 export type Work = (context: CommandContext) => Promise<number>;
 

@@ -23,15 +23,14 @@ export interface NamedFile {
  */
 export async function loadFiles(
   files: readonly string[],
-  options: Pick<LoadOptions, 'set' | 'stateDir' | 'steps' | 'sinks'>,
-  { env, cwd }: CommandContext,
+  options: LoadOptions,
   isWanted: (pipeline: string) => boolean,
 ): Promise<readonly LoadedFile[]> {
   const { loadPipelines } = await import('../index.js');
   const loaded: LoadedFile[] = [];
   for (const file of files) {
     try {
-      loaded.push({ file, pipelines: await loadPipelines(file, { ...options, env, cwd }) });
+      loaded.push({ file, pipelines: await loadPipelines(file, options) });
     } catch (failure) {
       const names = failure instanceof SpecError ? failure.pipelines : [];
       loaded.push({ file, failure, names: names.filter(isWanted) });

@@ -3,18 +3,16 @@ import { collectionNames, type Collection, type CollectionName } from '../../col
 import { LeadstreamError } from '../../core/index.js';
 import type { ConnectOptions, Diagnosis, DiagnosisFinding } from '../../index.js';
 import { painterFor, type Painter, type Tone } from '../colour.js';
-import { loadPlugins, pluginOption } from '../plugins.js';
-import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { loadOne, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
+import type { CommandContext, Runner } from '../context.js';
 import { print } from '../streams.js';
 
-interface DoctorArguments extends CommonArguments {
+interface DoctorArguments extends PipelineArguments {
   readonly file: string | undefined;
   readonly collection: CollectionName | undefined;
   readonly format: 'text' | 'json';
   readonly rateLimit: number;
   readonly only: string | undefined;
-  readonly set: readonly string[];
-  readonly plugin: readonly string[];
 }
 
 /** Adds `leadstream doctor`. */
@@ -23,7 +21,7 @@ export function addDoctor(yargs: Argv, runner: Runner): Argv {
     'doctor [file]',
     'Measure the service with at most 60 requests, and print its service block',
     (options) =>
-      pluginOption(commonOptions(options))
+      pipelineOptions(options)
         .positional('file', {
           type: 'string',
           describe: 'Pipeline file (YAML) whose service is measured; default: the service of the environment',
@@ -36,7 +34,6 @@ export function addDoctor(yargs: Argv, runner: Runner): Argv {
           describe: 'Most requests per second; a lower rate_limit in the file takes precedence',
         })
         .option('only', { type: 'string', describe: 'Name of the pipeline, if the file has several' })
-        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
         .check(({ 'rate-limit': rate }) => (Number.isFinite(rate) && rate > 0) || '--rate-limit takes a number above 0')
         .example('$0 doctor', 'the service of LEADSTREAM_BASE_URL and the key variables')
         .example('$0 doctor leads.yaml --format json', 'the service of a pipeline file'),
@@ -81,18 +78,8 @@ async function subjectOf(arguments_: DoctorArguments, context: CommandContext): 
   return { connection, service: environmentBlock(connection), collections: collectionNames };
 }
 
-async function fileSubject(
-  { file, only, set, plugin }: DoctorArguments & { readonly file: string },
-  context: CommandContext,
-): Promise<Subject> {
-  const { loadPipelines } = await import('../../index.js');
-  const { overridesOf } = await import('../overrides.js');
-  const { onePipeline } = await import('../one-pipeline.js');
-  const { env, cwd, console } = context;
-  const extensions = await loadPlugins(plugin, context);
-  const loaded = await loadPipelines(file, { ...extensions, env, cwd, set: overridesOf(set) });
-  const { connection, service, plan, secrets } = onePipeline(loaded, file, only);
-  console.hide(secrets);
+async function fileSubject(arguments_: DoctorArguments & { readonly file: string }, context: CommandContext): Promise<Subject> {
+  const { connection, service, plan } = await loadOne(arguments_, context);
   const own = plan.reads.flatMap((name) => plan.collections[name] ?? []).filter(({ served }) => served !== undefined);
   // The collection that is read first comes first, then the others in the order of the service's documentation.
   const collections = [plan.collection.name, ...collectionNames.filter((name) => plan.reads.includes(name)), ...plan.reads];

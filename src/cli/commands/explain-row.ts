@@ -2,19 +2,17 @@ import type { Argv } from 'yargs';
 import { amount, amountOf, LeadstreamError, printable } from '../../core/index.js';
 import type { RowExplanation, RowField, RowJoin, RowOutput, RowPassage } from '../../index.js';
 import { painterFor, type Painter, type Tone } from '../colour.js';
-import { loadPlugins, pluginOption } from '../plugins.js';
-import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { loadOne, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
+import type { CommandContext, Runner } from '../context.js';
 import { print } from '../streams.js';
 
-interface ExplainRowArguments extends CommonArguments {
+interface ExplainRowArguments extends PipelineArguments {
   readonly file: string;
   readonly key: readonly string[];
   readonly format: 'text' | 'json';
   readonly scan: number;
   readonly reveal: boolean;
   readonly only: string | undefined;
-  readonly set: readonly string[];
-  readonly plugin: readonly string[];
   readonly stateDir: string;
 }
 
@@ -24,7 +22,7 @@ export function addExplainRow(yargs: Argv, runner: Runner): Argv {
     'explain-row <file> <key..>',
     'Show what every step does to one record, and write nothing',
     (options) =>
-      pluginOption(commonOptions(options))
+      pipelineOptions(options)
         .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
         .positional('key', {
           type: 'string',
@@ -45,7 +43,6 @@ export function addExplainRow(yargs: Argv, runner: Runner): Argv {
           default: '.leadstream',
           describe: 'State folder of the runs, whose log is checked for tables',
         })
-        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
         .check(({ scan }) => (Number.isInteger(scan) && scan >= 1) || '--scan takes a whole number of at least 1')
         .example('$0 explain-row leads.yaml 1000001', 'one lead')
         .example('$0 explain-row areas.yaml 212 "New York" NY', 'a key of three columns'),
@@ -55,15 +52,10 @@ export function addExplainRow(yargs: Argv, runner: Runner): Argv {
 
 async function explainRow(arguments_: ExplainRowArguments, context: CommandContext): Promise<number> {
   const api = await import('../../index.js');
-  const { overridesOf } = await import('../overrides.js');
-  const { onePipeline } = await import('../one-pipeline.js');
   const { watchers } = await import('../reporting.js');
-  const { console, env, cwd, signal, stdout } = context;
-  const { file, key, format, scan, reveal, stateDir } = arguments_;
-  const own = await loadPlugins(arguments_.plugin, context);
-  const loaded = await api.loadPipelines(file, { ...own, env, cwd, set: overridesOf(arguments_.set), stateDir });
-  const pipeline = onePipeline(loaded, file, arguments_.only);
-  console.hide(pipeline.secrets);
+  const { console, env, signal, stdout } = context;
+  const { key, format, scan, reveal, stateDir } = arguments_;
+  const pipeline = await loadOne(arguments_, context, { stateDir });
   const explanation = await api.explainRow(pipeline, key.map(String), { reveal, scan, stateDir, signal, watch: watchers(console) });
   const text = format === 'json' ? `${JSON.stringify(explanation, undefined, 2)}\n` : textOf(explanation, painterFor(stdout, env));
   await print(stdout, console.redact(text));

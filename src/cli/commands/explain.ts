@@ -1,17 +1,15 @@
 import { amountOf } from '../../core/index.js';
 import type { Argv } from 'yargs';
 import type { ExplainedColumn, ExplainedRead, ExplainedSink, ExplainedStep, Explanation } from '../../index.js';
-import { loadPlugins, pluginOption } from '../plugins.js';
-import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { loadOptionsOf, named, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
+import { repeated, type CommandContext, type Runner } from '../context.js';
 import { print } from '../streams.js';
 import { whole, wrapped } from '../wrap-text.js';
 
-interface ExplainArguments extends CommonArguments {
+interface ExplainArguments extends PipelineArguments {
   readonly file: string;
   readonly format: 'text' | 'json';
   readonly only: readonly string[];
-  readonly set: readonly string[];
-  readonly plugin: readonly string[];
 }
 
 /** Adds `leadstream explain`. */
@@ -20,24 +18,21 @@ export function addExplain(yargs: Argv, runner: Runner): Argv {
     'explain <file>',
     'Show what a run would request, do and write, without a request',
     (options) =>
-      pluginOption(commonOptions(options))
+      pipelineOptions(options)
         .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'A tree for people, or JSON' })
-        .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline, if the file has several' })
-        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
+        .option('only', { ...repeated, describe: 'Name of a pipeline, if the file has several' })
         .example('$0 explain leads.yaml', 'requests, columns, memory, files and settings')
         .example('$0 explain leads.yaml --format json', 'the same with the columns after each step'),
     (arguments_) => runner(arguments_, (context) => explain(arguments_, context)),
   );
 }
 
-async function explain({ file, format, only, set, plugin }: ExplainArguments, context: CommandContext): Promise<number> {
+async function explain(arguments_: ExplainArguments, context: CommandContext): Promise<number> {
   const { explainPipeline, loadPipelines } = await import('../../index.js');
-  const { overridesOf } = await import('../overrides.js');
-  const { named } = await import('../one-pipeline.js');
-  const { console, env, cwd, stdout } = context;
-  const own = await loadPlugins(plugin, context);
-  const pipelines = named(await loadPipelines(file, { ...own, env, cwd, set: overridesOf(set) }), only);
+  const { console, stdout } = context;
+  const { file, format, only } = arguments_;
+  const pipelines = named(await loadPipelines(file, await loadOptionsOf(arguments_, context)), only);
   const explanations = pipelines.map((pipeline) => explainPipeline(pipeline));
   const width = Math.max(40, stdout.columns ?? 100);
   const text =

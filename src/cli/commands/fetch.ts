@@ -2,8 +2,8 @@ import type { Argv } from 'yargs';
 import { collectionNames, deliveredColumns, collections, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError, unknownName, withKeyOrigin } from '../../core/index.js';
 import type { CollectionStream, ConnectOptions, Row } from '../../index.js';
-import { listed } from '../comma-list.js';
-import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { listed } from '../pipeline-options.js';
+import { commonOptions, repeated, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
 interface FetchArguments extends CommonArguments {
   readonly collection: CollectionName;
@@ -25,20 +25,8 @@ export function addFetch(yargs: Argv, runner: Runner): Argv {
         .positional('id', { type: 'string', describe: 'Identifier at the end of the path' })
         .option('format', { choices: ['ndjson', 'csv', 'table'] as const, default: 'ndjson' as const, describe: 'Format of the rows' })
         .option('page-size', { type: 'number', default: 500, describe: 'Rows per request, 1 to 500; all pages are printed' })
-        .option('reveal', {
-          type: 'string',
-          array: true,
-          nargs: 1,
-          default: [],
-          describe: 'Credential-like field to include',
-        })
-        .option('columns', {
-          type: 'string',
-          array: true,
-          nargs: 1,
-          default: [],
-          describe: 'Columns to print, like uid,email; default all',
-        })
+        .option('reveal', { ...repeated, describe: 'Credential-like field to include' })
+        .option('columns', { ...repeated, describe: 'Columns to print, like uid,email; default all' })
         .check(({ id }) => id === undefined || !/^\.*$/.test(id) || 'an identifier must not be empty or made of dots')
         .check(({ 'page-size': size }) => isPageSize(size) || '--page-size takes a whole number from 1 to 500')
         .example('$0 fetch leads 1000001', 'the service comes from LEADSTREAM_BASE_URL and the key variables'),

@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { collectionNames, collections, starterJoins, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError, packageFile, SinkError, unknownName, reasonOf } from '../../core/index.js';
-import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
-import { listed } from '../comma-list.js';
+import { commonOptions, repeated, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { listed } from '../pipeline-options.js';
 
 const destinations = ['parquet', 'csv', 'ndjson', 'stdout'] as const;
 
@@ -30,7 +30,7 @@ export function addInit(yargs: Argv, runner: Runner): Argv {
       commonOptions(options)
         .positional('name', { type: 'string', default: 'leads', describe: 'Name of the pipeline and its file' })
         .option('from', { choices: collectionNames, default: 'leads' as const, describe: 'Collection to read' })
-        .option('join', { type: 'string', array: true, nargs: 1, default: [], describe: 'Collections to join, like bridges,areacodes' })
+        .option('join', { ...repeated, describe: 'Collections to join, like bridges,areacodes' })
         .option('to', { choices: destinations, default: 'parquet' as const, describe: 'Where the rows go' })
         .example('$0 init', 'leads to parquet')
         .example('$0 init night --from leads --join bridges --to csv', 'another collection, joins or destination'),

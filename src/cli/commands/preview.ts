@@ -1,14 +1,13 @@
 import type { Argv } from 'yargs';
 import { amount, amountOf, LeadstreamError, unknownName, type Column } from '../../core/index.js';
 import type { Pipeline, Preview, PreviewStage } from '../../index.js';
-import { loadPlugins, pluginOption } from '../plugins.js';
-import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
-import { listed } from '../comma-list.js';
+import { listed, loadOne, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
+import { repeated, type CommandContext, type Runner } from '../context.js';
 import { fitting, masked, printRows } from '../rows.js';
 import { print } from '../streams.js';
 import { wrapped } from '../wrap-text.js';
 
-interface PreviewArguments extends CommonArguments {
+interface PreviewArguments extends PipelineArguments {
   readonly file: string;
   readonly rows: number;
   readonly step: number | undefined;
@@ -16,8 +15,6 @@ interface PreviewArguments extends CommonArguments {
   readonly sample: number;
   readonly reveal: boolean;
   readonly only: string | undefined;
-  readonly set: readonly string[];
-  readonly plugin: readonly string[];
 }
 
 /** Adds `leadstream preview`. */
@@ -26,15 +23,14 @@ export function addPreview(yargs: Argv, runner: Runner): Argv {
     'preview <file>',
     'Show the first rows after every step, and write nothing',
     (options) =>
-      pluginOption(commonOptions(options))
+      pipelineOptions(options)
         .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
         .option('rows', { alias: 'n', type: 'number', default: 10, describe: 'Rows to show after each step' })
         .option('step', { type: 'number', describe: 'Only the rows after this step, counted from 0, with all columns' })
-        .option('columns', { type: 'string', array: true, nargs: 1, default: [], describe: 'Columns to show, like lead_id,email' })
+        .option('columns', { ...repeated, describe: 'Columns to show, like lead_id,email' })
         .option('sample', { type: 'number', default: 1000, describe: 'Most rows of the collection to read' })
         .option('reveal', { type: 'boolean', default: false, describe: 'Show personal values and credentials instead of ***' })
         .option('only', { type: 'string', describe: 'Name of the pipeline, if the file has several' })
-        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
         .check(({ rows }) => isCount(rows) || '--rows takes a whole number of at least 1')
         .check(({ rows, sample }) => (isCount(sample) && sample >= rows) || '--sample takes a whole number, not less than --rows')
         .example('$0 preview leads.yaml -n 5', 'the first five rows after every step')
@@ -49,18 +45,14 @@ function isCount(count: number): boolean {
 }
 
 async function preview(arguments_: PreviewArguments, context: CommandContext): Promise<number> {
-  const { loadPipelines, previewPipeline } = await import('../../index.js');
-  const { overridesOf } = await import('../overrides.js');
-  const { onePipeline } = await import('../one-pipeline.js');
+  const { previewPipeline } = await import('../../index.js');
   const { watchers } = await import('../reporting.js');
   const { reportFailure } = await import('../failure.js');
-  const { console, env, cwd, signal } = context;
-  const { file, rows, sample, step } = arguments_;
-  const own = await loadPlugins(arguments_.plugin, context);
-  const pipeline = onePipeline(await loadPipelines(file, { ...own, env, cwd, set: overridesOf(arguments_.set) }), file, arguments_.only);
+  const { console, signal } = context;
+  const { rows, sample, step } = arguments_;
+  const pipeline = await loadOne(arguments_, context);
   refuseStep(step, pipeline);
   const wanted = listed(arguments_.columns);
-  console.hide(pipeline.secrets);
   const shown = { rows, sample, ...(step !== undefined && { step }), signal, watch: watchers(console) };
   const found = await previewPipeline(pipeline, shown);
   const stages = step === undefined ? found.stages : found.stages.slice(-1);

@@ -6,10 +6,10 @@ import type { ReportFiles } from '../report/file.js';
 import type { ReportedFlags } from '../report/reported-run.js';
 import type { LoadedFile, NamedFile } from '../run-files.js';
 import type { SeriesEnd } from '../series.js';
-import { loadPlugins, pluginOption } from '../plugins.js';
-import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { loadOptionsOf, named, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
+import { repeated, type CommandContext, type Runner } from '../context.js';
 
-interface RunArguments extends CommonArguments {
+interface RunArguments extends PipelineArguments {
   readonly files: readonly string[];
   readonly only: readonly string[];
   readonly stateDir: string;
@@ -18,8 +18,6 @@ interface RunArguments extends CommonArguments {
   readonly keepFailed: boolean;
   readonly allowShrink: boolean;
   readonly allowPartial: boolean;
-  readonly set: readonly string[];
-  readonly plugin: readonly string[];
   readonly report: readonly string[];
   readonly metrics: string | undefined;
 }
@@ -30,23 +28,10 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
     'run [files..]',
     'Run the pipelines of files, one after another, and publish their outputs',
     (options) =>
-      pluginOption(commonOptions(options))
+      pipelineOptions(options)
         .positional('files', { type: 'string', array: true, default: [], describe: 'Pipeline files (YAML), or patterns in quotes' })
-        .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline to run, if there are several' })
-        .option('set', {
-          type: 'string',
-          array: true,
-          nargs: 1,
-          default: [],
-          describe: 'Override a value of the file: PATH=VALUE, like service.limit=100',
-        })
-        .option('report', {
-          type: 'string',
-          array: true,
-          nargs: 1,
-          default: [],
-          describe: 'File for the report: .html, .md, or JSON',
-        })
+        .option('only', { ...repeated, describe: 'Name of a pipeline to run, if there are several' })
+        .option('report', { ...repeated, describe: 'File for the report: .html, .md, or JSON' })
         .option('metrics', { type: 'string', describe: 'File of metrics for the node exporter of Prometheus, like leadstream.prom' })
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of spooled pages and of the redo log' })
         .option('restart', { type: 'boolean', default: false, describe: 'Read everything again, even if an interrupted run left pages' })
@@ -104,7 +89,6 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
 
 async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: CommandContext, metrics: Metrics): Promise<number> {
   const { loadFiles, refuseClashes, refuseWritingOver } = await import('../run-files.js');
-  const { overridesOf } = await import('../overrides.js');
   const { openReports } = await import('../report/file.js');
   const { refusedRun } = await import('../report/reported-run.js');
   const { runSeries } = await import('../series.js');
@@ -112,18 +96,18 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const { prepareFetching } = await import('../../source/index.js');
   // The fetching thread starts while the files are checked.
   prepareFetching();
-  const { files, set, plugin, report: reportFiles, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
+  const { files, report: reportFiles, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
   const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
   refuseMissing(files, context.cwd);
-  const own = await loadPlugins(plugin, context);
-  const loaded = await loadFiles(await filesNamed(files, context.cwd), { ...own, set: overridesOf(set), stateDir }, context, among(only));
+  const loading = { ...(await loadOptionsOf(arguments_, context)), stateDir };
+  const loaded = await loadFiles(await filesNamed(files, context.cwd), loading, among(only));
   const [broken] = loaded.flatMap((file) => ('failure' in file ? [file] : []));
   if (broken && loaded.length === 1) {
     metrics.expect(broken.names);
     await (await openReports(reportFiles, context)).write(await refusedRun(broken.failure, context));
     throw broken.failure;
   }
-  const pipelines = await wanted(loaded, only, broken !== undefined);
+  const pipelines = wanted(loaded, only, broken !== undefined);
   refuseClashes(loaded, pipelines);
   const read = [...loaded.map(({ file }) => ({ what: 'the pipeline file', file })), { what: '--env', file: context.envFile }];
   refuseWritingOver(pipelines, [...read, ...writtenBy(arguments_)], context);
@@ -145,8 +129,7 @@ function writtenBy({ report, metrics }: Pick<RunArguments, 'report' | 'metrics'>
 }
 
 /** Returns the pipelines to run. @throws {LeadstreamError} `E_USAGE` for names that no pipeline has. */
-async function wanted(loaded: readonly LoadedFile[], only: readonly string[], isBroken: boolean): Promise<readonly Pipeline[]> {
-  const { named } = await import('../one-pipeline.js');
+function wanted(loaded: readonly LoadedFile[], only: readonly string[], isBroken: boolean): readonly Pipeline[] {
   const all = loaded.flatMap((file) => ('pipelines' in file ? file.pipelines : []));
   // A named pipeline may be in a file that could not be read. That failure is reported instead.
   return isBroken ? all.filter(({ name }) => among(only)(name)) : named(all, only);

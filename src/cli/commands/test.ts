@@ -4,7 +4,7 @@ import type { TestResult, TestResults } from '../../index.js';
 import { painterFor } from '../colour.js';
 import { descriptionOf, reportFailure } from '../failure.js';
 import { refusedExit, warnOf } from '../findings.js';
-import { loadPlugins, pluginOption } from '../plugins.js';
+import { loadPlugins, pluginOption } from '../pipeline-options.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 

@@ -3,14 +3,12 @@ import type { Argv } from 'yargs';
 import type { LintResult } from '../../index.js';
 import { problemsLine } from '../failure.js';
 import { refuse, refusedExit, warnOf } from '../findings.js';
-import { loadPlugins, pluginOption } from '../plugins.js';
-import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { loadOptionsOf, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
+import type { CommandContext, Runner } from '../context.js';
 import { print } from '../streams.js';
 
-interface ValidateArguments extends CommonArguments {
+interface ValidateArguments extends PipelineArguments {
   readonly files: readonly string[];
-  readonly set: readonly string[];
-  readonly plugin: readonly string[];
   readonly format: 'text' | 'json';
   readonly strict: boolean;
   readonly envCheck: boolean;
@@ -22,7 +20,7 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
     ['validate <files..>', 'lint'],
     'Check the pipelines of files without a request',
     (options) =>
-      pluginOption(commonOptions(options))
+      pipelineOptions(options)
         .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
         .option('env-check', {
           type: 'boolean',
@@ -31,7 +29,6 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
         })
         .option('strict', { type: 'boolean', default: false, describe: 'Treat warnings as errors' })
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'json prints one document on stdout' })
-        .option('set', { type: 'string', array: true, nargs: 1, default: [], describe: 'Override a value of the file: PATH=VALUE' })
         .example('$0 validate pipelines/*.yaml', 'needs no credentials')
         .example('$0 validate nightly.yaml --env-check --env nightly.env', 'checks on the machine that will run it')
         .example('$0 lint "pipelines/**/*.yaml" --strict --format json', 'for continuous integration'),
@@ -39,17 +36,13 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
   );
 }
 
-async function validate(
-  { files: words, set, plugin, format, strict, envCheck }: ValidateArguments,
-  context: CommandContext,
-): Promise<number> {
+async function validate(arguments_: ValidateArguments, context: CommandContext): Promise<number> {
   const { lintPipelines } = await import('../../index.js');
-  const { overridesOf } = await import('../overrides.js');
   const { filesNamed, refuseMissing } = await import('../files.js');
-  const { console, env, cwd, stdout } = context;
+  const { console, cwd, stdout } = context;
+  const { files: words, format, strict, envCheck } = arguments_;
   refuseMissing(words, cwd);
-  const own = await loadPlugins(plugin, context);
-  const options = { ...own, env, cwd, set: overridesOf(set), stateDir: '.leadstream', strict, envCheck };
+  const options = { ...(await loadOptionsOf(arguments_, context)), stateDir: '.leadstream', strict, envCheck };
   const results: { file: string; result: LintResult }[] = [];
   for (const file of await filesNamed(words, cwd)) {
     // Finds what `run` with the same words would refuse.
