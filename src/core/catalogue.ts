@@ -199,12 +199,7 @@ export const catalogue = {
   E_ROW_NOT_FOUND: {
     exit: 1,
     retry: false,
-    help: 'Check the key: one value per column, in the order of the columns named.',
-  },
-  E_ROW_FAILED: {
-    exit: 1,
-    retry: false,
-    help: 'What the step, the output or the gate reports about the row is printed above; correct the step, clean the value before it, or choose on_error: reject or null.',
+    help: 'Check the key: one value per column, in the order of the columns named. --scan reads more rows of the list.',
   },
   E_SERVICE_UNKNOWN: {
     exit: 76,

@@ -62,7 +62,7 @@ export class DataFiles {
 
   /** The actions that commit the files. */
   get actions(): readonly RenameAction[] {
-    return this.#opened.flatMap(({ action }) => action ?? []);
+    return this.#opened.map(({ action }) => action);
   }
 
   /** Opens a file at the root immediately, so that unsupported columns are reported before the first row. Discards it if that fails. */
@@ -198,61 +198,39 @@ class DataFile {
   }
 }
 
-/** Receives the bytes of a data file. */
-export interface RunFile extends ByteTarget {
-  /** Number of bytes so far. */
-  readonly bytes: number;
-  /** The action that commits the file, once it is finished; none for a file that is not stored. */
-  readonly action: RenameAction | undefined;
-  /**
-   * Closes the file and reads it back.
-   *
-   * @returns SHA-256 of the bytes written, in hexadecimal.
-   * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` when the file differs from what was written.
-   */
-  finish(expected: Omit<Expected, 'bytes'>): Promise<string>;
-  /** Removes the file. Never rejects. */
-  discard(): Promise<void>;
-}
-
 /** The folder of a run, for its data files. */
-export interface RunFolder {
-  /**
-   * Creates a file, and the folders of its partition.
-   *
-   * @param below Folder of the partition, relative to that of the run; empty for none.
-   * @throws {SinkError} `E_SINK_PATH`.
-   */
-  make(below: string, name: string): Promise<RunFile>;
-}
-
-/** An existing folder on disk. */
-export class StoredFolder implements RunFolder {
+export class RunFolder {
   /** @param permissions Of the files; folders get the matching right to enter. */
   constructor(
     private readonly path: string,
     private readonly permissions: number,
   ) {}
 
+  /**
+   * Creates a file, and the folders of its partition.
+   *
+   * @param below Folder of the partition, relative to that of the run; empty for none.
+   * @throws {SinkError} `E_SINK_PATH`.
+   */
   async make(below: string, name: string): Promise<RunFile> {
     const folder = join(this.path, below);
     const made = await makeFolders(folder, this.path);
     for (const each of made) await openTo(each, this.permissions);
     const path = join(folder, name);
-    return new StoredFile(await PartialFile.open(path + partialEnding, path, [], this.permissions));
+    return new RunFile(await PartialFile.open(path + partialEnding, path, [], this.permissions));
   }
 }
 
-/** For a run that stores nothing. */
-export const nowhere: RunFolder = { make: () => Promise.resolve(new UnstoredFile()) };
-
-class StoredFile implements RunFile {
+/** Receives the bytes of a data file. */
+class RunFile implements ByteTarget {
   constructor(private readonly file: PartialFile) {}
 
+  /** Number of bytes so far. */
   get bytes(): number {
     return this.file.bytes;
   }
 
+  /** The action that commits the file, once it is finished. */
   get action(): RenameAction {
     return this.file.action;
   }
@@ -261,7 +239,12 @@ class StoredFile implements RunFile {
     return this.file.append(bytes);
   }
 
-  /** Reads the footer back with a library other than the one that wrote it. */
+  /**
+   * Closes the file and reads it back, its footer with a library other than the one that wrote it.
+   *
+   * @returns SHA-256 of the bytes written, in hexadecimal.
+   * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` when the file differs from what was written.
+   */
   async finish(expected: Omit<Expected, 'bytes'>): Promise<string> {
     const { file } = this;
     await file.close();
@@ -273,25 +256,8 @@ class StoredFile implements RunFile {
     return sha256;
   }
 
+  /** Removes the file. Never rejects. */
   discard(): Promise<void> {
     return this.file.discard();
-  }
-}
-
-class UnstoredFile implements RunFile {
-  readonly action = undefined;
-  bytes = 0;
-
-  append(bytes: Uint8Array): Promise<void> {
-    this.bytes += bytes.length;
-    return Promise.resolve();
-  }
-
-  finish(): Promise<string> {
-    return Promise.resolve('');
-  }
-
-  discard(): Promise<void> {
-    return Promise.resolve();
   }
 }

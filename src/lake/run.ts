@@ -2,9 +2,9 @@ import { rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GateError, itemAt, SinkError, type OutputColumn, type Refuses, type Warning } from '../core/index.js';
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
-import { attempt, makeFolders, refuseUnwritable, removeFolders, type Action } from '../store/index.js';
+import { attempt, makeFolders, removeFolders, type Action } from '../store/index.js';
 import type { Batch } from '../vector/index.js';
-import { DataFiles, nowhere, StoredFolder, type DataFilesOptions, type RunFolder } from './data-files.js';
+import { DataFiles, RunFolder, type DataFilesOptions } from './data-files.js';
 import { Appending, indexOf } from './keys.js';
 import { loadManifest, type Manifest, type ManifestFile, type modes, type Published, type RunFacts } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
@@ -78,15 +78,8 @@ export class OpenedRun {
       await removeRun(table, context.runId).catch(() => undefined);
       await removeFolders(made);
     };
-    const folder = new StoredFolder(table.folder(context.runId), options.permissions);
+    const folder = new RunFolder(table.folder(context.runId), options.permissions);
     return new OpenedRun({ table, engine, options, context, before, folder, remove });
-  }
-
-  /** Opens a run that is never published: nothing is stored, and the table stays as it is. */
-  static async rehearse(table: Table, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
-    const before = await runBefore(table, options.mode, context);
-    await refuseUnwritable(table.runs);
-    return new OpenedRun({ table, engine, options, context, before, folder: nowhere, remove: () => Promise.resolve() });
   }
 
   /** The table before this run. */

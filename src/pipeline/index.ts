@@ -8,20 +8,7 @@ export {
   type ExplainedStep,
   type Explanation,
 } from './ops/explain.js';
-export {
-  explainRow,
-  type ExplainRowOptions,
-  type KeyPart,
-  type RowCondition,
-  type RowExplanation,
-  type RowField,
-  type RowGate,
-  type RowJoin,
-  type RowOutput,
-  type RowOutputCounts,
-  type RowPassage,
-  type RowSearch,
-} from './ops/explain-row/index.js';
+export { explainRow, type ExplainRowOptions, type RowExplanation, type RowField, type RowPassage } from './ops/explain-row.js';
 export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage } from './ops/preview.js';
 export { recoverRuns } from './ops/recover.js';
 export { loadTests, type ObservedPipeline, type PipelineTest, type TestedPipeline, type TextRow } from './ops/tested.js';

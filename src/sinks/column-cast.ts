@@ -33,7 +33,7 @@ export class ColumnCast {
 
   constructor(
     private readonly plan: CastPlan,
-    private readonly told: Pick<SinkContext, 'nulled' | 'unfit'>,
+    private readonly told: Pick<SinkContext, 'nulled'>,
   ) {
     this.#cast = mapping((value) => outcomeOf(value, plan), { quick: plan.quick, keepsBytes: plan.plain });
   }
@@ -56,7 +56,6 @@ export class ColumnCast {
 
   #note(fault: Fault, row: number, { faults, failure }: Noting): void {
     const { field, onError } = this.plan;
-    this.told.unfit?.(fault);
     if (onError === 'fail') throw failure(row, fault);
     if (onError === 'null') this.told.nulled(field);
     else if (!faults.has(row)) faults.set(row, fault);

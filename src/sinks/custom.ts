@@ -127,11 +127,6 @@ export function customSinkOf(value: unknown): SinkDefinition | undefined {
     output: () => undefined,
     writes: (_, columns) => columns.map((column) => outputColumn(column, { naming: 'snake_case', types })),
     open: (options, context) => openCustom(sink, options, context),
-    // Casts rows as the sink would, but calls none of its functions.
-    rehearse: (_, context) => {
-      const writer = { write: () => undefined, commit: () => undefined, abort: () => undefined };
-      return Promise.resolve(new PhasedWriter(context.at, new OpenedCustom(writer, types, context, new AbortController())));
-    },
   };
 }
 

@@ -8,7 +8,6 @@ export {
   type ToCommit,
   type WrittenRow,
 } from './custom.js';
-export { castText, castTyped } from './cast.js';
 export { csv, type CsvOptions } from './csv/index.js';
 export { ndjson, type NdjsonOptions } from './ndjson/index.js';
 export { outputAt, outputPath } from './output-path.js';

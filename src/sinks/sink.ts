@@ -34,8 +34,6 @@ export interface SinkContext {
   reject(row: Row, fault: Fault): void;
   /** Counts a value that became `null` under `on_error: null`. */
   nulled(field: string): void;
-  /** Called with every value that does not fit, before `on_error` is applied. Default: not called. */
-  unfit?(fault: Fault): void;
 }
 
 /** An output that is completely written and waits for the commit, or is already out (stdout). Counted in rows and bytes. */
@@ -131,13 +129,6 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
    * @throws {SinkError} `E_SINK_PATH` or `E_SINK_FOREIGN`.
    */
   open(config: C, context: SinkContext): Promise<SinkWriter>;
-  /**
-   * Opens a writer that accepts and refuses the same rows as that of `open`, for the same reasons, but reserves and stores nothing at the
-   * output. What is already there is checked. It is always aborted.
-   *
-   * @throws {SinkError} As `open`, for what is at the output.
-   */
-  rehearse(config: C, context: SinkContext): Promise<SinkWriter>;
 }
 
 /** Declares a sink for pipeline files. */

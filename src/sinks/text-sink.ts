@@ -40,34 +40,6 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
   });
 }
 
-/**
- * Creates a sink for a file that checks the destination and discards the text.
- *
- * @param destination Absolute path.
- * @throws {SinkError} `E_SINK_PATH`, as `fileTarget`.
- */
-export async function rehearsedFile(destination: string, options: TextSink, context: SinkContext): Promise<SinkWriter> {
-  await storeOf([destination]).look(destination);
-  return rehearsedText(options, context);
-}
-
-/** Creates a sink that discards the text. */
-export function rehearsedText(options: TextSink, context: SinkContext): SinkWriter {
-  return textSink(nowhere, options, context);
-}
-
-const nowhere: TextTarget = {
-  bytes: 0,
-  append: () => Promise.resolve(),
-  prepare: () =>
-    Promise.resolve({
-      actions: () => Promise.resolve([]),
-      cleanup: () => Promise.resolve(),
-      quarantine: () => Promise.resolve(undefined),
-    }),
-  abort: () => Promise.resolve(),
-};
-
 /** A text whose columns are fixed. */
 class BegunText implements BegunSink {
   #rows = 0;

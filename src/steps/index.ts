@@ -25,15 +25,4 @@ export { sample, type SampleOptions } from './sample/sample.js';
 export { select } from './select/select.js';
 export type { SortKey } from '../sorting/index.js';
 export { sort, type SortOptions } from './sort/sort.js';
-export { casefold } from './casefold.js';
-export type {
-  JoinedOn,
-  Lookup,
-  LookupCounts,
-  PlanContext,
-  RowCondition,
-  StepDefinition,
-  StepRemark,
-  StepRuntime,
-  StepGate,
-} from './step.js';
+export type { Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from './step.js';

@@ -70,27 +70,6 @@ export interface StepGate {
   readonly violation: (Violation & { readonly code: 'E_GATE_MATCH' }) | undefined;
 }
 
-/** How a join finds the rows of the other side. */
-export interface JoinedOn {
-  readonly with: string;
-  /** Right field by left field. */
-  readonly on: Readonly<Record<string, string>>;
-  /** Applied to texts before they are compared. Default: nothing. */
-  readonly normalize: ((text: string) => string) | undefined;
-  /** Which of several matches is taken, in words. */
-  readonly pick: string;
-}
-
-/** A part of the condition of a step. */
-export interface RowCondition {
-  /** As written in the file. */
-  readonly expression: string;
-  /** Its result for a row; also `null` for a part that fails. */
-  readonly value: boolean | null;
-  /** Why it fails, in words; `undefined` if it does not. */
-  readonly problem: string | undefined;
-}
-
 /** A step as defined for pipeline files. */
 export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
@@ -115,14 +94,6 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   reads?(config: C): string | undefined;
   /** Describes what it holds in memory beyond a page. Default: nothing. */
   holds?(config: C): string;
-  /** What a row passing through on its own does not show, in words that follow the step's name. Default: every row is treated independently. */
-  readonly alone?: string;
-  /** Returns the expressions that it evaluates, as written in the file. */
-  expressions?(config: C): readonly string[];
-  /** Evaluates the parts of its condition for a row, if the condition has parts. */
-  conditions?(config: C, runtime: Pick<StepRuntime, 'input' | 'firstStart'>, row: Row): readonly RowCondition[];
-  /** Describes how it joins. */
-  joins?(config: C): JoinedOn;
   open(config: C, runtime: StepRuntime): Step;
   /** Returns the result of the step's own gate, based on its tally; `undefined` if none is set. */
   gate?(config: C, tally: Tally): StepGate | undefined;

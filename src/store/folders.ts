@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import { access, lstat, mkdir, open, rmdir, stat } from 'node:fs/promises';
+import { lstat, mkdir, open, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
@@ -26,26 +25,6 @@ export async function makeFolders(path: string, own?: string): Promise<readonly 
     }
   }
   return made;
-}
-
-/**
- * Checks that a folder is writable, or would be if it were created. Creates nothing.
- *
- * @throws {SinkError} `E_SINK_PATH`.
- */
-export async function refuseUnwritable(folder: string): Promise<void> {
-  await attempt('E_SINK_PATH', `cannot write in ${folder}`, async () => {
-    const there = await nearest(folder);
-    if (!(await isFolder(there))) throw new Error(`${there} is not a folder`);
-    const { R_OK, W_OK, X_OK } = constants;
-    await access(there, there === folder ? R_OK | W_OK | X_OK : W_OK | X_OK);
-  });
-}
-
-/** Returns a folder, or its nearest existing parent. @throws The system's error. */
-async function nearest(folder: string): Promise<string> {
-  const found = await lstat(folder).catch(unlessMissing(undefined));
-  return found === undefined ? nearest(dirname(folder)) : folder;
 }
 
 /** Returns a folder and all its parents, outermost first. */

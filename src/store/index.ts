@@ -1,6 +1,6 @@
 export { attempt, errnoOf, reworded, unlessMissing } from './failure.js';
 export { linked, removeFile, removeTemporaries, replaceFile, sha256File, temporaryEnding } from './files.js';
-export { makeFolders, notOurFolder, refuseLinks, refuseUnwritable, removeFolders, syncFolder } from './folders.js';
+export { makeFolders, notOurFolder, refuseLinks, removeFolders, syncFolder } from './folders.js';
 export type { LinkAction, RenameAction } from './local-disk/actions.js';
 export { PartialFile } from './local-disk/partial-file.js';
 export { inTurn, type Lock, lockOutputs, lockOwn } from './lock.js';

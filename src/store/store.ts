@@ -128,12 +128,6 @@ export interface Store {
    * @throws {SinkError} `E_SINK_PATH` if the destination is not writable, or is something other than a file.
    */
   reserve(destination: string, runId: string, mode?: number): Promise<OutputFile>;
-  /**
-   * Checks whether a file can be reserved, without changing anything.
-   *
-   * @throws {SinkError} `E_SINK_PATH`, as `reserve`.
-   */
-  look(destination: string): Promise<void>;
 }
 
 /** Returns the output that an action changes; `undefined` if it changes none of them. */

@@ -5,7 +5,7 @@ import type { OutputColumn } from '../../src/core/output-column.js';
 import type { Encoding } from '../../src/parquet/engine.js';
 import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/engines.js';
 import type { Compression } from '../../src/parquet/storage.js';
-import { StoredFolder } from '../../src/lake/data-files.js';
+import { RunFolder } from '../../src/lake/data-files.js';
 import { Batch } from '../../src/vector/batch.js';
 import { FlatVector } from '../../src/vector/index.js';
 import { vectorOf } from './vectors.js';
@@ -46,7 +46,7 @@ export async function fileOf(
     metadata: {},
     ...more,
   };
-  const file = await new StoredFolder(folder, 0o600).make('', `${name}-${String((counter += 1))}.parquet`);
+  const file = await new RunFolder(folder, 0o600).make('', `${name}-${String((counter += 1))}.parquet`);
   const engine = await loadEngine(name);
   const encoder = await engine.open(file, columns, encoding);
   const sizes = [groupRows].flat();

@@ -3,13 +3,11 @@ import { expectTypeOf } from 'expect-type';
 import type { Expect } from '../../src/pipelines.js';
 import type { Check, GateFacts } from '../../src/pipeline/gates/expect/gate.js';
 
-const check: Check = { gate: 'max_rows', alone: false, observe: () => {}, refuse: () => undefined };
+const check: Check = { gate: 'max_rows', observe: () => {}, refuse: () => undefined };
 const open = () => [check];
 
 ({ judges: 'rows', fewest: 0, holds: undefined, columns: [], open }) satisfies GateFacts;
 ({ judges: 'outputs', overridable: false, refuse: () => undefined }) satisfies GateFacts;
-// @ts-expect-error Nothing says whether a row can be judged alone.
-({ gate: 'max_rows', observe: () => {}, refuse: () => undefined }) satisfies Check;
 // @ts-expect-error Nothing says how many rows it needs.
 ({ judges: 'rows', holds: undefined, columns: [], open }) satisfies GateFacts;
 // @ts-expect-error Nothing says what it holds in memory.

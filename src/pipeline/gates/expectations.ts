@@ -10,8 +10,6 @@ export interface Expectations {
   observe(page: Page): void;
   /** Returns the result of each gate, for the rows that it saw or for the outputs. */
   results(outputs: readonly Measured[]): readonly GateResult[];
-  /** Returns the results that hold regardless of other rows. */
-  resultsAlone(): readonly GateResult[];
 }
 
 /**
@@ -34,7 +32,6 @@ export function openExpectations(expect: Expect, columns: readonly Column[]): Ex
       ...checks.map(resultOf),
       ...gates.flatMap((gate) => (gate.judges === 'outputs' ? outputs.map((output) => resultOfOutput(gate, output)) : [])),
     ],
-    resultsAlone: () => checks.filter(({ alone }) => alone).map(resultOf),
   };
 }
 

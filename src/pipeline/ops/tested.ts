@@ -13,8 +13,7 @@ import type { Pipeline } from '../spec/pipeline.js';
 import { pathOf, referenceSource, type ReferenceSource } from '../spec/reference-source.js';
 import type { PlannedSink } from '../spec/planned.js';
 import type { TestShape } from '../spec/test-shape.js';
-import { nullSink } from './null-sink.js';
-import { passThrough } from './pass-through.js';
+import { discarding, passThrough } from './observed.js';
 
 /** A test of a pipeline, as in its file. */
 export interface PipelineTest extends TestShape {
@@ -167,7 +166,7 @@ function testing(pipeline: Pipeline, { document, outputs }: Checked, { folder, s
 
 /** Replaces a sink that publishes outside the file system: a test writes only into its folder. */
 function harmless(sink: PlannedSink): PlannedSink {
-  return sink.prints || sink.output !== undefined ? sink : { ...sink, open: nullSink.open };
+  return sink.prints || sink.output !== undefined ? sink : { ...sink, open: discarding().open };
 }
 
 /** Records the rows after the last step. A run that starts again records them again. */
@@ -177,7 +176,7 @@ function observed(pipeline: Pipeline, { folder }: TestPlace): ObservedPipeline {
   const types = new Map(columns.map(({ name, type }) => [name, type]));
   let rows: TextRow[] = [];
   const watching = {
-    ...passThrough('test', 'test', columns),
+    ...passThrough('test'),
     open: () => {
       rows = [];
       return tap<Parameters<typeof batchOf>[0]>((page) => {

@@ -1,8 +1,8 @@
-import { meant, unknownName, type Column, type OutputColumn, type Row } from '../../core/index.js';
+import { meant, unknownName, type Column, type OutputColumn } from '../../core/index.js';
 import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
 import type { SinkContext, SinkDefinition, SinkPlan, SinkWriter } from '../../sinks/index.js';
-import type { JoinedOn, PlanContext, RowCondition, StepDefinition, StepRemark, StepRuntime, StepGate } from '../../steps/index.js';
+import type { PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from '../../steps/index.js';
 import { outputColumns } from '../gates/schema.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
@@ -23,14 +23,6 @@ export interface BoundStep {
   readonly reads: string | undefined;
   /** Description of what it holds in memory beyond a page. */
   readonly holds: string | undefined;
-  /** What cannot be seen from a single row that passes through it, in words. */
-  readonly alone: string | undefined;
-  /** The expressions that it evaluates, as written in the file. */
-  readonly expressions: readonly string[];
-  /** Returns the results of the parts of its condition for a row, if it has a condition with parts. */
-  conditions(runtime: Pick<StepRuntime, 'input' | 'firstStart'>, row: Row): readonly RowCondition[];
-  /** How it joins, if it does. */
-  readonly joins: JoinedOn | undefined;
   open(runtime: StepRuntime): Step;
   /** Whether every row that leaves it is an unchanged input row, and none is repeated. */
   readonly keepsRows: boolean;
@@ -75,8 +67,6 @@ export interface PlannedSink {
   /** Returns the columns that it writes for the arriving ones. */
   writes(columns: readonly Column[]): readonly OutputColumn[];
   open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
-  /** Opens a writer that refuses the same rows, but leaves the output unchanged. */
-  rehearse(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
 }
 
 /** Base folder and name of a pipeline. */
@@ -127,10 +117,6 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
     blocking: definition.blocking ?? false,
     most: definition.most?.(config),
     addsRows: definition.addsRows?.(config) ?? false,
-    alone: definition.alone,
-    expressions: definition.expressions?.(config) ?? [],
-    conditions: (runtime, row) => definition.conditions?.(config, runtime, row) ?? [],
-    joins: definition.joins?.(config),
     open: (runtime) => definition.open(config, runtime),
     gate: (tally) => definition.gate?.(config, tally),
     remark: (tally, arrived) => definition.remark?.(config, tally, arrived),
@@ -188,7 +174,6 @@ function bindSink(
     check: (columns, plan) => definition.check?.(config, columns, plan),
     writes: (columns) => definition.writes?.(config, columns) ?? outputColumns(config, columns),
     open: (context) => definition.open(config, { ...context, at }),
-    rehearse: (context) => definition.rehearse(config, { ...context, at }),
   };
 }
 

@@ -5,7 +5,7 @@ import { checkColumns, checked, columns, filePath, naming, onError, permissions,
 import { openAlone } from '../lone-writer.js';
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
-import { fileTarget, rehearsedFile, textSink, type TextSink } from '../text-sink.js';
+import { fileTarget, textSink, type TextSink } from '../text-sink.js';
 
 const config = schema((z) =>
   z.strictObject({
@@ -65,7 +65,6 @@ export const csvSink = defineSink({
     const target = await fileTarget(outputIn(options.path, context), context.runId, options.permissions);
     return textSink(target, text, context);
   },
-  rehearse: async (options, context) => rehearsedFile(outputIn(options.path, context), await textOf(options), context),
 });
 
 async function textOf(options: z.output<ReturnType<typeof config>>): Promise<TextSink> {

@@ -5,7 +5,7 @@ import { checkColumns, checked, columns, filePath, naming, onError, permissions,
 import { openAlone } from '../lone-writer.js';
 import { outputAt, outputIn } from '../output-path.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
-import { fileTarget, rehearsedFile, textSink, type TextSink } from '../text-sink.js';
+import { fileTarget, textSink, type TextSink } from '../text-sink.js';
 import { NdjsonFormat } from './format.js';
 
 const config = schema((z) =>
@@ -50,7 +50,6 @@ export const ndjsonSink = defineSink({
     const target = await fileTarget(outputIn(options.path, context), context.runId, options.permissions);
     return textSink(target, textOf(options), context);
   },
-  rehearse: (options, context) => rehearsedFile(outputIn(options.path, context), textOf(options), context),
 });
 
 function textOf(options: z.output<ReturnType<typeof config>>): TextSink {

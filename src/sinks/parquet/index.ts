@@ -7,7 +7,7 @@ import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { checkNames, config, memoryOf } from './config.js';
 import { loadEngine } from '../../parquet/index.js';
 import { runDateColumn, runDateTemplate, Table } from '../../lake/index.js';
-import { openRun, rehearseRun } from './writer.js';
+import { openRun } from './writer.js';
 
 /** The options of `parquet`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type ParquetOptions = z.input<ReturnType<typeof config>>;
@@ -52,10 +52,5 @@ export const parquetSink = defineSink({
   async open(options, context) {
     const engine = await loadEngine(options.engine, options.threads);
     return openRun(new Table(outputIn(options.path, context)), engine, options, context);
-  },
-  async rehearse(options, context) {
-    // A rehearsal has too few rows to need a thread.
-    const engine = await loadEngine(options.engine, 0);
-    return rehearseRun(new Table(outputIn(options.path, context)), engine, options, context);
   },
 });

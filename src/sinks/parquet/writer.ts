@@ -21,16 +21,6 @@ export async function openRun(table: Table, engine: ParquetEngine, options: Parq
   return new PhasedWriter(context.at, new OpenedTable(run, options, context));
 }
 
-/**
- * Opens a writer that accepts rows like that of a new run, but leaves the table unchanged.
- *
- * @throws As `openRun`, for what is at the path.
- */
-export async function rehearseRun(table: Table, engine: ParquetEngine, options: ParquetConfig, context: SinkContext): Promise<SinkWriter> {
-  const run = await OpenedRun.rehearse(table, engine, options, context);
-  return new PhasedWriter(context.at, new OpenedTable(run, options, context));
-}
-
 /** A table whose columns are not known yet. */
 class OpenedTable implements OpenedSink {
   #sorted: SortedRows | undefined;

@@ -4,7 +4,7 @@ import { standaloneSink } from '../context.js';
 import { NdjsonFormat } from '../ndjson/format.js';
 import { checkColumns, checked, columns, naming, onError, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
-import { rehearsedText, textSink, type TextSink } from '../text-sink.js';
+import { textSink, type TextSink } from '../text-sink.js';
 import { tableFormat } from './table.js';
 import { streamTarget } from './target.js';
 
@@ -57,7 +57,6 @@ export const stdoutSink = defineSink({
   prints: true,
   output: () => undefined,
   open: async (options, context) => textSink(streamTarget(context.stdout, context.at), await textOf(options, context), context),
-  rehearse: async (options, context) => rehearsedText(await textOf(options, context), context),
 });
 
 async function textOf(options: StdoutConfig, { stdout: stream }: SinkContext): Promise<TextSink> {

@@ -45,7 +45,6 @@ export const aggregateStep = defineStep('aggregate', {
     { compute: { leads: 'count()', mean_age: 'avg(age)' }, memory: '64MB' },
   ],
   holds: ({ memory: bytes }) => spilledBeyond(bytes),
-  alone: 'makes one row of a group, and this group has only this row: counts and sums of a run differ',
   columns: ({ by = [], compute }, input, plan) => {
     refuseRepeats(by, plan, ['by']);
     const keys = by.flatMap((name, index): readonly Column[] => {

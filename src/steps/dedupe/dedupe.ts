@@ -76,7 +76,6 @@ export const dedupeStep = defineStep('dedupe', {
       normalize: z.literal('casefold').optional().describe('Trim and fold case before comparing, as in join.'),
     }),
   holds: () => 'at most 32 bytes per key',
-  alone: 'drops a row if an earlier one has the same key, which a single row does not show',
   examples: [{}, { by: ['email'], normalize: 'casefold' }],
   columns: ({ by }, input, plan) => {
     refuseRepeats(by ?? [], plan, ['by']);

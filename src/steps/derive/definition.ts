@@ -27,7 +27,6 @@ export const deriveStep = defineStep('derive', {
     });
     return derivedColumns(derived, input);
   },
-  expressions: (sources) => Object.values(sources),
   open: (sources, runtime) => {
     const expressions = Object.entries(sources).map(([name, source]) => [name, openExpression(source, runtime)] as const);
     return deriveExpressions(new Map(expressions), runtime.onError, runtime);

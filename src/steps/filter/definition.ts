@@ -1,7 +1,6 @@
 import { map } from 'rxjs';
 import { StepError, type Zod } from '../../core/index.js';
 import { withBatch, type ConfigPath } from '../../flow/index.js';
-import { conditionsOf } from '../expression/conditions.js';
 import { openExpression, planExpression } from '../expression/configured.js';
 import { nothingKept } from '../nothing-kept.js';
 import { evaluating, keptRows } from '../on-error.js';
@@ -34,8 +33,6 @@ export const filterStep = defineStep('filter', {
       typeof given === 'string' ? { where: given, otherwise: 'drop', path: [] } : { ...given, path: ['where'] },
     ),
   keepsRows: true,
-  expressions: ({ where }) => [where],
-  conditions: ({ where }, runtime, row) => conditionsOf(where, runtime, row),
   examples: ["lead_status == 'sold' && !blank(email)", { where: 'blank(age) || num(age) >= 18.0', otherwise: 'reject' }],
   columns: ({ where, path }, input, plan) => {
     const expression = planExpression(where, input, plan, path);

@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import { deliveredColumns, withheldOf, type Collection, type Registry } from '../../collections/index.js';
 import { schema, unknownName as unknownAmong, type Column } from '../../core/index.js';
 import { usually } from '../../options/index.js';
-import { casefold } from '../casefold.js';
 import { unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
 import { joinedColumns } from './columns.js';
@@ -69,12 +68,6 @@ export const joinStep = defineStep('join', {
     const { on, as = join.with, select, pick } = join;
     return joinedColumns({ on, as, select, pick }, input, { name: other.name, columns: right, key: other.key, withheld }, plan);
   },
-  joins: ({ with: other, on, normalize, pick = defaultPick }) => ({
-    with: other,
-    on,
-    normalize: normalize === 'casefold' ? casefold : undefined,
-    pick: typeof pick === 'string' ? pick : Object.entries(pick).flat().join(' '),
-  }),
   reads: ({ lookup, with: other }) => (lookup === 'by_id' ? undefined : other),
   addsRows: ({ pick }) => pick === 'all',
   holds: ({ lookup, with: other, select, pick }) => {

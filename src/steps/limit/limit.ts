@@ -65,7 +65,6 @@ export const limitStep = defineStep('limit', {
   keepsRows: true,
   examples: [100],
   most: (rows) => rows,
-  alone: 'passes only the first rows on, and a single row does not show whether it is one of them',
   columns: (_, input) => input,
   open: (rows, runtime) => limiting(rows, runtime),
 });

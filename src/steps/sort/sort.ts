@@ -87,7 +87,6 @@ export const sortStep = defineStep('sort', {
     }),
   blocking: true,
   holds: ({ memory: bytes }) => spilledBeyond(bytes),
-  alone: 'sorts rows, and a single row has no order',
   keepsRows: true,
   examples: [{ by: ['timestamp desc', 'lead_id'] }, { by: ['lead_status'], memory: '64MB' }],
   columns: ({ by }, input, plan) => {

@@ -7,7 +7,7 @@ import { LockFile } from '../lock-file.js';
 import { outputOf, type Action, type Commit, type PreparedCommit, type Store } from '../store.js';
 import { actionIn, type LocalAction, type PreparedAction } from './actions.js';
 import { pathsOverlap } from './overlap.js';
-import { lookAtFile, reserveFile } from './partial-file.js';
+import { reserveFile } from './partial-file.js';
 
 /** Files and links of this machine. Its actions are renames, the only atomic operation of a local disk. */
 export const localDisk: Store = {
@@ -22,7 +22,6 @@ export const localDisk: Store = {
   actionIn,
   prepare,
   reserve: reserveFile,
-  look: lookAtFile,
 };
 
 async function prepare({ outputs, actions }: Commit): Promise<PreparedCommit> {

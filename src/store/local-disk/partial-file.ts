@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../../core/index.js';
 import { attempt, unlessMissing } from '../failure.js';
 import { removeFile } from '../files.js';
-import { makeFolders, refuseUnwritable, removeFolders } from '../folders.js';
+import { makeFolders, removeFolders } from '../folders.js';
 import type { OutputFile } from '../store.js';
 import type { FileContent, RenameAction } from './actions.js';
 
@@ -134,16 +134,6 @@ export async function reserveFile(destination: string, runId: string, mode?: num
     await removeFolders(made);
     throw failure;
   }
-}
-
-/**
- * Checks whether a file can be reserved, without changing anything.
- *
- * @throws {SinkError} `E_SINK_PATH`, as `reserveFile`.
- */
-export async function lookAtFile(destination: string): Promise<void> {
-  await refuseNoFile(destination);
-  await refuseUnwritable(dirname(destination));
 }
 
 /** Refuses anything but a file. A rename would replace a pipe, a device or a link (whose target would stay unchanged), and would fail over a folder. */

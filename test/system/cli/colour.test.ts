@@ -36,7 +36,6 @@ async function said(parameters: readonly string[], given: { isTTY: boolean; env?
 
 const verbs = [
   ['doctor', '--rate-limit', '500'],
-  ['explain-row', 'p.yaml', '1'],
   ['test', 'p.yaml'],
   ['validate', 'p.yaml', 'wrong.yaml'],
   ['run', 'nowhere.yaml'],
@@ -65,7 +64,6 @@ test('an empty NO_COLOR says nothing, and JSON has no colours', async () => {
   expect(await said(['run', 'nowhere.yaml'], { isTTY: true, env: { NO_COLOR: '' } })).toMatch(colour);
   for (const words of [
     ['doctor', '--rate-limit', '500', '--format', 'json', '--log-format', 'json'],
-    ['explain-row', 'p.yaml', '1', '--format', 'json'],
     ['test', 'p.yaml', '--format', 'json', '--log-format', 'json'],
   ])
     expect(await said(words, { isTTY: true })).not.toContain('\u001b');

@@ -28,7 +28,7 @@ describe('the other side of a join, of which a key came twice', () => {
     expect(failure).toBeUndefined();
     expect(stages.at(-1)?.rows.map(({ b_title }) => b_title)).toEqual(titles);
     const { steps } = await explainRow(pipeline, ['1']);
-    expect(steps.map(({ outcome, rows }) => [outcome, rows])).toEqual([['passed', titles.length]]);
+    expect(steps.map(({ outcome, rows }) => [outcome, rows.length])).toEqual([['passed', titles.length]]);
   });
 
   test('and so is the list itself', async () => {
@@ -41,9 +41,6 @@ describe('the other side of a join, of which a key came twice', () => {
   test('fails all of them where nobody chooses among several', async () => {
     const pipeline = await pipelineFor(await serviceOf(lists), bodyWith('\nconsistency: off'), await temporaryFolder());
     await expect(runPipeline(pipeline)).rejects.toMatchObject({ code: 'E_STEP_MATCHES' });
-    expect((await explainRow(pipeline, ['1'])).steps[0]).toMatchObject({
-      outcome: 'failed',
-      reason: expect.stringContaining('E_STEP_MATCHES'),
-    });
+    expect(await explainRow(pipeline, ['1'])).toMatchObject({ steps: [{ outcome: 'failed' }], failure: { code: 'E_STEP_MATCHES' } });
   });
 });

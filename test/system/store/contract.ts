@@ -72,13 +72,6 @@ export function storeContract({ store, place: newPlace }: SubjectStore): void {
       }
     });
 
-    test('looks at a destination without changing anything', async () => {
-      const { place, at } = await placed();
-      await store.look(at('out/a.csv'));
-      expect(await store.isOccupied(at('out/a.csv'))).toBe(false);
-      expect(await place.names()).toEqual([]);
-    });
-
     test('shows nothing of a reserved file, and leaves nothing when it is discarded', async () => {
       const { place, at } = await placed();
       const file = await store.reserve(at('out/a.csv'), run);

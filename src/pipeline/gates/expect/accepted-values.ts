@@ -39,7 +39,6 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
   let others = 0;
   return {
     gate: `accepted_values.${name}`,
-    alone: true,
     observe: (batch) => {
       const vector = batch.columnOrNulls(name);
       const isAccepted = acceptedIn(vector);

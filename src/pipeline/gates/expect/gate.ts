@@ -59,8 +59,6 @@ export interface NamedColumn {
 export interface Check {
   /** Name in files and reports, below `expect`. */
   readonly gate: string;
-  /** Whether a refusal of some rows holds regardless of other rows, so that a row can be checked alone. */
-  readonly alone: boolean;
   observe(batch: RecordBatch): void;
   /** Describes why it refuses the rows, if it does. @param rows Number of all rows seen. */
   refuse(rows: number): string | undefined;

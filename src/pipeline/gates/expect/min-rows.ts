@@ -11,7 +11,6 @@ export const minRows = defineGate('min_rows', {
     open: () => [
       {
         gate: 'min_rows',
-        alone: false,
         observe: () => {},
         refuse: (rows) =>
           rows >= fewest ? undefined : `expect.min_rows: expected at least ${amountOf(fewest, 'row')}, found ${amount(rows)}`,

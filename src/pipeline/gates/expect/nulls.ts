@@ -35,8 +35,6 @@ function checkNulls(name: string, gate: string, most: Tolerance): Check {
   let empty = 0;
   return {
     gate,
-    // If some rows may be empty, the result depends on other rows.
-    alone: maxOf(most, 1) === 0,
     observe: (batch) => {
       const vector = batch.columnOrNulls(name);
       for (let row = 0; row < vector.length; row += 1) if (vector.isEmpty(row)) empty += 1;

@@ -29,7 +29,6 @@ function checkUnique(names: readonly string[]): Check {
   let repeated = 0;
   return {
     gate: `unique.${names.join('+')}`,
-    alone: true,
     observe: (batch) => {
       const keyAt = keysOf(batch, names);
       for (let row = 0; row < batch.length; row += 1) {
