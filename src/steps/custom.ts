@@ -16,7 +16,7 @@ import type { ColumnsContext, NamedColumns, Page, Refused, Step, StepContext } f
 import { check, checkGiven, extended, extensionConfig, extensionOf, object, oneOf, texts } from '../options/index.js';
 import type { Extension, ExtensionDeclaration } from '../options/index.js';
 import { counting } from './counted-step.js';
-import { derivedColumns } from './derive/columns.js';
+import { derivedColumns } from './derive/derive.js';
 import { requireColumn } from './fields.js';
 import type { StepDefinition } from './step.js';
 

@@ -1,6 +1,7 @@
-import { nearest, schema, strictest, type Column } from '../core/index.js';
+import { map } from 'rxjs';
+import { hintAt, nearest, schema, StepError, strictest, type Column, type Row } from '../core/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
-import type { ColumnsContext, ConfigPath, StepFacts } from '../flow/index.js';
+import { batchOf, withBatch, type ColumnsContext, type ConfigPath, type Step, type StepFacts } from '../flow/index.js';
 
 /** The name of a new column. `__proto__` is not allowed: assigning to it would have no effect. */
 export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name may contain only a-z, 0-9 and _'));
@@ -9,11 +10,6 @@ export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][
 export function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {
   const words = new Set(source.match(/\w+/g));
   return strictest(input.filter(({ name }) => words.has(name)));
-}
-
-/** Formats a number of rows for people. */
-export function rowsOf(count: number): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? 'row' : 'rows'}`;
 }
 
 /**
@@ -60,3 +56,29 @@ export function unknownName(kind: string, name: string, known: readonly string[]
   const near = nearest(name, known);
   return near === undefined ? `unknown ${kind} '${name}'` : `unknown ${kind} '${name}', did you mean '${near}'?`;
 }
+
+/**
+ * Checks the fields passed to a step in code against the rows; for a pipeline file the plan has already done so. Pages pass unchanged, as columns. A
+ * page without rows is not checked.
+ *
+ * @throws {StepError} `E_STEP_FIELD`, from the stream, when no row of a non-empty page has one of them.
+ */
+export function requireFields<T extends Row>(at: string, fields: readonly string[]): Step<T, T> {
+  return map((page) => {
+    const batch = batchOf(page);
+    const absent = batch.length > 0 ? fields.find((field) => !batch.columns.has(field)) : undefined;
+    if (absent !== undefined) {
+      const hint = hintAt(absent, [...batch.columns.keys()]);
+      throw new StepError('E_STEP_FIELD', `${at}: no row of page ${page.number} has a field ${absent}${hint}`);
+    }
+    return withBatch<T>(page, batch);
+  });
+}
+
+/** Trims a text and folds its case. Going through both cases makes `ẞ`, `ß`, `SS` and `ss` equal. */
+export function casefold(text: string): string {
+  return text.trim().toLowerCase().toUpperCase().toLowerCase();
+}
+
+/** Excludes `undefined` values from a record by field: they would silently act as if the field were left out. */
+export type WithoutUndefined<M> = string extends keyof M ? unknown : { readonly [K in keyof M]: Exclude<M[K], undefined> };

@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, Registry } from '../collections/index.js';
-import { schema, type Column, type Row, type Violation, type Warning, type Zod } from '../core/index.js';
+import { amountOf, schema, type Column, type Row, type Violation, type Warning, type Zod } from '../core/index.js';
 import type { ColumnsContext, ConfigPath, OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
 
 /** What a step can use while a file is checked, before any request. */
@@ -113,4 +113,11 @@ interface Declaration<C> extends Omit<StepDefinition<string, C>, 'name' | 'confi
 /** Declares a step for pipeline files. */
 export function defineStep<const N extends string, C>(name: N, declaration: Declaration<C>): StepDefinition<N, C> {
   return { name, ...declaration, config: schema((z) => declaration.config(z)) };
+}
+
+/** Warns about a step that left out every row it received. */
+export function nothingKept({ filtered, rejected }: Tally, arrived: number): StepRemark | undefined {
+  return filtered > 0 && filtered + rejected === arrived
+    ? { code: 'W_STEP_EMPTY', message: `none of ${amountOf(arrived, 'row')} is kept; expect.min_rows refuses that` }
+    : undefined;
 }

@@ -14,13 +14,12 @@ import { checkArguments, repeatsIn } from '../../options/index.js';
 import { defaultMemory, scratchFolder } from '../../sorting/index.js';
 import { FlatVector, type Mapped } from '../../vector/index.js';
 import { counting } from '../counted-step.js';
-import { requireColumn } from '../fields.js';
-import { requireFields } from '../require-fields.js';
 import { aggregationShape, takenApart, type Aggregation, type Result, type Typed } from './aggregation.js';
 import { Aggregator } from './aggregator.js';
 import { resultColumn } from './functions.js';
 import type { AggregatePlan, Computation } from './group-rows.js';
 import { plainCast } from './plain.js';
+import { requireColumn, requireFields } from '../fields.js';
 
 /** A field to group by, and the type it is read as: text by default. */
 export type GroupBy<F extends string = string> = F | { readonly field: F; readonly type?: DeclaredType };

@@ -5,12 +5,12 @@ import { openExpression } from '../expression/configured.js';
 import type { Expression } from '../expression/expression.js';
 import { outcomesOf } from '../expression/outcomes.js';
 import { defaultMemory, memory, spilledBeyond } from '../../sorting/index.js';
-import { columnName, refuseRepeats, requireColumn } from '../fields.js';
 import { defineStep, type StepRuntime } from '../step.js';
 import { Aggregator } from './aggregator.js';
 import type { AggregatePlan } from './group-rows.js';
 import { plainCast } from './plain.js';
 import { aggregatesListed, computationOf, planCall } from './plan-call.js';
+import { columnName, refuseRepeats, requireColumn } from '../fields.js';
 
 export const aggregateStep = defineStep('aggregate', {
   summary: 'Turns each group of rows into one row with counts, sums and other results; groups are sorted by their fields.',

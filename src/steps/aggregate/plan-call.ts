@@ -1,6 +1,5 @@
 import type { Column, DeclaredType } from '../../core/index.js';
 import { planExpression } from '../expression/configured.js';
-import { requireColumn, sensitivityOf } from '../fields.js';
 import type { ConfigPath } from '../../flow/index.js';
 import type { PlanContext } from '../step.js';
 import { callIn } from './call.js';
@@ -16,6 +15,7 @@ import {
   type AggregateName,
 } from './functions.js';
 import type { Computation } from './group-rows.js';
+import { requireColumn, sensitivityOf } from '../fields.js';
 
 /** Checks the call of an aggregate in a file, and reports any problem. @returns The column of its results. */
 export function planCall(name: string, text: string, input: readonly Column[], plan: PlanContext): Column | undefined {

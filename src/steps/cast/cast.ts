@@ -15,10 +15,8 @@ import { checkArguments } from '../../options/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
 import { counting } from '../counted-step.js';
-import { requireColumn } from '../fields.js';
-import type { WithoutUndefined } from '../without-undefined.js';
-import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
+import { type WithoutUndefined, requireColumn, requireFields } from '../fields.js';
 
 /** Options of `cast` besides the types. */
 export interface CastOptions {

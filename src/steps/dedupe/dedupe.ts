@@ -3,11 +3,9 @@ import { isOnceOf, schema, type Row } from '../../core/index.js';
 import { batchOf, KeySet, withBatch, type Step, type StepContext, type Tally } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { keysOf } from '../../vector/index.js';
-import { casefold } from '../casefold.js';
 import { counting } from '../counted-step.js';
-import { sameColumns, refuseRepeats, requireColumn } from '../fields.js';
-import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
+import { casefold, refuseRepeats, requireColumn, requireFields, sameColumns } from '../fields.js';
 
 /** How keys are compared. */
 export interface DedupeOptions {

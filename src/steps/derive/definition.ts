@@ -2,10 +2,10 @@ import { map } from 'rxjs';
 import { withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/configured.js';
 import type { Expression } from '../expression/expression.js';
-import { columnName, sensitivityOf } from '../fields.js';
-import { derivedColumns } from './columns.js';
+import { derivedColumns } from './derive.js';
 import { evaluating } from '../on-error.js';
 import { defineStep } from '../step.js';
+import { columnName, sensitivityOf } from '../fields.js';
 
 /** Adds the results of expressions. Rows for which one fails are treated according to `onError`. */
 function deriveExpressions(expressions: ReadonlyMap<string, Expression>, onError: OnError, context: StepContext): Step {

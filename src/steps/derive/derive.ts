@@ -1,9 +1,8 @@
 import { map } from 'rxjs';
-import { declaredTypes, schema, strictest, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
+import { declaredTypes, schema, strictest, type Column, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
 import { callback, checkArguments, judgedBy, optionProblems } from '../../options/index.js';
 import { batchOf, ofEachRow, withBatch, withFacts, type Step } from '../../flow/index.js';
 import { FlatVector, ownValue } from '../../vector/index.js';
-import { derivedColumns } from './columns.js';
 
 /**
  * How a derived value is computed: a function of the row that returns text, or one with another declared type, so that whatever writes the column
@@ -72,4 +71,20 @@ export function derive<T extends Row, const D extends Readonly<Record<string, De
       );
     },
   });
+}
+
+/** A column that `derive` adds or overwrites. */
+export interface Derived {
+  readonly name: string;
+  readonly type: DeclaredType;
+  readonly sensitivity: Column['sensitivity'];
+}
+
+/** Returns the columns that leave the step. An overwritten column keeps its position. */
+export function derivedColumns(derived: readonly Derived[], input: readonly Column[]): readonly Column[] {
+  const added = derived.map(({ name, type, sensitivity }): Column => {
+    const original = input.find((column) => column.name === name)?.original ?? name;
+    return { name, original, type, cast: true, sensitivity };
+  });
+  return [...new Map([...input, ...added].map((column) => [column.name, column])).values()];
 }

@@ -1,13 +1,13 @@
 import { map, pipe } from 'rxjs';
-import { repeated, schema, StepError, type Column, type Row, type Value } from '../../core/index.js';
+import { repeated, schema, StepError, textOf, type Column, type Row, type Value } from '../../core/index.js';
 import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { JsonText, readJson, type JsonItem } from '../../json/index.js';
 import { checkArguments } from '../../options/index.js';
 import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
 import { counting } from '../counted-step.js';
-import { requireColumn } from '../fields.js';
-import { requireFields } from '../require-fields.js';
-import { listOf } from './list-of.js';
+import { columnName, requireColumn, requireFields } from '../fields.js';
+import { defineStep, nothingKept } from '../step.js';
 
 /** How a list is written, and what happens to rows. */
 export interface ExplodeOptions {
@@ -54,7 +54,7 @@ export function explode<T extends Row>(field: keyof NoInfer<T> & string, options
 }
 
 /** Returns the columns that leave the step. */
-export function explodedColumns(
+function explodedColumns(
   { field, position }: { readonly field: string; readonly position?: string | undefined },
   input: readonly Column[],
   context: ColumnsContext,
@@ -73,7 +73,7 @@ function numbered(name: string): Column {
 }
 
 /** Explodes rows with any fields. */
-export function exploding<T extends Row>(
+function exploding<T extends Row>(
   field: string,
   { separator, empty = 'keep', position, onError = 'reject' }: ExplodeOptions,
   context: StepContext,
@@ -130,3 +130,76 @@ function takeAll(batch: RecordBatch, rows: readonly number[]): RecordBatch {
   const same = rows.length === batch.length && rows.every((row, index) => row === index);
   return same ? batch : batch.take(rows);
 }
+
+/**
+ * Returns the elements of a list that is stored as text. `null`, an empty text and white space are lists without elements.
+ *
+ * @param separator Text between elements. Elements are trimmed, and blank ones left out. Without it the text is a JSON array: strings are returned as
+ * they are, other values except `null` as their JSON text, in which no number changes.
+ */
+function listOf(value: Value, separator?: string): readonly (string | null)[] | Unfit {
+  const text = textOf(value, 'text')?.trim() ?? '';
+  if (text === '') return [];
+  if (separator === undefined) return arrayOf(text);
+  return text
+    .split(separator)
+    .map((element) => element.trim())
+    .filter((element) => element !== '');
+}
+
+const noArray = new Unfit('is not a JSON array');
+
+function arrayOf(text: string): readonly (string | null)[] | Unfit {
+  // Half a surrogate pair has no encoding in UTF-8.
+  if (!text.startsWith('[') || !text.isWellFormed()) return noArray;
+  const items = readJson(Buffer.from(text));
+  return isList(items) ? items.map(elementOf) : noArray;
+}
+
+function isList(items: JsonItem | readonly JsonItem[] | undefined): items is readonly JsonItem[] {
+  return Array.isArray(items);
+}
+
+function elementOf(item: JsonItem): string | null {
+  if (item === null || typeof item === 'string') return item;
+  return jsonOf(item);
+}
+
+function jsonOf(item: JsonItem): string {
+  if (item instanceof JsonText) return item.text;
+  if (item === null || typeof item === 'string') return JSON.stringify(item);
+  return `{${Object.entries(item)
+    .map(([name, value]) => `${JSON.stringify(name)}:${jsonOf(value)}`)
+    .join(',')}}`;
+}
+
+export const explodeStep = defineStep('explode', {
+  summary: 'Makes a row for every element of a field that holds a list; the other fields are repeated.',
+  config: (z) =>
+    z.strictObject({
+      field: z.string().min(1).describe('Field that holds the list, and then the element.'),
+      separator: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'Text between elements, which are trimmed; blank ones are left out. Default: the field holds a JSON array, whose strings are used as they are and other values as their JSON text.',
+        ),
+      empty: z
+        .enum(['keep', 'drop'])
+        .default('keep')
+        .describe("What happens to a row whose list is empty: keep keeps it with null as the element, drop drops it, like SQL's unnest."),
+      position: columnName().optional().describe('Name of an extra field for the number of the element, from 1. Default: none.'),
+      on_error: z
+        .enum(['reject', 'null', 'fail'])
+        .optional()
+        .describe(
+          "What happens to a row whose field does not hold a JSON array; with null the element is null. Default: the pipeline's on_error.",
+        ),
+    }),
+  examples: [{ field: 'meta' }, { field: 'tag_string_local', separator: ',', empty: 'drop', position: 'tag_no' }],
+  addsRows: () => true,
+  columns: (config, input, plan) => explodedColumns(config, input, plan),
+  open: ({ on_error, ...config }, runtime) => exploding(config.field, { ...config, onError: on_error ?? runtime.onError }, runtime),
+  remark: (_, tally, arrived) => nothingKept(tally, arrived),
+});

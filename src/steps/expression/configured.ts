@@ -1,9 +1,9 @@
 import { type Column, StepError } from '../../core/index.js';
-import { goneAt, unknownName } from '../fields.js';
 import type { ConfigPath } from '../../flow/index.js';
 import type { PlanContext, StepRuntime } from '../step.js';
 import { expressionsOver, type Expression } from './expression.js';
 import type { ExpressionProblem } from './problems.js';
+import { goneAt, unknownName } from '../fields.js';
 
 /**
  * Checks one expression of a file and reports what is wrong with it, or probably not intended.

@@ -2,9 +2,8 @@ import { map } from 'rxjs';
 import { StepError, type Zod } from '../../core/index.js';
 import { withBatch, type ConfigPath } from '../../flow/index.js';
 import { openExpression, planExpression } from '../expression/configured.js';
-import { nothingKept } from '../nothing-kept.js';
 import { evaluating, keptRows } from '../on-error.js';
-import { defineStep } from '../step.js';
+import { defineStep, nothingKept } from '../step.js';
 
 /** The configuration of a filter. */
 export interface FilterConfig {

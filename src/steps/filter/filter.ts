@@ -2,8 +2,8 @@ import { map } from 'rxjs';
 import { schema, type Row } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
 import { counting } from '../counted-step.js';
-import { sameColumns } from '../fields.js';
 import { countOf, keepRows, type Step, type StepContext } from '../../flow/index.js';
+import { sameColumns } from '../fields.js';
 
 const taken = schema((z) => z.strictObject({ condition: callback() }));
 

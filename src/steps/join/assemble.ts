@@ -1,22 +1,24 @@
-import { itemAt, StepError, type Row } from '../../core/index.js';
-import { batchOf, failureAt, withBatch, type Page, type RowPlace, type Tally } from '../../flow/index.js';
+import { amountOf, itemAt, schema, StepError, type Row, type Violation } from '../../core/index.js';
+import { batchOf, failureAt, withBatch, type Page, type RowPlace, type StepContext, type Tally } from '../../flow/index.js';
 import { memoByKey, type RecordBatch } from '../../vector/index.js';
-import { casefold } from '../casefold.js';
-import { unmatched, type BuildOptions, type BuildSide, type Matches } from './build-side.js';
-import type { JoinContext } from './judged.js';
-import { defaultPick, type Pick } from './pick.js';
+import type { StepRemark } from '../step.js';
+import { defaultPick, unmatched, type BuildOptions, type BuildSide, type Matches, type Choice } from './build-side.js';
+import { casefold } from '../fields.js';
 
 /** How two sides are joined, whatever fields they have. */
-export interface Meeting {
+export interface Matching {
   /** Right field by left field. */
   readonly on: Readonly<Partial<Record<string, string>>>;
   readonly as: string;
   readonly select: readonly string[];
   readonly normalize?: 'casefold' | undefined;
-  readonly pick?: Pick | undefined;
+  readonly pick?: Choice | undefined;
   readonly type?: 'left' | 'inner' | undefined;
   readonly key?: readonly string[] | undefined;
 }
+
+/** The parts of a context that a join needs. */
+export type JoinContext = Pick<StepContext, 'at' | 'tally' | 'working'>;
 
 /** Joins rows. */
 export interface Assembly {
@@ -35,11 +37,11 @@ export function takenName(name: string): string {
  * @param taken Called with the name of an existing field that an added field would overwrite; if it returns, the added field replaces the existing one.
  * @throws {StepError} `E_STEP_CONFIG` for empty `on` or `select`.
  */
-export function assembly(meeting: Meeting, context: JoinContext, taken: (name: string) => void): Assembly {
-  const { as, select, normalize, pick = defaultPick, type = 'left', key = [] } = meeting;
+export function assembly(matching: Matching, context: JoinContext, taken: (name: string) => void): Assembly {
+  const { as, select, normalize, pick = defaultPick, type = 'left', key = [] } = matching;
   const { at } = context;
-  const leftFields = Object.keys(meeting.on);
-  const rightFields = Object.values(meeting.on).filter((field) => field !== undefined);
+  const leftFields = Object.keys(matching.on);
+  const rightFields = Object.values(matching.on).filter((field) => field !== undefined);
   if (leftFields.length === 0 || select.length === 0)
     throw new StepError('E_STEP_CONFIG', `${at}: needs at least one pair under on and one field under select`);
 
@@ -124,4 +126,26 @@ function severalMatch(count: number, fields: readonly string[], place: RowPlace)
     place,
     (row) => new StepError('E_STEP_MATCHES', `${place.at}: ${count} rows match on ${fields.join(' + ')} for ${row}; choose one with pick`),
   );
+}
+
+/** A share of rows, as text. */
+export const share = schema((z) => z.string().regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a share is written like 95%'));
+
+/** Checks a tally against a minimum share of matches. @param wanted As `share`. */
+export function matchGate(
+  wanted: string,
+  { matched, missed }: Readonly<Tally>,
+): (Violation & { readonly code: 'E_GATE_MATCH' }) | undefined {
+  const rows = matched + missed;
+  const found = rows === 0 ? 100 : (100 * matched) / rows;
+  if (found >= Number.parseFloat(wanted)) return undefined;
+  const message = `${(Math.floor(found * 100) / 100).toFixed(2)}% of ${amountOf(rows, 'row')} matched, expected at least ${wanted}`;
+  return { code: 'E_GATE_MATCH', message };
+}
+
+/** Warns about a join in which no row found a match. @param gate The option that refuses it. */
+export function noMatch({ matched, missed }: Readonly<Tally>, other: string, gate: string): StepRemark | undefined {
+  return matched === 0 && missed > 0
+    ? { code: 'W_STEP_NO_MATCH', message: `none of ${amountOf(missed, 'row')} found a match in ${other}; ${gate} refuses that` }
+    : undefined;
 }

@@ -1,7 +1,15 @@
-import { itemAt, type Value } from '../../core/index.js';
+import { itemAt, parserOf, type DeclaredType, type Value } from '../../core/index.js';
 import { KeyMap } from '../../flow/index.js';
-import { DictionaryVector, KeptColumn, keysOf, maxDictionary, type Normalize, type RecordBatch, type Vector } from '../../vector/index.js';
-import { comparedBy, preferenceOf, type Pick, type Preference } from './pick.js';
+import {
+  DictionaryVector,
+  keyOf,
+  KeptColumn,
+  keysOf,
+  maxDictionary,
+  type Normalize,
+  type RecordBatch,
+  type Vector,
+} from '../../vector/index.js';
 
 /** Matching rows of the other side, as indexes into the columns of fields that may be added. A single match needs no list. */
 export type Matches = number | readonly number[];
@@ -15,7 +23,7 @@ export interface BuildOptions {
   readonly on: readonly string[];
   /** Fields that may be added. */
   readonly select: readonly string[];
-  readonly pick: Pick;
+  readonly pick: Choice;
   /** Fields that break ties of `pick`. */
   readonly key: readonly string[];
   readonly normalize: Normalize | undefined;
@@ -188,4 +196,64 @@ function bySharedIndices(columns: readonly KeptColumn[], rows: number): BuildSid
     }
     return dictionaries.map((values) => new DictionaryVector(values, indices));
   };
+}
+
+/**
+ * Which of several matching rows a join takes: the `first` one read, `all` of them, the one with the greatest (`max`) or least (`min`) value, or
+ * none: `error`. `type` is the type that texts are compared as, by default decimal; a value that does not cast loses against one that does. Ties go
+ * to the row whose key comes first.
+ */
+export type Choice<Field extends string = string> =
+  | 'first'
+  | 'all'
+  | 'error'
+  | { readonly max: Field; readonly type?: DeclaredType }
+  | { readonly min: Field; readonly type?: DeclaredType };
+
+/** The default for several matches: take none, and fail the run. */
+export const defaultPick = 'error';
+
+/** Returns the value of a field of a row. */
+type ValueOf = (field: string) => Value;
+
+/** Decides whether a row replaces the one kept so far. */
+type Preference = (candidate: ValueOf, kept: ValueOf) => boolean;
+
+/** @param key Fields that break ties. */
+function preferenceOf(pick: Choice, key: readonly string[]): Preference {
+  if (typeof pick === 'string') return () => false;
+  const field = 'max' in pick ? pick.max : pick.min;
+  const sign = 'max' in pick ? 1 : -1;
+  const parse = parserOf(pick.type ?? 'decimal');
+
+  function comparable(value: Value) {
+    return (typeof value === 'string' ? parse(value) : value) ?? undefined;
+  }
+
+  return (candidate, kept) => {
+    const [a, b] = [comparable(candidate(field)), comparable(kept(field))];
+    if (b === undefined && a !== undefined) return true;
+    if (a === undefined && b !== undefined) return false;
+    if (a !== undefined && b !== undefined) {
+      if (a > b) return sign > 0;
+      if (a < b) return sign < 0;
+    }
+    return comesFirst(candidate, kept, key);
+  };
+}
+
+/** Returns the fields that decide between several matches. */
+export function comparedBy(pick: Choice | undefined): readonly string[] {
+  if (pick === undefined || typeof pick === 'string') return [];
+  return ['max' in pick ? pick.max : pick.min];
+}
+
+/** Compares keys as text, column by column; a missing value comes last. */
+function comesFirst(candidate: ValueOf, kept: ValueOf, key: readonly string[]): boolean {
+  for (const column of key) {
+    const [a, b] = [keyOf([candidate(column)]), keyOf([kept(column)])];
+    if (a === b) continue;
+    return b === undefined || (a !== undefined && a < b);
+  }
+  return false;
 }

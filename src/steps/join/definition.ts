@@ -2,13 +2,13 @@ import type { z } from 'zod';
 import { deliveredColumns, withheldOf, type Collection, type Registry } from '../../collections/index.js';
 import { schema, unknownName as unknownAmong, type Column } from '../../core/index.js';
 import { usually } from '../../options/index.js';
-import { unknownName } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
+import { matchGate, noMatch, share } from './assemble.js';
+import { defaultPick, type Choice } from './build-side.js';
 import { joinedColumns } from './columns.js';
 import { joining } from './join.js';
 import { lookingUp } from './look-up.js';
-import { matchGate, noMatch, share } from './matched.js';
-import { defaultPick, type Pick } from './pick.js';
+import { unknownName } from '../fields.js';
 
 const config = schema((z) => {
   const name = z.string().min(1);
@@ -66,7 +66,7 @@ export const joinStep = defineStep('join', {
       }
     });
     const { on, as = join.with, select, pick } = join;
-    return joinedColumns({ on, as, select, pick }, input, { name: other.name, columns: right, key: other.key, withheld }, plan);
+    return joinedColumns({ on, as, select, pick }, input, { name: other.name, columns: right, withheld }, plan);
   },
   reads: ({ lookup, with: other }) => (lookup === 'by_id' ? undefined : other),
   addsRows: ({ pick }) => pick === 'all',
@@ -150,7 +150,7 @@ function pickedField(pick: { max: string } | { min: string }): string {
 }
 
 /** Adds the type by which the picked field is compared: its declared one. */
-function typedPick(pick: JoinConfig['pick'], right: readonly Column[]): Pick | undefined {
+function typedPick(pick: JoinConfig['pick'], right: readonly Column[]): Choice | undefined {
   if (typeof pick !== 'object') return pick;
   const column = right.find(({ name }) => name === pickedField(pick));
   return column ? { ...pick, type: column.type } : pick;

@@ -1,7 +1,9 @@
-import { isObservable, map, pipe, type Observable } from 'rxjs';
-import { declaredTypes, schema, type Row, StepError } from '../../core/index.js';
+import { defer, isObservable, map, pipe, tap, type Observable } from 'rxjs';
+import { declaredTypes, GateError, schema, type Row, StepError } from '../../core/index.js';
 import {
+  addingTo,
   batchOf,
+  emptyTally,
   onItsOwn,
   pagesOf,
   preload,
@@ -12,15 +14,13 @@ import {
   type Side,
   type Step,
   type StepContext,
+  type Tally,
 } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
-import { requireFields } from '../require-fields.js';
-import { assembly, takenName } from './assemble.js';
-import { GrowingBuildSide } from './build-side.js';
+import { assembly, matchGate, noMatch, share, takenName, type JoinContext } from './assemble.js';
+import { comparedBy, GrowingBuildSide, type Choice } from './build-side.js';
 import { joinedColumns } from './columns.js';
-import { judged, type JoinContext } from './judged.js';
-import { share } from './matched.js';
-import { comparedBy, type Pick } from './pick.js';
+import { requireFields } from '../fields.js';
 
 /** How two sides of a join are matched. */
 export interface JoinOptions<Left extends Row, Right extends Row, As extends string, Field extends keyof Right & string> {
@@ -33,7 +33,7 @@ export interface JoinOptions<Left extends Row, Right extends Row, As extends str
   /** `casefold` trims and folds case on both sides before comparing. Default: texts must be identical. */
   readonly normalize?: 'casefold' | undefined;
   /** Default `error`. */
-  readonly pick?: Pick<keyof Right & string> | undefined;
+  readonly pick?: Choice<keyof Right & string> | undefined;
   /** `left` keeps rows without a match, with `null` in their new fields; `inner` drops them. Default `left`. */
   readonly type?: 'left' | 'inner' | undefined;
   /** Right columns that break ties of `pick`, compared as text. Default: the row read first stays. */
@@ -176,4 +176,50 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
     (growing) => map(assembling(growing.finish())),
     context,
   );
+}
+
+/**
+ * Counts the rows of a join for each subscription, and judges them at the end of the read, unless it failed or was restarted.
+ *
+ * @param whole Receives the counts, with each page.
+ * @param minMatch Minimum share of rows with a match; `undefined` for no minimum, and a warning when no row has a match.
+ */
+function judged<In, Out>(
+  join: (context: JoinContext) => Step<In, Out>,
+  whole: StepContext,
+  minMatch: string | undefined,
+  reading: Reading,
+): Step<In, Out> {
+  const { at } = whole;
+  let last: object | undefined;
+  return (pages$) =>
+    defer(() => {
+      const tally = emptyTally();
+      const add = addingTo(whole.tally, tally);
+      let outcome: 'open' | 'complete' | 'failed' = 'open';
+      const is = (ended: typeof outcome) => () => {
+        add();
+        outcome = ended;
+      };
+      last = tally;
+      reading.atEnd(() => {
+        // A subscription that was left and restarted, as by `retry`, does not count.
+        if (outcome === 'complete' || (outcome === 'open' && last === tally)) judge(at, tally, minMatch, reading);
+      });
+      return pages$.pipe(
+        join({ at, tally, working: (is) => whole.working?.(is) }),
+        tap({ next: add, error: is('failed'), complete: is('complete') }),
+      );
+    });
+}
+
+/** @throws {GateError} `E_GATE_MATCH` when too few rows have a match. */
+function judge(at: string, found: Readonly<Tally>, minMatch: string | undefined, reading: Reading): void {
+  if (minMatch === undefined) {
+    const remark = noMatch(found, 'the other side', 'minMatch');
+    if (remark) reading.warn({ ...remark, message: `${at}: ${remark.message}` });
+    return;
+  }
+  const violation = matchGate(minMatch, found);
+  if (violation) throw new GateError(violation.code, `${at}: ${violation.message}`);
 }

@@ -3,8 +3,8 @@ import { schema, type Row } from '../../core/index.js';
 import { batchOf, countOf, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { counting } from '../counted-step.js';
-import { sameColumns } from '../fields.js';
 import { defineStep } from '../step.js';
+import { sameColumns } from '../fields.js';
 
 const most = schema((z) => z.int().min(1));
 const taken = schema((z) => z.strictObject({ rows: most() }));

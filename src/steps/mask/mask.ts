@@ -3,16 +3,15 @@ import { map, pipe } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
 import { schema, textOf, type Column, type Row, type Value, StepError } from '../../core/index.js';
 import { mapping, type Mapped, type Vector } from '../../vector/index.js';
-import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
-import { checkArguments } from '../../options/index.js';
-import { requireColumn } from '../fields.js';
-import type { WithoutUndefined } from '../without-undefined.js';
-import { requireFields } from '../require-fields.js';
+import { batchOf, withBatch, withFacts, type ColumnsContext, type ConfigPath, type Step } from '../../flow/index.js';
+import { checkArguments, usually } from '../../options/index.js';
+import { type WithoutUndefined, requireColumn, requireFields } from '../fields.js';
+import { defineStep, type PlanContext } from '../step.js';
 
-export const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
+const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
 
 /** The default kind of mask of a preset. */
-export const defaultMask = 'drop';
+const defaultMask = 'drop';
 
 /**
  * How a field is hidden: `drop` removes the column, `null` empties it, `hmac` replaces a value by its keyed digest (HMAC-SHA-256, hexadecimal; equal
@@ -81,7 +80,7 @@ export function mask<T extends Row, const M extends Masks<NoInfer<T>> = Masks<T>
 }
 
 /** Returns the column as it leaves the step; nothing if it is dropped. */
-export function masked(column: Column, kind: Mask | undefined): readonly Column[] {
+function masked(column: Column, kind: Mask | undefined): readonly Column[] {
   if (kind === 'drop') return [];
   if (kind === undefined) return [column];
   const hidden = { ...column, source: undefined };
@@ -122,7 +121,7 @@ type PersonalOf<C extends Collection> = {
  *
  * @param kindOf Returns the kind of mask of a column, which must depend only on its name.
  */
-export function masking(kindOf: (name: string) => Mask | undefined, options: MaskOptions): Step {
+function masking(kindOf: (name: string) => Mask | undefined, options: MaskOptions): Step {
   const hidings = new Map<string, (vector: Vector) => Mapped>();
 
   function hidingOf(name: string, kind: Exclude<Mask, 'drop'>): (vector: Vector) => Mapped {
@@ -143,15 +142,15 @@ export function masking(kindOf: (name: string) => Mask | undefined, options: Mas
 }
 
 /** @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key. */
-export function requireKey(kinds: readonly (Mask | undefined)[], { hmacKey }: MaskOptions): void {
+function requireKey(kinds: readonly (Mask | undefined)[], { hmacKey }: MaskOptions): void {
   if (kinds.includes('hmac') && !isKey(hmacKey))
     throw new StepError('E_STEP_CONFIG', 'mask: hmac needs the option hmacKey, with at least 16 characters');
 }
 
 /** The message for pipeline files. */
-export const needsKey = 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters';
+const needsKey = 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters';
 
-export function isKey(key: string | undefined): key is string {
+function isKey(key: string | undefined): key is string {
   return key !== undefined && key.length >= 16;
 }
 
@@ -186,4 +185,81 @@ function last4(text: string): string {
   const characters = [...text];
   const hiddenCount = characters.length > 4 ? characters.length - 4 : characters.length;
   return '*'.repeat(hiddenCount) + characters.slice(hiddenCount).join('');
+}
+
+/** What a file may request for a field: a mask or, with a preset, to keep it as it is. */
+type Wanted = Mask | 'keep';
+
+export interface MaskConfig {
+  readonly preset: 'personal' | undefined;
+  /** Kind of mask for the fields of the preset. */
+  readonly as: Mask;
+  /** By field. */
+  readonly masks: Readonly<Record<string, Wanted>>;
+}
+
+const config = schema((z) =>
+  z
+    .object({
+      preset: z
+        .literal('personal')
+        .optional()
+        .describe(
+          'Masks all fields that are declared personal at this step, including joined and derived ones, and undeclared fields of the service.',
+        ),
+      as: usually(z.enum(maskKinds), defaultMask).describe('Kind of mask for the fields of the preset.'),
+    })
+    .catchall(z.enum([...maskKinds, 'keep']))
+    .describe(
+      'Kind of mask by field: drop, null, hmac, last4 or redact. With preset: personal, a field named here has its own kind, and keep leaves it as it is.',
+    )
+    .transform(({ preset, as, ...masks }, context): MaskConfig => {
+      if (as !== undefined && preset === undefined)
+        context.addIssue({
+          code: 'custom',
+          path: ['as'],
+          message: "'as' needs preset: personal; rename a field of this name first",
+        });
+      return { preset, as: as ?? defaultMask, masks };
+    }),
+);
+
+export const maskStep = defineStep('mask', {
+  summary: 'Hides the values of some fields, or of all that are personal; hmac takes its key from LEADSTREAM_HMAC_KEY in the environment.',
+  config,
+  examples: [
+    { sin_number: 'drop', email: 'hmac', cell_phone: 'last4' },
+    { preset: 'personal', as: 'redact', zipcode: 'keep', email: 'hmac' },
+  ],
+  columns: (masks, input, plan) => {
+    checkMasks(masks, input, plan);
+    return input.flatMap((column) => masked(column, kindOf(masks, column.name, column.undeclared ? 'personal' : column.sensitivity)));
+  },
+  open: (masks, runtime) => {
+    requireKey([...(masks.preset ? [masks.as] : []), ...Object.values(masks.masks).filter((kind) => kind !== 'keep')], runtime);
+    const sensitivities = new Map(runtime.input.map(({ name, sensitivity }) => [name, sensitivity]));
+    // A column missing from the plan is one that the service returns undeclared: it may be personal.
+    return masking((name) => kindOf(masks, name, sensitivities.get(name) ?? 'personal'), runtime);
+  },
+});
+
+function kindOf({ preset, as, masks }: MaskConfig, name: string, sensitivity: Column['sensitivity']): Mask | undefined {
+  const named = Object.hasOwn(masks, name) ? masks[name] : undefined;
+  if (named !== undefined) return named === 'keep' ? undefined : named;
+  return preset !== undefined && sensitivity === 'personal' ? as : undefined;
+}
+
+function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[], plan: PlanContext): void {
+  const keyMissing = 'hmacKey' in plan && !isKey(plan.hmacKey);
+  // A key that is set but invalid is wrong in every environment.
+  const refuse = (path: ConfigPath) => (plan.hmacKey ? plan.problem(path, needsKey) : plan.unset(path, 'LEADSTREAM_HMAC_KEY', needsKey));
+  for (const [name, kind] of Object.entries(masks)) {
+    requireColumn(name, input, plan, [name], true);
+    if (kind === 'hmac' && keyMissing) refuse([name]);
+    if (kind === 'keep' && !preset) plan.problem([name], 'keep needs preset: personal; without it, leave the field out');
+  }
+  if (!preset) return;
+  if (as === 'hmac' && keyMissing) refuse(['as']);
+  if (!input.some(({ sensitivity }) => sensitivity === 'personal'))
+    plan.problem(['preset'], 'no field here is declared personal; name the fields, or leave the step out');
 }

@@ -3,10 +3,8 @@ import { schema, type Column, type Row, StepError } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
-import { columnName, requireColumn } from '../fields.js';
-import type { WithoutUndefined } from '../without-undefined.js';
-import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
+import { type WithoutUndefined, columnName, requireColumn, requireFields } from '../fields.js';
 
 /** A row type with some fields renamed. */
 export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {

@@ -4,10 +4,8 @@ import { batchOf, halfSipHash, withBatch, type Step, type StepContext } from '..
 import { checkArguments, usually } from '../../options/index.js';
 import { keyOf, keysOf, type RecordBatch } from '../../vector/index.js';
 import { counting } from '../counted-step.js';
-import { sameColumns, refuseRepeats, requireColumn } from '../fields.js';
-import { nothingKept } from '../nothing-kept.js';
-import { requireFields } from '../require-fields.js';
-import { defineStep } from '../step.js';
+import { defineStep, nothingKept } from '../step.js';
+import { refuseRepeats, requireColumn, requireFields, sameColumns } from '../fields.js';
 
 /** Which rows are in a sample. */
 export interface SampleOptions<F extends string = string> {

@@ -3,9 +3,8 @@ import { schema, type Column, type Row } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
-import { refuseRepeats, requireColumn } from '../fields.js';
-import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
+import { refuseRepeats, requireColumn, requireFields } from '../fields.js';
 
 const taken = schema((z) => z.strictObject({ fields: z.array(z.string().min(1)).min(1) }));
 

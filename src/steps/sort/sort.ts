@@ -4,10 +4,9 @@ import { blocking, type OnError, type Step, type StepContext } from '../../flow/
 import { checkArguments } from '../../options/index.js';
 import { defaultMemory, memory, Order, scratchFolder, spilledBeyond, type SortKey } from '../../sorting/index.js';
 import { counting } from '../counted-step.js';
-import { sameColumns, refuseRepeats, requireColumn } from '../fields.js';
-import { requireFields } from '../require-fields.js';
 import { defineStep } from '../step.js';
 import { Sorter } from './sorter.js';
+import { refuseRepeats, requireColumn, requireFields, sameColumns } from '../fields.js';
 
 /** Options of `sort` besides its keys. */
 export interface SortOptions {

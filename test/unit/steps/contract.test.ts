@@ -201,7 +201,7 @@ const unknownFields = [
     'join',
     { with: 'bridges', on: { bridge_id: 'idd' }, select: ['title'] },
     ['on', 'bridge_id'],
-    "bridges has no field 'idd', did you mean 'id'? its key is id",
+    "bridges has no field 'idd', did you mean 'id'?",
   ],
   [
     'join',

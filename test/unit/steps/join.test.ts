@@ -5,7 +5,7 @@ import { emptyTally, type StepContext, type Page } from '../../../src/flow/index
 import type { DeclaredType, Row } from '../../../src/core/index.js';
 import { join, type JoinOptions } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import type { Pick } from '../../../src/steps/join/pick.js';
+import type { Choice } from '../../../src/steps/join/build-side.js';
 import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 import { castTo, leads, opened, otherSide, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
 import { rung } from '../../support/rung.js';
@@ -27,7 +27,7 @@ function joined(
 }
 
 /** The `v` of the one row that `pick` takes of several that match. */
-async function picked(pick: Pick, right: readonly Row[], key?: readonly string[]): Promise<unknown> {
+async function picked(pick: Choice, right: readonly Row[], key?: readonly string[]): Promise<unknown> {
   const [row] = await joined(
     [{ id: '1' }],
     right.map((row) => ({ id: '1', ...row })),
@@ -240,7 +240,7 @@ describe('join', () => {
       v: fc.oneof(fc.string(), fc.constantFrom(null, 7)),
     });
     const pagesOf = <T>(row: fc.Arbitrary<T>) => fc.array(fc.array(row, { maxLength: 6 }), { maxLength: 4 });
-    const picks = fc.constantFrom<Pick>('first', 'all', { max: 'n' }, { min: 'n' });
+    const picks = fc.constantFrom<Choice>('first', 'all', { max: 'n' }, { min: 'n' });
 
     test('gives what a loop over both sides gives', async () => {
       await fc.assert(
@@ -270,7 +270,7 @@ describe('join', () => {
     });
 
     /** Numbers before what is none, then the order that is wanted, then the key, then the order of reading. */
-    function loopedOver(row: Row, rows: readonly Row[], pick: Pick, fold: boolean): readonly Row[] {
+    function loopedOver(row: Row, rows: readonly Row[], pick: Choice, fold: boolean): readonly Row[] {
       const keyOf = (value: unknown) => (fold ? String(value).trim().toUpperCase().toLowerCase() : String(value));
       const found = rows.filter(({ id }) => keyOf(id) !== '' && keyOf(id) === keyOf(row.id));
       const sign = typeof pick === 'object' && 'max' in pick ? -1 : 1;
@@ -525,7 +525,7 @@ describe('join', () => {
         expect(planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: type })).problems).toEqual([
           {
             path: ['on', 'bridge_id'],
-            message: `field 'bridge_id' is ${type} here and never matches text; join before it is cast, or derive text from it`,
+            message: `field 'bridge_id' is ${type} here and never matches text; join before it is cast, or cast both sides to the same type`,
           },
         ]);
       },
