@@ -79,7 +79,6 @@ export {
 export {
   type CacheOptions,
   deliver,
-  filterRows,
   fromPages,
   liftRows,
   mapAsync,

@@ -1,8 +1,7 @@
 import { map, Observable, type Subscriber, type Subscription } from 'rxjs';
 import type { Column, Consistency } from '../core/index.js';
 import { maxTimerMs } from '../options/index.js';
-import type { Page } from './page.js';
-import { SharedPage } from './shared-page.js';
+import { isBatchPage, pageOf, withRows, type Lease, type Page } from './page.js';
 
 /** How long cached rows may be used. */
 export interface CacheOptions {
@@ -125,5 +124,49 @@ export class PageCache<T> {
   /** Frees an expired read instead of keeping it until the next request; current subscribers still get all of it. */
   #forgetOld(): void {
     if (!this.#current?.isFresh(this.maxAgeMs)) this.#current = undefined;
+  }
+}
+
+/** Pages that stay in memory regardless of consumers do not use a window. */
+const lease: Lease = { release: () => {} };
+
+/**
+ * A page for several readers that cannot affect each other. Rows of a program are copied on arrival, and frozen, including their lists and
+ * plain objects; instances of classes are shared.
+ */
+class SharedPage<T> {
+  readonly #page: Page<T>;
+  #hasDates = false;
+
+  constructor(page: Page<T>) {
+    this.#page = isBatchPage(page)
+      ? page
+      : withRows(
+          page,
+          page.rows.map((row) => this.#copy(row)),
+        );
+  }
+
+  /** Returns the page for one reader. Dates cannot be frozen, so each reader gets its own. */
+  forReader(): Page<T> {
+    const page = this.#page;
+    if (isBatchPage(page)) return pageOf(page.number, page.batch, lease);
+    return { number: page.number, rows: this.#hasDates ? page.rows.map((row) => this.#copy(row)) : page.rows, lease };
+  }
+
+  #copy<V>(value: V): V;
+  #copy(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    if (value instanceof Date) {
+      this.#hasDates = true;
+      return new Date(value);
+    }
+    if (Array.isArray(value)) return Object.freeze(value.map((each: unknown) => this.#copy(each)));
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== null && prototype !== Object.prototype) return value;
+    const copy = { ...value };
+    for (const [name, each] of Object.entries(copy))
+      if (typeof each === 'object') Object.defineProperty(copy, name, { value: this.#copy(each) });
+    return Object.freeze(copy);
   }
 }

@@ -1,19 +1,14 @@
-import { Observable, concat, concatMap, defer, dematerialize, from, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
-import { StepError } from '../core/index.js';
-import { callable, checkGiven, given as described, object } from '../options/index.js';
+import { Observable, concat, concatMap, defer, dematerialize, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
 import { keep } from './lease.js';
 import { refuseEndless, stalled, whenDry } from './stalled.js';
 import type { Page } from './page.js';
-
-const taken = object({ write: callable }, ['write']);
 
 /**
  * Passes every page to a writer, one at a time and in order, and releases it when the writer completes. Emits each page number after its
  * release. An error of the stream waits for the pages before it. An error of the writer ends the stream. So does a writer that never
  * completes, or a stream that never ends, once the process has nothing else left to do.
  *
- * @throws {StepError} `E_STEP_CONFIG`, synchronously, if the argument is not a function; `E_STEP_FUNCTION`, by the stream, if the writer
- * returns nothing to wait for.
+ * @throws {TypeError} By the stream, from RxJS, if the writer returns nothing to wait for.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a writer or stream that never ends.
  *
  * @example
@@ -21,7 +16,6 @@ const taken = object({ write: callable }, ['write']);
  * // the next page is asked for when there is room for it: at most `window` pages are in memory
  */
 export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
-  checkGiven('deliver', taken, { write });
   return (pages$: Observable<Page<T>>): Observable<number> =>
     new Observable((subscriber) => {
       let writing: number | undefined;
@@ -32,7 +26,7 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
       };
       const observed = (page: Page<T>) => {
         writing = page.number;
-        return awaited(write(page), page);
+        return write(page);
       };
       subscriber.add(whenDry('calls', unsettled));
       subscriber.add(
@@ -48,18 +42,6 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
           .subscribe(subscriber),
       );
     });
-}
-
-/** Converts what a writer returned into an observable. */
-function awaited(given: ObservableInput<unknown>, { number }: Page<unknown>): Observable<unknown> {
-  try {
-    return from(given);
-  } catch (thrown) {
-    const remedy = 'it must return a promise, or an observable that completes';
-    throw new StepError('E_STEP_FUNCTION', `deliver: the function returned ${described(given)} for page ${number}; ${remedy}`, {
-      cause: thrown,
-    });
-  }
 }
 
 function written<T>(page: Page<T>, write: (page: Page<T>) => ObservableInput<unknown>) {

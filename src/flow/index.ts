@@ -2,13 +2,10 @@ export { type BatchReader, blocking, type Collector } from './blocking.js';
 export { addingTo, emptyTally, type Fault, type OnError, standalone, type StepContext, type Tally } from './context.js';
 export type { CacheOptions } from './cache.js';
 export { deliver } from './deliver.js';
-export { Drain } from './drain.js';
-export { gather } from './gather.js';
 export { halfSipHash } from './half-sip-hash.js';
 export { KeyMap } from './key-map.js';
 export { KeySet, type Seen } from './key-set.js';
-export { givenColumns } from './given-columns.js';
-export { fromPages, pagesOf, type Side } from './from-pages.js';
+export { fromPages, givenColumns, pagesOf, type Side } from './from-pages.js';
 export type { CountedStep, OpenedSource, OpenedStream, Purpose, ReadFor, RowSource } from './row-source.js';
 export { RowStream } from './row-stream.js';
 export type { RowFormat } from './iterate.js';
@@ -22,17 +19,16 @@ export {
   type MadeOptions,
   type NamedColumns,
 } from './made-rows.js';
-export { filterRows, liftRows, mapRows, rows } from './lift.js';
-export { handOver, keep } from './lease.js';
+export { liftRows, mapRows, rows } from './lift.js';
+export { Drain, handOver, keep } from './lease.js';
 export { mapAsync, mapPagesAsync } from './map-async.js';
 export { batchOf, countOf, isPage, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
-export type { ListEnd } from './stretch.js';
-export { pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
+export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
 export { preload } from './preload.js';
 export { onItsOwn } from './reading.js';
 export { failureAt, type KnownRows, namingRow, namingRows, type RowPlace } from './row-failure.js';
 export { keepRows, kindOf, ofEachRow, type Refused, refusedCondition, refusedPromise } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
-export { LookupCache } from './lookup-cache.js';
+export { gather, LookupCache } from './look-ups.js';
 export { unlessDry } from './stalled.js';
 export { type Ask, task } from './task.js';

@@ -1,145 +1,13 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { Observable, Subscription } from 'rxjs';
-import { lineOf } from './json-line.js';
+import { StepError } from '../core/index.js';
+import { given } from '../options/index.js';
 import { keep } from './lease.js';
 import { rowsOf, type Page } from './page.js';
 
 /** The form in which a Node or web stream emits rows: `objects`, or bytes with a line of JSON for each row. */
 export type RowFormat = 'objects' | 'ndjson';
-
-/** How a stream ended. */
-type End = { readonly error?: unknown };
-
-type Result<T> = IteratorResult<T, undefined>;
-
-const done = { done: true, value: undefined } as const;
-
-/**
- * Iterates over the pages of a stream: a page is released when the next one is requested. It subscribes on the first request. `return`
- * unsubscribes immediately, even while waiting for a page.
- */
-class PageIterator<T> implements AsyncIterator<Page<T>, undefined> {
-  readonly #arrived: Page<T>[] = [];
-  #held: Page<T> | undefined;
-  #end: End | undefined;
-  #subscription: Subscription | undefined;
-  #wake = () => {};
-
-  constructor(private readonly pages$: Observable<Page<T>>) {}
-
-  async next(): Promise<Result<Page<T>>> {
-    this.#release();
-    if (this.#end === undefined) this.#subscription ??= this.#subscribe();
-    for (;;) {
-      const page = this.#arrived.shift();
-      if (page) {
-        this.#held = page;
-        return { done: false, value: page };
-      }
-      if (this.#end) return this.#ended(this.#end);
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
-  }
-
-  return(): Promise<Result<Page<T>>> {
-    this.#finish({});
-    this.#subscription?.unsubscribe();
-    this.#release();
-    for (const page of this.#arrived.splice(0)) page.lease.release();
-    return Promise.resolve(done);
-  }
-
-  #subscribe(): Subscription {
-    return this.pages$.subscribe({
-      next: (page) => {
-        keep(page);
-        this.#arrived.push(page);
-        this.#wake();
-      },
-      error: (error: unknown) => this.#finish({ error }),
-      complete: () => this.#finish({}),
-    });
-  }
-
-  #finish(end: End): void {
-    this.#end ??= end;
-    this.#wake();
-  }
-
-  /** Throws an error once, as a generator does. */
-  #ended(end: End): Result<Page<T>> {
-    this.#end = {};
-    if ('error' in end) throw end.error;
-    return done;
-  }
-
-  #release(): void {
-    this.#held?.lease.release();
-    this.#held = undefined;
-  }
-}
-
-/** Iterates over the items of each page, at the consumer's pace. */
-class ItemIterator<T, I> implements AsyncIterableIterator<I, undefined> {
-  readonly #pages: PageIterator<T>;
-  #items: readonly I[] = [];
-  #next = 0;
-  #turn: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
-
-  constructor(
-    pages$: Observable<Page<T>>,
-    private readonly itemsOf: (page: Page<T>) => readonly I[],
-  ) {
-    this.#pages = new PageIterator(pages$);
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  /** Concurrent calls take turns, as with a generator. */
-  next(): Promise<Result<I>> {
-    if (this.#waiting === 0 && this.#next < this.#items.length) return Promise.resolve(this.#given());
-    this.#waiting += 1;
-    const turn = this.#turn.then(() => this.#take()).finally(() => (this.#waiting -= 1));
-    this.#turn = turn.catch(() => undefined);
-    return turn;
-  }
-
-  async return(): Promise<Result<I>> {
-    this.#items = [];
-    await this.#pages.return();
-    return done;
-  }
-
-  async #take(): Promise<Result<I>> {
-    while (this.#next >= this.#items.length) {
-      const { value: page } = await this.#pages.next();
-      if (page === undefined) return done;
-      this.#items = await this.#itemsOf(page);
-      this.#next = 0;
-    }
-    return this.#given();
-  }
-
-  /** Ends the read before throwing if a page cannot be converted, since there will be no further request. */
-  async #itemsOf(page: Page<T>): Promise<readonly I[]> {
-    try {
-      return this.itemsOf(page);
-    } catch (error) {
-      await this.return();
-      throw error;
-    }
-  }
-
-  #given(): Result<I> {
-    const value = this.#items[this.#next] as I;
-    this.#next += 1;
-    return { done: false, value };
-  }
-}
 
 /**
  * Iterates over the rows of a stream of pages, at the consumer's pace. A page is released when the row after its last one is requested, so
@@ -147,7 +15,7 @@ class ItemIterator<T, I> implements AsyncIterableIterator<I, undefined> {
  * thrown after the rows before it.
  */
 export function iterate<T>(pages$: Observable<Page<T>>): AsyncIterableIterator<T, undefined> {
-  return new ItemIterator(pages$, rowsOf);
+  return itemsOf(pages$, rowsOf);
 }
 
 /**
@@ -177,12 +45,110 @@ export function toWeb(pages$: Observable<Page<unknown>>, format: RowFormat): Rea
 }
 
 function itemsIn(pages$: Observable<Page<unknown>>, format: RowFormat): AsyncIterableIterator<unknown, undefined> {
-  return format === 'objects' ? iterate(pages$) : new ItemIterator(pages$, linesOf);
+  return format === 'objects' ? iterate(pages$) : itemsOf(pages$, linesOf);
+}
+
+/** Iterates over the items of each page. `return` unsubscribes immediately, even while a page is awaited. */
+function itemsOf<T, I>(pages$: Observable<Page<T>>, itemsOfPage: (page: Page<T>) => readonly I[]): AsyncIterableIterator<I, undefined> {
+  const pages = new PageQueue(pages$);
+  const items = (async function* (): AsyncGenerator<I, undefined> {
+    try {
+      for (let page = await pages.next(); page !== undefined; page = await pages.next()) for (const item of itemsOfPage(page)) yield item;
+    } finally {
+      pages.leave();
+    }
+  })();
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    next: () => items.next(),
+    return: () => {
+      pages.leave();
+      return items.return(undefined);
+    },
+  };
+}
+
+/** The pages of a stream, each released when the next one is requested. It subscribes on the first request. */
+class PageQueue<T> {
+  readonly #arrived: Page<T>[] = [];
+  #held: Page<T> | undefined;
+  #end: { readonly error?: unknown } | undefined;
+  #subscription: Subscription | undefined;
+  #wake = () => {};
+
+  constructor(private readonly pages$: Observable<Page<T>>) {}
+
+  /** Resolves with the next page, or `undefined` at the end. Rejects with the error of the stream, after the pages before it. */
+  async next(): Promise<Page<T> | undefined> {
+    this.#release();
+    if (this.#end === undefined) this.#subscription ??= this.#subscribe();
+    while (this.#arrived.length === 0 && this.#end === undefined) await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.#held = this.#arrived.shift();
+    if (this.#held === undefined && this.#end && 'error' in this.#end) throw this.#end.error;
+    return this.#held;
+  }
+
+  /** Ends the read, and releases every page. */
+  leave(): void {
+    this.#finish({});
+    this.#subscription?.unsubscribe();
+    this.#release();
+    for (const page of this.#arrived.splice(0)) page.lease.release();
+  }
+
+  #subscribe(): Subscription {
+    return this.pages$.subscribe({
+      next: (page) => {
+        keep(page);
+        this.#arrived.push(page);
+        this.#wake();
+      },
+      error: (error: unknown) => this.#finish({ error }),
+      complete: () => this.#finish({}),
+    });
+  }
+
+  #finish(end: { readonly error?: unknown }): void {
+    this.#end ??= end;
+    this.#wake();
+  }
+
+  #release(): void {
+    this.#held?.lease.release();
+    this.#held = undefined;
+  }
 }
 
 /** Returns one text per page: a chunk for each row would cost more than the row. */
 function linesOf({ number, rows }: Page<unknown>): readonly Uint8Array[] {
-  return rows.length === 0
-    ? []
-    : [new TextEncoder().encode(rows.map((row, index) => lineOf(row, `page ${number}: row ${index + 1}`)).join(''))];
+  if (rows.length === 0) return [];
+  return [new TextEncoder().encode(rows.map((row, index) => `${jsonOf(row, `page ${number}: row ${index + 1}`)}\n`).join(''))];
+}
+
+/**
+ * Serializes a value as JSON. Whole numbers have all their digits at any depth, as in the sink `ndjson`. A field that is `undefined` is left out, an item becomes `null`.
+ *
+ * @param at Page and row, for messages.
+ * @throws {StepError} `E_STEP_VALUE` for a value that JSON cannot represent, or would lose.
+ */
+function jsonOf(value: unknown, at: string): string {
+  if (typeof value === 'bigint') return String(value);
+  if (isLost(value)) throw new StepError('E_STEP_VALUE', `${at}: JSON has no ${nameOf(value)}; convert it first, for example with mapRows`);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const toJson: unknown = Reflect.get(value, 'toJSON');
+  if (typeof toJson === 'function') return jsonOf(Reflect.apply(toJson, value, []), at);
+  if (Array.isArray(value)) return `[${Array.from(value, (item: unknown, index) => jsonOf(item ?? null, `${at}[${index}]`)).join()}]`;
+  const members = Object.entries(value).filter(([, each]) => each !== undefined);
+  return `{${members.map(([name, each]) => `${JSON.stringify(name)}:${jsonOf(each, `${at}, ${name}`)}`).join()}}`;
+}
+
+function isLost(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value);
+  return ['undefined', 'function', 'symbol'].includes(typeof value) || [Map, Set, Promise].some((type) => value instanceof type);
+}
+
+function nameOf(value: unknown): string {
+  return typeof value === 'object' ? Object.prototype.toString.call(value).slice(8, -1) : given(value).replace(/^a /, '');
 }

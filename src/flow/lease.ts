@@ -1,5 +1,7 @@
+import { LeadstreamError } from '../core/index.js';
 import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
 import { withLease, type Lease, type Page } from './page.js';
+import { whenDry } from './stalled.js';
 
 /** The leases that others wrap. */
 const origins = new WeakMap<Lease, Lease>();
@@ -35,4 +37,78 @@ export function handOver<T>(): MonoTypeOperatorFunction<Page<T>> {
         complete: () => subscriber.complete(),
       }),
     );
+}
+
+/** Counts the outstanding pages, and reports when all are released. */
+export class Drain {
+  #out = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  /** Number of outstanding pages. */
+  get out(): number {
+    return this.#out;
+  }
+
+  /** Returns the same page with a lease that tracks its release. */
+  track<T>(page: Page<T>): Page<T> {
+    let held = true;
+    this.#out += 1;
+    return withRelease(page, () => {
+      if (!held) return;
+      held = false;
+      this.#out -= 1;
+      page.lease.release();
+      if (this.#out === 0) for (const done of this.#waiting.splice(0)) done();
+    });
+  }
+
+  /** Calls a function when no page is outstanding. */
+  whenEmpty(done: () => void): void {
+    if (this.#out === 0) done();
+    else this.#waiting.push(done);
+  }
+
+  /** Resolves when no page is outstanding. */
+  empty(): Promise<void> {
+    return new Promise((done) => this.whenEmpty(done));
+  }
+}
+
+/**
+ * Passes an error on only after every page emitted before it was released, or can no longer be. In RxJS errors overtake data: when one
+ * arrives, a queueing operator downstream drops its buffered pages and abandons the write in progress. Completion does not overtake.
+ *
+ * Also fails a stream when its pages were not released and nothing can release them any more. Otherwise the program would exit silently in
+ * the middle of the list. There is no timeout: a consumer may hold a page for an hour if it works that long.
+ *
+ * @param what What the pages are of, for the message.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream.
+ */
+export function untilReleased<T>(what: string): MonoTypeOperatorFunction<Page<T>> {
+  return (pages$) =>
+    new Observable((subscriber) => {
+      const drain = new Drain();
+      const failHeld = (kind: 'failures' | 'stalls', failure: () => unknown) => {
+        const tell = () => {
+          if (drain.out > 0) subscriber.error(failure());
+          return drain.out > 0;
+        };
+        subscriber.add(whenDry(kind, tell));
+      };
+      failHeld('stalls', () => {
+        const pages = drain.out === 1 ? '1 page waits' : `${drain.out} pages wait`;
+        const message = `${what}: ${pages} for page.lease.release(), and nothing is left to call it; release each page, or read the rows of fromPages(…)`;
+        return new LeadstreamError('E_RUN_STALLED', message);
+      });
+      subscriber.add(
+        pages$.subscribe({
+          next: (page) => subscriber.next(drain.track(page)),
+          error: (error: unknown) => {
+            drain.whenEmpty(() => subscriber.error(error));
+            failHeld('failures', () => error);
+          },
+          complete: () => subscriber.complete(),
+        }),
+      );
+    });
 }

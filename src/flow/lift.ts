@@ -1,16 +1,11 @@
 import { isObservable, Observable, Subject, map, takeWhile, tap, type OperatorFunction, type Subscriber, type Subscription } from 'rxjs';
 import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
-import { callable, checkGiven, given, object } from '../options/index.js';
+import { given } from '../options/index.js';
 import { rowsOf, type Page, type Step } from './page.js';
-import { declaredColumns, MadeRows, type MadeOptions, type MadePage } from './made-rows.js';
-import { keepRows, ofEachRow, refusedPromise, refusedRow } from './row-function.js';
+import { MadeRows, type MadeOptions, type MadePage } from './made-rows.js';
+import { ofEachRow, refusedPromise, refusedRow } from './row-function.js';
 import { stalled, whenDry } from './stalled.js';
 import { withFacts } from './step-facts.js';
-
-const made = object({ columns: declaredColumns });
-const projections = object({ project: callable, options: made }, ['project']);
-const conditions = object({ keep: callable }, ['keep']);
-const operators = object({ operator: callable, options: made }, ['operator']);
 
 /**
  * Applies a function to every row, which is its only argument. Rows of leadstream are frozen: return a new one, like `{ ...row, … }`. Rows
@@ -18,7 +13,7 @@ const operators = object({ operator: callable, options: made }, ['operator']);
  * consumers that have not read it yet.
  *
  * @param options The columns of the new rows, for `writeTo` and the steps after it.
- * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments. `E_STEP_FUNCTION`, by the stream, if the function throws (the
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid columns. `E_STEP_FUNCTION`, by the stream, if the function throws (the
  * `cause` is what it threw), returns a promise, or returns a row that differs from the columns.
  *
  * @example
@@ -28,7 +23,6 @@ const operators = object({ operator: callable, options: made }, ['operator']);
  * await writeTo(ages, csv({ path: 'lengths.csv' })); // without columns it asks for them
  */
 export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInfer<U>> = {}): Step<T, U> {
-  checkGiven('mapRows', projections, { project, options });
   const rows = new MadeRows<U>('mapRows', options);
   const mapping: Step<T, U> = map((page) => {
     const made = rows.begin();
@@ -36,20 +30,6 @@ export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInf
     return made.done(page);
   });
   return withFacts(mapping, rows.facts);
-}
-
-/**
- * Keeps the rows that satisfy a condition; a page may become empty, but it stays a page.
- *
- * @throws {StepError} `E_STEP_FUNCTION`, by the stream, as in `mapRows`.
- *
- * @example
- * service.leads.pipe(filterRows((lead) => lead.lead_status === 'sold')); // `filter` also counts what it drops
- */
-export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
-  checkGiven('filterRows', conditions, { keep });
-  const filtering: Step<T, T> = map((page) => keepRows(page, keep, 'filterRows'));
-  return withFacts(filtering, { at: 'filterRows', columns: (input) => input });
 }
 
 /**
@@ -68,7 +48,6 @@ export function filterRows<T>(keep: (row: T) => boolean): Step<T, T> {
  * service.leads.pipe(liftRows((lead$) => lead$.pipe(distinct(({ zipcode }) => zipcode), take(100)))); // a lead of each of 100 zip codes
  */
 export function liftRows<T, U>(operator: OperatorFunction<T, U>, options: MadeOptions<NoInfer<U>> = {}): Step<T, U> {
-  checkGiven('liftRows', operators, { operator, options });
   const rows = new MadeRows<U>('liftRows', options);
   const lifting: Step<T, U> = (pages$) =>
     new Observable((subscriber) => {

@@ -1,6 +1,6 @@
 import { declaredTypes, sensitivities, strictest, type Column, type DeclaredType, type Row, type Sensitivity } from '../core/index.js';
 import type { Value, ValueOf } from '../core/index.js';
-import { check, object, oneOf, type Check } from '../options/index.js';
+import { check, checkGiven, object, oneOf, type Check } from '../options/index.js';
 import { fieldOf, FlatVector, ownValue, RecordBatch } from '../vector/index.js';
 import { withBatch, withRows, type Page } from './page.js';
 import { kindOf, refusedRow, type Refused } from './row-function.js';
@@ -47,6 +47,8 @@ export const declaredColumns: Check = {
   },
 };
 
+const madeOptions = object({ columns: declaredColumns });
+
 /** Returns the declared type of a column. */
 export function typeOf(declared: NamedColumns[string]): DeclaredType {
   return typeof declared === 'string' ? declared : declared.type;
@@ -89,12 +91,16 @@ export class DeclaredValues {
 export class MadeRows<U> {
   readonly #columns: NamedColumns | undefined;
 
-  /** @param at Name of the step in messages. */
+  /**
+   * @param at Name of the step in messages.
+   * @throws {StepError} `E_STEP_CONFIG` for invalid options.
+   */
   constructor(
     private readonly at: string,
-    { columns }: MadeOptions<U>,
+    options: MadeOptions<U>,
   ) {
-    this.#columns = columns;
+    checkGiven(at, madeOptions, options);
+    this.#columns = options.columns;
   }
 
   /** Starts a page. */

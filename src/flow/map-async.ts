@@ -1,20 +1,17 @@
 import { Observable, catchError, defer, finalize, map, mergeMap, of, pipe, single, tap, throwError, type ObservableInput } from 'rxjs';
 import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
-import { callable, checkGiven, given, number, object } from '../options/index.js';
+import { checkGiven, given, number, object } from '../options/index.js';
 import { handOver, keep } from './lease.js';
 import { stalled, whenDry } from './stalled.js';
 import { reorder } from './reorder.js';
-import { declaredColumns, MadeRows, type MadeOptions } from './made-rows.js';
+import { MadeRows, type MadeOptions } from './made-rows.js';
 import { withFacts } from './step-facts.js';
 import type { Page, Step } from './page.js';
 
 /** A page, or the failure that takes its place until its turn comes. */
 type Outcome<T> = { readonly page: Page<T> } | { readonly failure: unknown };
 
-const taken = object({ project: callable, concurrency: number({ whole: true, min: 1 }), options: object({ columns: declaredColumns }) }, [
-  'project',
-  'concurrency',
-]);
+const taken = object({ concurrency: number({ whole: true, min: 1 }) }, ['concurrency']);
 
 /**
  * Applies an asynchronous function to pages, at most `concurrency` at a time, with results in page order. Pages that wait for their turn hold
@@ -36,7 +33,7 @@ export function mapAsync<T, U>(
   concurrency: number,
   options: MadeOptions<NoInfer<U>> = {},
 ): Step<T, U> {
-  checkGiven('mapAsync', taken, { project, concurrency, options });
+  checkGiven('mapAsync', taken, { concurrency });
   const made = new MadeRows<U>('mapAsync', options);
   const rowsOf = (page: Page<T>, signal: AbortSignal) =>
     defer(() => project(page, signal)).pipe(

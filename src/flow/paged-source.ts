@@ -1,15 +1,21 @@
-import { EMPTY, type Observable, concat, concatMap, defer, isObservable } from 'rxjs';
+import { EMPTY, Observable, type Subscriber, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
 import { SourceError, StepError, type Row } from '../core/index.js';
 import { bounds, callable, defaults, faultsIn, flag, given, number, object, text } from '../options/index.js';
-import { fetchedRows } from './fetched-rows.js';
-import { handOver } from './lease.js';
-import { refuseDry, refuseEndless } from './stalled.js';
-import { delayErrors } from './delay-errors.js';
 import type { RecordBatch } from '../vector/index.js';
+import { handOver, untilReleased } from './lease.js';
 import { pageOf, type Lease, type Page } from './page.js';
-import { type Content, type ListEnd, type PagedReading, Stretch } from './stretch.js';
+import { reorder } from './reorder.js';
+import { refuseEndless } from './stalled.js';
 import { task } from './task.js';
-import { createWindow, type LeaseWindow } from './window.js';
+import { LeaseWindow } from './window.js';
+
+/** The place where a list seems to end. */
+export interface ListEnd {
+  /** Number of the first page without rows. */
+  readonly page: number;
+  /** Numbers of later pages that had rows, requested before it was answered. In order. */
+  readonly after: readonly number[];
+}
 
 /** Limits of a paged source; all counts are in pages. */
 export interface PagedSourceOptions {
@@ -48,8 +54,22 @@ export interface PagedSourceOptions {
  */
 export function pagedSource<T>(fetch: (page: number) => Observable<readonly T[]>, options: PagedSourceOptions = {}): Observable<Page<T>> {
   if (typeof fetch !== 'function') throw refused(`pagedSource: the first argument must be a function, not ${given(fetch)}`);
-  const pageOf = (number: number, rows: readonly T[], lease: Lease) => ({ number, rows, lease });
-  return paged(fetchedRows(fetch), pageOf, options).pipe(handOver());
+  const fetched = (page: number) =>
+    defer(() => fetch(page)).pipe(
+      refuseEndless(() => `pagedSource: the observable of page ${page} never ends`, 'calls'),
+      single(),
+      tap((rows) => {
+        if (!Array.isArray(rows)) throw notRows(rows, page);
+      }),
+    );
+  const made = (number: number, rows: readonly T[], lease: Lease) => ({ number, rows, lease });
+  return paged(fetched, made, options).pipe(handOver());
+}
+
+/** Creates the failure for anything but a list of rows, which could pass for an empty page, and so for the end of the list. */
+function notRows(rows: unknown, page: number): StepError {
+  const remedy = 'it must return an observable of one value, the list of its rows, like defer(() => fetchOrders(page))';
+  return new StepError('E_STEP_FUNCTION', `pagedSource: the function returned an observable of ${given(rows)} for page ${page}; ${remedy}`);
 }
 
 /** Reads a list page by page, as batches. */
@@ -75,7 +95,106 @@ function paged<T, C extends Content>(
   } = options;
   const { confirmEnd = (end) => lookAgain(fetch, end) } = options;
   const reading = { fetch, pageOf, confirmEnd, hasPages, chains: hasPages ? Math.min(concurrency, window) : 1 };
-  return defer(() => stretchesFrom(reading, createWindow(window), firstPage)).pipe(delayErrors(), refuseDry(name));
+  return defer(() => stretchesFrom(reading, new LeaseWindow(window), firstPage)).pipe(untilReleased(name));
+}
+
+/** The content of a page, in any form. */
+interface Content {
+  readonly length: number;
+}
+
+/** What a paged read needs. */
+interface PagedReading<T, C extends Content> {
+  readonly fetch: (page: number) => Observable<C>;
+  readonly pageOf: (number: number, content: C, lease: Lease) => Page<T>;
+  readonly confirmEnd: (end: ListEnd) => Observable<number | undefined>;
+  readonly hasPages: boolean;
+  /** Number of request chains, each of which reads every n-th page. */
+  readonly chains: number;
+}
+
+/** The result of a page number: rows, no rows, or a failure. */
+type Slot<C> = { readonly number: number } & ({ readonly content: C } | { readonly failure: unknown });
+
+/** An uninterrupted part of a list: from a page to the first without rows. */
+class Stretch<T, C extends Content> {
+  /** Pages emitted, including those before this part. */
+  emitted: number;
+  readonly #withRows: number[] = [];
+  #firstEmpty = Infinity;
+  #end: number | undefined;
+
+  constructor(
+    private readonly reading: PagedReading<T, C>,
+    private readonly window: LeaseWindow,
+    private readonly start: number,
+    private readonly placeOfStart: number,
+  ) {
+    this.emitted = placeOfStart;
+    window.open();
+  }
+
+  /** Where it ended; `undefined` before that, and after a failure. */
+  get end(): ListEnd | undefined {
+    const page = this.#end;
+    return page === undefined ? undefined : { page, after: this.#withRows.filter((n) => n > page).sort((a, b) => a - b) };
+  }
+
+  pages(): Observable<Page<T>> {
+    return new Observable((subscriber) => {
+      const chains = Array.from({ length: this.reading.chains }, (_, chain) => this.#chain(this.start + chain));
+      return merge(...chains)
+        .pipe(reorder(this.start))
+        .subscribe({
+          next: (slot) => this.#take(slot, subscriber),
+          error: (error: unknown) => subscriber.error(error),
+          complete: () => subscriber.complete(),
+        });
+    });
+  }
+
+  /** Reads every n-th page from a number on. */
+  #chain(first: number): Observable<Slot<C>> {
+    const { hasPages, chains } = this.reading;
+    return this.#slot(first).pipe(
+      expand((slot) => (hasPages && hasRows(slot) && slot.number <= this.#firstEmpty ? this.#slot(slot.number + chains) : EMPTY)),
+    );
+  }
+
+  #slot(n: number): Observable<Slot<C>> {
+    return from(this.window.enter(this.#placeOf(n))).pipe(
+      concatMap((granted) => (granted ? this.reading.fetch(n).pipe(single()) : EMPTY)),
+      map((content): Slot<C> => ({ number: n, content })),
+      tap((slot) => {
+        if (hasRows(slot)) this.#withRows.push(n);
+        else this.#firstEmpty = Math.min(this.#firstEmpty, n);
+      }),
+      catchError((error: unknown) => of<Slot<C>>({ number: n, failure: error })),
+    );
+  }
+
+  #take(slot: Slot<C>, subscriber: Subscriber<Page<T>>): void {
+    if (this.#end !== undefined) return;
+    const { number } = slot;
+    const place = this.#placeOf(number);
+    if (hasRows(slot)) {
+      this.emitted += 1;
+      subscriber.next(this.reading.pageOf(number, slot.content, this.window.lease(place)));
+      return;
+    }
+    this.window.seal(place);
+    if ('failure' in slot) subscriber.error(slot.failure);
+    else this.#end = number;
+  }
+
+  /** Returns the place of a page among all emitted ones. */
+  #placeOf(number: number): number {
+    return this.placeOfStart + number - this.start;
+  }
+}
+
+function hasRows<C extends Content>(slot: Slot<C>): slot is { readonly number: number; readonly content: C } {
+  return 'content' in slot && slot.content.length > 0;
 }
 
 /**
@@ -93,22 +212,13 @@ function stretchesFrom<T, C extends Content>(
     const stretch = new Stretch(reading, window, start, emitted);
     const rest$ = defer(() => {
       if (!reading.hasPages || stretch.end === undefined) return EMPTY;
-      return confirmed(reading.confirmEnd(stretch.end)).pipe(
+      return reading.confirmEnd(stretch.end).pipe(
+        refuseEndless(() => 'pagedSource: confirmEnd never ends', 'calls'),
         concatMap((next) => (next === undefined ? EMPTY : stretchesFrom(reading, window, next, stretch.emitted))),
       );
     });
     return concat(stretch.pages(), rest$);
   });
-}
-
-/** Checks that a program's `confirmEnd` returned an observable. */
-function confirmed(next: unknown): Observable<number | undefined> {
-  if (isObservable(next))
-    return (next as Observable<number | undefined>).pipe(refuseEndless(() => 'pagedSource: confirmEnd never ends', 'calls'));
-  throw new StepError(
-    'E_STEP_FUNCTION',
-    `pagedSource: confirmEnd returned ${given(next)}; it must return an observable of a page number, or of undefined`,
-  );
 }
 
 /** Checks the end of a list about which nothing else is known. */

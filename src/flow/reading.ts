@@ -1,8 +1,7 @@
-import { EMPTY, concat, defer, type Observable } from 'rxjs';
+import { EMPTY, concat, defer, finalize, tap, type Observable } from 'rxjs';
 import { warnProcess, type Warning } from '../core/index.js';
 import { emptyTally, standalone, type StepContext } from './context.js';
 import type { Step } from './page.js';
-import { Passage } from './passage.js';
 import type { CountedStep, ReadFor, RowSource } from './row-source.js';
 import { refuseEndless } from './stalled.js';
 import type { Reading } from './step-facts.js';
@@ -86,4 +85,50 @@ export function onItsOwn<In, Out>(at: string, opened: (reading: Reading) => Step
       const source$ = reading.watched(pages$, 'the source of the rows');
       return reading.concluded(reading.watched(opened(reading)(source$), at));
     });
+}
+
+/** How one subscription of a stream went: `left` before its end, or failed. */
+interface Taking {
+  outcome: 'open' | 'whole' | 'left';
+}
+
+/** The pages that pass from one step to the next; tracks whether all were consumed. */
+class Passage {
+  #last: Taking | undefined;
+  #open = 0;
+
+  /**
+   * @param from Name of the producer, for messages.
+   * @param isBlocking Whether it is a step that takes all rows first.
+   * @param again Called when the stream is restarted after an unfinished subscription.
+   */
+  constructor(
+    readonly from: string,
+    readonly isBlocking: boolean,
+    private readonly again: () => void,
+  ) {}
+
+  watch<T>(pages$: Observable<T>): Observable<T> {
+    return defer(() => {
+      if (this.#last?.outcome === 'left') this.again();
+      const taking: Taking = { outcome: 'open' };
+      const left = () => void (taking.outcome = 'left');
+      this.#last = taking;
+      this.#open += 1;
+      return pages$.pipe(
+        tap({ complete: () => (taking.outcome = 'whole'), error: left, unsubscribe: left }),
+        finalize(() => (this.#open -= 1)),
+      );
+    });
+  }
+
+  /** Whether a subscriber is waiting for the end. */
+  get isOpen(): boolean {
+    return this.#open > 0;
+  }
+
+  /** Whether the most recent subscription consumed it to the end. */
+  get isWhole(): boolean {
+    return this.#last?.outcome === 'whole';
+  }
 }

@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { defer, tap, type Observable } from 'rxjs';
 import type { Column, Consistency } from '../core/index.js';
-import { checkGiven, numberOrInfinity, object, oneOf } from '../options/index.js';
 import { PageCache, type CacheOptions } from './cache.js';
 import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
 import { rows } from './lift.js';
@@ -12,10 +11,6 @@ import type { CountedStep, OpenedSource, OpenedStream, ReadFor, RowSource } from
 import { StepChain } from './step-chain.js';
 
 type Operator<In, Out> = (pages$: Observable<Page<In>>) => Observable<Page<Out>>;
-
-const age = object({ options: object({ maxAgeMs: numberOrInfinity({ above: 0 }) }, ['maxAgeMs']) }, ['options']);
-
-const taken = object({ format: oneOf(['objects', 'ndjson']) });
 
 /**
  * A stream of rows: a whole collection, or the result of steps. It is cold and immutable: each loop, subscription or stream reads from the
@@ -95,7 +90,6 @@ export class RowStream<T> implements AsyncIterable<T> {
    * Returns the rows as a Node stream.
    *
    * @param format `objects` for one in object mode (default), `ndjson` for bytes, a line of JSON for each row.
-   * @throws {StepError} `E_STEP_CONFIG` for another format.
    *
    * @example
    * import { pipeline } from 'node:stream/promises';
@@ -103,7 +97,6 @@ export class RowStream<T> implements AsyncIterable<T> {
    * await pipeline(service.leads.toReadable('ndjson'), response); // a client that leaves ends the requests
    */
   toReadable(format: RowFormat = 'objects'): Readable {
-    checkGiven('toReadable', taken, { format });
     return toReadable(this.pages$, format);
   }
 
@@ -111,7 +104,6 @@ export class RowStream<T> implements AsyncIterable<T> {
    * Returns the rows as a web stream, which reads nothing ahead.
    *
    * @param format `objects` for chunks that are rows (default), `ndjson` for bytes, a line of JSON for each row.
-   * @throws {StepError} `E_STEP_CONFIG` for another format.
    *
    * @example
    * return new Response(service.leads.toWeb('ndjson'), { headers: { 'content-type': 'application/x-ndjson' } });
@@ -119,7 +111,6 @@ export class RowStream<T> implements AsyncIterable<T> {
   toWeb(format: 'ndjson'): ReadableStream<Uint8Array>;
   toWeb(format?: 'objects'): ReadableStream<T>;
   toWeb(format: RowFormat = 'objects'): ReadableStream<unknown> {
-    checkGiven('toWeb', taken, { format });
     return toWeb(this.pages$, format);
   }
 
@@ -179,14 +170,11 @@ export class RowStream<T> implements AsyncIterable<T> {
    * each reader has its own dates. A collection is read as for `writeTo`, since any consumer may write the result. An error goes to all
    * current subscribers and is not cached: the next one reads again. When the last subscriber leaves before the end, the read ends too.
    *
-   * @throws {StepError} `E_STEP_CONFIG` for an invalid time.
-   *
    * @example
    * const bridges = service.bridges.with({ fields: ['id', 'title'] }).cached({ maxAgeMs: 600_000 });
    * service.leads.pipe(join(bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }));
    */
   cached(options: CacheOptions): RowStream<T> {
-    checkGiven('cached', age, { options });
     let last: OpenedStream<T> | undefined;
     const cache = new PageCache(() => (last = this.#open({ purpose: 'writing' })), options.maxAgeMs);
     const declared = new Set(this.columns?.map(({ name }) => name));

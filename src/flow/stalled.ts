@@ -1,7 +1,5 @@
 import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
 import { LeadstreamError } from '../core/index.js';
-import { Drain } from './drain.js';
-import type { Page } from './page.js';
 
 /** Ends a wait with a failure, and returns whether it did. */
 type Tell = () => boolean;
@@ -80,34 +78,5 @@ export function refuseEndless<T>(what: () => string, kind: 'calls' | 'ends' = 'e
       };
       subscriber.add(whenDry(kind, endless));
       subscriber.add(stream$.subscribe(subscriber));
-    });
-}
-
-/**
- * Fails a stream when its pages were not released and nothing can release them any more. Otherwise the program would exit silently in the
- * middle of the list. There is no timeout: a consumer may hold a page for an hour if it works that long.
- *
- * @param what What the pages are of, for the message.
- * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream.
- */
-export function refuseDry<T>(what: string): MonoTypeOperatorFunction<Page<T>> {
-  return (pages$) =>
-    new Observable((subscriber) => {
-      const drain = new Drain();
-      const held = () => {
-        if (drain.out === 0) return false;
-        const pages = drain.out === 1 ? '1 page waits' : `${drain.out} pages wait`;
-        const message = `${what}: ${pages} for page.lease.release(), and nothing is left to call it; release each page, or read the rows of fromPages(…)`;
-        subscriber.error(new LeadstreamError('E_RUN_STALLED', message));
-        return true;
-      };
-      subscriber.add(whenDry('stalls', held));
-      subscriber.add(
-        pages$.subscribe({
-          next: (page) => subscriber.next(drain.track(page)),
-          error: (error: unknown) => subscriber.error(error),
-          complete: () => subscriber.complete(),
-        }),
-      );
     });
 }

@@ -5,68 +5,51 @@ import type { Lease } from './page.js';
  * page up to `n - size` was released. Granting by place, not by order of request, prevents the next page in order from starving while later
  * ones hold every place.
  */
-export interface LeaseWindow {
-  /** Resolves with true when the page at a place may be fetched, and with false if the window was sealed below it. */
-  enter(place: number): Promise<boolean>;
-  /** Returns the lease of an emitted page. */
-  lease(place: number): Lease;
-  /** Grants no place above `last` until the window is opened again. */
-  seal(last: number): void;
-  open(): void;
-  /** Resolves when every lower place was released. */
-  released(place: number): Promise<void>;
-}
-
-/**
- * @param size Pages that may be in flight, waiting or in a chain at a time.
- */
-export function createWindow(size: number): LeaseWindow {
+export class LeaseWindow {
   /** Lowest place not yet released. */
-  let base = 0;
-  let last = Infinity;
-  const released = new Set<number>();
-  const waiting = new Map<number, (granted: boolean) => void>();
-  const waitingForRelease = new Map<() => void, number>();
+  #base = 0;
+  #last = Infinity;
+  readonly #released = new Set<number>();
+  readonly #waiting = new Map<number, (granted: boolean) => void>();
 
-  function admit(): void {
-    for (const [place, grant] of waiting) {
-      if (place < base + size || place > last) {
-        waiting.delete(place);
-        grant(place <= last);
-      }
-    }
-    for (const [done, place] of waitingForRelease) {
-      if (place > base) continue;
-      waitingForRelease.delete(done);
-      done();
+  /** @param size Pages that may be in flight, waiting or in a chain at a time. */
+  constructor(private readonly size: number) {}
+
+  /** Resolves with true when the page at a place may be fetched, and with false if the window was sealed below it. */
+  enter(place: number): Promise<boolean> {
+    return new Promise((grant) => {
+      this.#waiting.set(place, grant);
+      this.#admit();
+    });
+  }
+
+  /** Returns the lease of an emitted page. */
+  lease(place: number): Lease {
+    return { release: () => this.#release(place) };
+  }
+
+  /** Grants no place above `last` until the window is opened again. */
+  seal(last: number): void {
+    this.#last = Math.min(this.#last, last);
+    this.#admit();
+  }
+
+  open(): void {
+    this.#last = Infinity;
+  }
+
+  #admit(): void {
+    for (const [place, grant] of this.#waiting) {
+      if (place >= this.#base + this.size && place <= this.#last) continue;
+      this.#waiting.delete(place);
+      grant(place <= this.#last);
     }
   }
 
-  function release(place: number): void {
-    if (place < base) return;
-    released.add(place);
-    while (released.delete(base)) base += 1;
-    admit();
+  #release(place: number): void {
+    if (place < this.#base) return;
+    this.#released.add(place);
+    while (this.#released.delete(this.#base)) this.#base += 1;
+    this.#admit();
   }
-
-  return {
-    enter: (place) =>
-      new Promise((grant) => {
-        waiting.set(place, grant);
-        admit();
-      }),
-    lease: (place) => ({ release: () => release(place) }),
-    seal: (place) => {
-      last = Math.min(last, place);
-      admit();
-    },
-    open: () => {
-      last = Infinity;
-    },
-    released: (place) =>
-      new Promise((done) => {
-        waitingForRelease.set(done, place);
-        admit();
-      }),
-  };
 }

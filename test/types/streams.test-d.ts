@@ -10,7 +10,7 @@ import {
   csv,
   deliver,
   explainPipeline,
-  filterRows,
+  filter as filterRows,
   fromPages,
   GateError,
   isRetryable,

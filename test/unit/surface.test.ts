@@ -10,7 +10,7 @@ const surface: Readonly<Record<string, readonly [module: object, values: string]
   leadstream: [
     leadstream,
     `ClosedPipeError GateError LeadstreamError SinkError SourceError SpecError StepError aggregate areaCode cast catalogue collectionNames collections
-    columnsOf connect connectionFromEnvironment csv dedupe defineCollection defineSink defineStep deliver derive explode filter filterRows fromPages isRetryable
+    columnsOf connect connectionFromEnvironment csv dedupe defineCollection defineSink defineStep deliver derive explode filter fromPages isRetryable
     join liftRows limit mapAsync mapRows mask ndjson pagedSource parquet personalMasks rename sample select sort stdout typesOf watch writeTo zipCity zipPrefix
     zipState`,
   ],

@@ -1,5 +1,5 @@
 import { map } from 'rxjs';
-import { schema, type Row } from '../../core/index.js';
+import { schema } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
 import { counting } from '../counted-step.js';
 import { countOf, keepRows, type Step, type StepContext } from '../../flow/index.js';
@@ -16,9 +16,9 @@ const taken = schema((z) => z.strictObject({ condition: callback() }));
  * @example
  * service.leads.pipe(filter((lead) => lead.lead_status === 'new'));
  */
-export function filter<T extends Row, S extends T>(condition: (row: T) => row is S, context?: StepContext): Step<T, S>;
-export function filter<T extends Row>(condition: (row: T) => boolean, context?: StepContext): Step<T, T>;
-export function filter<T extends Row>(condition: (row: T) => boolean, context?: StepContext): Step<T, T> {
+export function filter<T, S extends T>(condition: (row: T) => row is S, context?: StepContext): Step<T, S>;
+export function filter<T>(condition: (row: T) => boolean, context?: StepContext): Step<T, T>;
+export function filter<T>(condition: (row: T) => boolean, context?: StepContext): Step<T, T> {
   checkArguments(context?.at ?? 'filter', taken, { condition });
   return counting('filter', context, sameColumns(), ({ at, tally }) =>
     map((page) => {

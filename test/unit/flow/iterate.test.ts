@@ -119,15 +119,12 @@ describe('toReadable', () => {
     expect(await text(fromPages(rows$).toReadable('ndjson'))).toBe(`${lines.join('\n')}\n`);
   });
 
-  const circular: Record<string, unknown> = {};
-  circular.self = circular;
   test.each<[string, unknown]>([
     ['page 2: row 1: JSON has no undefined', undefined],
     ['page 2: row 1, f: JSON has no function', { f: () => 1 }],
     ['page 2: row 1, f[0]: JSON has no symbol', { f: [Symbol('s')] }],
     ['page 2: row 1, f: JSON has no NaN', { f: Number.NaN }],
     ['page 2: row 1, f: JSON has no Map', { f: new Map([[1, 2]]) }],
-    ['page 2: row 1, self contains itself', circular],
   ])('refuses what is no JSON and ends the read: %s', async (message, row) => {
     const take = async (as: 'toReadable' | 'toWeb') => {
       const left = { times: 0 };

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { delay, distinct, filter, from, map, of, pipe, scan, take, takeLast, throwError } from 'rxjs';
 import { StepError, type Row } from '../../../src/core/index.js';
-import { filterRows, liftRows, mapRows, rows, pageOf as columnsPage, type Page } from '../../../src/flow/index.js';
+import { liftRows, mapRows, rows, pageOf as columnsPage, type Page } from '../../../src/flow/index.js';
+import { filter as keepRows } from '../../../src/steps/index.js';
 import { batchOfTexts } from '../../support/batches.js';
 import { leasedPages, marbles, pageOf, shown } from '../../support/pages.js';
 
@@ -59,21 +60,21 @@ test.each([
     told.push(given);
     return true;
   };
-  of(page).pipe(filterRows(note), mapRows(note)).subscribe();
+  of(page).pipe(keepRows(note), mapRows(note)).subscribe();
   expect(told).toEqual([[{ a: '1' }], [{ a: '2' }], [{ a: '1' }], [{ a: '2' }]]);
 });
 
-describe('filterRows', () => {
+describe('filter', () => {
   test('keeps the rows that satisfy the condition', () => {
     marbles(({ cold, expectObservable }) => {
-      const odd = filterRows((n: number) => n % 2 === 1);
+      const odd = keepRows((n: number) => n % 2 === 1);
       expectObservable(cold('a-b|', pages).pipe(odd, show)).toBe('a-b|', { a: '1', b: '3' });
     });
   });
 
   test('passes a page that became empty, so that its lease reaches the sink', () => {
     marbles(({ cold, expectObservable }) => {
-      const none = filterRows<number>(() => false);
+      const none = keepRows<number>(() => false);
       expectObservable(cold('a-b|', pages).pipe(none, show)).toBe('a-b|', { a: '', b: '' });
     });
   });

@@ -126,10 +126,6 @@ describe('mapAsync', () => {
     );
   });
 
-  test('refuses what is no function', () => {
-    expect(() => Reflect.apply(mapAsync, undefined, ['x', 1])).toThrow("mapAsync: project must be a function, not the text 'x'");
-  });
-
   describe('when nothing is left to do', () => {
     /** What becomes of the stream at that moment, while the rows of page 2 have not come. */
     async function told(project: (page: Page<string>) => Observable<readonly string[]>, concurrency: number): Promise<unknown> {

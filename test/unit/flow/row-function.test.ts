@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { concatMap, lastValueFrom, map, of, pipe, toArray, type OperatorFunction } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { StepError, type Column, type Row } from '../../../src/core/index.js';
-import { filterRows, fromPages, liftRows, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
+import { fromPages, liftRows, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
 import { aggregate, cast, derive, filter, join, mask, rename, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
 import { sample } from '../steps/support.js';
@@ -41,7 +41,6 @@ describe('a condition that gives neither true nor false', () => {
   test.each<[string, string, (gives: unknown) => Step, unknown]>([
     ['filter', 'a text', (gives) => filter<Row>(() => gives as boolean), 'no'],
     ['filter', 'undefined', (gives) => filter<Row>(() => gives as boolean), undefined],
-    ['filterRows', 'a number', (gives) => filterRows<Row>(() => gives as boolean), 0],
     ['aggregate: sold', 'an object', (gives) => aggregate(['lead_id'], { sold: { count: () => gives as boolean } }), {}],
   ])('is refused by %s with the key of the row: %s', async (name, kind, step, gives) => {
     expect(await failureOf(leads().pipe(step(gives)))).toMatchObject({
@@ -56,7 +55,6 @@ describe('a function that throws', () => {
     ['derive', derive<Row, {}>({ ok: (row: Row) => String(failing(row)) }), 'derive: ok'],
     ['filter', filter<Row>(failing), 'filter'],
     ['filter with a type guard', filter<Row, Row>((row: Row): row is Row => failing(row)), 'filter'],
-    ['filterRows', filterRows<Row>(failing), 'filterRows'],
     ['mapRows', mapRows<Row, Row>((row) => ({ ...row, ok: failing(row) })), 'mapRows'],
     ['aggregate', aggregate<Row, [], {}>([], { sold: { count: failing } }), 'aggregate: sold'],
   ])('is told with the key of the row by %s', async (_name, step, who) => {
@@ -65,7 +63,7 @@ describe('a function that throws', () => {
 
   test('is told with the key behind steps that keep it, whatever its name and type are there', async () => {
     const narrow = leads().pipe(
-      filterRows(() => true),
+      filter<Row>(() => true),
       rename<Row, { lead_id: 'id' }>({ lead_id: 'id' }),
       cast<Row>({ id: 'integer' }),
       filter<Row>((row) => failing({ ...row, id: String(row.id), email: 'jane@example.com' })),
@@ -130,7 +128,6 @@ describe('a function that gives a promise', () => {
   test.each<[string, Step<Row, unknown>]>([
     ['derive: ok', derive<Row, {}>({ ok: promised })],
     ['filter', filter<Row>(promised as unknown as () => boolean)],
-    ['filterRows', filterRows<Row>(promised as unknown as () => boolean)],
     ['mapRows', mapRows(promised)],
     ['aggregate: sold', aggregate<Row, [], {}>([], { sold: { count: promised as unknown as () => boolean } })],
   ])('is refused by %s', async (who, step) => {

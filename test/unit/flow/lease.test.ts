@@ -1,17 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import { Subject, concatMap, delay, finalize, map, of, tap, timer } from 'rxjs';
-import { delayErrors } from '../../../src/flow/delay-errors.js';
+import { untilReleased } from '../../../src/flow/lease.js';
 import type { Page } from '../../../src/flow/index.js';
 import { marbles, pageOf } from '../../support/pages.js';
 
 const numbers = map((page: Page<string>) => page.number);
 const pages = { a: pageOf(1, ['x']), b: pageOf(2, ['y']) };
 
-describe('delayErrors', () => {
+describe('untilReleased', () => {
   test('holds an error until every page before it was released', () => {
     marbles(({ cold, expectObservable }) => {
       const source$ = cold('a-b-#', pages).pipe(
-        delayErrors(),
+        untilReleased('the list'),
         tap((page) => timer(page.number * 5).subscribe(() => page.lease.release())),
         numbers,
       );
@@ -22,7 +22,7 @@ describe('delayErrors', () => {
   test('keeps the pages in the buffer of a slow operator from being dropped by the error', () => {
     marbles(({ cold, expectObservable }) => {
       const source$ = cold('(ab#)', pages).pipe(
-        delayErrors(),
+        untilReleased('the list'),
         concatMap((page) =>
           of(page.number).pipe(
             delay(4),
@@ -36,13 +36,13 @@ describe('delayErrors', () => {
 
   test('passes an error at once when no page is out', () => {
     marbles(({ cold, expectObservable }) => {
-      expectObservable(cold<Page<string>>('--#').pipe(delayErrors())).toBe('--#');
+      expectObservable(cold<Page<string>>('--#').pipe(untilReleased('the list'))).toBe('--#');
     });
   });
 
   test('passes a completion at once, also while pages are out', () => {
     marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('a-b|', pages).pipe(delayErrors(), numbers)).toBe('a-b|', { a: 1, b: 2 });
+      expectObservable(cold('a-b|', pages).pipe(untilReleased('the list'), numbers)).toBe('a-b|', { a: 1, b: 2 });
     });
   });
 
@@ -50,7 +50,7 @@ describe('delayErrors', () => {
     const source$ = new Subject<Page<string>>();
     const seen: Page<string>[] = [];
     let failure: unknown;
-    source$.pipe(delayErrors()).subscribe({ next: (page) => seen.push(page), error: (error: unknown) => (failure = error) });
+    source$.pipe(untilReleased('the list')).subscribe({ next: (page) => seen.push(page), error: (error: unknown) => (failure = error) });
     source$.next(pages.a);
     source$.next(pages.b);
     source$.error('broken');
@@ -64,7 +64,7 @@ describe('delayErrors', () => {
   test('hands the release on to the source', () => {
     const released: number[] = [];
     of(pageOf(1, ['x'], () => void released.push(1)))
-      .pipe(delayErrors())
+      .pipe(untilReleased('the list'))
       .subscribe((page) => page.lease.release());
     expect(released).toEqual([1]);
   });

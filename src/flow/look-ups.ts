@@ -1,4 +1,4 @@
-import { defer, finalize, of, shareReplay, tap, type Observable } from 'rxjs';
+import { defer, finalize, from, map, mergeMap, of, reduce, shareReplay, tap, type Observable } from 'rxjs';
 
 /**
  * Caches look-ups by text: one that is in progress, or among the last `most` requested, is not repeated. A look-up that nothing waits for
@@ -47,4 +47,18 @@ export class LookupCache<V> {
     const [oldest] = this.#known.keys();
     if (this.#known.size > this.most && oldest !== undefined) this.#known.delete(oldest);
   }
+}
+
+/**
+ * Makes a request for each item and emits all results as one list, in the order of the items.
+ *
+ * @param ask Emits one value per item.
+ * @param concurrency Requests at a time, at least 1.
+ */
+export function gather<T, R>(items: readonly T[], ask: (item: T) => Observable<R>, concurrency: number): Observable<readonly R[]> {
+  return from(items.entries()).pipe(
+    mergeMap(([index, item]) => ask(item).pipe(map((found) => ({ index, found }))), concurrency),
+    reduce((list: { readonly index: number; readonly found: R }[], entry) => (list.push(entry), list), []),
+    map((list) => list.toSorted((a, b) => a.index - b.index).map(({ found }) => found)),
+  );
 }
