@@ -21,7 +21,7 @@ import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runn
 import { reportFailure } from './failure.js';
 import { createSecrets, type Secrets } from './secrets.js';
 import { print } from './streams.js';
-import { asParsed, bareWords, logFormatIn, usageProblem, valueProblem, type Grammar } from './usage.js';
+import { logFormatIn, usageProblem, valueProblem, type Grammar } from './usage.js';
 
 /** The surroundings of a command line. */
 export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal' | 'clock'> {
@@ -73,25 +73,30 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   try {
     // Without any words, it prints the help. It did no work, so this is not a success.
     const nothing = argv.length === 0;
-    const { help, shown, versionAsked } = await parse(nothing ? ['--help'] : asParsed(argv), runner, Math.min(100, stdout.columns ?? 100));
+    const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv;
+    const { shown, isAnswered } = await parse(nothing ? ['--help'] : words, runner, Math.min(100, stdout.columns ?? 100));
     await print(nothing ? stderr : stdout, shown);
     if (nothing) return catalogue.E_USAGE.exit;
     const isCompletion = argv[0] === 'completion' || argv.includes('--get-yargs-completions');
-    return help || versionAsked || isCompletion ? 0 : exit;
+    return isAnswered || isCompletion ? 0 : exit;
   } catch (error) {
     return reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr, painterFor(stderr, env)), error);
   }
 }
 
-/** Parses a command line and does its work. `shown` is the text of the help or the version. */
+/** Parses a command line and does its work. `shown` is the text of the help or the version, which `isAnswered` says was requested. */
 async function parse(argv: readonly string[], runner: Runner, width: number) {
   let shown = '';
   const parser = commands.reduce<Argv>((parent, add) => add(parent, runner), commonOptions(yargs(), false));
-  const names = commandsOf(parser);
-  // yargs would format the help of a running command in case it is requested, which takes longer than all the parsing.
+  // The parser forgets its commands once it enters one.
+  const usages = Object.entries(parser.getInternalMethods().getCommandInstance().getCommandHandlers());
+  // It would format the help of a running command in case it is requested, which takes longer than all the parsing.
   parser.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {};
-  const refuse = (problem: string) => {
-    throw new LeadstreamError('E_USAGE', problem);
+  /** The grammar with the options of the command that the parser is in; outside a command, the common ones. */
+  const grammar = (): Grammar => {
+    const { key, alias, array, boolean } = parser.getOptions();
+    const named = Object.fromEntries(usages.map(([name, { original }]) => [name, original]));
+    return { commands: named, options: [...Object.keys(key), ...Object.values(alias).flat()], flags: boolean, repeated: array };
   };
   const parsed = await parser
     .scriptName('leadstream')
@@ -103,43 +108,19 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
     .help()
     .alias({ h: 'help', v: 'version' })
     .completion('completion', 'Print the script that completes commands and options in bash or zsh')
-    .check((values) => valueProblem(values, argv, grammarOf(parser, names)) ?? true, true)
+    .check((values) => valueProblem(values, argv, grammar()) ?? true, true)
     .epilogue(['Exit codes:', ...Object.entries(exitCodes).map(([exit, { meaning }]) => `${exit.padStart(5)}  ${meaning}`)].join('\n'))
     .wrap(width)
     .detectLocale(false)
     .exitProcess(false)
     .fail((message: string | null, error: unknown) => {
       if (error instanceof Error && error.name !== 'YError') throw error;
-      refuse(usageProblem(message ?? 'wrong usage', argv, grammarOf(parser, names)));
+      throw new LeadstreamError('E_USAGE', usageProblem(message ?? 'wrong usage', argv, grammar()));
     })
     .parseAsync([...argv], {}, (_error: unknown, _parsed: unknown, output: string) => {
       if (output !== '') shown = `${output}\n`;
     });
-  const help = parsed['help'] === true;
-  // For an unknown command, yargs shows the general help.
-  const grammar = grammarOf(parser, names);
-  const [command] = bareWords(argv, grammar);
-  if (help && command !== undefined && !Object.hasOwn(grammar.commands, command)) refuse(usageProblem('Unknown command', argv, grammar));
-  return { help, shown, versionAsked: parsed['version'] === true };
-}
-
-/** Returns the usage of each command. The parser forgets it once it enters one. */
-function commandsOf(parser: Argv): Grammar['commands'] {
-  const handlers = Object.entries(parser.getInternalMethods().getCommandInstance().getCommandHandlers());
-  // The parser's own command is not among these.
-  return { ...Object.fromEntries(handlers.map(([name, { original }]) => [name, original])), completion: 'completion' };
-}
-
-/** Returns the grammar with the options of the command that the parser is in. Outside a command, these are the common options. */
-function grammarOf(parser: Argv, commands: Grammar['commands']): Grammar {
-  const { key, alias, array, number, boolean } = parser.getOptions();
-  return {
-    commands,
-    options: [...Object.keys(key), ...Object.values(alias).flat()],
-    flags: boolean,
-    repeated: array,
-    numbers: number,
-  };
+  return { shown, isAnswered: parsed['help'] === true || parsed['version'] === true };
 }
 
 /** Members of the parser that its types lack. */
@@ -149,7 +130,6 @@ declare module 'yargs' {
       readonly key: Readonly<Record<string, unknown>>;
       readonly alias: Readonly<Record<string, readonly string[]>>;
       readonly array: readonly string[];
-      readonly number: readonly string[];
       readonly boolean: readonly string[];
     };
     getInternalMethods(): {

@@ -17,7 +17,7 @@ interface ValidateArguments extends PipelineArguments {
 /** Adds `leadstream validate`. */
 export function addValidate(yargs: Argv, runner: Runner): Argv {
   return yargs.command(
-    ['validate <files..>', 'lint'],
+    'validate <files..>',
     'Check the pipelines of files without a request',
     (options) =>
       pipelineOptions(options)
@@ -31,7 +31,7 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'json prints one document on stdout' })
         .example('$0 validate pipelines/*.yaml', 'needs no credentials')
         .example('$0 validate nightly.yaml --env-check --env nightly.env', 'checks on the machine that will run it')
-        .example('$0 lint "pipelines/**/*.yaml" --strict --format json', 'for continuous integration'),
+        .example('$0 validate "pipelines/**/*.yaml" --strict --format json', 'for continuous integration'),
     (arguments_) => runner(arguments_, (context) => validate(arguments_, context)),
   );
 }

@@ -8,8 +8,7 @@ import { service, testKey } from '../../support/services.js';
 import { folderWith, temporaryFolder } from '../../support/temporary.js';
 import { toCsv, workplace } from './support.js';
 
-const commands =
-  'init, run, validate, doctor, explain, explain-row, preview, test, fetch, verify, rollback, runs, serve, schema, demo, completion';
+const commands = 'init, run, validate, doctor, explain, explain-row, preview, test, fetch, verify, rollback, runs, serve, schema, demo';
 const help = 'See `leadstream --help` and the help of the command.';
 
 describe('a command line', () => {
@@ -50,21 +49,18 @@ describe('a command line', () => {
     expect(await cli(['help', 'run'], { cwd })).toEqual(await cli(['run', '--help'], { cwd }));
   });
 
-  test.each(commands.split(', ').filter((name) => name !== 'completion'))(
-    'shows by help %s how it is used, and completes it and its options',
-    async (name) => {
-      const cwd = await temporaryFolder();
-      const { code, stdout } = await cli(['help', name], { cwd });
-      expect({ code, stdout }).toEqual({
-        code: 0,
-        stdout: expect.stringMatching(new RegExp(`^leadstream ${name}\\b[^]*\\nExamples:\\n.*leadstream ${name}\\b`)),
-      });
-      const verbs = await cli(['--get-yargs-completions', 'leadstream', ''], { cwd });
-      expect(verbs.stdout.split('\n')).toContain(name);
-      const options = await cli(['--get-yargs-completions', 'leadstream', name, '--log'], { cwd });
-      expect(options.stdout.split('\n')).toEqual(expect.arrayContaining(['--log-level', '--log-format']));
-    },
-  );
+  test.each(commands.split(', '))('shows by help %s how it is used, and completes it and its options', async (name) => {
+    const cwd = await temporaryFolder();
+    const { code, stdout } = await cli(['help', name], { cwd });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(new RegExp(`^leadstream ${name}\\b[^]*\\nExamples:\\n.*leadstream ${name}\\b`)),
+    });
+    const verbs = await cli(['--get-yargs-completions', 'leadstream', ''], { cwd });
+    expect(verbs.stdout.split('\n')).toContain(name);
+    const options = await cli(['--get-yargs-completions', 'leadstream', name, '--log'], { cwd });
+    expect(options.stdout.split('\n')).toEqual(expect.arrayContaining(['--log-level', '--log-format']));
+  });
 
   test('checks several files, tells all that is wrong, and ends with the first failure', async () => {
     const cwd = await workplace(toCsv);
@@ -125,34 +121,23 @@ describe('a command line', () => {
   });
 
   test.each([
-    [['--quiet'], `name a command: ${commands}.`],
+    [['--quiet'], 'name a command.'],
     [['rum'], 'unknown command, did you mean run?'],
     [['exportieren'], `unknown command; there are ${commands}.`],
-    [['help', 'rum'], 'unknown command, did you mean run?'],
-    [['--versoin'], 'unknown option --versoin, did you mean --version?'],
     [['--log-level', 'warn', 'rum'], 'unknown command, did you mean run?'],
-    [['runs'], 'an argument is missing: runs <dir>.'],
-    [['verify', 'a', 'b'], 'too many arguments: verify <dir>.'],
-    [['explain', 'a.yaml', 'b.yaml'], 'too many arguments: explain <file>.'],
-    [['explain', 'a.yaml', '--', 'b.yaml'], 'too many arguments: explain <file>.'],
+    [['runs'], 'the arguments do not fit; usage: leadstream runs <dir>.'],
+    [['verify', 'a', 'b'], 'the arguments do not fit; usage: leadstream verify <dir>.'],
+    [['run', 'a.yaml', '--', 'b.yaml'], 'nothing that follows -- is read.'],
     [['run', 'a.yaml', '-x'], 'unknown option -x.'],
     [['run', 'a.yaml', '--no-report'], 'unknown option --no-report, did you mean --report?'],
-    [['run', 'a.yaml', '--set.limit=5'], 'unknown option --set.limit, did you mean --set?'],
-    [['run', 'a.yaml', '--report', '-'], "--report takes no '-', which has no meaning here."],
-    [['run', 'a.yaml', '--only', '-'], "--only takes no '-', which has no meaning here."],
-    [['run', 'a.yaml', '--metrics=-'], "--metrics takes no '-', which has no meaning here."],
+    [['run', 'p.yaml', '--reprot=x'], 'unknown option --reprot, did you mean --report?'],
     [['run', 'a.yaml', '--metrics', 'a', '--metrics', 'b'], '--metrics is given twice.'],
     [['run', 'a.yaml', '--env='], '--env needs a value.'],
     [['run', 'a.yaml', '--state-dir'], '--state-dir needs a value.'],
-    [['run', 'a.yaml', '--log-format', 'xml'], 'log-format must be one of "text", "json".'],
     [['--log-format', 'xml', 'run', 'a.yaml'], 'log-format must be one of "text", "json".'],
     [['serve', '--port', 'http'], '--port takes a number.'],
-    [['serve', '--port'], '--port needs a number.'],
+    [['serve', '--port'], '--port needs a value.'],
     [['run'], 'name a pipeline file, or --recover without one.'],
-    [['run', 'p.yaml', '--unknown'], 'unknown option --unknown.'],
-    [['run', 'p.yaml', '--env-file', '.env'], 'unknown option --env-file, did you mean --env?'],
-    [['run', 'p.yaml', '--reprot=x'], 'unknown option --reprot, did you mean --report?'],
-    [['run', 'p.yaml', '--set'], '--set needs a value.'],
     [['fetch', 'leds'], 'collection must be one of "leads", "bridges", "areacodes", "links", "users".'],
   ])('is told what is wrong with %j in clean sentences', async (parameters, sentence) => {
     const { code, stderr } = await cli(parameters, { cwd: await temporaryFolder(), env: { LANG: 'de_DE.UTF-8' } });

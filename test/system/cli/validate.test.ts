@@ -103,7 +103,7 @@ describe('validate', () => {
 
   test('refuses credentials in the file, whether or not the environment has them', async () => {
     const text = `name: p\nservice: { base_url: 'https://x.example', auth: { rest_api_key: 0123456789 } }\nfrom: users\nto:\n  - csv: { path: '\${LEADSTREAM_REST_API_KEY}' }\n`;
-    const { code, stderr } = await cli(['lint', 'p.yaml'], { cwd: await folderWith({ 'p.yaml': text }) });
+    const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd: await folderWith({ 'p.yaml': text }) });
     expect(code).toBe(78);
     expect(stderr).toMatch(/^p\.yaml:2:\d+ a credential must be a reference[^]*^p\.yaml:5:\d+ the variable LEADSTREAM_REST_API_KEY holds/m);
   });
