@@ -1,10 +1,8 @@
-import { LeadstreamError } from '../core/index.js';
+import { LeadstreamError, SystemSignal, type ExitCode } from '../core/index.js';
 import { createConsole } from './console.js';
 import { secretsIn } from './context.js';
 import { reportFailure } from './failure.js';
 import { createSecrets } from './secrets.js';
-import { onSignals } from './signals.js';
-import { flushed, outliveReaders } from './streams.js';
 import { logFormatIn } from './usage.js';
 
 const { env, stdout, stderr } = process;
@@ -41,4 +39,69 @@ function workingFolder(): string {
 /** Ends the process after an uncaught error. */
 export function crash(error: Error): never {
   process.exit(reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error));
+}
+
+/**
+ * Keeps the process alive when a reader of stdout or stderr goes away, or the disk they write to is full. Code that writes data gets the error from the write
+ * itself; a lost message has no one to report to.
+ */
+function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+}
+
+/** Resolves when everything written to a stream has left this process, or never will because its reader is gone. */
+async function flushed(stream: NodeJS.WritableStream): Promise<void> {
+  await new Promise<void>((done) => void stream.write('', () => done()));
+}
+
+/** The signals that ask a command to end: SIGINT, SIGTERM, and SIGHUP when a terminal closes. */
+interface Signals {
+  /** Aborted by the first signal, which is the reason of the abort. */
+  readonly signal: AbortSignal;
+  /** Exit code of the signal received: 130, 143 or 129. */
+  readonly exitCode: number | undefined;
+  /** Marks the work as done: a signal that arrives while the process exits no longer changes how it ends. */
+  done(code: number): void;
+}
+
+const exits = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const satisfies Record<string, ExitCode>;
+
+/** Closing a terminal or stopping a service may send a signal twice, once by a shell and once by the system. */
+const onceMs = 500;
+
+/** Stops the work on the first signal. The second ends the process at once, unless it arrives together with the first. */
+function onSignals(): Signals {
+  const abort = new AbortController();
+  let exitCode: ExitCode | undefined;
+  let first = 0;
+  let finished: number | undefined;
+
+  function take(name: keyof typeof exits): void {
+    if (finished !== undefined) process.exit(isWritten() ? finished : exits[name]);
+    const now = performance.now();
+    if (exitCode !== undefined) {
+      if (now - first < onceMs) return;
+      process.stderr.write(`leadstream: ended at once by a second ${name}: nothing more is written, and no report\n`);
+      process.exit(exits[name]);
+    }
+    first = now;
+    exitCode = exits[name];
+    abort.abort(new SystemSignal(name, exitCode));
+  }
+
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => take(name));
+  return {
+    signal: abort.signal,
+    get exitCode() {
+      return exitCode;
+    },
+    done: (code) => {
+      finished = code;
+    },
+  };
+}
+
+/** Whether everything printed has left this process. */
+function isWritten(): boolean {
+  return process.stdout.writableLength === 0 && process.stderr.writableLength === 0;
 }

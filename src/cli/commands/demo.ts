@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { packageFile } from '../../core/index.js';
+import { packageFile, SinkError, type Column } from '../../core/index.js';
+import { printRows } from '../rows.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 
 interface DemoArguments extends CommonArguments {
@@ -32,7 +33,6 @@ async function demo({ leads }: DemoArguments, context: CommandContext): Promise<
   const { loadPipeline } = await import('../../index.js');
   const { generate, startService } = await import('../../service/index.js');
   const { runAndReport } = await import('../reporting.js');
-  const { previewTable } = await import('../preview.js');
   const key = randomBytes(16).toString('hex');
   console.hide([key]);
   const service = await startService({ source: generate({ leads, seed: 7 }), accounts: [{ restApiKey: key }] });
@@ -45,10 +45,22 @@ async function demo({ leads }: DemoArguments, context: CommandContext): Promise<
     const table = report.sinks.find(({ at }) => at.endsWith('parquet'))?.path;
     if (table !== undefined) {
       console.log('info', ['', `The first rows of ${join(table, '*.parquet')}:`, '']);
-      await previewTable(stdout, table, previewed, 10);
+      await previewTable(stdout, table);
     }
     return 0;
   } finally {
     await service.close();
   }
+}
+
+/** Prints the first rows of a Parquet table on stdout, as another program would read them. */
+async function previewTable(stdout: NodeJS.WritableStream, table: string): Promise<void> {
+  const { publishedManifest, readGroups } = await import('../../index.js');
+  const manifest = await publishedManifest(table);
+  const file = manifest?.files[0];
+  if (!manifest || !file) throw new SinkError('E_SINK_VERIFY', `${table}: there is no manifest`);
+  const shown = manifest.schema.filter(({ name }) => previewed.includes(name));
+  const columns = shown.map(({ name, type }): Column => ({ name, original: name, type, cast: true, sensitivity: 'plain' }));
+  const names = columns.map(({ name }) => name);
+  for await (const group of readGroups(join(table, file.name), names)) return printRows(stdout, columns, group.slice(0, 10));
 }

@@ -4,7 +4,6 @@ import type { ExplainedColumn, ExplainedRead, ExplainedSink, ExplainedStep, Expl
 import { loadOptionsOf, named, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
 import { repeated, type CommandContext, type Runner } from '../context.js';
 import { print } from '../streams.js';
-import { whole, wrapped } from '../wrap-text.js';
 
 interface ExplainArguments extends PipelineArguments {
   readonly file: string;
@@ -34,11 +33,7 @@ async function explain(arguments_: ExplainArguments, context: CommandContext): P
   const { file, format, only } = arguments_;
   const pipelines = named(await loadPipelines(file, await loadOptionsOf(arguments_, context)), only);
   const explanations = pipelines.map((pipeline) => explainPipeline(pipeline));
-  const width = Math.max(40, stdout.columns ?? 100);
-  const text =
-    format === 'json'
-      ? `${JSON.stringify({ pipelines: explanations }, undefined, 2)}\n`
-      : explanations.map((explanation) => treeOf(explanation, width)).join('\n');
+  const text = format === 'json' ? `${JSON.stringify({ pipelines: explanations }, undefined, 2)}\n` : explanations.map(treeOf).join('\n');
   await print(stdout, console.redact(text));
   return 0;
 }
@@ -49,8 +44,7 @@ interface Branch {
   readonly notes: readonly string[];
 }
 
-function treeOf(explanation: Explanation, width: number): string {
-  const { pipeline, source, steps, sinks, gates, rejects, settings } = explanation;
+function treeOf({ pipeline, source, steps, sinks, gates, rejects, settings }: Explanation): string {
   const branches: readonly Branch[] = [
     {
       title: `from ${source.collection}`,
@@ -64,8 +58,7 @@ function treeOf(explanation: Explanation, width: number): string {
   ];
   const lines = branches.flatMap(({ title, notes }, index) => {
     const last = index === branches.length - 1;
-    const below = notes.flatMap((note) => wrapped(note, width - 5));
-    return [`${last ? '└─' : '├─'} ${title}`, ...below.map((line) => `${last ? '  ' : '│ '}   ${line}`)];
+    return [`${last ? '└─' : '├─'} ${title}`, ...notes.map((line) => `${last ? '  ' : '│ '}   ${line}`)];
   });
   return `${[pipeline, ...lines].join('\n')}\n`;
 }
@@ -73,7 +66,7 @@ function treeOf(explanation: Explanation, width: number): string {
 /** Formats a setting as a file writes it. */
 function settingOf([name, value]: readonly [string, string | number | boolean]): string {
   const isTime = typeof value === 'number' && /timeout|deadline|spool/.test(name);
-  return whole(`${name}: ${isTime ? `${value / 1000}s` : value}`);
+  return `${name}: ${isTime ? `${value / 1000}s` : value}`;
 }
 
 function requestOf({ request, headers, key }: ExplainedRead): readonly string[] {
@@ -96,7 +89,7 @@ function branchOf({ at, reads, blocking, memory, added, dropped, columns }: Expl
 
 function sinkBranch({ at, prints, path, adds, memory, folders, columns }: ExplainedSink): Branch {
   const isText = columns.every(({ type }) => type === 'text');
-  const names = columns.map(({ name, type }) => whole(isText ? name : `${name} ${type}`)).join(', ');
+  const names = columns.map(({ name, type }) => (isText ? name : `${name} ${type}`)).join(', ');
   return {
     title: at,
     notes: [
@@ -110,7 +103,5 @@ function sinkBranch({ at, prints, path, adds, memory, folders, columns }: Explai
 
 /** Lists columns with their types, and marks those that are personal or credentials. */
 function listOf(columns: readonly ExplainedColumn[]): string {
-  return columns
-    .map(({ name, type, sensitivity }) => whole(`${name} ${type}${sensitivity === 'plain' ? '' : ` (${sensitivity})`}`))
-    .join(', ');
+  return columns.map(({ name, type, sensitivity }) => `${name} ${type}${sensitivity === 'plain' ? '' : ` (${sensitivity})`}`).join(', ');
 }

@@ -5,7 +5,6 @@ import { listed, loadOne, pipelineOptions, type PipelineArguments } from '../pip
 import { repeated, type CommandContext, type Runner } from '../context.js';
 import { fitting, masked, printRows } from '../rows.js';
 import { print } from '../streams.js';
-import { wrapped } from '../wrap-text.js';
 
 interface PreviewArguments extends PipelineArguments {
   readonly file: string;
@@ -100,8 +99,7 @@ async function printStage(
   const gone = earlier ? names(earlier.columns).filter((name) => !names(stage.columns).includes(name)) : [];
   const width = Math.max(20, stdout.columns ?? 100);
   // Only rows show what a step does to the columns.
-  const told = isCut && stage.passed === 0 ? `${stage.at}: no rows came out of it before the failure` : titleOf(stage, names(added), gone);
-  const title = wrapped(told, width - 2).join('\n  ');
+  const title = isCut && stage.passed === 0 ? `${stage.at}: no rows came out of it before the failure` : titleOf(stage, names(added), gone);
   const note = noteOf(stage, step !== undefined);
   await print(stdout, `${earlier === undefined || step !== undefined ? '' : '\n'}${title}\n${note}`);
   if (stage.rows.length === 0) return;

@@ -1,9 +1,8 @@
 import type { Argv } from 'yargs';
 import { commonOptions, type Runner } from '../context.js';
-import { amount, jsonOf } from '../../core/index.js';
+import { amount, jsonOf, printable } from '../../core/index.js';
 import { writtenTable } from '../../store/index.js';
 import { print } from '../streams.js';
-import { tableOf } from '../table.js';
 
 /** Adds `leadstream runs`. */
 export function addRuns(yargs: Argv, runner: Runner): Argv {
@@ -39,4 +38,16 @@ export function addRuns(yargs: Argv, runner: Runner): Argv {
         return 0;
       }),
   );
+}
+
+/** Formats rows of text below their titles, each column as wide as its widest cell. */
+function tableOf(titles: readonly string[], texts: readonly (readonly string[])[]): string {
+  const rows = texts.map((row) => row.map(printable));
+  const widths = titles.map((title, index) => Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)));
+  const lineOf = (cells: readonly string[]) =>
+    cells
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [titles, ...rows].map((cells) => `${lineOf(cells)}\n`).join('');
 }

@@ -1,8 +1,7 @@
 import { amountOf } from '../../core/index.js';
 import type { Argv } from 'yargs';
 import type { LintResult } from '../../index.js';
-import { problemsLine } from '../failure.js';
-import { refuse, refusedExit, warnOf } from '../findings.js';
+import { problemsLine, refuse, refusedExit, warnOf } from '../failure.js';
 import { loadOptionsOf, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
 import type { CommandContext, Runner } from '../context.js';
 import { print } from '../streams.js';

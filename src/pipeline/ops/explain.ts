@@ -1,5 +1,5 @@
 import { deliveredColumns, type Collection } from '../../collections/index.js';
-import { amountOf, itemAt, type Column, type DeclaredType, type Sensitivity } from '../../core/index.js';
+import { amountOf, itemAt, type Column } from '../../core/index.js';
 import { headersOf, queryOf, type Credentials } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
 import { firstQuery, windowOf } from '../../source/index.js';
@@ -7,15 +7,8 @@ import { gatesIn } from '../gates/expect.js';
 import { checkPipeline } from '../run/check-run.js';
 import type { Pipeline } from '../spec/pipeline.js';
 
-/** A column at one point of a pipeline. */
-export interface ExplainedColumn {
-  readonly name: string;
-  /** Its type after a cast. */
-  readonly type: DeclaredType;
-  /** Whether the values already have that type; otherwise they are text. */
-  readonly cast: boolean;
-  readonly sensitivity: Sensitivity;
-}
+/** A column at one point of a pipeline. `type` is that after a cast; unless `cast`, the values are still text. */
+export type ExplainedColumn = Pick<Column, 'name' | 'type' | 'cast' | 'sensitivity'>;
 
 /** How a collection is requested. */
 export interface ExplainedRead {
@@ -58,7 +51,7 @@ export interface ExplainedSink {
   readonly memory: string | undefined;
   /** Columns that become folders instead of being in the files. */
   readonly folders: readonly string[];
-  readonly columns: readonly { readonly name: string; readonly type: DeclaredType }[];
+  readonly columns: readonly Pick<Column, 'name' | 'type'>[];
 }
 
 /** The plan of a pipeline, as a run would carry it out; plain data without credentials. */
