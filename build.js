@@ -111,7 +111,7 @@ const command = {
   outdir: 'dist',
   outExtension: { '.js': '.cjs' },
   // WebAssembly, which is kept next to the code, data, and what few runs need.
-  external: ['@bokuweb/zstd-wasm', '@hono/node-server', 'hono', 'parquet-wasm', 'parquetjs-lite', 'zipcodes'],
+  external: ['@bokuweb/zstd-wasm', 'parquet-wasm', 'parquetjs-lite', 'zipcodes'],
   // Their exports for `require` and for Node are CommonJS, from which nothing can be left out.
   alias: { rxjs: resolve('node_modules/rxjs/dist/esm/index.js'), zod: resolve('node_modules/zod/index.js') },
   plugins: [zodWithin, zodInEnglish, widthsWhenUsed, chartsApart, versionWithin],

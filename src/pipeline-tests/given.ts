@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { collectionNames, type Collection } from '../collections/index.js';
 import { LeadstreamError } from '../core/index.js';
 import type { PipelineTest } from '../pipeline/index.js';
-import { openDirectory, openOwnTables, startService, type RunningService } from '../service/index.js';
+import { openDirectory, startService, type RunningService } from '../service/index.js';
 
 /** The setup of a test's service. */
 interface Given {
@@ -20,11 +20,10 @@ interface Given {
 /**
  * Starts the service of a test with its rows.
  *
- * @throws {LeadstreamError} `E_DATA` for rows that cannot be served, `E_USAGE` for an unknown fault, quirk or drift, and for a collection that is not
- * paged by number.
+ * @throws {LeadstreamError} `E_DATA` for rows that cannot be served, `E_USAGE` for a collection that is not paged by number.
  */
 export async function startGiven({ test, own, data, folder, key }: Given): Promise<RunningService> {
-  const { given = {}, service: { faults = [], quirks = [], drift, seed = 1 } = {} } = test;
+  const { given = {}, service: { faults } = { faults: [] } } = test;
   const names = [...collectionNames, ...own.map(({ name }) => name)];
   const found = data === undefined ? [] : await filesIn(data, names);
   await mkdir(folder, { recursive: true });
@@ -34,8 +33,7 @@ export async function startGiven({ test, own, data, folder, key }: Given): Promi
     if (other) throw new LeadstreamError('E_DATA', `${name} has rows under given, and in ${other.entry} of ${data}; keep one of them`);
     await writeFile(join(folder, `${name}.ndjson`), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
   }
-  const [source, tables] = [await openDirectory(folder), await openOwnTables(folder, own)];
-  return startService({ source, own: tables, accounts: [{ restApiKey: key }], faults, quirks, drift, seed });
+  return startService({ source: await openDirectory(folder, own), declared: own, accounts: [{ restApiKey: key }], faults });
 }
 
 /** Returns the files of a folder that hold rows of a collection. */

@@ -8,8 +8,6 @@ const accountSchema = schema((z) => {
   return z.union([z.strictObject({ uid: text, key: text, restApiKey: text.optional() }), z.strictObject({ restApiKey: text })]);
 });
 
-const accountList = schema((z) => z.array(accountSchema()).min(1));
-
 /**
  * An account that may read the service. Every account sees every row.
  *
@@ -18,30 +16,28 @@ const accountList = schema((z) => z.array(accountSchema()).min(1));
  */
 export type Account = Readonly<z.infer<ReturnType<typeof accountSchema>>>;
 
-/** Credentials in the query of one request. */
-export interface Credentials {
-  readonly authorized_uid?: string;
-  readonly authorized_rest_api_key?: string;
-  readonly rest_api_key?: string;
-}
+/** The parameters that credentials are sent in. */
+export const credentialNames: readonly string[] = ['authorized_uid', 'authorized_rest_api_key', 'rest_api_key'];
 
 /**
- * Returns a function that checks credentials in constant time. A request that sends either half of the pair is judged by the pair; `rest_api_key` counts only
- * without it.
+ * Returns a function that checks the credentials in a query in constant time. A request that sends either half of the pair is judged by the pair;
+ * `rest_api_key` counts only without it.
  *
  * @throws {LeadstreamError} `E_USAGE` when there is no account, so that no one could read.
  *
  * @example
  * const authorises = authoriser([{ uid: '7', key: 'k' }]);
- * authorises({ authorized_uid: '7', authorized_rest_api_key: 'k' }); // true
+ * authorises(new URLSearchParams('authorized_uid=7&authorized_rest_api_key=k')); // true
  */
-export function authoriser(accounts: readonly Account[]): (credentials: Credentials) => boolean {
+export function authoriser(accounts: readonly Account[]): (query: URLSearchParams) => boolean {
   if (accounts.length === 0) throw new LeadstreamError('E_USAGE', 'the service needs at least one account that may read it');
   const pairs = accounts.flatMap((account) => ('uid' in account ? [digest(account.uid, account.key)] : []));
   const keys = accounts.map((account) => digest('key' in account ? (account.restApiKey ?? md5(account.key)) : account.restApiKey));
-  return ({ authorized_uid: uid, authorized_rest_api_key: key, rest_api_key: restApiKey }) => {
-    if (uid !== undefined || key !== undefined) return includes(pairs, digest(uid ?? '', key ?? ''));
-    return restApiKey !== undefined && includes(keys, digest(restApiKey));
+  return (query) => {
+    const [uid = null, key = null, restApiKey = null] = credentialNames.map((name) => query.get(name));
+    const isPair = uid !== null || key !== null;
+    const offered = isPair ? digest(uid ?? '', key ?? '') : digest(restApiKey ?? '');
+    return (isPair ? pairs : keys).filter((candidate) => timingSafeEqual(candidate, offered)).length > 0;
   };
 }
 
@@ -57,11 +53,9 @@ export async function readAccounts(file: string): Promise<readonly Account[]> {
   const content = await readFile(file, 'utf8').catch(() => {
     throw new LeadstreamError('E_DATA', `${file}: cannot be read`);
   });
-  const parsed = accountList().safeParse(parseJson(file, content));
+  const parsed = accountSchema().array().min(1).safeParse(parseJson(content));
   if (parsed.success) return parsed.data;
-  const entry = parsed.error.issues[0]?.path[0];
-  const wrong = typeof entry === 'number' ? `entry ${entry + 1} is not` : 'the file is not a list of';
-  throw new LeadstreamError('E_DATA', `${file}: ${wrong} { uid, key, restApiKey? } or { restApiKey }`);
+  throw new LeadstreamError('E_DATA', `${file}: is not a JSON list of { uid, key, restApiKey? } or { restApiKey }`);
 }
 
 /**
@@ -90,18 +84,15 @@ function digest(...parts: readonly string[]): Buffer {
   return createHash('sha256').update(JSON.stringify(parts)).digest();
 }
 
-function includes(known: readonly Buffer[], offered: Buffer): boolean {
-  return known.filter((candidate) => timingSafeEqual(candidate, offered)).length > 0;
-}
-
 function md5(value: string): string {
   return createHash('md5').update(value).digest('hex');
 }
 
-function parseJson(file: string, content: string): unknown {
+/** `undefined` for what is not JSON: the parser's message quotes it. */
+function parseJson(content: string): unknown {
   try {
     return JSON.parse(content);
   } catch {
-    throw new LeadstreamError('E_DATA', `${file}: is not JSON`);
+    return undefined;
   }
 }

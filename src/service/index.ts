@@ -1,13 +1,6 @@
 export { type Account, accountsFromEnv, readAccounts } from './accounts.js';
-export type { Responder } from './answer.js';
-export { openDirectory } from './directory/index.js';
-export type { Drift, DriftEvent, DriftOptions } from './drift/index.js';
-export type { Change } from './drift/table.js';
-export type { FaultSpec } from './faults/index.js';
+export type { Answer, Answerer, DataSource, RequestFacts, Responder, ServedTable } from './answer.js';
+export { openDirectory } from './directory.js';
+export { type FaultSpec, isFault } from './faults.js';
 export { generate, type GenerateOptions } from './generate/index.js';
-export { type ServiceTerms, type TermProblem, termProblems } from './grammar.js';
-export { openOwnTables, type OwnTable } from './own-tables.js';
-export type { Quirks } from './quirks/index.js';
-export type { RequestEntry } from './request-log.js';
-export type { DataSource } from './source.js';
-export { type RunningService, type StartOptions, startService } from './start.js';
+export { type RequestEntry, type RunningService, type StartOptions, startService } from './start.js';

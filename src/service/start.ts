@@ -1,63 +1,51 @@
 import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
+import { collections, type Collection } from '../collections/index.js';
 import { LeadstreamError, reasonOf } from '../core/index.js';
-import { anyObject, callable, check, checkUsage, filledText, listOf, number, object, texts } from '../options/index.js';
-import { collectionNames } from '../collections/index.js';
-import type { Account } from './accounts.js';
-import type { Drift } from './drift/index.js';
-import type { OwnTable } from './own-tables.js';
-import { requestLog, type RequestEntry } from './request-log.js';
-import type { ServiceOptions } from './service.js';
+import { authoriser, credentialNames, type Account } from './accounts.js';
+import {
+  bodyOf,
+  failure,
+  json,
+  type Answer,
+  type Answerer,
+  type DataSource,
+  type RequestFacts,
+  type Responder,
+  type ServedTable,
+} from './answer.js';
+import { faultResponder, type FaultSpec } from './faults.js';
 
 /** What the service serves, to whom, how it misbehaves, and where it listens. */
-export interface StartOptions extends ServiceOptions {
+export interface StartOptions {
+  readonly source: DataSource;
   readonly accounts: readonly Account[];
-  /** Collections that a user declared, opened with `openOwnTables`. Quirks, faults and drift do not apply to them. Default: none. */
-  readonly own?: readonly OwnTable[];
+  /** Collections that a user declared, whose tables the source has, too. Default: none. */
+  readonly declared?: readonly Collection[];
+  /** Faults, the first one outermost. Default: none. */
+  readonly faults?: readonly FaultSpec[];
+  /** Wrapped around the faults, the first one outermost. Default: none. */
+  readonly responders?: readonly Responder[];
   /** Port to listen on; 0, the default, takes a free one. */
   readonly port?: number;
   /** Address to listen on; the default, 127.0.0.1, can be reached from this machine only. */
   readonly host?: string;
   /** Called once per GET or HEAD on a collection's path, even if it is refused, before the answer is sent. */
   readonly onRequest?: (entry: RequestEntry) => void;
-  /** File that gets a line of NDJSON per request, for observers in another process. */
-  readonly requestLog?: string | undefined;
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-const isTable = (value: unknown) => isObject(value) && typeof Reflect.get(value, 'row') === 'function';
-
-const taken = object(
-  {
-    source: check(
-      `an object with ${collectionNames.join(', ')}, as generate returns it`,
-      (value) => isObject(value) && collectionNames.every((name) => isTable(Reflect.get(value, name))),
-    ),
-    accounts: listOf(anyObject),
-    quirks: check(
-      'an object or a list of strings',
-      (value) => isObject(value) && texts().faults(Array.isArray(value) ? value : [], '').length === 0,
-    ),
-    faults: texts(),
-    drift: check('an object or a string', (value) => typeof value === 'string' || (isObject(value) && !Array.isArray(value))),
-    seed: number({ whole: true }),
-    responders: listOf(callable),
-    own: listOf(anyObject),
-    port: number({ whole: true, min: 0, max: 65_535 }),
-    host: filledText,
-    onRequest: callable,
-    requestLog: filledText,
-  },
-  ['source', 'accounts'],
-);
+/** A request on a collection's path and how it ended. */
+export interface RequestEntry extends RequestFacts {
+  /** HTTP status of the answer; 0 for none. */
+  readonly status: number;
+}
 
 /** A service that is listening. */
 export interface RunningService {
   /** Base URL without a trailing slash, for example `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly port: number;
-  /** What has changed in the lists; nothing without `drift`. */
-  readonly drift: Drift;
   /** Stops listening and ends every connection at once, even one that is being answered. */
   close(): Promise<void>;
 }
@@ -65,48 +53,37 @@ export interface RunningService {
 /**
  * Starts the data service over HTTP and resolves when it listens.
  *
- * @throws {LeadstreamError} `E_USAGE` for invalid options: no account, an address that cannot be listened on, a request log that cannot be written, or an
- * invalid quirk, fault or drift.
+ * @throws {LeadstreamError} `E_USAGE` without an account, for an address that cannot be listened on, or an invalid fault.
  *
  * @example
  * const service = await startService({ source: generate({ leads: 1000 }), accounts: [{ uid: '7', key: 'k' }] });
  * await fetch(`${service.url}/api/leads?authorized_uid=7&authorized_rest_api_key=k`);
  * await service.close();
  */
-export async function startService(given: StartOptions): Promise<RunningService> {
-  checkUsage('startService', taken, given);
-  const { port = 0, host = '127.0.0.1', ...options } = given;
-  // Programs that only read do not load what a service consists of.
-  const [{ createServer }, { getRequestListener }, { createApp }, { createService }] = await Promise.all([
-    import('node:http'),
-    import('@hono/node-server'),
-    import('./app.js'),
-    import('./service.js'),
-  ]);
-  const { answer, paging, drift } = createService(options);
-  const log = options.requestLog === undefined ? undefined : requestLog(options.requestLog);
-  const onRequest = (entry: RequestEntry): void => {
-    log?.(entry);
-    options.onRequest?.(entry);
-  };
-  const app = createApp({ accounts: options.accounts, answer, own: options.own ?? [], paging, onRequest });
-  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+export async function startService({ port = 0, host = '127.0.0.1', ...options }: StartOptions): Promise<RunningService> {
+  const answerTo = answererOf(options);
+  // Programs that only read do not load it.
+  const { createServer } = await import('node:http');
   const server = createServer((request, response) => {
     // A request that cannot be answered ends its own connection, not the service.
-    listener(request, response).catch(() => response.destroy());
+    answerTo(request).then(
+      (answer) => send(answer, response),
+      () => response.destroy(),
+    );
   });
   try {
     server.listen(port, host);
     await once(server, 'listening');
   } catch (error) {
-    throw new LeadstreamError('E_USAGE', `cannot listen on ${host}:${port}: ${reasonOfListening(error)}`);
+    const inUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    const reason = inUse ? 'the port is in use; choose another one, or 0 for a free one' : reasonOf(error);
+    throw new LeadstreamError('E_USAGE', `cannot listen on ${host}:${port}: ${reason}`);
   }
   const address = server.address();
   const bound = address !== null && typeof address === 'object' ? address.port : port;
   return {
     url: `http://${isIPv6(host) ? `[${host}]` : host}:${bound}`,
     port: bound,
-    drift,
     close: async () => {
       if (!server.listening) return;
       const closed = once(server, 'close');
@@ -117,7 +94,96 @@ export async function startService(given: StartOptions): Promise<RunningService>
   };
 }
 
-function reasonOfListening(error: unknown): string {
-  const inUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  return inUse ? 'the port is in use; choose another one, or 0 for a free one' : reasonOf(error);
+/** A collection that is served at a path. */
+interface Route {
+  readonly collection: Collection;
+  readonly table: ServedTable;
+}
+
+/** Answers requests. Refusals come in this order: 401, 405, 404, 400. `page` and `limit` are read only if a list is paged. */
+function answererOf({ source, declared = [], accounts, faults = [], responders = [], onRequest }: StartOptions) {
+  const authorises = authoriser(accounts);
+  const around = [...responders, ...faults.map((fault) => faultResponder(fault))];
+  const served = [...Object.values<Collection>(collections), ...declared];
+  const routes = new Map<string, Route>();
+  for (const collection of served) {
+    const table = source[collection.name];
+    if (!table) throw new LeadstreamError('E_USAGE', `the source has no table for ${collection.name}`);
+    for (const path of collection.paths) routes.set(path.startsWith('/') ? path : `/api/${path}`, { collection, table });
+  }
+  let sequence = 0;
+
+  return async ({ url = '/', method = '', headers }: IncomingMessage): Promise<Answer> => {
+    const { pathname, searchParams } = new URL(url, 'http://service');
+    const [authorised, reads] = [authorises(searchParams), method === 'GET' || method === 'HEAD'];
+    const [, list = '', id = null] = routes.has(pathname) ? ['', pathname] : (/^(.*)\/([^/]+)$/.exec(pathname) ?? []);
+    const route = routes.get(list);
+    if (!route || !reads) return !authorised ? unauthorised : reads ? failure(404, 'there is nothing at this path') : notAllowed;
+    const { page, limit, first } = parametersOf(route.collection);
+    const facts: RequestFacts = {
+      collection: route.collection.name,
+      path: pathname,
+      id: id === null ? null : decoded(id),
+      page: wholeNumber(searchParams.get(page), first),
+      limit: wholeNumber(searchParams.get(limit), 30),
+      purpose: headers['x-leadstream-purpose'] === 'probe' ? 'probe' : 'page',
+      query: Object.fromEntries([...searchParams].filter(([name]) => !credentialNames.includes(name))),
+      sequence: (sequence += 1),
+    };
+    const inner: Answerer = (asked) => answerFrom(route, asked);
+    const answerer = around.reduceRight<Answerer>((next, responder) => (asked) => responder(asked, next), inner);
+    const answer = authorised ? await answerer(facts) : unauthorised;
+    onRequest?.({ ...facts, status: answer.kind === 'rows' ? 200 : answer.status });
+    return answer;
+  };
+}
+
+const unauthorised = failure(401, 'credentials are missing or wrong');
+const notAllowed = failure(405, 'only GET is supported', { allow: 'GET' });
+
+/** Answers with the page, the whole list of a collection without paging, or the rows of an identifier. */
+function answerFrom({ collection, table }: Route, { id, page, limit }: RequestFacts): Answer {
+  const answered = (positions: readonly number[]): Answer => ({
+    kind: 'rows',
+    rows: positions.map((position) => table.row(position)),
+    within: collection.served?.rows ?? [],
+  });
+  if (id !== null) return answered(table.find(id));
+  if (!collection.paged) return answered(positionsFrom(table, 0, table.count));
+  const { first } = parametersOf(collection);
+  if (!(page >= first)) return failure(400, `page must be a whole number, at least ${first}`);
+  if (!(limit >= 1)) return failure(400, 'limit must be a whole number, at least 1');
+  const size = Math.min(limit, 500);
+  return answered(positionsFrom(table, (page - first) * size, size));
+}
+
+/** Returns up to `limit` positions from an offset on; none past the end. */
+function positionsFrom({ count }: ServedTable, offset: number, limit: number): readonly number[] {
+  return Array.from({ length: Math.max(0, Math.min(limit, count - offset)) }, (_, index) => offset + index);
+}
+
+/** Returns the names of the parameters of a list, and the number of its first page. */
+function parametersOf({ served }: Collection): { readonly page: string; readonly limit: string; readonly first: number } {
+  const { param = 'page', limit = 'limit', first = 1 } = served?.paging.scheme === 'page' ? served.paging : {};
+  return { page: param, limit, first };
+}
+
+function wholeNumber(text: string | null, fallback: number): number {
+  if (text === null) return fallback;
+  return /^\d+$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/** Returns an identifier of a path as it was before it was encoded, if it was. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
+
+function send(answer: Answer, response: ServerResponse): void {
+  if (answer.kind === 'wire') return answer.send(response);
+  const { status, headers, body } = answer.kind === 'raw' ? answer : { status: 200, headers: json, body: bodyOf(answer) };
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
 }

@@ -9,7 +9,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LeadstreamError, parsePipeline, runPipeline } from '../../src/index.js';
-import { generate, startService } from '../../src/service/index.js';
+import { generate } from '../../src/service/index.js';
+import { startMisbehaving } from '../support/misbehaviour.js';
 
 const seeds = Number(process.env.LEADSTREAM_SEEDS ?? 200);
 const limit = Number(process.env.LEADSTREAM_LIMIT ?? 500);
@@ -26,7 +27,7 @@ interface Result {
 
 async function read(mode: string, seed: number): Promise<Result> {
   let requests = 0;
-  const service = await startService({
+  const service = await startMisbehaving({
     source,
     seed,
     accounts: [{ restApiKey: key }],
@@ -47,7 +48,7 @@ async function read(mode: string, seed: number): Promise<Result> {
   try {
     const report = await runPipeline(await parsePipeline(text, 'drift', { env: { KEY: key }, baseDir: folder }));
     const seen = new Set((await readFile(file, 'utf8')).split('\n').map((line) => /"lead_id":"([^"]*)"/.exec(line)?.[1] ?? ''));
-    const lost = service.drift.survivors('leads').filter((lead) => !seen.has(lead)).length;
+    const lost = [...service.survivors].filter((lead) => !seen.has(lead)).length;
     return { outcome: report.consistency.outcome, lost, requests };
   } catch (error) {
     if (!(error instanceof LeadstreamError)) throw error;

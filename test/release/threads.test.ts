@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import type { StartOptions } from '../../src/service/index.js';
 import { startCli } from '../support/cli.js';
+import type { Misbehaviour } from '../support/misbehaviour.js';
 import { pipelineText, service } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
@@ -21,7 +21,7 @@ to:
 `;
 
 /** Digests of what a run with so many threads of each kind publishes. */
-async function published(threads: number, options: Partial<StartOptions>): Promise<Readonly<Record<string, unknown>>> {
+async function published(threads: number, options: Partial<Misbehaviour>): Promise<Readonly<Record<string, unknown>>> {
   const [cwd, from] = [await temporaryFolder(), await service(undefined, options)];
   const text = pipelineText(steps.replace('THREADS', String(threads))).replace(
     '  limit: 100',

@@ -1,7 +1,8 @@
 import { test, expect } from '@jest/globals';
 import fc from 'fast-check';
 import { diagnoseService } from '../../src/index.js';
-import { generate, startService } from '../../src/service/index.js';
+import { generate } from '../../src/service/index.js';
+import { startMisbehaving } from '../support/misbehaviour.js';
 import { testKey } from '../support/services.js';
 
 /** Ways to build such a service, in any combination. */
@@ -36,7 +37,7 @@ test('a block has the first page and the cap of the service, whatever it is like
     seed: number,
   ) => {
     const source = generate({ leads: count, bridges: 3, links: 2, users: 2, seed });
-    const service = await startService({
+    const service = await startMisbehaving({
       source,
       accounts: [{ restApiKey: testKey }],
       quirks: given,

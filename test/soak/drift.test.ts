@@ -20,7 +20,7 @@ async function read(mode: string, seed: number, more = '') {
     .split('\n')
     .map((line): string => JSON.parse(line).lead_id);
   const seen = new Set(keys);
-  return { report, keys, lost: server.drift.survivors('leads').filter((key) => !seen.has(key)) };
+  return { report, keys, lost: [...server.survivors].filter((key) => !seen.has(key)) };
 }
 
 describe('a list that changes while it is read', () => {

@@ -36,7 +36,7 @@ const others = [
   ...['isRetryable', 'failedRunOf', 'summaryOf', 'writesOver', 'extensionsOf', 'readGroups', 'readManifest', 'standalone'],
   ...['GateError.keeping', 'SourceError.saying', 'RateLimiters.of', 'StallDetector.stage'],
   ...['CollectionStream.toReadable', 'CollectionStream.toWeb', 'CollectionStream.cached'],
-  ...['accountsFromEnv', 'readAccounts', 'openDirectory', 'openOwnTables', 'termProblems'],
+  ...['accountsFromEnv', 'readAccounts', 'openDirectory', 'generate', 'startService', 'isFault'],
 ];
 
 /** A place, with a table of two runs where a function works on one. */

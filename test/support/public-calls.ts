@@ -77,16 +77,6 @@ const loaded = ({ text, file, env, folder }: Place) => pipelines.parsePipeline(t
 const loading = ({ env, folder }: Place) => ({ env, baseDir: folder });
 const named = (result: unknown) => [result].flat().map((each) => (each as pipelines.Pipeline).name);
 
-const closing: Call = {
-  given: () => [{ source: service.generate({ leads: 1, bridges: 1, users: 1, links: 0 }), accounts: [{ restApiKey: testKey }] }],
-  async outcome(started) {
-    const { url, close } = started as service.RunningService;
-    const { status } = await fetch(`${url}/api/users?rest_api_key=${encodeURIComponent(testKey)}&page=1&limit=5`);
-    await close();
-    return status;
-  },
-};
-
 const collectionFields = { no: { type: 'text' }, total: { type: 'integer' } };
 
 /** A call of every public function that takes options or arguments of ours. */
@@ -177,8 +167,6 @@ export const calls: Readonly<Record<string, Call>> = {
   rollbackTable: { given: async (place) => [place.table, { stateDir: await forward(place) }], outcome: asItIs },
   publishedManifest: { given: ({ table }) => [table], outcome: asItIs },
   tableRuns: { given: ({ table }) => [table], outcome: asItIs },
-  generate: { given: () => [{ leads: 2, bridges: 2, links: 2, users: 2 }], outcome: (made) => (made as service.DataSource).leads.count },
-  startService: closing,
   createStallDetector: { given: () => [4, 1000], outcome: () => 'made' },
 };
 

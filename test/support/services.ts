@@ -2,14 +2,15 @@ import { EventEmitter, once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
-import { generate, openDirectory, startService, type RunningService, type StartOptions, type DataSource } from '../../src/service/index.js';
+import { generate, openDirectory, type RunningService, type DataSource } from '../../src/service/index.js';
+import { startMisbehaving, type Misbehaviour, type MisbehavingService } from './misbehaviour.js';
 import { temporaryFolder } from './temporary.js';
 
 /** The key that test services accept, odd enough to reveal every way of quoting it. */
 export const testKey = 'k+e y/%&é"7f3a9c';
 
 /** A service that logs every answered request: `leads?page=1&limit=500`. */
-export interface LoggedService extends RunningService {
+export interface LoggedService extends MisbehavingService {
   readonly requests: string[];
   /** The requests that were only checks. */
   readonly probes: string[];
@@ -25,15 +26,15 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((service) => service.close()));
 });
 
-/** Starts the service for one test, by default with 1,200 generated leads. */
+/** Starts a service for one test, by default with 1,200 generated leads. */
 export async function service(
   source: DataSource = generate({ leads: 1_200, bridges: 20, seed: 7 }),
-  options: Partial<StartOptions> = {},
+  options: Partial<Misbehaviour> = {},
 ): Promise<LoggedService> {
   const requests: string[] = [];
   const probes: string[] = [];
   const answers = new EventEmitter();
-  const started = await startService({
+  const started = await startMisbehaving({
     source,
     accounts: [{ restApiKey: testKey }],
     onRequest: ({ collection, id, page, limit, purpose }) => {

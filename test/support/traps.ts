@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { LeadstreamError } from '../../src/core/errors.js';
 import { parsePipeline, runPipeline } from '../../src/pipeline/index.js';
 import { failure, type Responder } from '../../src/service/answer.js';
-import { generate, startService, type Quirks } from '../../src/service/index.js';
+import { generate, startService } from '../../src/service/index.js';
 import { seeded } from './seeded.js';
 
 /** Rows per page requested by runs. */
@@ -56,7 +56,6 @@ export interface Trap {
   /** Number of rows in the list. */
   readonly rows: (random: Random) => number;
   readonly answers: (list: List, random: Random) => Answering;
-  readonly quirks?: Quirks;
   readonly from?: 'links';
 }
 
@@ -68,7 +67,7 @@ function lying(name: string, answers: Trap['answers'], rows: Trap['rows'] = some
   return { name, honest: false, answers, rows };
 }
 
-function honest(name: string, answers: Trap['answers'], rows: Trap['rows'] = some, more: Pick<Trap, 'quirks' | 'from'> = {}): Trap {
+function honest(name: string, answers: Trap['answers'], rows: Trap['rows'] = some, more: Pick<Trap, 'from'> = {}): Trap {
   return { name, honest: true, answers, rows, ...more };
 }
 

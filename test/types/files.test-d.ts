@@ -44,16 +44,13 @@ import { standalone, createStallDetector, type StallDetector } from '../../src/t
 import {
   accountsFromEnv,
   generate,
+  isFault,
   openDirectory,
-  openOwnTables,
   readAccounts,
   startService,
-  termProblems,
   type Account,
   type DataSource,
-  type OwnTable,
   type RunningService,
-  type TermProblem,
 } from '../../src/service/index.js';
 
 declare const pipeline: Pipeline;
@@ -146,9 +143,7 @@ expectTypeOf(openDirectory('data')).resolves.toEqualTypeOf<DataSource>();
 // @ts-expect-error The folder is missing.
 void openDirectory();
 declare const own: readonly Collection[];
-expectTypeOf(openOwnTables('data', own)).resolves.toEqualTypeOf<readonly OwnTable[]>();
-// @ts-expect-error What is in the files has to be declared.
-void openOwnTables('data');
+expectTypeOf(openDirectory('data', own)).resolves.toEqualTypeOf<DataSource>();
 expectTypeOf(accountsFromEnv(process.env)).toEqualTypeOf<readonly Account[]>();
 // @ts-expect-error An environment has texts.
 accountsFromEnv({ LEADSTREAM_REST_API_KEY: 7 });
@@ -156,9 +151,11 @@ expectTypeOf(readAccounts('accounts.json')).resolves.toEqualTypeOf<readonly Acco
 // @ts-expect-error The file is missing.
 void readAccounts();
 expectTypeOf(startService({ source: generate(), accounts: [{ restApiKey: 'key' }] })).resolves.toEqualTypeOf<RunningService>();
-expectTypeOf(termProblems({ faults: ['hang'], drift: 'every=2' })).toEqualTypeOf<readonly TermProblem[]>();
+expectTypeOf(isFault('503@page=1')).toEqualTypeOf<boolean>();
+// @ts-expect-error A fault is a text.
+isFault(503);
 // @ts-expect-error Faults are a list.
-termProblems({ faults: 'hang' });
+void startService({ source: generate(), accounts: [], faults: 'cut' });
 // @ts-expect-error Nobody could read.
 void startService({ source: generate() });
 

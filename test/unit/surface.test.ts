@@ -20,7 +20,7 @@ const surface: Readonly<Record<string, readonly [module: object, values: string]
     previewPipeline recoverRuns runPipeline summaryOf testPipelines writesOver`,
   ],
   'leadstream/parquet': [tables, 'publishedManifest readGroups readManifest rollbackTable tableRuns verifyTable'],
-  'leadstream/service': [service, 'accountsFromEnv generate openDirectory openOwnTables readAccounts startService termProblems'],
+  'leadstream/service': [service, 'accountsFromEnv generate isFault openDirectory readAccounts startService'],
   'leadstream/testing': [testing, 'createStallDetector standalone'],
 };
 

@@ -67,7 +67,7 @@ export async function loadTests(file: string, options: Extensions & { readonly c
   const { cwd, ...own } = options;
   const text = await fileText(file, { cwd });
   const { checkDocuments, failureOf } = await import('../spec/check-documents.js');
-  const { pipelines, issues } = await checkDocuments(text, file, { ...own, env: {}, cwd }, { lenient: true, services: true });
+  const { pipelines, issues } = await checkDocuments(text, file, { ...own, env: {}, cwd }, { lenient: true, testFields: true });
   if (issues.length > 0) throw failureOf(file, issues);
 
   return pipelines.map(({ name = '', plan, tests = [], doubts, document }, index) => ({

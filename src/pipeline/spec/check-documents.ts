@@ -5,7 +5,6 @@ import { SpecError } from '../../core/index.js';
 import { runTemplate } from '../../store/index.js';
 import { checkDefaults, checkPipeline, inheritedOf, type Checked, collectionsOf } from './check.js';
 import { checkTestFiles } from './check-test-files.js';
-import { checkTestServices } from './check-test-services.js';
 import { doubtGivenFields } from './check-tests.js';
 import { collide } from './collide.js';
 import { definitionsWith } from './definitions.js';
@@ -35,8 +34,8 @@ interface OtherFile {
 export interface CheckMode {
   /** Whether the environment may lack what the file refers to. Default `false`. */
   readonly lenient?: boolean;
-  /** Whether to check the services of its tests, which loads their parser. Default `false`: a run does not use them. */
-  readonly services?: boolean;
+  /** Whether to warn about the fields of rows that its tests give. Default `false`: a run does not use them. */
+  readonly testFields?: boolean;
   /** Absolute path of the file, which must not be overwritten. Default: the text is not in a file. */
   readonly path?: string;
   /** Pipelines of other files run by the same command. */
@@ -55,7 +54,7 @@ export async function checkDocuments(
   text: string,
   file: string,
   options: LoadOptions,
-  { lenient = false, services = false, path, others = [], sourceOf }: CheckMode = {},
+  { lenient = false, testFields = false, path, others = [], sourceOf }: CheckMode = {},
 ): Promise<CheckedFile> {
   const { set = {}, stateDir } = options;
   const { defaults, pipelines } = parseSpecDocuments(file, text, overridesOf(file, set));
@@ -72,8 +71,7 @@ export async function checkDocuments(
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
   // With overridden values, outputs differ from those that its tests name.
   if (sourceOf === undefined && Object.keys(set).length === 0) for (const document of checked) checkTestFiles(document, from.baseDir);
-  if (services) for (const document of checked) await checkTestServices(document);
-  if (services) for (const { tests, plan, doubtTest } of checked) if (tests && plan) doubtGivenFields(tests, plan, doubtTest);
+  if (testFields) for (const { tests, plan, doubtTest } of checked) if (tests && plan) doubtGivenFields(tests, plan, doubtTest);
   const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
 }

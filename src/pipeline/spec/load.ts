@@ -83,7 +83,7 @@ export async function parsePipelines(text: string, file: string, options: LoadOp
  * @throws {SpecError} With the problems of the first document whose collections are invalid.
  *
  * @example
- * const tables = await openOwnTables('data', await loadCollections('collections.yaml'));
+ * const source = await openDirectory('data', await loadCollections('collections.yaml'));
  */
 export async function loadCollections(file: string, options: LoadOptions = {}): Promise<readonly Collection[]> {
   checkLoading('loadCollections', { file }, options);

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { catalogue, exitCodes, hintAt, type RowCounts, schema, warningCatalogue, zod } from '../../core/index.js';
+import { isFault } from '../../service/index.js';
 
 /** A value as written in a file, which is text; editors may interpret it as a number or boolean. */
 const scalar = schema((z) => z.union([z.string(), z.number(), z.boolean(), z.null()]));
@@ -97,10 +98,9 @@ function isInstant(text: string): boolean {
 
 const serviceFields = schema((z) =>
   z.strictObject({
-    faults: z.array(z.string()).optional().describe('As for serve --fault, like 503@page=1,times=1.'),
-    quirks: z.array(z.string()).optional().describe('As for serve --quirk, like cap=2.'),
-    drift: z.string().optional().describe('As for serve --drift, like every=2,changes=delete.'),
-    seed: z.number().int().min(0).default(1).describe('Seed for what is random in these.'),
+    faults: z
+      .array(z.string().refine(isFault, 'must be a fault of serve, like 503@page=1,times=1'))
+      .describe('As for serve --fault, like 503@page=1,times=1.'),
   }),
 );
 

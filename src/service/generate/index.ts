@@ -1,11 +1,13 @@
-import { collectionNames, generatedNames, generatedRows } from '../../collections/index.js';
+import { collectionNames, collections, generatedNames, generatedRows, originalName, type Collection } from '../../collections/index.js';
 import { byName, defined, LeadstreamError } from '../../core/index.js';
-import { checkUsage, number, object } from '../../options/index.js';
-import type { DataSource } from '../source.js';
-import { generators } from './generators.js';
-import { keepingRows } from './kept-rows.js';
+import type { DataSource, ServedTable } from '../answer.js';
+import { areaCodeEntries, areaCodeRow } from './areacodes.js';
+import { bridgeRows } from './bridges.js';
+import { leadRows } from './leads.js';
+import { linkRows } from './links.js';
 import { Draw } from './random.js';
-import { createWorld } from './world.js';
+import { userRows } from './users.js';
+import { numbering, type FullRow, type World } from './world.js';
 
 /** Number of rows of each collection that is generated in any size. */
 type GivenRows = { readonly [N in keyof typeof generatedRows]?: number };
@@ -16,15 +18,20 @@ export interface GenerateOptions extends GivenRows {
   readonly seed?: number;
 }
 
-const count = number({ whole: true, min: 0 });
-const taken = object({ ...byName(generatedNames, () => count), seed: number({ whole: true }) });
+/** What identifies the rows of each of these collections, and how they are created. Purposes separate draws; 5 to 8 have others. */
+const generators = {
+  leads: { purpose: 1, first: 4_000_000, step: 7, owner: 'bridges', rows: leadRows },
+  bridges: { purpose: 2, first: 1000, step: 3, owner: 'users', rows: bridgeRows },
+  links: { purpose: 3, first: 50_000, step: 5, owner: 'bridges', rows: linkRows },
+  users: { purpose: 4, first: 100, step: 4, owner: 'users', rows: userRows },
+} as const;
 
 /**
  * Generates consistent rows without anybody's data. The same options generate the same rows in every process.
  *
  * A row is computed from the seed and its position when it is first requested. Rows are kept as long as those kept have at most 33,554,432 characters in total.
- * Zipcodes, cities and area codes are real and are loaded with the first lead or area code (150 ms); there are about 30,000 area code entries. Every value can be
- * cast to its declared type.
+ * Zipcodes and cities are real and are loaded with the first lead or area code (150 ms); there are about 33,000 area code entries. Every value can be cast to
+ * its declared type.
  *
  * @throws {LeadstreamError} `E_USAGE` for a number that is negative or not whole, or for rows without an owner.
  *
@@ -32,19 +39,61 @@ const taken = object({ ...byName(generatedNames, () => count), seed: number({ wh
  * const source = generate({ leads: 1_000_000, seed: 7 });
  * source.leads.row(999_999); // '{"lead_id":"10999997",…}'
  */
-export function generate(options: GenerateOptions = {}): DataSource {
-  checkUsage('generate', taken, options);
-  const { seed = 1, ...given } = options;
+export function generate({ seed = 1, ...given }: GenerateOptions = {}): DataSource {
   const counts = { ...generatedRows, ...defined(given) };
   for (const name of generatedNames) {
     const { owner } = generators[name];
-    if (owner !== undefined && counts[name] > 0 && counts[owner] === 0)
-      throw new LeadstreamError('E_USAGE', `${name} need at least one row of ${owner}`);
+    if (!Number.isSafeInteger(counts[name]) || counts[name] < 0)
+      throw new LeadstreamError('E_USAGE', `${name} must be a whole number, at least 0`);
+    if (counts[name] > 0 && counts[owner] === 0) throw new LeadstreamError('E_USAGE', `${name} need at least one row of ${owner}`);
   }
-  const world = createWorld(seed, counts, generators);
+  const ids = byName(generatedNames, (name) => numbering({ seed, ...generators[name], count: counts[name] }));
+  const world: World = { seed, counts, ids };
   const room = { left: 1 << 25 };
   return byName(collectionNames, (name) => {
-    const { purpose, table } = generators[name];
-    return keepingRows(table(world, new Draw(seed, purpose)), room);
+    if (name === 'areacodes') return keepingRows(areaCodeTable(seed), room);
+    const draw = new Draw(seed, generators[name].purpose);
+    const [rowOf, write] = [generators[name].rows(world, draw), rowWriter(collections[name])];
+    const row = (index: number): string => {
+      draw.seek(index);
+      return write(rowOf(index));
+    };
+    return keepingRows({ count: counts[name], row, find: ids[name].find }, room);
   });
+}
+
+function areaCodeTable(seed: number): ServedTable {
+  const write = rowWriter(collections.areacodes);
+  return {
+    get count() {
+      return areaCodeEntries().length;
+    },
+    row: (index) => write(areaCodeRow(seed, index)),
+    find: (id) => areaCodeEntries().flatMap(({ code }, index) => (code === id ? [index] : [])),
+  };
+}
+
+/** Returns a writer of rows as JSON text under the service's own field names, in the order of its documentation. */
+function rowWriter<C extends Collection>({ fields }: C): (row: FullRow<C>) => string {
+  const names = Object.entries(fields).map(([column, field]) => [column, JSON.stringify(originalName(column, field))] as const);
+  return (row) => `{${names.map(([column, name]) => `${name}:${JSON.stringify(row[column])}`).join(',')}}`;
+}
+
+/** Keeps rows once they are computed, while there is space: most are read more than once, and computing one takes several times as long as sending it. */
+function keepingRows(table: ServedTable, room: { left: number }): ServedTable {
+  const kept = new Map<number, string>();
+  return {
+    get count() {
+      return table.count;
+    },
+    find: table.find,
+    row: (index) => {
+      const text = kept.get(index) ?? table.row(index);
+      if (!kept.has(index) && text.length <= room.left) {
+        room.left -= text.length;
+        kept.set(index, text);
+      }
+      return text;
+    },
+  };
 }

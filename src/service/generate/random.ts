@@ -1,5 +1,6 @@
 /**
- * Mixes a seed, a purpose and a position into 32 bits that depend on every bit of each (murmur3's finalizer).
+ * Mixes a seed, a purpose and a position into 32 bits that depend on every bit of each (murmur3's finalizer). Each purpose is used in one place only, so that
+ * nothing draws like anything else.
  *
  * @example
  * mix(7, 1, 0) === mix(7, 1, 0); // true, in every process
@@ -15,31 +16,18 @@ export function mix(seed: number, purpose: number, position: number): number {
   return (h ^ (h >>> 13)) >>> 0;
 }
 
-/** A stream of draws that is moved to a place before each row, so that a row does not depend on earlier ones (mulberry32). */
-export const purposes = {
-  percent: 6,
-  population: 7,
-  owner: 8,
-  order: 9,
-  oddities: 10,
-  faults: 11,
-  drift: 12,
-} as const;
-
+/** A stream of draws that is moved to a position before each row, so that a row does not depend on earlier ones (mulberry32). */
 export class Draw {
   #state = 0;
-  readonly #seed: number;
-  readonly #purpose: number;
 
-  /** Streams with different seeds or purposes are independent. */
-  constructor(seed: number, purpose: number) {
-    this.#seed = seed;
-    this.#purpose = purpose;
-  }
+  constructor(
+    private readonly seed: number,
+    private readonly purpose: number,
+  ) {}
 
   /** Moves to the draws of a row. */
   seek(position: number): void {
-    this.#state = mix(this.#seed, this.#purpose, position);
+    this.#state = mix(this.seed, this.purpose, position);
   }
 
   /** Draws a whole number from 0 up to but not including `end`. */
@@ -48,11 +36,6 @@ export class Draw {
     let t = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return Math.floor((((t ^ (t >>> 14)) >>> 0) / 0x1_0000_0000) * end);
-  }
-
-  /** Returns true in about `percent` of a hundred draws. */
-  chance(percent: number): boolean {
-    return this.below(100) < percent;
   }
 
   /** Draws an entry of a list that has entries. */
@@ -68,5 +51,15 @@ export class Draw {
   /** Draws eight lower-case hex digits. */
   hex(): string {
     return this.below(0x1_0000_0000).toString(16).padStart(8, '0');
+  }
+
+  /** Returns the result of `make` in about `percent` of a hundred draws, and an empty text otherwise. */
+  sometimes(percent: number, make: () => string): string {
+    return this.below(100) < percent ? make() : '';
+  }
+
+  /** Draws yes or no as written by a service that never settled on a spelling; mostly yes for a high percentage. */
+  flag(percent: number): string {
+    return this.pick(this.below(100) < percent ? ['Yes', 'Yes', 'yes', 'yes', '1'] : ['No', 'No', 'no', 'no', '0']);
   }
 }

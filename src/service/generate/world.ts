@@ -1,8 +1,5 @@
-import { generatedNames, type GeneratedCounts, type GeneratedName } from '../../collections/index.js';
-import { byName } from '../../core/index.js';
-import type { ServedTable } from '../source.js';
-import { numbering, type Numbering } from './numbering.js';
-import type { Draw } from './random.js';
+import type { Collection, GeneratedCounts, GeneratedName } from '../../collections/index.js';
+import { mix } from './random.js';
 
 /** What the tables share, so that rows are consistent: their numbers of rows, and their identifiers. */
 export interface World {
@@ -11,27 +8,31 @@ export interface World {
   readonly ids: { readonly [N in GeneratedName]: Numbering };
 }
 
-/** How the rows of a collection are generated. */
-export interface Generator {
-  /** Separates its draws from those of the other generators and from `purposes`; each number is used once. */
-  readonly purpose: number;
-  /** Generates the rows of a world. @param draw Draws for this purpose. */
-  readonly table: (world: World, draw: Draw) => ServedTable;
+/** A row with a text for every field of the collection. */
+export type FullRow<C extends Collection> = { readonly [K in keyof C['fields']]: string };
+
+/** Identifiers with gaps that map back to their row without an index. */
+export interface Numbering {
+  idOf(index: number): string;
+  /** Returns the position of the row with this identifier, in a list; an empty list when there is none. */
+  find(id: string): readonly number[];
 }
 
-/** How the rows of a collection of any size are generated. */
-export interface CountedGenerator extends Generator {
-  /** Its identifiers: the first, and the range of numbers that contains exactly one. */
-  readonly ids: { readonly first: number; readonly step: number };
-  /** The collection whose rows own those of this one, so it needs at least one row. */
-  readonly owner: GeneratedName | undefined;
-}
-
-/** Returns the world of a seed; the same seed and counts always give the same world. */
-export function createWorld(seed: number, counts: GeneratedCounts, generators: { readonly [N in GeneratedName]: CountedGenerator }): World {
-  const idsOf = (name: GeneratedName): Numbering => {
-    const { purpose, ids } = generators[name];
-    return numbering({ seed, purpose, ...ids, count: counts[name] });
+/**
+ * Numbers `count` rows upwards from `first`, one in every `step` numbers, at a place in it that the seed determines.
+ *
+ * @example
+ * const leads = numbering({ seed: 7, purpose: 1, first: 4_000_000, step: 7, count: 1000 });
+ * leads.find(leads.idOf(12)); // [12]
+ */
+export function numbering(plan: { seed: number; purpose: number; first: number; step: number; count: number }): Numbering {
+  const { seed, purpose, first, step, count } = plan;
+  const idOf = (index: number): string => String(first + index * step + (mix(seed, purpose, index) % step));
+  return {
+    idOf,
+    find: (id) => {
+      const index = Math.floor((Number(id) - first) / step);
+      return index >= 0 && index < count && idOf(index) === id ? [index] : [];
+    },
   };
-  return { seed, counts, ids: byName(generatedNames, idsOf) };
 }

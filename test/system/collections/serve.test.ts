@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { loadCollections } from '../../../src/index.js';
-import { generate, openOwnTables, startService } from '../../../src/service/index.js';
+import { openDirectory, startService } from '../../../src/service/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { orders, ownEnv, ownKey, ownText, runOwn } from '../../support/own-server.js';
@@ -28,8 +28,8 @@ async function shop(text = ownText(declared)): Promise<string> {
 test('serve gives a declared collection by page number, and a pipeline reads it back', async () => {
   const [folder, other] = [await shop(), await temporaryFolder()];
   const env = ownEnv({ url: 'http://127.0.0.1' });
-  const own = await openOwnTables(folder, await loadCollections('p.yaml', { env, cwd: folder }));
-  const service = await startService({ source: generate({ leads: 10 }), own, accounts: [{ restApiKey: ownKey }] });
+  const own = await loadCollections('p.yaml', { env, cwd: folder });
+  const service = await startService({ source: await openDirectory(folder, own), declared: own, accounts: [{ restApiKey: ownKey }] });
   try {
     const at = (search: string) => fetch(`${service.url}/shop/orders?${search}`).then(({ status }) => status);
     const key = new URLSearchParams({ rest_api_key: ownKey }).toString();

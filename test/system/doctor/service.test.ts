@@ -3,8 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { diagnoseService, type Diagnosis } from '../../../src/index.js';
-import { generate, type StartOptions } from '../../../src/service/index.js';
+import { generate } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';
+import type { Misbehaviour, Quirks } from '../../support/misbehaviour.js';
 import { answer, json, withServer, type Handler } from '../../support/odd-server.js';
 import { service, serviceOf, testKey } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
@@ -23,7 +24,7 @@ async function found(env: Readonly<Record<string, string>>, ...given: readonly s
 }
 
 /** How a service behaves, what the block says of it, and the checks that are not `ok`. */
-const cases: readonly [quirks: NonNullable<StartOptions['quirks']>, block: string, notes: Readonly<Record<string, string>>][] = [
+const cases: readonly [quirks: Quirks, block: string, notes: Readonly<Record<string, string>>][] = [
   [{}, 'limit: 500', {}],
   [{ 'first-page': 0, 'not-found': 'null' }, 'first_page: 0\n  limit: 500', {}],
   [
@@ -127,7 +128,7 @@ test('finds the form of credentials that works where the given one does not', as
   expect(JSON.stringify(diagnosis)).not.toMatch(new RegExp(`${restApiKey}|${key}`));
 });
 
-test.each<[string, Partial<StartOptions>, Record<string, string>]>([
+test.each<[string, Partial<Misbehaviour>, Record<string, string>]>([
   [
     'an account that is refused',
     { accounts: [{ restApiKey: 'another-key-12' }] },

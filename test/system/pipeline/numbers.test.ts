@@ -5,7 +5,7 @@ import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
 import { createClient } from '../../../src/source/index.js';
 import { runPipeline } from '../../../src/pipeline/index.js';
-import type { ServedTable } from '../../../src/service/source.js';
+import type { ServedTable } from '../../../src/service/index.js';
 import { changing } from '../../support/changing.js';
 import { pipelineFor, runIn } from '../../support/pipelines.js';
 import { service, testKey, type LoggedService } from '../../support/services.js';

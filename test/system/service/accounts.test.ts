@@ -54,14 +54,4 @@ describe('accounts', () => {
       });
     },
   );
-
-  test.each([
-    ['{}', 'accounts.json: the file is not a list of { uid, key, restApiKey? } or { restApiKey }'],
-    ['[{"restApiKey":"r"},{"uid":"7"}]', 'accounts.json: entry 2 is not { uid, key, restApiKey? } or { restApiKey }'],
-    ['{', 'accounts.json: is not JSON'],
-  ])('of a file are refused with the place at fault: %s', async (content, message) => {
-    await withFiles({ 'accounts.json': content }, async (directory) => {
-      await expect(readAccounts(join(directory, 'accounts.json'))).rejects.toThrow(message);
-    });
-  });
 });

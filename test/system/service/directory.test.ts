@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { writeToString } from 'fast-csv';
 import { generate, openDirectory, startService } from '../../../src/service/index.js';
-import { packTable } from '../../../src/service/directory/packed-table.js';
 import { account, allRows, rowsAt, small, withFiles, withService, type TextRow } from './support.js';
 
 const served = async (files: Record<string, string | Uint8Array>, path: string): Promise<TextRow[]> => {
@@ -88,22 +87,20 @@ describe('a folder of files', () => {
   });
 });
 
-describe('a malformed file is refused with file and line', () => {
-  const long = Array.from({ length: 1200 }, (_, index) => `${index},a@example.com,"two\nlines"`);
+describe('a malformed file is refused with its place, and without its content', () => {
   test.each([
-    ['a record with a missing cell', 'users.csv', 'uid,email\n1,"a\nb"\n2\n', 4],
-    ['text after a closing quote', 'users.csv', 'uid,email\n1,"a"b\n', 2],
-    ['a bad quote in a later batch', 'users.csv', ['uid,email,affid', ...long, 'x,"y"z,1', '2,b,3'].join('\n'), 2402],
-    ['a quote that is never closed', 'users.csv', 'uid,email\n1,a\n2,"b\n3,c\n', 3],
-    ['quotes in the middle of cells', 'users.csv', 'uid,email\n1,a"b\n2,c"d\n', 2],
-    ['a field named twice', 'leads.csv', 'lead_id,psid,PSID\n1,2,3\n', 1],
-    ['a line that is no JSON', 'users.ndjson', '{"uid":"1"}\n\n{"uid":\n', 3],
-    ['a line that is no object', 'users.jsonl', '{"uid":"1"}\n["uid"]\n', 2],
-    ['a key under both its names', 'leads.ndjson', '{"psid":"1","PSID":"2"}', 1],
-  ])('for %s', async (_, file, content, line) => {
+    ['a record with a missing cell', 'users.csv', 'uid,email\n1,"a\nb"\n\n2\n', ': record 3 has 1 cells'],
+    ['text after a closing quote', 'users.csv', 'uid,email\n1,"secret"b\n', ': is not valid CSV, after record '],
+    ['a quote that is never closed', 'users.csv', 'uid,email\n1,a\n2,"secret\n3,c\n', ': is not valid CSV, after record '],
+    ['a field named twice', 'leads.csv', 'lead_id,psid,PSID\n1,2,3\n', ': record 1 is the header and names the field PSID twice'],
+    ['a line that is no JSON', 'users.ndjson', '{"uid":"1"}\n\n{"uid":secret\n', ':3 is not a JSON object'],
+    ['a line that is no object', 'users.jsonl', '{"uid":"1"}\n["uid"]\n', ':2 is not a JSON object'],
+    ['a key under both its names', 'leads.ndjson', '{"psid":"1","PSID":"2"}', ':1 names the field PSID twice'],
+  ])('for %s', async (_, file, content, problem) => {
     await withFiles({ [file]: content }, async (directory) => {
-      const message = expect.stringMatching(new RegExp(`^${join(directory, file)}:${line} `));
-      await expect(openDirectory(directory)).rejects.toMatchObject({ code: 'E_DATA', message });
+      const refused = openDirectory(directory);
+      await expect(refused).rejects.toMatchObject({ code: 'E_DATA', message: expect.stringContaining(join(directory, file) + problem) });
+      await expect(refused).rejects.toMatchObject({ message: expect.not.stringContaining('secret') });
     });
   });
 
@@ -124,31 +121,7 @@ describe('a malformed file is refused with file and line', () => {
   });
 });
 
-describe('the rows of a file', () => {
-  const rows = async function* (count: number) {
-    for (let row = 0; row < count; row += 1) yield { uid: String(row % 100), email: 'é' };
-  };
-  const bytes = Buffer.byteLength('{"uid":"11","email":"é"}');
-
-  test('are as many as the memory for them holds', async () => {
-    const table = await packTable(rows(3_000), { file: 'users.csv', idName: 'uid' });
-    expect(table.count).toBe(3_000);
-    expect(table.row(2_999)).toBe('{"uid":"99","email":"é"}');
-    expect(table.find('42')).toHaveLength(30);
-  });
-
-  test('are refused beyond it, with file and limit', async () => {
-    const limit = 90 * bytes + 10 * (bytes - 1);
-    const packed = (count: number) => packTable(rows(count), { file: 'data/users.csv', idName: 'uid', maxBytes: limit });
-    expect((await packed(100)).count).toBe(100);
-    await expect(packed(101)).rejects.toMatchObject({
-      code: 'E_DATA',
-      message: `data/users.csv: its rows take more than ${limit.toLocaleString('en-US')} bytes as JSON, the maximum for a collection`,
-    });
-  });
-
-  test('are served with a value nested 100,000 deep', async () => {
-    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
-    expect(await served({ 'users.ndjson': `{"uid":1,"email":${deep}}` }, 'users')).toEqual([{ uid: '1', email: deep }]);
-  });
+test('a value nested 100,000 deep is served', async () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  expect(await served({ 'users.ndjson': `{"uid":1,"email":${deep}}` }, 'users')).toEqual([{ uid: '1', email: deep }]);
 });

@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { generate, startService, type RunningService } from '../../../src/service/index.js';
-import { account, alone, pair, requestsOf, rowsAt, rowsOf, small, withFiles, withService } from './support.js';
+import { generate, startService, type RequestEntry, type RunningService } from '../../../src/service/index.js';
+import { account, alone, pair, rowsAt, rowsOf, small, withService } from './support.js';
 
 let service: RunningService;
 beforeAll(async () => {
@@ -113,37 +111,37 @@ describe('the service', () => {
   });
 
   test('tells onRequest what was asked and how it ended, and no credential', async () => {
-    const { entries, onRequest } = requestsOf();
-    await withService({ onRequest }, async (logged) => {
+    const entries: RequestEntry[] = [];
+    await withService({ onRequest: (entry) => entries.push(entry) }, async (logged) => {
       await fetch(`${logged.url}/api/leads?page=3&limit=700&${pair}`);
       await fetch(`${logged.url}/api/areacode/212?${pair}`, { headers: { 'x-leadstream-purpose': 'probe' } });
       await fetch(`${logged.url}/api/users?rest_api_key=wrong`);
     });
     expect(entries).toEqual([
-      { sequence: 1, collection: 'leads', path: 'leads', id: null, page: 3, limit: 700, purpose: 'page', status: 200 },
-      { sequence: 2, collection: 'areacodes', path: 'areacode', id: '212', page: 1, limit: 30, purpose: 'probe', status: 200 },
-      { sequence: 3, collection: 'users', path: 'users', id: null, page: 1, limit: 30, purpose: 'page', status: 401 },
+      {
+        sequence: 1,
+        collection: 'leads',
+        path: '/api/leads',
+        id: null,
+        page: 3,
+        limit: 700,
+        purpose: 'page',
+        query: { page: '3', limit: '700' },
+        status: 200,
+      },
+      {
+        sequence: 2,
+        collection: 'areacodes',
+        path: '/api/areacode/212',
+        id: '212',
+        page: 1,
+        limit: 30,
+        purpose: 'probe',
+        query: {},
+        status: 200,
+      },
+      { sequence: 3, collection: 'users', path: '/api/users', id: null, page: 1, limit: 30, purpose: 'page', query: {}, status: 401 },
     ]);
-  });
-
-  test('writes the same lines into a request log before it answers, and adds to a file that is there', async () => {
-    await withFiles({ 'requests.ndjson': '{}\n' }, async (directory) => {
-      const { entries, onRequest } = requestsOf();
-      const file = join(directory, 'requests.ndjson');
-      await withService({ onRequest, requestLog: file, faults: ['hang@requests=2'] }, async (logged) => {
-        await fetch(`${logged.url}/api/leads?${pair}`);
-        await fetch(`${logged.url}/api/leads?${pair}`, { signal: AbortSignal.timeout(200) }).catch(() => {});
-        const content = await readFile(file, 'utf8');
-        expect(content.trimEnd().split('\n').slice(1)).toEqual(entries.map((entry) => JSON.stringify(entry)));
-        expect(entries).toHaveLength(2);
-        expect(content).not.toContain('k-e-y');
-      });
-    });
-  });
-
-  test('refuses a request log that cannot be written', async () => {
-    const options = { source: generate(small()), accounts: [account], requestLog: '/nowhere/requests.ndjson' };
-    await expect(startService(options)).rejects.toMatchObject({ code: 'E_USAGE' });
   });
 
   test('lets responders change the request, the answer, or answer by themselves', async () => {

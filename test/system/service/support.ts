@@ -7,7 +7,6 @@ import {
   type RunningService,
   type StartOptions,
   type Account,
-  type RequestEntry,
 } from '../../../src/service/index.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -76,10 +75,4 @@ export async function withFiles(
 /** Anything at a path with its query, read with good credentials. */
 export function ask(service: RunningService, path: string, init?: RequestInit): Promise<Response> {
   return fetch(`${service.url}/api/${path}${path.includes('?') ? '&' : '?'}${alone}`, init);
-}
-
-/** Collects the request log of a test. */
-export function requestsOf(): { readonly entries: RequestEntry[]; readonly onRequest: (entry: RequestEntry) => void } {
-  const entries: RequestEntry[] = [];
-  return { entries, onRequest: (entry) => entries.push(entry) };
 }

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { lastValueFrom, toArray } from 'rxjs';
 import { connect, type ConnectOptions, type MomentEvent, type Warning } from '../../../src/index.js';
 import { failure, type Responder } from '../../../src/service/answer.js';
-import { generate, type StartOptions } from '../../../src/service/index.js';
+import { generate } from '../../../src/service/index.js';
+import type { Misbehaviour } from '../../support/misbehaviour.js';
 import { everySecond } from '../../support/rung.js';
 import { leads, runIn } from '../../support/pipelines.js';
 import { withServer, type Handler } from '../../support/odd-server.js';
@@ -19,7 +20,7 @@ const source = generate({ leads: rows, bridges: 5, links: 5, users: 5, seed: 3 }
 const toFile = 'from: leads\nto:\n  - ndjson: { path: rows.ndjson }';
 
 /** A service whose pages of leads are answered otherwise. */
-async function misleading(responder: Responder, options: Partial<StartOptions> = {}): Promise<LoggedService> {
+async function misleading(responder: Responder, options: Partial<Misbehaviour> = {}): Promise<LoggedService> {
   const ofLeads: Responder = (facts, next) => (facts.collection === 'leads' && facts.id === null ? responder(facts, next) : next(facts));
   return service(source, { responders: [ofLeads], ...options });
 }

@@ -1,0 +1,160 @@
+import { createReadStream } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { collectionNames, collections, originalName, type Collection } from '../collections/index.js';
+import { byName, itemAt, LeadstreamError } from '../core/index.js';
+import { JsonText, readJson, type JsonRecord } from '../json/index.js';
+import type { DataSource, ServedTable } from './answer.js';
+
+/** A row as JSON text, and the value of its identifier, by which it is found. */
+interface FileRow {
+  readonly text: string;
+  readonly id?: string | undefined;
+}
+
+const readers = { csv: csvRows, ndjson: ndjsonRows, jsonl: ndjsonRows } as const;
+
+/**
+ * Serves the files of a folder that are named after the collections: `leads.csv`, `leads.ndjson` or `leads.jsonl`.
+ *
+ * A collection without a file is empty; other files are ignored. Rows keep the order of the file and stay in memory as UTF-8.
+ *
+ * @param declared Collections that a user declared and that are served, too. Their NDJSON records are served as they are, nested ones included.
+ * @throws {LeadstreamError} `E_DATA` if the folder cannot be read, a collection has two files, or a file is malformed; the message names file and line (of
+ * CSV the record), never the content. `E_USAGE` for a declared collection that is not paged by number.
+ *
+ * @example
+ * await startService({ source: await openDirectory('out'), accounts });
+ */
+export async function openDirectory(directory: string, declared: readonly Collection[] = []): Promise<DataSource> {
+  const entries = await readdir(directory).catch(() => {
+    throw new LeadstreamError('E_DATA', `${directory}: is not a readable folder`);
+  });
+  for (const { name, served } of declared) {
+    const scheme = served?.paging.scheme;
+    if (scheme !== 'page') throw new LeadstreamError('E_USAGE', `${name} is paged by ${scheme}; serve supports page numbers only`);
+  }
+  const tables = new Map<string, ServedTable>();
+  for (const collection of [...Object.values<Collection>(collections), ...declared]) {
+    const [first, second] = Object.entries(readers)
+      .map(([extension, read]) => ({ entry: `${collection.name}.${extension}`, read }))
+      .filter(({ entry }) => entries.includes(entry));
+    if (first && second) throw new LeadstreamError('E_DATA', `${directory}: holds both ${first.entry} and ${second.entry}; keep one`);
+    if (first) tables.set(collection.name, await tableOf(first.read(join(directory, first.entry), collection)));
+  }
+  const tableAt = (name: string): ServedTable => tables.get(name) ?? { count: 0, row: () => '', find: () => [] };
+  return {
+    ...byName(
+      declared.map(({ name }) => name),
+      tableAt,
+    ),
+    ...byName(collectionNames, tableAt),
+  };
+}
+
+async function tableOf(rows: AsyncIterable<FileRow>): Promise<ServedTable> {
+  const texts: Buffer[] = [];
+  const positions = new Map<string, number[]>();
+  for await (const { text, id } of rows) {
+    const position = texts.push(Buffer.from(text)) - 1;
+    if (id === undefined) continue;
+    const same = positions.get(id);
+    if (same) same.push(position);
+    else positions.set(id, [position]);
+  }
+  return { count: texts.length, row: (index) => itemAt(texts, index).toString(), find: (id) => positions.get(id) ?? [] };
+}
+
+/**
+ * Reads the rows of a CSV file with a header, under the service's own names in the order of the header. A header may be one of those names or a column
+ * name; any other header is kept. Blank lines are skipped; an empty cell is an empty string.
+ */
+async function* csvRows(file: string, collection: Collection): AsyncGenerator<FileRow> {
+  // Loaded only if there is such a file.
+  const { csvRecords } = await import('./csv.js');
+  const nameOf = namesOf(collection);
+  let names: readonly string[] | undefined;
+  let record = 0;
+  try {
+    for await (const cells of csvRecords(textsOf(file))) {
+      if (cells.length === 0) continue;
+      record += 1;
+      const problem = (message: string) => new LeadstreamError('E_DATA', `${file}: record ${record} ${message}`);
+      if (!names) {
+        names = cells.map(nameOf);
+        const twice = names.find((name, place, all) => all.indexOf(name) < place);
+        if (twice !== undefined) throw problem(`is the header and names the field ${twice} twice`);
+      } else if (cells.length === names.length) {
+        yield rowOf(new Map(names.map((name, cell) => [name, itemAt(cells, cell)])), collection);
+      } else {
+        throw problem(`has ${cells.length} cells where the header has ${names.length}`);
+      }
+    }
+  } catch (error) {
+    if (error instanceof LeadstreamError) throw error;
+    // The parser's messages quote the content.
+    throw new LeadstreamError('E_DATA', `${file}: is not valid CSV, after record ${record}: check its quotes`);
+  }
+}
+
+/**
+ * Reads the rows of a file with one JSON object per line, under the service's own names in the order of the line. A key may be one of those names or a column
+ * name; any other key is kept. Values become strings: numbers as they are written, lists and objects as their JSON text without white space. A `null` is left
+ * out, like a field that the service does not send. Blank lines are skipped. Records of a collection that a user declared stay as they are.
+ */
+async function* ndjsonRows(file: string, collection: Collection): AsyncGenerator<FileRow> {
+  const nameOf = namesOf(collection);
+  let line = 0;
+  for await (const text of linesOf(file)) {
+    line += 1;
+    if (text.trim() === '') continue;
+    const problem = (message: string) => new LeadstreamError('E_DATA', `${file}:${line} ${message}`);
+    const record = readJson(Buffer.from(text));
+    if (!isRecord(record)) throw problem('is not a JSON object');
+    const row = new Map<string, string>();
+    for (const [key, value] of Object.entries(record)) {
+      if (value === null) continue;
+      const name = nameOf(key);
+      if (row.has(name)) throw problem(`names the field ${name} twice`);
+      row.set(name, value instanceof JsonText ? value.text : value);
+    }
+    yield collection.served ? { text: text.trim() } : rowOf(row, collection);
+  }
+}
+
+function isRecord(value: ReturnType<typeof readJson>): value is JsonRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonText);
+}
+
+function rowOf(row: ReadonlyMap<string, string>, collection: Collection): FileRow {
+  return { text: JSON.stringify(Object.fromEntries(row)), id: row.get(namesOf(collection)(collection.id)) };
+}
+
+/** Returns a function that maps a header to the name that the service uses. */
+function namesOf({ fields }: Collection): (header: string) => string {
+  return (header) => {
+    const field = Object.hasOwn(fields, header) ? fields[header] : undefined;
+    return field ? originalName(header, field) : header;
+  };
+}
+
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const text of textsOf(file)) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  yield rest;
+}
+
+/** Reads a file as text, without a byte order mark. */
+async function* textsOf(file: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    for await (const chunk of createReadStream(file)) yield decoder.decode(chunk as Uint8Array, { stream: true });
+    yield decoder.decode();
+  } catch {
+    throw new LeadstreamError('E_DATA', `${file}: cannot be read, or is not UTF-8`);
+  }
+}
