@@ -1,5 +1,3 @@
-import { LeadstreamError } from '../../core/index.js';
-import { kindOf } from '../../flow/index.js';
 import { normalizedZip, placeOf } from './places.js';
 
 /**
@@ -9,15 +7,13 @@ import { normalizedZip, placeOf } from './places.js';
  *
  * @param zip For example `10001`, `10001-1234`, `K1A` or `K1A 0B1`.
  * @returns `null` for `null`, and for an unknown code or another form.
- * @throws {LeadstreamError} `E_USAGE` for anything that is not a string.
  *
  * @example
  * service.leads.pipe(derive({ zip_city: ({ zipcode }) => zipCity(zipcode), zip_state: ({ zipcode }) => zipState(zipcode) }));
  * // { zipcode: '10001' }  ->  { zipcode: '10001', zip_city: 'New York', zip_state: 'NY' }
  */
 export function zipCity(zip: string | null | undefined): string | null {
-  const text = textOf('zipCity', zip);
-  return text === null ? null : (placeOf(text)?.city ?? null);
+  return placeOf(zip ?? '')?.city ?? null;
 }
 
 /**
@@ -25,14 +21,12 @@ export function zipCity(zip: string | null | undefined): string | null {
  *
  * @param zip As in `zipCity`.
  * @returns `null` for `null`, and for an unknown code or another form.
- * @throws {LeadstreamError} `E_USAGE` for anything that is not a string.
  *
  * @example
  * zipState('K1A 0B1'); // 'ON'
  */
 export function zipState(zip: string | null | undefined): string | null {
-  const text = textOf('zipState', zip);
-  return text === null ? null : (placeOf(text)?.state ?? null);
+  return placeOf(zip ?? '')?.state ?? null;
 }
 
 /**
@@ -40,32 +34,23 @@ export function zipState(zip: string | null | undefined): string | null {
  *
  * @param zip As in `zipCity`.
  * @returns `null` for `null`, and for a text of another form.
- * @throws {LeadstreamError} `E_USAGE` for anything that is not a string.
  *
  * @example
  * zipPrefix('10001-1234'); // '100'
  */
 export function zipPrefix(zip: string | null | undefined): string | null {
-  const text = textOf('zipPrefix', zip);
-  return text === null ? null : (normalizedZip(text)?.slice(0, 3) ?? null);
+  return normalizedZip(zip ?? '')?.slice(0, 3) ?? null;
 }
 
 /**
  * Returns the first three of the ten digits of a phone number, after an optional country code 1, like `area_code` in pipeline files.
  *
  * @returns `null` for `null`, and for a text that is not such a number.
- * @throws {LeadstreamError} `E_USAGE` for anything that is not a string.
  *
  * @example
  * areaCode('1 (212) 555-0142'); // '212'
  */
 export function areaCode(phone: string | null | undefined): string | null {
-  const digits = textOf('areaCode', phone)?.replace(/[\s().+-]/g, '') ?? '';
+  const digits = (phone ?? '').replace(/[\s().+-]/g, '');
   return /^1?([2-9]\d{2})\d{7}$/.exec(digits)?.[1] ?? null;
-}
-
-function textOf(name: string, value: unknown): string | null {
-  if (typeof value === 'string') return value;
-  if (value === null || value === undefined) return null;
-  throw new LeadstreamError('E_USAGE', `${name}: needs a string or null, not ${kindOf(value)}`);
 }

@@ -10,11 +10,3 @@ test.each(Object.entries(functions))('%s gives a program what it gives an expres
   expect(texts.map(of).some((found) => found !== null)).toBe(true);
   expect([of(null), of(undefined)]).toEqual([null, null]);
 });
-
-test.each(Object.values(functions))('%p refuses what is no text, without telling it', (of) => {
-  const refused = (what: string) =>
-    expect.objectContaining({ code: 'E_USAGE', message: `${of.name}: needs a string or null, not ${what}` });
-  expect(() => of(2125550142 as never)).toThrow(refused('a number'));
-  expect(() => of(2125550142n as never)).toThrow(refused('a bigint'));
-  expect(() => of(['10001'] as never)).toThrow(refused('a list'));
-});
