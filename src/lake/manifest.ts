@@ -46,9 +46,9 @@ const manifest = schema((z) =>
     ),
     schema: z.array(z.object({ name: z.string(), field: z.string(), original: z.string(), type: z.enum(declaredTypes) })),
     /** Fields that the service returns but does not document, and that have or will have a column. */
-    undeclared: z.array(z.object({ name: z.string(), original: z.string() })).default([]),
+    undeclared: z.array(z.object({ name: z.string(), original: z.string() })),
     /** Rows of all lists that were read, by collection, including rows that were not written. */
-    reads: z.record(z.string(), count()).default({}),
+    reads: z.record(z.string(), count()),
     /** Index of the keys of all rows, needed by `append`. */
     keys: z.object({ columns: z.array(z.string()), rows: count(), bytes: count(), sha256: z.string() }).optional(),
     /** Whether the folder has a file `_SUCCESS`. */
@@ -111,9 +111,9 @@ export interface Published {
   readonly runId: string;
   readonly rows: number;
   readonly columns: readonly OutputColumn[];
-  /** `RunFacts.undeclared` of the run that published it; empty if its manifest does not have it. */
+  /** `RunFacts.undeclared` of the run that published it. */
   readonly undeclared: readonly UndeclaredField[];
-  /** `RunFacts.reads` of the run that published it; empty if its manifest does not have it. */
+  /** `RunFacts.reads` of the run that published it. */
   readonly reads: Readonly<Record<string, number>>;
   /** Whether it is incomplete because a limit stopped the read. */
   readonly partial: boolean;

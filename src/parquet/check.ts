@@ -2,8 +2,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import type { FileMetaData, SchemaElement } from 'hyparquet';
 import { isDeepStrictEqual } from 'node:util';
 import { amount, amountOf, type DeclaredType, type OutputColumn } from '../core/index.js';
-import type { Encoding } from './engine.js';
-import { codecs, storages } from './storage.js';
+import { codecs, storages, type Encoding } from './engine.js';
 
 /** The content written to a file. */
 export interface Expected {

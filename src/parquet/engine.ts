@@ -1,6 +1,9 @@
-import type { OutputColumn, Refuses } from '../core/index.js';
+import type { SchemaElement } from 'hyparquet';
+import type { DeclaredType, OutputColumn, Refuses } from '../core/index.js';
 import type { Batch } from '../vector/index.js';
-import type { Compression } from './storage.js';
+
+export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
+export type Compression = (typeof compressions)[number];
 
 /** A column by which the rows of every row group are sorted; nulls come last. */
 export interface SortKey {
@@ -81,3 +84,24 @@ export function metadataOf(columns: readonly OutputColumn[], { metadata }: Encod
   const names = JSON.stringify(Object.fromEntries(columns.map(({ name, original }) => [name, original])));
   return Object.entries({ ...metadata, 'leadstream.original_names': names }).sort(([a], [b]) => (a < b ? -1 : 1));
 }
+
+/** How Parquet stores a type. */
+interface Storage extends Pick<SchemaElement, 'converted_type' | 'logical_type'> {
+  readonly type: NonNullable<SchemaElement['type']>;
+}
+
+export const storages: Readonly<Record<DeclaredType, Storage>> = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  flag: { type: 'BOOLEAN' },
+  integer: { type: 'INT64' },
+  decimal: { type: 'DOUBLE' },
+  timestamp: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MICROS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+  },
+  date: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
+};
+
+/** The names of the codecs in Parquet. */
+export const codecs = { zstd: 'ZSTD', snappy: 'SNAPPY', gzip: 'GZIP', none: 'UNCOMPRESSED' } as const;

@@ -1,5 +1,4 @@
-import type { ParquetEngine } from './engine.js';
-import type { Compression } from './storage.js';
+import type { Compression, ParquetEngine } from './engine.js';
 
 /** All engines with their codecs, the default ones first. */
 export const engines = {

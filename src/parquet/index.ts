@@ -1,5 +1,12 @@
 export { type Expected, fileFault, footerOf, isStoredAs } from './check.js';
-export { type ByteTarget, type Encoding, type ParquetEncoder, type ParquetEngine, type RowGroup } from './engine.js';
+export {
+  type ByteTarget,
+  type Compression,
+  compressions,
+  type Encoding,
+  type ParquetEncoder,
+  type ParquetEngine,
+  type RowGroup,
+} from './engine.js';
 export { type EngineName, engineNames, engines, loadEngine } from './engines.js';
 export { readGroups } from './read-groups.js';
-export { type Compression, compressions } from './storage.js';

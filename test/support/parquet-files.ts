@@ -2,9 +2,8 @@ import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hy
 import { rename } from 'node:fs/promises';
 import type { Row, Value } from '../../src/core/index.js';
 import type { OutputColumn } from '../../src/core/output-column.js';
-import type { Encoding } from '../../src/parquet/engine.js';
+import type { Compression, Encoding } from '../../src/parquet/engine.js';
 import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/engines.js';
-import type { Compression } from '../../src/parquet/storage.js';
 import { RunFolder } from '../../src/lake/data-files.js';
 import { Batch } from '../../src/vector/batch.js';
 import { FlatVector } from '../../src/vector/index.js';

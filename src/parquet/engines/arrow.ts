@@ -1,7 +1,6 @@
 import { parquetMetadata, type ColumnChunk, type RowGroup, type SchemaElement } from 'hyparquet';
 import { SinkError, version, type OutputColumn } from '../../core/index.js';
-import { metadataOf, type Encoding, type ParquetEngine } from '../engine.js';
-import { storages } from '../storage.js';
+import { metadataOf, storages, type Encoding, type ParquetEngine } from '../engine.js';
 import { footer, magic } from './arrow/footer.js';
 import { rowGroup, type TakenBytes } from './arrow/row-bytes.js';
 import { groupEncoding } from './arrow/thread.js';

@@ -3,8 +3,7 @@ import { Writable } from 'node:stream';
 import parquet, { type FieldDefinition } from 'parquetjs-lite';
 import { itemAt, SinkError, type DeclaredType, type Value, type OutputColumn } from '../../core/index.js';
 import { type ValueBatch, RowValues } from '../row-values.js';
-import { metadataOf, type ByteTarget, type ParquetEngine } from '../engine.js';
-import type { Compression } from '../storage.js';
+import { metadataOf, type ByteTarget, type Compression, type ParquetEngine } from '../engine.js';
 
 /**
  * parquetjs-lite: V1 data pages that every reader supports, no dictionaries, no statistics (its own mislead readers).

@@ -7,7 +7,7 @@ import {
   writeParquet,
   type WriterProperties,
 } from 'parquet-wasm';
-import type { Compression } from '../../storage.js';
+import type { Compression } from '../../engine.js';
 import type { GroupBytes } from './row-bytes.js';
 
 const codecs: Readonly<Record<Compression, Codec>> = {

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { Compression } from '../../storage.js';
+import type { Compression } from '../../engine.js';
 import { encodeGroup } from './encode.js';
 import type { GroupBytes } from './row-bytes.js';
 

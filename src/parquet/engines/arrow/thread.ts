@@ -1,6 +1,6 @@
 import { limitReached, SinkError } from '../../../core/index.js';
 import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../../threads/index.js';
-import type { Compression } from '../../storage.js';
+import type { Compression } from '../../engine.js';
 import type { TakenBytes } from './row-bytes.js';
 import type { Answer, Request } from './encoding-worker.js';
 
