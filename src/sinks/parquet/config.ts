@@ -5,7 +5,6 @@ import { checkColumns, columns, naming, onError, permissions, requireArriving, t
 import { tablePath } from '../output-path.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../../parquet/index.js';
-import { orderOf, sortingOf, sortPlanOf } from './sort-plan.js';
 import { memory, spilledBeyond } from '../../sorting/index.js';
 import { modes, runDateColumn, runDateTemplate } from '../../lake/index.js';
 
@@ -177,4 +176,23 @@ export function encodingOf(options: ParquetConfig, columns: readonly OutputColum
     sortedBy: sortingOf(options).map(({ field, descending }) => ({ column: nameOf(field), descending })),
     metadata: { 'leadstream.pipeline': pipeline },
   };
+}
+
+type Sorted = Pick<z.output<ReturnType<typeof shape>>, 'sort_by'>;
+
+/** Returns the content of `sort_by` in a single form, with the path of the columns within the option. */
+export function sortPlanOf({ sort_by: by }: Sorted) {
+  if ('scope' in by) return { ...by, path: ['columns'] };
+  return { columns: by, scope: 'row_group' as const, memory: undefined, path: [] };
+}
+
+/** Returns the columns of `sort_by` with their direction. */
+export function sortingOf(options: Sorted) {
+  return sortPlanOf(options).columns.map(orderOf);
+}
+
+/** Parses an order such as `timestamp desc`. */
+function orderOf(text: string): { readonly field: string; readonly descending: boolean } {
+  const [field = '', direction] = text.split(' ');
+  return { field, descending: direction === 'desc' };
 }

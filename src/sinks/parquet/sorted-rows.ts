@@ -2,8 +2,7 @@ import { SinkError, stoppedBy, type OutputColumn } from '../../core/index.js';
 import { defaultMemory, Order, RowSorter, scratchFolder } from '../../sorting/index.js';
 import { Batch, RecordBatch } from '../../vector/index.js';
 import type { SinkContext } from '../sink.js';
-import type { ParquetConfig } from './config.js';
-import { sortingOf, sortPlanOf } from './sort-plan.js';
+import { sortingOf, sortPlanOf, type ParquetConfig } from './config.js';
 
 /**
  * Sorts all rows of a table once they have arrived.

@@ -5,8 +5,7 @@ import type { ParquetEngine } from '../../parquet/index.js';
 import { PhasedWriter, type BegunSink, type OpenedSink } from '../phases.js';
 import { project, type Projection } from '../projection.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from '../sink.js';
-import { encodingOf, type ParquetConfig } from './config.js';
-import { sortPlanOf } from './sort-plan.js';
+import { encodingOf, sortPlanOf, type ParquetConfig } from './config.js';
 import { SortedRows } from './sorted-rows.js';
 
 /**
