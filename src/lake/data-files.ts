@@ -1,14 +1,6 @@
 import { join } from 'node:path';
 import { SinkError, type OutputColumn } from '../core/index.js';
-import {
-  fileFault,
-  type ByteTarget,
-  type Encoding,
-  type Expected,
-  type ParquetEncoder,
-  type ParquetEngine,
-  type RowGroup,
-} from '../parquet/index.js';
+import { fileFault, type Encoding, type Expected, type ParquetEncoder, type ParquetEngine, type RowGroup } from '../parquet/index.js';
 import { makeFolders, PartialFile, sha256File, type RenameAction } from '../store/index.js';
 import { dataFileNameOf, type ManifestFile } from './manifest.js';
 import type { PartitionedBatch } from './partitions.js';
@@ -20,6 +12,8 @@ export interface DataFilesOptions {
   readonly row_group_bytes: number;
   readonly file_max_rows: number;
   readonly file_max_bytes: number;
+  /** Permissions of the files. */
+  readonly permissions: number;
   /** Whether files go into more than one folder. */
   readonly partitioned: boolean;
 }
@@ -47,13 +41,13 @@ interface Slot {
 export class DataFiles {
   readonly #slots = new Map<string, Slot>();
   readonly #files: ManifestFile[] = [];
-  readonly #opened: RunFile[] = [];
+  readonly #opened: PartialFile[] = [];
   #waiting = 0;
   /** Settles when the current row group is in its file. */
   #writing: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly folder: RunFolder,
+    private readonly folder: string,
     private readonly runId: string,
     private readonly engine: ParquetEngine,
     private readonly columns: readonly OutputColumn[],
@@ -157,7 +151,7 @@ export class DataFiles {
 
   async #begin(below: string, columns: readonly OutputColumn[]): Promise<DataFile> {
     const name = dataFileNameOf(this.runId, this.#opened.length);
-    const file = await this.folder.make(below, name);
+    const file = await openDataFile(this.folder, below, name, this.options.permissions);
     this.#opened.push(file);
     const { encoding } = this.options;
     return new DataFile(join(below, name), file, await this.engine.open(file, columns, encoding), { columns, encoding });
@@ -170,7 +164,7 @@ class DataFile {
 
   constructor(
     private readonly name: string,
-    private readonly file: RunFile,
+    private readonly file: PartialFile,
     private readonly encoder: ParquetEncoder,
     private readonly written: Pick<Expected, 'columns' | 'encoding'>,
   ) {}
@@ -193,71 +187,35 @@ class DataFile {
   /** Closes, syncs and verifies the file. @param runId The run that writes it. @returns Its entry in the manifest. */
   async finish(runId: string): Promise<ManifestFile> {
     await this.encoder.finish();
-    const sha256 = await this.file.finish({ ...this.written, rows: this.#rows });
-    return { name: this.name, rows: this.#rows, bytes: this.bytes, sha256, written_by: runId };
+    const content = await closeVerified(this.file, { ...this.written, rows: this.#rows });
+    return { name: this.name, rows: this.#rows, ...content, written_by: runId };
   }
 }
 
-/** The folder of a run, for its data files. */
-export class RunFolder {
-  /** @param permissions Of the files; folders get the matching right to enter. */
-  constructor(
-    private readonly path: string,
-    private readonly permissions: number,
-  ) {}
-
-  /**
-   * Creates a file, and the folders of its partition.
-   *
-   * @param below Folder of the partition, relative to that of the run; empty for none.
-   * @throws {SinkError} `E_SINK_PATH`.
-   */
-  async make(below: string, name: string): Promise<RunFile> {
-    const folder = join(this.path, below);
-    const made = await makeFolders(folder, this.path);
-    for (const each of made) await openTo(each, this.permissions);
-    const path = join(folder, name);
-    return new RunFile(await PartialFile.open(path + partialEnding, path, [], this.permissions));
-  }
+/**
+ * Creates a data file, and the folders of its partition.
+ *
+ * @param below Folder of the partition, relative to that of the run; empty for none.
+ * @param permissions Of the file; folders get the matching right to enter.
+ * @throws {SinkError} `E_SINK_PATH`.
+ */
+export async function openDataFile(run: string, below: string, name: string, permissions: number): Promise<PartialFile> {
+  const folder = join(run, below);
+  for (const made of await makeFolders(folder, run)) await openTo(made, permissions);
+  const path = join(folder, name);
+  return PartialFile.open(path + partialEnding, path, [], permissions);
 }
 
-/** Receives the bytes of a data file. */
-class RunFile implements ByteTarget {
-  constructor(private readonly file: PartialFile) {}
-
-  /** Number of bytes so far. */
-  get bytes(): number {
-    return this.file.bytes;
-  }
-
-  /** The action that commits the file, once it is finished. */
-  get action(): RenameAction {
-    return this.file.action;
-  }
-
-  append(bytes: Uint8Array): Promise<void> {
-    return this.file.append(bytes);
-  }
-
-  /**
-   * Closes the file and reads it back, its footer with a library other than the one that wrote it.
-   *
-   * @returns SHA-256 of the bytes written, in hexadecimal.
-   * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` when the file differs from what was written.
-   */
-  async finish(expected: Omit<Expected, 'bytes'>): Promise<string> {
-    const { file } = this;
-    await file.close();
-    const fault = await fileFault(file.path, { ...expected, bytes: file.bytes });
-    if (fault !== undefined) throw new SinkError('E_SINK_VERIFY', `${file.path}: ${fault}`);
-    const { sha256 } = file.content;
-    if ((await sha256File(file.path)) !== sha256)
-      throw new SinkError('E_SINK_VERIFY', `${file.path}: the bytes read back differ from those written`);
-    return sha256;
-  }
-
-  /** Removes the file. Never rejects. */
-  discard(): Promise<void> {
-    return this.file.discard();
-  }
+/**
+ * Closes a data file and reads it back, its footer with a library other than the one that wrote it.
+ *
+ * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` when the file differs from what was written.
+ */
+export async function closeVerified(file: PartialFile, expected: Omit<Expected, 'bytes'>): Promise<PartialFile['content']> {
+  await file.close();
+  const fault = await fileFault(file.path, { ...expected, bytes: file.bytes });
+  if (fault !== undefined) throw new SinkError('E_SINK_VERIFY', `${file.path}: ${fault}`);
+  if ((await sha256File(file.path)) !== file.content.sha256)
+    throw new SinkError('E_SINK_VERIFY', `${file.path}: the bytes read back differ from those written`);
+  return file.content;
 }

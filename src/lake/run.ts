@@ -4,7 +4,7 @@ import { GateError, itemAt, SinkError, type OutputColumn, type Refuses, type War
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
 import { attempt, makeFolders, removeFolders, type Action } from '../store/index.js';
 import type { Batch } from '../vector/index.js';
-import { DataFiles, RunFolder, type DataFilesOptions } from './data-files.js';
+import { DataFiles, type DataFilesOptions } from './data-files.js';
 import { Appending, indexOf } from './keys.js';
 import { loadManifest, type Manifest, type ManifestFile, type modes, type Published, type RunFacts } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
@@ -17,8 +17,6 @@ type Mode = (typeof modes)[number];
 /** How a run changes its table. */
 export interface TableRunOptions extends Omit<DataFilesOptions, 'encoding' | 'partitioned'> {
   readonly mode: Mode;
-  /** Permissions of the files. */
-  readonly permissions: number;
   /** Fields, or the template of the run's date; each is a level of folders. */
   readonly partition_by: readonly string[];
   readonly success_file: boolean;
@@ -54,17 +52,17 @@ interface Run {
   readonly options: TableRunOptions;
   readonly context: TableRunContext;
   readonly before: Before | undefined;
-  /** Where its data files go. */
-  readonly folder: RunFolder;
-  /** Removes everything written and created for it. */
-  remove(): Promise<void>;
 }
 
 /** A run of a table whose columns are not known yet. */
 export class OpenedRun {
   #begun: BegunRun | undefined;
 
-  private constructor(private readonly run: Run) {}
+  private constructor(
+    private readonly run: Run,
+    /** The folders that were created for it, outermost first. */
+    private readonly made: readonly string[],
+  ) {}
 
   /**
    * @throws {SinkError} `E_SINK_FOREIGN`, `E_SINK_PATH` or `E_SINK_RUN`.
@@ -74,12 +72,7 @@ export class OpenedRun {
     const before = await runBefore(table, options.mode, context);
     await removeDeadRuns(table);
     const made = await table.makeRun(context.runId, options.permissions);
-    const remove = async () => {
-      await removeRun(table, context.runId).catch(() => undefined);
-      await removeFolders(made);
-    };
-    const folder = new RunFolder(table.folder(context.runId), options.permissions);
-    return new OpenedRun({ table, engine, options, context, before, folder, remove });
+    return new OpenedRun({ table, engine, options, context, before }, made);
   }
 
   /** The table before this run. */
@@ -106,7 +99,8 @@ export class OpenedRun {
   /** Removes everything written by this run. */
   async abort(): Promise<void> {
     await this.#begun?.discard();
-    await this.run.remove();
+    await removeRun(this.run.table, this.run.context.runId).catch(() => undefined);
+    await removeFolders(this.made);
   }
 }
 
@@ -122,7 +116,7 @@ export class BegunRun {
   ) {}
 
   static async begin(run: Run, { columns, key: fields, encoding }: TableLayout): Promise<BegunRun> {
-    const { folder, engine, options, context, before, table } = run;
+    const { engine, options, context, before, table } = run;
     const { at, runId } = context;
     const partitioning = partitionBy(columns, options.partition_by, context.runDate());
     const { kept, names } = partitioning;
@@ -133,7 +127,7 @@ export class BegunRun {
     const key = columns.filter(({ field }) => fields.includes(field));
     const index = options.mode === 'append' ? await indexOf(table, before, namesOf(key)) : undefined;
     const partitioned = kept.length < columns.length;
-    const files = new DataFiles(folder, runId, engine, inFiles, { ...options, encoding: encoding(inFiles), partitioned });
+    const files = new DataFiles(table.folder(runId), runId, engine, inFiles, { ...options, encoding: encoding(inFiles), partitioned });
     if (options.mode === 'replace' && names.length === 0) await files.begin();
     return new BegunRun(run, columns, namesOf(key), partitioning, files, index && new Appending(at, index, columns, key, kept));
   }

@@ -3,7 +3,7 @@ import type { Column, OutputColumn, Row, Value } from '../core/index.js';
 import { unlessDry, type Page } from '../flow/index.js';
 import { extended, extensionConfig, extensionOf, given, oneOf, type Extension, type ExtensionDeclaration } from '../options/index.js';
 import { ownValue, type Batch } from '../vector/index.js';
-import { standaloneSink } from './context.js';
+import { standaloneSink } from './alone.js';
 import { PhasedWriter, type BegunSink, type OpenedSink } from './phases.js';
 import { project, type Projection } from './projection.js';
 import type { PreparedOutput, SinkContext, SinkDefinition, SinkWriter } from './sink.js';

@@ -1,9 +1,17 @@
-import { SinkError, expectations, type Column, outputColumn, type OutputColumn, type OutputOptions, type Refuses } from '../core/index.js';
-import { batchOf, type Fault, type OnError, type Page } from '../flow/index.js';
-import { Batch } from '../vector/index.js';
-import { castText, castTyped, quickCast } from './cast.js';
-import { ColumnCast, type CastPlan } from './column-cast.js';
-import { unfitAt } from './context.js';
+import {
+  SinkError,
+  expectations,
+  type Column,
+  type DeclaredType,
+  outputColumn,
+  type OutputColumn,
+  type OutputOptions,
+  type Refuses,
+  type Value,
+} from '../core/index.js';
+import { batchOf, failureAt, type Fault, type OnError, type Page, type RowPlace } from '../flow/index.js';
+import { Batch, mapping, Unfit, type Vector } from '../vector/index.js';
+import { castText, castTyped, quickCast, strangeness } from './cast.js';
 import type { SinkContext } from './sink.js';
 
 export interface ProjectionOptions extends OutputOptions {
@@ -43,17 +51,14 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
   const chosen = wanted(columns, options, context);
   const outputs = chosen.map((column) => outputColumn(column, options));
   refuseTwins(outputs, options, context);
-  const casts = chosen.map((column) => ({
-    field: column.name,
-    cast: new ColumnCast(planOf(column, options, context), context),
-  }));
+  const casts = chosen.map((column) => ({ field: column.name, cast: castOf(column, options, context) }));
   return {
     columns: outputs,
     take(page) {
       const batch = batchOf(page);
       const faults = new Map<number, Fault>();
       const failure = (index: number, fault: Fault) => unfitAt({ at: context.at, page: page.number, index, row: batch.row(index) }, fault);
-      const columns = casts.map(({ field, cast }) => cast.take(batch.columnOrNulls(field), faults, failure));
+      const columns = casts.map(({ field, cast }) => cast(batch.columnOrNulls(field), faults, failure));
       const cast = new Batch(batch.length, columns);
       if (faults.size === 0) return cast;
       const left: number[] = [];
@@ -77,23 +82,59 @@ function wanted(columns: readonly Column[], { columns: names }: ProjectionOption
   );
 }
 
-function planOf(column: Column, options: ProjectionOptions, context: SinkContext): CastPlan {
-  const { types, surrogates = false, nul, required: fields = [], on_error = context.onError } = options;
+/**
+ * Casts the values of a page.
+ *
+ * @param faults By row. Under `on_error: reject`, faults of this column are added for rows that have none yet.
+ * @param failure Creates the failure under `on_error: fail`.
+ */
+type ColumnCast = (given: Vector, faults: Map<number, Fault>, failure: (row: number, fault: Fault) => SinkError) => Vector;
+
+/** Returns the cast of one column. Results for texts and dictionaries are cached across pages, see `mapping`. */
+function castOf(column: Column, options: ProjectionOptions, context: SinkContext): ColumnCast {
+  const { name: field } = column;
+  const { types, surrogates = false, nul, on_error = context.onError } = options;
   const output = outputColumn(column, options);
   const refuses = options.refuses?.(output);
-  const required = fields.includes(column.name);
-  return {
-    cast: types === 'typed' ? castTyped(column.type) : castText(column.type, surrogates),
-    quick: refuses === undefined ? quickCast(output.type) : undefined,
-    plain: output.type === 'text' && !required && refuses === undefined,
-    type: output.type,
-    expectation: expectations[output.type],
-    field: column.name,
-    required,
-    onError: required && on_error === 'null' ? 'reject' : on_error,
-    nul,
-    refuses,
+  const required = options.required?.includes(field) === true;
+  const onError = required && on_error === 'null' ? 'reject' : on_error;
+  const cast = types === 'typed' ? castTyped(column.type) : castText(column.type, surrogates);
+
+  const reasonAgainst = (value: Value | undefined, given: Value): string | undefined => {
+    if (value === undefined) return misfit(given, output.type);
+    if (required && (value === null || value === '')) return 'is empty, and identifies the row';
+    if (nul !== undefined && typeof value === 'string' && value.includes('\0')) return nul;
+    return value === null ? undefined : refuses?.(value);
   };
+  const mapped = mapping(
+    (given) => {
+      const value = cast(given);
+      const reason = reasonAgainst(value, given);
+      return reason === undefined ? (value ?? null) : new Unfit(reason);
+    },
+    {
+      quick: refuses === undefined ? quickCast(output.type) : undefined,
+      keepsBytes: output.type === 'text' && !required && refuses === undefined,
+    },
+  );
+
+  return (given, faults, failure) => {
+    const { vector, unfit } = mapped(given);
+    for (let row = 0; unfit && row < given.length; row += 1) {
+      const reason = unfit(row);
+      if (reason === undefined) continue;
+      if (onError === 'fail') throw failure(row, { field, reason });
+      if (onError === 'null') context.nulled(field);
+      else if (!faults.has(row)) faults.set(row, { field, reason });
+    }
+    return vector;
+  };
+}
+
+function misfit(given: Value, type: DeclaredType): string {
+  const strange = strangeness(given);
+  if (strange === undefined || (typeof given === 'number' && type !== 'text')) return `is not ${expectations[type]}`;
+  return `is ${strange}, not ${type === 'text' ? 'a text' : expectations[type]}`;
 }
 
 function refuseTwins(columns: readonly OutputColumn[], { caseless = false }: ProjectionOptions, { at }: SinkContext): void {
@@ -104,4 +145,9 @@ function refuseTwins(columns: readonly OutputColumn[], { caseless = false }: Pro
     if (seen.has(key)) throw new SinkError('E_SINK_VALUE', `${at}: two columns are named ${name}${caseless ? ' (ignoring case)' : ''}`);
     seen.add(key);
   }
+}
+
+/** Creates the failure for a value that does not fit. */
+export function unfitAt(place: RowPlace, { field, reason }: Fault): SinkError {
+  return failureAt(place, (row) => new SinkError('E_SINK_VALUE', `${place.at}: field ${field} ${reason} in ${row}`));
 }

@@ -2,6 +2,7 @@ import type { OutputColumn } from '../core/index.js';
 import type { Page } from '../flow/index.js';
 import { storeOf } from '../store/index.js';
 import type { Batch } from '../vector/index.js';
+import { outputIn } from './options.js';
 import { PhasedWriter, type BegunSink } from './phases.js';
 import { project, type Projection, type ProjectionOptions } from './projection.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from './sink.js';
@@ -74,14 +75,17 @@ class BegunText implements BegunSink {
 }
 
 /**
- * Writes to a file.
+ * Creates such a sink for a file.
  *
- * @param destination Absolute path.
  * @throws {SinkError} `E_SINK_PATH`.
  */
-export async function fileTarget(destination: string, runId: string, permissions: number): Promise<TextTarget> {
-  const file = await storeOf([destination]).reserve(destination, runId, permissions);
-  return {
+export async function textFile(
+  options: TextSink & { readonly path: string; readonly permissions: number },
+  context: SinkContext,
+): Promise<SinkWriter> {
+  const destination = outputIn(options.path, context);
+  const file = await storeOf([destination]).reserve(destination, context.runId, options.permissions);
+  const target: TextTarget = {
     get bytes() {
       return file.bytes;
     },
@@ -92,9 +96,10 @@ export async function fileTarget(destination: string, runId: string, permissions
         path: destination,
         actions: () => Promise.resolve([file.action]),
         cleanup: () => Promise.resolve(),
-        quarantine: () => file.quarantine(`${runId}.failed`),
+        quarantine: () => file.quarantine(`${context.runId}.failed`),
       };
     },
     abort: () => file.discard(),
   };
+  return textSink(target, options, context);
 }

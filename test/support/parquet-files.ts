@@ -4,7 +4,7 @@ import type { Row, Value } from '../../src/core/index.js';
 import type { OutputColumn } from '../../src/core/output-column.js';
 import type { Compression, Encoding } from '../../src/parquet/engine.js';
 import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/engines.js';
-import { RunFolder } from '../../src/lake/data-files.js';
+import { closeVerified, openDataFile } from '../../src/lake/data-files.js';
 import { Batch } from '../../src/vector/batch.js';
 import { FlatVector } from '../../src/vector/index.js';
 import { vectorOf } from './vectors.js';
@@ -45,7 +45,7 @@ export async function fileOf(
     metadata: {},
     ...more,
   };
-  const file = await new RunFolder(folder, 0o600).make('', `${name}-${String((counter += 1))}.parquet`);
+  const file = await openDataFile(folder, '', `${name}-${String((counter += 1))}.parquet`, 0o600);
   const engine = await loadEngine(name);
   const encoder = await engine.open(file, columns, encoding);
   const sizes = [groupRows].flat();
@@ -59,10 +59,8 @@ export async function fileOf(
     from += slice.length;
   }
   await encoder.finish();
-  await file.finish({ columns, encoding, rows: rows.length });
-  const { action } = file;
-  if (action === undefined) throw new Error(`${name}: a data file is stored`);
-  const { from, to } = action;
+  await closeVerified(file, { columns, encoding, rows: rows.length });
+  const { from, to } = file.action;
   await rename(from, to);
   return to;
 }

@@ -2,7 +2,7 @@ import type { Column, Row, DeclaredType } from '../../src/core/index.js';
 import { commitUnlogged, type Commit } from '../../src/store/index.js';
 import type { Fault } from '../../src/flow/index.js';
 import type { RunFacts } from '../../src/lake/index.js';
-import { standaloneSink } from '../../src/sinks/context.js';
+import { standaloneSink } from '../../src/sinks/alone.js';
 import type { PreparedOutput, SinkContext, SinkDefinition, SinkWriter } from '../../src/sinks/sink.js';
 import { pageOf } from './pages.js';
 

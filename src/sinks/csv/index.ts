@@ -1,11 +1,9 @@
 import type { z } from 'zod';
 import { schema } from '../../core/index.js';
-import { standaloneSink } from '../context.js';
-import { checkColumns, checked, columns, filePath, naming, onError, permissions, types } from '../options.js';
-import { openAlone } from '../lone-writer.js';
-import { outputAt, outputIn } from '../output-path.js';
+import { openInCode } from '../alone.js';
+import { checkColumns, columns, filePath, naming, onError, outputAt, permissions, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
-import { fileTarget, textSink, type TextSink } from '../text-sink.js';
+import { textFile } from '../text-sink.js';
 
 const config = schema((z) =>
   z.strictObject({
@@ -48,9 +46,7 @@ export type CsvOptions = z.input<ReturnType<typeof config>>;
  * // await prepared.actions(facts)  ->  [{ action: 'rename', from: '/…/.leads.csv.RUN.partial', to: '/…/leads.csv', file: { … } }]
  */
 export async function csv(options: CsvOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
-  const given = checked('csv', config, options);
-  const alone = standaloneSink('csv', context);
-  return openAlone(alone, outputIn(given.path, alone), () => csvSink.open(given, alone));
+  return openInCode(csvSink, options, context);
 }
 
 export const csvSink = defineSink({
@@ -61,14 +57,8 @@ export const csvSink = defineSink({
   check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
-    const text = await textOf(options);
-    const target = await fileTarget(outputIn(options.path, context), context.runId, options.permissions);
-    return textSink(target, text, context);
+    // Loads fast-csv only when CSV is written.
+    const { CsvFormat, nul } = await import('./format.js');
+    return textFile({ ...options, nul, format: (columns) => new CsvFormat(columns, options) }, context);
   },
 });
-
-async function textOf(options: z.output<ReturnType<typeof config>>): Promise<TextSink> {
-  // Loads fast-csv only when CSV is written.
-  const { CsvFormat, nul } = await import('./format.js');
-  return { ...options, nul, format: (columns) => new CsvFormat(columns, options) };
-}

@@ -1,11 +1,9 @@
 import type { z } from 'zod';
 import { schema } from '../../core/index.js';
-import { standaloneSink } from '../context.js';
-import { checkColumns, checked, columns, filePath, naming, onError, permissions, types } from '../options.js';
-import { openAlone } from '../lone-writer.js';
-import { outputAt, outputIn } from '../output-path.js';
+import { openInCode } from '../alone.js';
+import { checkColumns, columns, filePath, naming, onError, outputAt, permissions, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
-import { fileTarget, textSink, type TextSink } from '../text-sink.js';
+import { textFile } from '../text-sink.js';
 import { NdjsonFormat } from './format.js';
 
 const config = schema((z) =>
@@ -34,9 +32,7 @@ export type NdjsonOptions = z.input<ReturnType<typeof config>>;
  * // { uid: '7', email: 'a@b.c', affid: null }  ->  {"uid":"7","email":"a@b.c","affid":null}
  */
 export async function ndjson(options: NdjsonOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
-  const given = checked('ndjson', config, options);
-  const alone = standaloneSink('ndjson', context);
-  return openAlone(alone, outputIn(given.path, alone), () => ndjsonSink.open(given, alone));
+  return openInCode(ndjsonSink, options, context);
 }
 
 export const ndjsonSink = defineSink({
@@ -46,12 +42,5 @@ export const ndjsonSink = defineSink({
   examples: [{ path: 'out/leads.ndjson' }, { path: 'out/leads.ndjson', types: 'typed', naming: 'snake_case' }],
   check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
   output: ({ path }, place) => outputAt(path, place),
-  async open(options, context) {
-    const target = await fileTarget(outputIn(options.path, context), context.runId, options.permissions);
-    return textSink(target, textOf(options), context);
-  },
+  open: (options, context) => textFile({ ...options, surrogates: true, format: (columns) => new NdjsonFormat(columns) }, context),
 });
-
-function textOf(options: z.output<ReturnType<typeof config>>): TextSink {
-  return { ...options, surrogates: true, format: (columns) => new NdjsonFormat(columns) };
-}

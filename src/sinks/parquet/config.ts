@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import { amountOf, isOnceOf, schema, type Column, type OutputColumn } from '../../core/index.js';
 import { distinct } from '../../options/index.js';
-import { checkColumns, columns, naming, onError, permissions, requireArriving, types } from '../options.js';
-import { tablePath } from '../output-path.js';
+import { checkColumns, columns, naming, onError, permissions, requireArriving, tablePath, types } from '../options.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../../parquet/index.js';
 import { memory, spilledBeyond } from '../../sorting/index.js';

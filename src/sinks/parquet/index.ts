@@ -1,13 +1,15 @@
 import type { z } from 'zod';
-import { standaloneSink } from '../context.js';
-import { checked } from '../options.js';
-import { openAlone } from '../lone-writer.js';
-import { outputAt, outputIn } from '../output-path.js';
-import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
-import { checkNames, config, memoryOf } from './config.js';
+import { isOnceOf, SinkError, type Column } from '../../core/index.js';
+import type { Page } from '../../flow/index.js';
+import { OpenedRun, runDateColumn, runDateTemplate, Table, type BegunRun, type Published } from '../../lake/index.js';
 import { loadEngine } from '../../parquet/index.js';
-import { runDateColumn, runDateTemplate, Table } from '../../lake/index.js';
-import { openRun } from './writer.js';
+import { openInCode } from '../alone.js';
+import { outputAt, outputIn } from '../options.js';
+import { PhasedWriter, type BegunSink, type OpenedSink } from '../phases.js';
+import { project, type Projection } from '../projection.js';
+import { defineSink, type PreparedOutput, type SinkContext, type SinkWriter } from '../sink.js';
+import { checkNames, config, encodingOf, memoryOf, sortPlanOf, type ParquetConfig } from './config.js';
+import { SortedRows } from './sorted-rows.js';
 
 /** The options of `parquet`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type ParquetOptions = z.input<ReturnType<typeof config>>;
@@ -28,9 +30,7 @@ export type ParquetOptions = z.input<ReturnType<typeof config>>;
  * // { age: '42', is_valid: 'yes' }  ->  age: BIGINT 42, is_valid: BOOLEAN true
  */
 export async function parquet(options: ParquetOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
-  const given = checked('parquet', config, options);
-  const alone = standaloneSink('parquet', context);
-  return openAlone(alone, outputIn(given.path, alone), () => parquetSink.open(given, alone));
+  return openInCode(parquetSink, options, context);
 }
 
 export const parquetSink = defineSink({
@@ -51,6 +51,67 @@ export const parquetSink = defineSink({
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
     const engine = await loadEngine(options.engine, options.threads);
-    return openRun(new Table(outputIn(options.path, context)), engine, options, context);
+    const run = await OpenedRun.open(new Table(outputIn(options.path, context)), engine, options, context);
+    return new PhasedWriter(context.at, new OpenedTable(run, options, context));
   },
 });
+
+/** A table whose columns are not known yet. */
+class OpenedTable implements OpenedSink {
+  #sorted: SortedRows | undefined;
+
+  constructor(
+    private readonly run: OpenedRun,
+    private readonly options: ParquetConfig,
+    private readonly context: SinkContext,
+  ) {}
+
+  get earlier(): Published | undefined {
+    return this.run.earlier;
+  }
+
+  async begin(columns: readonly Column[]): Promise<BegunTable> {
+    const { run, options, context } = this;
+    const key = options.mode === 'append' ? keyFields(columns, options, context) : [];
+    const projection = project(columns, { ...options, required: key, refuses: run.refuses, caseless: true }, context);
+    const encoding = (inFiles: Parameters<typeof encodingOf>[1]) => encodingOf(options, inFiles, context);
+    const begun = await run.begin({ columns: projection.columns, key, encoding });
+    if (sortPlanOf(options).scope === 'table') this.#sorted = new SortedRows(projection.columns, options, context);
+    return new BegunTable(begun, projection, this.#sorted);
+  }
+
+  async abort(underWay: Promise<unknown>): Promise<void> {
+    await underWay;
+    await this.#sorted?.close();
+    await this.run.abort();
+  }
+}
+
+/** A table that accepts rows. */
+class BegunTable implements BegunSink {
+  constructor(
+    private readonly run: BegunRun,
+    private readonly projection: Projection,
+    /** Collects all rows before the first is written, if the whole table is sorted. */
+    private readonly sorted: SortedRows | undefined,
+  ) {}
+
+  write(page: Page): Promise<void> {
+    const batch = this.projection.take(page);
+    return this.sorted ? this.sorted.add(batch) : this.run.write(batch);
+  }
+
+  async prepare(): Promise<PreparedOutput> {
+    await this.sorted?.writeTo((batch) => this.run.write(batch));
+    return this.run.prepare();
+  }
+}
+
+/** Returns the fields that identify a row. @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. */
+function keyFields(columns: readonly Column[], options: ParquetConfig, { at, key }: SinkContext): readonly string[] {
+  const wanted = options.key?.length ?? key.length;
+  const fields = options.key ?? key.flatMap((source) => columns.find((column) => isOnceOf(source, column))?.name ?? []);
+  const written = columns.filter(({ name }) => options.columns?.includes(name) ?? true).map(({ name }) => name);
+  if (fields.length > 0 && fields.length >= wanted && fields.every((field) => written.includes(field))) return fields;
+  throw new SinkError('E_SINK_KEY', `${at}: append needs columns that identify a row; name them under key`);
+}

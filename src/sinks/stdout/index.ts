@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { schema } from '../../core/index.js';
-import { standaloneSink } from '../context.js';
+import { openInCode } from '../alone.js';
 import { NdjsonFormat } from '../ndjson/format.js';
-import { checkColumns, checked, columns, naming, onError, types } from '../options.js';
+import { checkColumns, columns, naming, onError, types } from '../options.js';
 import { defineSink, type SinkContext, type SinkWriter } from '../sink.js';
 import { textSink, type TextSink } from '../text-sink.js';
 import { tableFormat } from './table.js';
@@ -45,7 +45,7 @@ export type StdoutOptions = z.input<ReturnType<typeof config>>;
  * // 7    a@b.c  1
  */
 export async function stdout(options: StdoutOptions = {}, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
-  return stdoutSink.open(checked('stdout', config, options), standaloneSink('stdout', context));
+  return openInCode(stdoutSink, options, context);
 }
 
 export const stdoutSink = defineSink({

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { csv, ndjson, parquet } from '../../../src/sinks/index.js';
-import { sinks } from '../../../src/sinks/registry.js';
+import { csv, ndjson, parquet, sinks } from '../../../src/sinks/index.js';
 import { fileSinkContract } from './contract.js';
 import { elsewhere } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';

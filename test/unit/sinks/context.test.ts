@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { standalone } from '../../../src/flow/index.js';
-import { standaloneSink } from '../../../src/sinks/context.js';
+import { standaloneSink } from '../../../src/sinks/alone.js';
 
 test.each([
   ['a sink', standaloneSink],

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { declaredTypes, type DeclaredType, type Value, type Row } from '../../../src/core/index.js';
 import { batchFromRows, FlatVector, RecordBatch, Utf8Vector } from '../../../src/vector/index.js';
 import { castTyped } from '../../../src/sinks/cast.js';
-import { standaloneSink } from '../../../src/sinks/context.js';
+import { standaloneSink } from '../../../src/sinks/alone.js';
 import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
 import { dictionaryBatches, batchOfTexts, firstPage } from '../../support/batches.js';
 import { column, recording } from '../../support/sinks.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { DeclaredType } from '../../../src/core/index.js';
-import { standaloneSink } from '../../../src/sinks/context.js';
+import { standaloneSink } from '../../../src/sinks/alone.js';
 import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
 import { batchFromRows } from '../../../src/vector/index.js';
 import { firstPage } from '../../support/batches.js';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { declaredTypes, type Value, type Column, type Row } from '../../../src/core/index.js';
 import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
 import { pageOf } from '../../../src/flow/index.js';
-import { standaloneSink } from '../../../src/sinks/context.js';
+import { standaloneSink } from '../../../src/sinks/alone.js';
 import { CsvFormat, nul } from '../../../src/sinks/csv/format.js';
 import { NdjsonFormat } from '../../../src/sinks/ndjson/format.js';
 import { tableFormat } from '../../../src/sinks/stdout/table.js';
