@@ -36,15 +36,6 @@ const widthsWhenUsed = {
   },
 };
 
-/** The charts of a report, and the package that draws them, are a quarter of the command, so they get a separate bundle. */
-const chartsApart = {
-  name: 'charts apart',
-  setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\/charts\.js$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: './report-charts.cjs', external: true } : undefined,
-    ),
-};
-
 /** Replaces `import.meta.url` in a CommonJS bundle. */
 const urlWithin = {
   define: { 'import.meta.url': '$url' },
@@ -103,7 +94,6 @@ const command = {
   ...urlWithin,
   entryPoints: {
     command: 'src/cli/process.ts',
-    'report-charts': 'src/cli/report/html/charts.ts',
     'fetching-worker': 'src/source/fetch/fetching-worker.ts',
     'encoding-worker': 'src/parquet/engines/arrow/encoding-worker.ts',
   },
@@ -114,7 +104,7 @@ const command = {
   external: ['@bokuweb/zstd-wasm', 'parquet-wasm', 'parquetjs-lite', 'zipcodes'],
   // Their exports for `require` and for Node are CommonJS, from which nothing can be left out.
   alias: { rxjs: resolve('node_modules/rxjs/dist/esm/index.js'), zod: resolve('node_modules/zod/index.js') },
-  plugins: [zodWithin, zodInEnglish, widthsWhenUsed, chartsApart, versionWithin],
+  plugins: [zodWithin, zodInEnglish, widthsWhenUsed, versionWithin],
 };
 
 /** Starts the command. */

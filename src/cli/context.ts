@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Argv } from 'yargs';
 import { LeadstreamError, secretVariables } from '../core/index.js';
-import type { Clock } from './clock.js';
 import { logLevels, type Console, type LogFormat, type LogLevel } from './console.js';
 import type { Secrets } from './secrets.js';
 
@@ -33,8 +32,6 @@ export interface CommandContext {
   readonly stderr: OutputStream;
   /** Aborted when the work must stop. */
   readonly signal: AbortSignal;
-  /** Clock that drives the status of a run. Default: real time. */
-  readonly clock?: Clock | undefined;
 }
 
 /** An option that may be given several times. */

@@ -24,7 +24,7 @@ import { print } from './streams.js';
 import { logFormatIn, usageProblem, valueProblem, type Grammar } from './usage.js';
 
 /** The surroundings of a command line. */
-export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal' | 'clock'> {
+export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal'> {
   /** Values that messages must not show. Commands add those that they learn of. */
   readonly secrets?: Secrets;
 }

@@ -4,9 +4,9 @@ import type { CommandContext } from './context.js';
 import { reportFailure, descriptionOf } from './failure.js';
 import { tellRefused } from './refused.js';
 import type { LoadedFile } from './run-files.js';
-import type { Metrics } from './metrics/metrics.js';
+import type { Metrics } from './metrics.js';
 import type { PipelineDocument } from './report/document.js';
-import { refusedRun, reportedRun, type ReportedFlags } from './report/reported-run.js';
+import { refusedRun, reportedRun, type RunFlags } from './reporting.js';
 
 /** How a series ended. */
 export interface SeriesEnd {
@@ -21,7 +21,7 @@ export interface SeriesSurroundings {
   readonly files: readonly LoadedFile[];
   /** Names of the pipelines to run; empty for all. */
   readonly only: readonly string[];
-  readonly metrics: Metrics;
+  readonly metrics: Metrics | undefined;
   /** Receives what is known of the series before a webhook is notified. */
   early(end: SeriesEnd): Promise<void>;
 }
@@ -34,7 +34,7 @@ export interface SeriesSurroundings {
 export async function runSeries(
   pipelines: readonly Pipeline[],
   context: CommandContext,
-  options: ReportedFlags,
+  options: RunFlags,
   { files, ...around }: SeriesSurroundings,
 ): Promise<SeriesEnd> {
   const { RateLimiters } = await import('../index.js');
@@ -57,7 +57,7 @@ class Series {
   constructor(
     private readonly pipelines: readonly Pipeline[],
     private readonly context: CommandContext,
-    private readonly options: ReportedFlags,
+    private readonly options: RunFlags,
     private readonly around: Omit<SeriesSurroundings, 'files'>,
   ) {}
 
@@ -65,7 +65,7 @@ class Series {
   async skip({ file, failure, names }: Extract<LoadedFile, { readonly failure: unknown }>): Promise<void> {
     this.#tell(failure, undefined, false);
     const others = names.filter((name) => this.pipelines.every((pipeline) => pipeline.name !== name));
-    for (const name of others) await this.around.metrics.notRun(name, descriptionOf(failure).exit);
+    for (const name of others) await this.around.metrics?.ended(name, descriptionOf(failure).exit);
     this.#broken.push({ ...(await refusedRun(failure, this.context)), file });
     await this.around.early(this.#endWith());
     await tellRefused(failure, this.around.only, this.context);
@@ -73,7 +73,7 @@ class Series {
 
   async run(pipeline: Pipeline): Promise<void> {
     if (this.#stopped) {
-      await this.around.metrics.notRun(pipeline.name, this.#exit);
+      await this.around.metrics?.ended(pipeline.name, this.#exit);
       this.#endings.push(notRun(pipeline));
       return;
     }

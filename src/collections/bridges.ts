@@ -23,7 +23,7 @@ export const bridges = serviceCollection({
     /** Tells of a person. */
     name: personal(),
     niche: text(),
-    method: text({ enumerated: true }),
+    method: text(),
     /** An instant, as seconds since 1970; `cast` makes it a `Date`. */
     timestamp: timestamp(),
     campaign_id: text(),

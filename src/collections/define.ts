@@ -7,8 +7,6 @@ export interface Field<T extends DeclaredType = DeclaredType, S extends Sensitiv
   readonly sensitivity: S;
   /** Name that the service uses, where it differs from the column's. */
   readonly original?: string;
-  /** Whether its values are a few words of the service, so that a report may show how often each came. Default: they are not. */
-  readonly enumerated?: true;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
@@ -87,7 +85,6 @@ export type TypedRowOf<C extends Collection, Revealed extends string = never> = 
 interface Options<S extends Sensitivity> {
   readonly sensitivity?: S;
   readonly original?: string;
-  readonly enumerated?: true;
 }
 
 function field<T extends DeclaredType>(type: T) {

@@ -36,7 +36,7 @@ export const leads = serviceCollection({
     marital_status: personal(),
     /** Tells of a person. */
     gender: personal(),
-    language: text({ enumerated: true }),
+    language: text(),
     /** Tells of a person. */
     home_phone: personal(),
     /** Tells of a person. */
@@ -47,7 +47,7 @@ export const leads = serviceCollection({
     zipcode: personal(),
     /** Tells of a person. */
     sin_number: personal(),
-    lead_type: text({ enumerated: true }),
+    lead_type: text(),
     referer: text(),
     source: text(),
     /** An instant, as seconds since 1970; `cast` makes it a `Date`. */
@@ -55,7 +55,7 @@ export const leads = serviceCollection({
     /** A calendar day as YYYYMMDD; `cast` makes it a `Date`. */
     yearmonthday: date(),
     uid: text(),
-    lead_status: text({ enumerated: true }),
+    lead_status: text(),
     /** Tells of a person. */
     ip_address: personal('IPAddress'),
     /** Tells of a person. */

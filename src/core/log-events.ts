@@ -1,3 +1,6 @@
+/** The fields of the event that `watch` gets, and of an operation its `ms`. */
+const asWatched = ['run', '…'];
+
 /**
  * The lines of `--log-format json`, by the name in `event`. Names and fields are stable: fields are added, never renamed. Each line also
  * has `time` and `level`, and most have a `message` for people.
@@ -7,7 +10,7 @@ export const logEvents = {
   'run.progress': {
     level: 'info',
     summary: 'Every 30 seconds: what the run is doing.',
-    fields: ['pipeline', 'doing', 'collection', 'pages', 'rows', 'expected', 'bytes', 'retries', 'rowsPerSecond', 'secondsLeft'],
+    fields: ['pipeline', 'doing', 'rows', 'expected', 'bytes', 'retries'],
   },
   'run.finished': { level: 'info', summary: 'Everything is published.', fields: ['pipeline', 'run', 'report'] },
   'run.failed': {
@@ -37,45 +40,20 @@ export const logEvents = {
     summary: 'An attempt at a request failed and is repeated.',
     fields: ['run', 'code', 'url', 'attempt', 'delayMs'],
   },
-  'request.finished': {
-    level: 'debug',
-    summary: 'An attempt at a request ended.',
-    fields: ['run', 'url', 'collection', 'page', 'purpose', 'attempt', 'status', 'bytes', 'error', 'aborted', 'ms'],
-  },
-  'page.read': {
-    level: 'debug',
-    summary: 'A page of a list was read; `at` is the step that reads it, if any.',
-    fields: ['run', 'collection', 'at', 'number', 'rows', 'pages', 'read'],
-  },
-  'page.processed': { level: 'debug', summary: 'A page came out of a step.', fields: ['run', 'at', 'number', 'rows'] },
-  'page.written': {
-    level: 'debug',
-    summary: 'A page was passed to a sink.',
-    fields: ['run', 'at', 'number', 'rows', 'error', 'aborted', 'ms'],
-  },
-  'read.started': { level: 'debug', summary: 'The read of a list began.', fields: ['run', 'collection', 'at', 'expected'] },
-  'read.waiting': {
+  request: { level: 'debug', summary: 'An attempt at a request ended.', fields: asWatched },
+  page: { level: 'debug', summary: 'A page of a list was read.', fields: asWatched },
+  step: { level: 'debug', summary: 'A page came out of a step.', fields: asWatched },
+  write: { level: 'debug', summary: 'A page was passed to a sink.', fields: asWatched },
+  wait: {
     level: 'debug',
     summary: 'A list seems to have ended, perhaps too early; it is checked again after `delayMs`.',
-    fields: ['run', 'collection', 'at', 'read', 'delayMs'],
+    fields: asWatched,
   },
-  'read.finished': {
-    level: 'debug',
-    summary: 'A list was read to its confirmed end.',
-    fields: ['run', 'collection', 'at', 'expected', 'pages', 'read', 'outcome', 'repaired', 'error', 'aborted', 'ms'],
-  },
-  'step.finished': { level: 'info', summary: 'What a step did with all rows.', fields: ['pipeline', 'run', 'at', 'tally', 'busyMs'] },
-  'output.finished': {
-    level: 'debug',
-    summary: 'The files of a sink were closed, synced and read back.',
-    fields: ['run', 'at', 'rows', 'bytes', 'error', 'aborted', 'ms'],
-  },
+  read: { level: 'debug', summary: 'A list was read to its confirmed end.', fields: asWatched },
+  finish: { level: 'debug', summary: 'The files of a sink were closed, synced and read back.', fields: asWatched },
+  commit: { level: 'debug', summary: 'All outputs became visible.', fields: asWatched },
+  'step.finished': { level: 'info', summary: 'What a step did with all rows.', fields: ['pipeline', 'run', 'at', 'tally'] },
   'output.published': { level: 'info', summary: 'An output is published.', fields: ['pipeline', 'run', 'at', 'path', 'rows', 'bytes'] },
-  'commit.finished': {
-    level: 'debug',
-    summary: 'All outputs became visible.',
-    fields: ['run', 'outputs', 'actions', 'error', 'aborted', 'ms'],
-  },
   warning: { level: 'warn', summary: 'Something was detected that is not a failure.', fields: ['run', 'code'] },
   'file.refused': {
     level: 'error',

@@ -13,7 +13,6 @@ export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage }
 export { recoverRuns } from './ops/recover.js';
 export { loadTests, type ObservedPipeline, type PipelineTest, type TestedPipeline, type TextRow } from './ops/tested.js';
 export type { GateResult } from './gates/result.js';
-export type { ColumnProfile, Profile } from './run/profile.js';
 export { writtenPath } from './ops/written-path.js';
 export { writeTo, type Written, type WriteOptions } from './ops/write-to.js';
 export { type RollbackOptions, rollbackTable } from './ops/rollback.js';

@@ -45,8 +45,8 @@ export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts
  * @param find Depends only on the value.
  * @returns For a column, a function that returns the result for a row.
  */
-export function memoOf<R>(find: (value: Value) => R, most?: number): (vector: Vector) => (row: number) => R {
-  const ofText = memoOfTexts(find, most);
+export function memoOf<R>(find: (value: Value) => R): (vector: Vector) => (row: number) => R {
+  const ofText = memoOfTexts(find);
   const ofDictionary = memoByIndex(([value]: readonly Value[]) => find(value ?? null));
   return (vector) => {
     if (vector instanceof Utf8Vector) return (row) => ofText(vector, row);

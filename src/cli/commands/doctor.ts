@@ -43,12 +43,12 @@ export function addDoctor(yargs: Argv, runner: Runner): Argv {
 
 async function doctor(arguments_: DoctorArguments, context: CommandContext): Promise<number> {
   const { diagnoseService } = await import('../../index.js');
-  const { debugLog } = await import('../debug-log.js');
+  const { watchers } = await import('../reporting.js');
   const { console, signal, stdout } = context;
   const { connection, service, collections } = await subjectOf(arguments_, context);
   const first = arguments_.collection;
   const asked = [...new Set([...(first ? [first] : []), ...collections])];
-  const options = { service, collections: asked, ratePerSecond: arguments_.rateLimit, signal, watch: debugLog(console) };
+  const options = { service, collections: asked, ratePerSecond: arguments_.rateLimit, signal, watch: watchers(console) };
   console.log('info', `measuring ${connection.baseUrl} with at most 60 requests`);
   const diagnosis = await diagnoseService(connection, options);
   const text =

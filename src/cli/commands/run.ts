@@ -1,9 +1,9 @@
 import type { Argv } from 'yargs';
 import type { Pipeline } from '../../index.js';
 import { version } from '../../core/index.js';
-import type { Metrics } from '../metrics/metrics.js';
+import type { Metrics } from '../metrics.js';
 import type { ReportFiles } from '../report/file.js';
-import type { ReportedFlags } from '../report/reported-run.js';
+import type { RunFlags } from '../reporting.js';
 import type { LoadedFile, NamedFile } from '../run-files.js';
 import type { SeriesEnd } from '../series.js';
 import { loadOptionsOf, named, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
@@ -31,7 +31,7 @@ export function addRun(yargs: Argv, runner: Runner): Argv {
       pipelineOptions(options)
         .positional('files', { type: 'string', array: true, default: [], describe: 'Pipeline files (YAML), or patterns in quotes' })
         .option('only', { ...repeated, describe: 'Name of a pipeline to run, if there are several' })
-        .option('report', { ...repeated, describe: 'File for the report: .html, .md, or JSON' })
+        .option('report', { ...repeated, describe: 'File for the report: a page if it ends in .html, otherwise JSON' })
         .option('metrics', { type: 'string', describe: 'File of metrics for the node exporter of Prometheus, like leadstream.prom' })
         .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of spooled pages and of the redo log' })
         .option('restart', { type: 'boolean', default: false, describe: 'Read everything again, even if an interrupted run left pages' })
@@ -68,29 +68,34 @@ async function run({ files, stateDir, ...rest }: RunArguments, context: CommandC
 }
 
 async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: CommandContext): Promise<number> {
-  const { openMetrics } = await import('../metrics/metrics.js');
+  const { Metrics } = await import('../metrics.js');
   const { descriptionOf } = await import('../failure.js');
   const { refuseSameFile } = await import('../run-files.js');
   const { tellRefused } = await import('../refused.js');
   refuseSameFile(writtenBy(arguments_), context);
-  const metrics = await openMetrics(arguments_.metrics, context);
+  const metrics = arguments_.metrics === undefined ? undefined : await Metrics.open(arguments_.metrics, context);
+  // The pipelines to run, as soon as they are known.
+  const expected: string[] = [];
   try {
-    const exit = await runLoaded(arguments_, context, metrics);
-    await metrics.write(exit);
+    const exit = await runLoaded(arguments_, context, metrics, expected);
+    await metrics?.end(exit, expected);
     return exit;
   } catch (failure) {
-    const { code, exit } = descriptionOf(failure);
-    // A usage error creates no metrics file, but an existing one must show that the night went wrong.
-    if (code !== 'E_USAGE' || metrics.known) await metrics.write(exit);
+    await metrics?.end(descriptionOf(failure).exit, expected);
     await tellRefused(failure, arguments_.only, context);
     throw failure;
   }
 }
 
-async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: CommandContext, metrics: Metrics): Promise<number> {
+async function runLoaded(
+  arguments_: Omit<RunArguments, 'recover'>,
+  context: CommandContext,
+  metrics: Metrics | undefined,
+  expected: string[],
+): Promise<number> {
   const { loadFiles, refuseClashes, refuseWritingOver } = await import('../run-files.js');
-  const { openReports } = await import('../report/file.js');
-  const { refusedRun } = await import('../report/reported-run.js');
+  const { ReportFiles } = await import('../report/file.js');
+  const { refusedRun } = await import('../reporting.js');
   const { runSeries } = await import('../series.js');
   const { filesNamed, refuseMissing } = await import('../files.js');
   const { prepareFetching } = await import('../../source/index.js');
@@ -103,22 +108,21 @@ async function runLoaded(arguments_: Omit<RunArguments, 'recover'>, context: Com
   const loaded = await loadFiles(await filesNamed(files, context.cwd), loading, among(only));
   const [broken] = loaded.flatMap((file) => ('failure' in file ? [file] : []));
   if (broken && loaded.length === 1) {
-    metrics.expect(broken.names);
-    await (await openReports(reportFiles, context)).write(await refusedRun(broken.failure, context));
+    expected.push(...broken.names);
+    await (await ReportFiles.open(reportFiles, context)).write(await refusedRun(broken.failure, context));
     throw broken.failure;
   }
   const pipelines = wanted(loaded, only, broken !== undefined);
   refuseClashes(loaded, pipelines);
   const read = [...loaded.map(({ file }) => ({ what: 'the pipeline file', file })), { what: '--env', file: context.envFile }];
   refuseWritingOver(pipelines, [...read, ...writtenBy(arguments_)], context);
-  metrics.expect(pipelines.map(({ name }) => name));
-  const report = await openReports(reportFiles, context);
+  expected.push(...pipelines.map(({ name }) => name));
+  const report = await ReportFiles.open(reportFiles, context);
   const [single, ...others] = pipelines;
-  const flags = { ...options, reported: report.isWanted };
-  if (single && others.length === 0 && !broken) return runOne(single, context, flags, { report, metrics });
+  if (single && others.length === 0 && !broken) return runOne(single, context, options, { report, metrics });
   const write = ({ endings, exit }: SeriesEnd) =>
     report.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines: endings });
-  const end = await runSeries(pipelines, context, flags, { files: loaded, only, metrics, early: write });
+  const end = await runSeries(pipelines, context, options, { files: loaded, only, metrics, early: write });
   await write(end);
   return end.exit;
 }
@@ -143,11 +147,11 @@ function among(only: readonly string[]): (pipeline: string) => boolean {
 async function runOne(
   pipeline: Pipeline,
   context: CommandContext,
-  options: ReportedFlags,
-  { report, metrics }: { readonly report: ReportFiles; readonly metrics: Metrics },
+  options: RunFlags,
+  { report, metrics }: { readonly report: ReportFiles; readonly metrics: Metrics | undefined },
 ): Promise<number> {
-  const { reportedRun } = await import('../report/reported-run.js');
-  const { document, failure } = await reportedRun(pipeline, context, options, metrics, report.write);
+  const { reportedRun } = await import('../reporting.js');
+  const { document, failure } = await reportedRun(pipeline, context, options, metrics, (known) => report.write(known));
   await report.write(document);
   if (failure) throw failure.thrown;
   return 0;

@@ -1,9 +1,10 @@
 import { version } from '../../core/index.js';
 import type { FailedRunReport, Pipeline, RunReport } from '../../index.js';
-import type { Observed } from './observed.js';
+import type { Observed } from '../observed.js';
 
-/** What a report contains about one pipeline. */
-export interface PipelineDocument extends Partial<Omit<FailedRunReport, 'runId' | 'pipeline'>>, Partial<Omit<Observed, 'runId'>> {
+/** What a report contains about one pipeline: unknown facts are left out, as for a run that never began. */
+export interface PipelineDocument
+  extends Partial<Omit<FailedRunReport, 'pipeline'>>, Partial<Pick<Observed, 'requests' | 'stages' | 'progress'>> {
   readonly status: 'published' | 'failed' | 'closed' | 'not_run';
   readonly pipeline: string | undefined;
   /** Pipeline file that could not be loaded. */
@@ -14,17 +15,8 @@ export interface PipelineDocument extends Partial<Omit<FailedRunReport, 'runId' 
   /** Outputs that a gate refused and `--keep-failed` kept. */
   readonly kept?: readonly string[];
   readonly version: string;
-  readonly runId?: string | undefined;
-  readonly service?: ServiceDocument;
-  /** Joins, with the share of rows that found a match. */
-  readonly joins?: readonly { readonly at: string; readonly matched: number; readonly missed: number; readonly rate: number }[];
-}
-
-/** The service that was read, without credentials. */
-export interface ServiceDocument {
-  readonly baseUrl: string;
-  readonly limit?: number;
-  readonly concurrency?: number;
+  /** The service that was read, without credentials. */
+  readonly service?: Partial<Pick<Pipeline['connection'], 'baseUrl' | 'limit' | 'concurrency'>>;
 }
 
 /** What a report contains about several pipelines. */
@@ -37,38 +29,25 @@ export interface SeriesDocument {
 
 export type ReportDocument = PipelineDocument | SeriesDocument;
 
-/** Returns the pipelines of a report. */
-export function pipelinesOf(document: ReportDocument): readonly PipelineDocument[] {
-  return 'pipelines' in document ? document.pipelines : [document];
-}
-
 /** How a run ended, and what is known of it. */
-export interface RunEnd extends Pick<PipelineDocument, 'status' | 'exit' | 'error' | 'kept'> {
-  readonly report: RunReport | FailedRunReport | undefined;
-  readonly observed: Observed | undefined;
+export interface DocumentedEnd extends Pick<PipelineDocument, 'status' | 'exit' | 'error' | 'kept'> {
+  readonly report?: RunReport | FailedRunReport | undefined;
+  readonly observed?: Observed;
 }
 
-/** Combines what is known of a run. Unknown facts are left out, as for a run that never began. */
-export function documentOf(pipeline: Pipeline | undefined, { report, observed, ...end }: RunEnd): PipelineDocument {
-  const { status, ...how } = end;
+/** Combines what is known of a run. */
+export function documentOf(pipeline: Pipeline | undefined, { status, report, observed, ...how }: DocumentedEnd): PipelineDocument {
   return {
     status,
     pipeline: pipeline?.name,
     ...how,
     version,
     ...(pipeline && { service: serviceOf(pipeline) }),
-    ...observed,
     ...report,
-    ...(report && { joins: joinsOf(report) }),
+    ...(observed && { requests: observed.requests, stages: observed.stages, progress: observed.progress }),
   };
 }
 
-function serviceOf({ connection: { baseUrl, limit, concurrency } }: Pipeline): ServiceDocument {
+function serviceOf({ connection: { baseUrl, limit, concurrency } }: Pipeline): NonNullable<PipelineDocument['service']> {
   return { baseUrl, ...(limit !== undefined && { limit }), ...(concurrency !== undefined && { concurrency }) };
-}
-
-function joinsOf({ steps }: RunReport): NonNullable<PipelineDocument['joins']> {
-  return steps.flatMap(({ at, tally: { matched, missed } }) =>
-    matched + missed === 0 ? [] : [{ at, matched, missed, rate: matched / (matched + missed) }],
-  );
 }

@@ -6,13 +6,11 @@ import { readPages, windowOf, type CollectionReader, type ServiceClient, type Sp
 import type { Expectations } from '../gates/expectations.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedStep } from '../spec/planned.js';
-import type { BusyTime } from './busy-time.js';
 import { completed } from './completed.js';
 import type { Counts } from './counts.js';
 import type { EarlyStop } from './early-stop.js';
 import type { Ledger } from './ledger.js';
 import type { OpenedOutputs } from './outputs.js';
-import type { Profiler } from './profile.js';
 import type { Rejects } from './rejects.js';
 import type { Claim } from './claim.js';
 import type { Run } from './start.js';
@@ -25,19 +23,11 @@ export interface Surroundings {
   readonly ledger: Ledger;
   readonly stop: EarlyStop;
   readonly expectations: Expectations | undefined;
-  readonly profiler: Profiler | undefined;
   readonly rejects: Rejects;
   readonly outputs: OpenedOutputs;
   readonly counts: Counts;
   readonly spools: Spools;
   readonly signal: AbortSignal | undefined;
-}
-
-/** The counters of a step, and the function it calls when it starts and stops work. */
-interface Work {
-  readonly tally: Tally;
-  readonly busy: BusyTime;
-  working(is: boolean): void;
 }
 
 /** The source, the steps and the outputs of a run, in sequence. */
@@ -74,12 +64,10 @@ export class Chain {
     const watch = createStallDetector(windowOf(this.pipeline.connection));
     return ledger.steps
       .reduce(
-        (chain$, { step, tally, busy }) => {
+        (chain$, { step, tally }) => {
           let atWork = false;
           return chain$.pipe(
-            busy.entering(),
-            this.#open(step, { tally, busy, working: (is) => (atWork = is) }),
-            busy.leaving(),
+            this.#open(step, tally, (is) => (atWork = is)),
             namingRows(step.at, () => ({ key: this.pipeline.plan.collection.key, columns: step.input })),
             tap((page) => run.events.emit('step', () => ({ at: step.at, number: page.number, rows: countOf(page) }))),
             watch.stage(step.at, () => atWork),
@@ -95,15 +83,15 @@ export class Chain {
   }
 
   async #write(page: Page): Promise<void> {
-    const { expectations, profiler, ledger, outputs, rejects } = this.around;
+    const { expectations, outputs, rejects } = this.around;
     expectations?.observe(page);
     const begun = await outputs.begin();
-    profiler?.observe(page, ledger.columns.leaving);
     await begun.write(page);
     await rejects.flush();
   }
 
-  #open(step: PlannedStep, { tally, busy, working }: Work) {
+  /** @param working Called when the step starts and stops work. */
+  #open(step: PlannedStep, tally: Tally, working: (is: boolean) => void) {
     const { run, claim, stop, rejects } = this.around;
     const { plan, consistency, onError, hmacKey } = this.pipeline;
     // A list without pages is a single response, which is not checked.
@@ -111,10 +99,7 @@ export class Chain {
     return step.open({
       at: step.at,
       tally,
-      working: (is) => {
-        busy.working(is);
-        working(is);
-      },
+      working,
       stop: stop.of(step),
       stopped$: stop.after(step),
       reject: (row, fault) => rejects.add(step.at, step.input, row, fault),
@@ -126,18 +111,17 @@ export class Chain {
       firstStart: new Date(claim.firstStart),
       hmacKey,
       scratch: run.state.scratch,
-      lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal, busy),
-      read: (collection, reveal) => this.#readSide(step.at, collection, reveal).pipe(busy.entering()),
+      lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal),
+      read: (collection, reveal) => this.#readSide(step.at, collection, reveal),
     });
   }
 
-  #lookup(at: string, collection: Collection, reveal: readonly string[], busy: BusyTime) {
+  #lookup(at: string, collection: Collection, reveal: readonly string[]) {
     const { client, ledger } = this.around;
     const reader = client.reader(collection, reveal);
     const counts = { requests: 0, hits: 0, misses: 0 };
     ledger.lookups.push({ at, collection: collection.name, counts, findings: reader.findings });
-    const find = (id: string) => reader.find(id).pipe(busy.entering());
-    return { find, concurrency: client.concurrency, counts };
+    return { find: (id: string) => reader.find(id), concurrency: client.concurrency, counts };
   }
 
   #readSide(at: string, collection: Collection, reveal: readonly string[]): Observable<Page> {

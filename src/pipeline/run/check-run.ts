@@ -14,7 +14,6 @@ const taken = schema((z) =>
     allowPartial: z.boolean().optional(),
     now: z.date().optional(),
     limiters: z.custom((value) => value instanceof RateLimiters, 'must be RateLimiters').optional(),
-    profile: z.boolean().optional(),
     ended: callback().optional(),
     watch: judgedBy(watchersProblem).optional(),
   }),

@@ -16,7 +16,6 @@ import { noteFailed, type FailedRunReport } from './failed-run.js';
 import { remembered } from './fields.js';
 import { Ledger, type HowRead } from './ledger.js';
 import { OpenedOutputs, published, type PreparedOutputs } from './outputs.js';
-import { Profiler } from './profile.js';
 import { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 import { restsOnPages } from './rests-on-pages.js';
@@ -31,7 +30,6 @@ export class ClaimedRun {
   readonly #ledger: Ledger;
   readonly #expectations;
   readonly #stop: EarlyStop;
-  readonly #profiler: Profiler | undefined;
   #gates: readonly GateResult[] = [];
   #rejects: Rejects | undefined;
   #outputs: OpenedOutputs | undefined;
@@ -56,7 +54,6 @@ export class ClaimedRun {
     this.#ledger = new Ledger(pipeline, this.#bare, attempt?.found ?? []);
     this.#expectations = expect && openExpectations(expect, plan.columns());
     this.#stop = new EarlyStop(plan);
-    this.#profiler = options.profile ? new Profiler(plan.collection) : undefined;
   }
 
   /** Executes the attempt. @throws {BeginAgain} If the run must start again. @throws {StaleDay} If it needs other paths. */
@@ -135,7 +132,6 @@ export class ClaimedRun {
       ledger: this.#ledger,
       stop: this.#stop,
       expectations: this.#expectations,
-      profiler: this.#profiler,
       rejects,
       outputs,
       counts: this.#counts,
@@ -180,18 +176,13 @@ export class ClaimedRun {
           () => prepared.cleanup(),
         ),
     );
-    return { ...report, ...this.#known(), finishedAt: new Date().toISOString() };
+    return { ...report, gates: this.#gates, finishedAt: new Date().toISOString() };
   }
 
   /** Returns the report of a run that published nothing. */
   async #failedReport(): Promise<FailedRunReport> {
     const report = this.#ledger.report(this.run, this.#prepared?.outputs ?? [], this.#howRead);
-    return { ...report, ...this.#known(), finishedAt: new Date().toISOString(), keptPages: await this.#spools.pages() };
-  }
-
-  /** Returns the parts of a report other than the books. */
-  #known(): Pick<RunReport, 'gates' | 'profile'> {
-    return { gates: this.#gates, ...(this.#profiler && { profile: this.#profiler.profile() }) };
+    return { ...report, gates: this.#gates, finishedAt: new Date().toISOString(), keptPages: await this.#spools.pages() };
   }
 
   get #howRead(): HowRead {

@@ -1,5 +1,4 @@
 import type { CollectionReader, Findings } from '../../source/index.js';
-import { BusyTime } from './busy-time.js';
 import { type Column, type Consistency, newConsistency, type Row } from '../../core/index.js';
 import { emptyTally, type Tally } from '../../flow/index.js';
 import type { Published, RunFacts } from '../../lake/index.js';
@@ -49,7 +48,7 @@ export class Ledger {
   readonly sides: SideCount[] = [];
   /** The collections in which joins look up single records, in the order in which they are opened. */
   readonly lookups: LookupSide[] = [];
-  readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally; readonly busy: BusyTime }[];
+  readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
   #columns: RunColumns | undefined;
 
   /**
@@ -63,7 +62,7 @@ export class Ledger {
   ) {
     this.source = countSource(reader, pipeline.reveal);
     this.consistency = newConsistency(pipeline.consistency.mode);
-    this.steps = pipeline.plan.steps.map((step) => ({ step, tally: emptyTally(), busy: new BusyTime(step.blocking) }));
+    this.steps = pipeline.plan.steps.map((step) => ({ step, tally: emptyTally() }));
   }
 
   /** Fixes the columns of the rows, based on what was read so far and what is at the outputs. */
@@ -99,7 +98,7 @@ export class Ledger {
       read: this.source.rows,
       ...read,
       sinks,
-      steps: this.steps.map(({ step, tally, busy }) => ({ at: step.at, tally, busyMs: Math.round(busy.ms) })),
+      steps: this.steps.map(({ step, tally }) => ({ at: step.at, tally })),
       findings: this.#columns?.findings(how.partial) ?? findingsOf(this.reader.findings),
       warnings: run.warnings,
       consistency: this.consistency,

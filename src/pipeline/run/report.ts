@@ -14,7 +14,6 @@ import {
 import type { Tally } from '../../flow/index.js';
 import type { LookupCounts } from '../../steps/index.js';
 import type { GateResult } from '../gates/result.js';
-import type { Profile } from './profile.js';
 
 /** What a run did, for people and machines. It contains no credentials and no personal data. */
 export interface RunReport {
@@ -59,19 +58,12 @@ export interface RunReport {
   readonly rejects: { readonly path: string | undefined; readonly rows: number };
   /** The result of each gate, in the order of evaluation; empty for a run that failed before its gates. */
   readonly gates: readonly GateResult[];
-  /** The columns that leave the last step, if requested. */
-  readonly profile?: Profile;
 }
 
 /** The report on a step. */
 export interface StepReport {
   readonly at: string;
   readonly tally: Tally;
-  /**
-   * Milliseconds that the main thread was busy with it: calls into the step, excluding the steps and sinks after it, and waiting. For a blocking step (`sort`,
-   * `aggregate`), from the start to the end of each piece of its work.
-   */
-  readonly busyMs: number;
 }
 
 /** What happened to the rows at one sink. */

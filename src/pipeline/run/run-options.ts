@@ -25,8 +25,6 @@ export interface RunOptions {
   readonly now?: Date;
   /** Rate limiters shared by runs, one per service: each run continues where the last one left off. Default: its own. */
   readonly limiters?: RateLimiters;
-  /** Whether the report includes a profile of the columns that leave the last step. It examines every value. Default `false`. */
-  readonly profile?: boolean;
   /**
    * Called when the run has ended, and awaited before its webhook is notified: a program that stops a run may not
    * wait for both. What it throws becomes a warning (`W_RUN_HOOK`).

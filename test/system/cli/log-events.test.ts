@@ -65,7 +65,7 @@ test('every line of the log is an event of the reference with its level and its 
   const strange = said.flatMap((line) => {
     const known = logEvents[line.event];
     const fields = new Set<string>(['time', 'level', 'event', 'message', 'messages', ...(known?.fields ?? [])]);
-    const wrong = Object.keys(line).filter((field) => !fields.has(field));
+    const wrong = fields.has('…') ? [] : Object.keys(line).filter((field) => !fields.has(field));
     return known && wrong.length === 0 && (line.event === 'message' || line.level === known.level) ? [] : [{ line, wrong }];
   });
   expect(strange).toEqual([]);

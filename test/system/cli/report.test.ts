@@ -1,77 +1,148 @@
 import { once } from 'node:events';
 import { execFileSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, lstat, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { flowOf } from '../../../src/cli/report/pictures.js';
+import { leads } from '../../../src/collections/leads.js';
 import { version } from '../../../src/core/index.js';
+import { emptyTally } from '../../../src/flow/index.js';
 import { cli, startCli } from '../../support/cli.js';
-import { service, testKey } from '../../support/services.js';
+import { pipelineText, service, serviceOf, testKey } from '../../support/services.js';
 import { visible } from '../../support/temporary.js';
 import { toCsv, toStdout, workplace } from './support.js';
 
-const run = ['run', 'p.yaml', '--report', 'r.json'];
+const joined = `from: leads
+steps:
+  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title] }
+to:
+  - csv: { path: out/leads.csv }
+`;
+const run = (report: string) => ['run', 'p.yaml', '--report', report, '--set', 'service.retry.base=1ms'];
+const textIn = (cwd: string, file = 'r.json') => readFile(join(cwd, file), 'utf8');
 
-async function reportIn(cwd: string): Promise<unknown> {
-  return JSON.parse(await readFile(join(cwd, 'r.json'), 'utf8'));
-}
-
-describe('leadstream run --report', () => {
-  test('writes a report of success and of failure', async () => {
-    const [from, cwd] = [await service(), await workplace(toCsv)];
-    await cli(run, { cwd, env: from.env });
-    expect(await reportIn(cwd)).toMatchObject({ status: 'published', read: 1_200 });
-    await cli(run, { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' } });
-    expect(await reportIn(cwd)).toMatchObject({ status: 'failed', error: { code: 'E_SOURCE_AUTH' } });
-  });
-
-  test('writes a report of a wrong pipeline file', async () => {
-    const cwd = await workplace('from: leeds\nto:\n  - stdout: {}');
-    expect(
-      (await cli(run, { cwd, env: { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'key-of-the-test' } })).code,
-    ).toBe(78);
-    expect(await reportIn(cwd)).toEqual({
-      status: 'failed',
-      exit: 78,
-      error: { code: 'E_SPEC_INVALID', message: expect.stringContaining('p.yaml:7:7 '), help: expect.any(String) },
+describe('a report as JSON', () => {
+  test('has the report of the run, its requests, stages and progress, the service and the version', async () => {
+    const from = await service(undefined, { faults: ['503@collection=leads,purpose=page,page=2-3,times=1'] });
+    const cwd = await workplace(joined);
+    expect((await cli(run('r.json'), { cwd, env: from.env })).code).toBe(0);
+    const report = JSON.parse(await textIn(cwd));
+    expect(report).toMatchObject({
+      status: 'published',
+      exit: 0,
       version,
+      service: { baseUrl: from.url, limit: 100 },
+      read: 1_200,
+      steps: [{ at: 'steps[0] join', tally: { matched: 1_200, missed: 0 } }],
+      sinks: [{ books: { read: 1_200, written: 1_200 } }],
+      requests: { probe: from.probes.length, retries: { 503: 2 } },
     });
+    expect(report.requests.page + report.requests.probe).toBe(from.requests.length + from.probes.length);
+    expect(report.stages.map(({ stage }: { stage: string }) => stage)).toEqual(
+      expect.arrayContaining(['reading leads', 'reading bridges for steps[0] join', 'finishing to[0] csv', 'publishing']),
+    );
+    expect(JSON.stringify(report)).not.toContain(testKey);
   });
 
-  test('writes a report when the reader of stdout has had enough', async () => {
+  test('has of a run that a gate refused what one that published has, and why it failed', async () => {
+    const [from, cwd] = [await service(), await workplace(`${joined}expect: { min_rows: 5000 }`)];
+    expect((await cli(run('r.json'), { cwd, env: from.env })).code).toBe(65);
+    const report = JSON.parse(await textIn(cwd));
+    const error = { code: 'E_GATE_EXPECT', help: expect.any(String) };
+    expect(report).toMatchObject({ status: 'failed', exit: 65, error, runId: expect.any(String), read: 1_200, keptPages: 0 });
+    expect(report.gates.filter(({ outcome }: { outcome: string }) => outcome === 'refused')).toMatchObject([{ gate: 'expect.min_rows' }]);
+  });
+
+  test('has of a run that was refused its credentials, and of a file that is wrong, why', async () => {
+    const [from, cwd] = [await service(), await workplace(joined)];
+    const env = { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' };
+    expect((await cli(run('r.json'), { cwd, env })).code).toBe(77);
+    expect(JSON.parse(await textIn(cwd))).toMatchObject({ status: 'failed', exit: 77, runId: expect.any(String), read: 0 });
+    await writeFile(join(cwd, 'p.yaml'), pipelineText('from: leeds\nto:\n  - stdout: {}'));
+    expect((await cli(run('r.json'), { cwd, env })).code).toBe(78);
+    const error = { code: 'E_SPEC_INVALID', message: expect.stringContaining('p.yaml:7:7 '), help: expect.any(String) };
+    expect(JSON.parse(await textIn(cwd))).toEqual({ status: 'failed', exit: 78, error, version });
+  });
+
+  test('is no failure when the reader of stdout has had enough', async () => {
     const [from, cwd] = [await service(), await workplace(toStdout)];
-    const { process: child, finished } = startCli([...run, '--log-format', 'json'], { cwd, env: from.env });
+    const { process: child, finished } = startCli([...run('r.json'), '--log-format', 'json'], { cwd, env: from.env });
     if (child.stdout) await once(child.stdout, 'data');
     child.stdout?.destroy();
     const { code, stderr } = await finished;
     expect(code).toBe(0);
     expect(stderr).toContain('"event":"run.closed"');
     expect(stderr).not.toContain('failed');
-    expect(await reportIn(cwd)).toMatchObject({ status: 'closed', exit: 0, pipeline: 'test' });
+    expect(JSON.parse(await textIn(cwd))).toMatchObject({ status: 'closed', exit: 0, pipeline: 'test' });
+  });
+});
+
+describe('a report as a page', () => {
+  test('has pictures, no script and a policy against it, and takes the place of an earlier one', async () => {
+    const [from, cwd] = [await service(), await workplace(joined)];
+    for (let time = 0; time < 2; time += 1) expect((await cli(run('r.html'), { cwd, env: from.env })).code).toBe(0);
+    const page = await textIn(cwd, 'r.html');
+    expect(page).toContain('1,200 leads in 12 pages');
+    expect(page).toContain('<polyline');
+    expect(page).toContain('to[0] csv: written');
+    expect(page).not.toContain('<script');
+    expect(page).toContain(`content="default-src 'none';`);
   });
 
-  test.each(['missing/r.json', '/usr'])('refuses %s, which cannot be written, before the first request', async (file) => {
-    const [from, cwd] = [await service(), await workplace(toCsv)];
-    const { code, stderr } = await cli(['run', 'p.yaml', '--report', file], { cwd, env: from.env });
-    expect(code).toBe(1);
-    expect(stderr).toContain(`E_SINK_PATH: --report ${file}: `);
-    expect(from.requests).toEqual([]);
+  test('escapes what comes from the service', async () => {
+    const odd = '<img src=x onerror=alert(1)>|`*_';
+    const users = Array.from({ length: 3 }, (_each, index) => ({ uid: String(index), affid: odd, [odd]: 'x' }));
+    const [from, cwd] = [await serviceOf({ users }), await workplace(toCsv.replace('leads', 'users'))];
+    expect((await cli(run('r.html'), { cwd, env: from.env })).code).toBe(0);
+    expect(await textIn(cwd, 'r.html')).not.toContain('<img');
+    expect(await textIn(cwd, 'r.html')).toContain('&lt;img src=x');
   });
 
-  test('only warns when it cannot be written after publishing', async () => {
-    const [from, cwd] = [await service(), await workplace(toCsv)];
-    const { code, stderr } = await cli(['run', 'p.yaml', '--report', '/dev/full'], { cwd, env: from.env });
-    expect(code).toBe(0);
-    expect(stderr).toContain('the report was not written: --report /dev/full: ENOSPC');
-    expect(await visible(join(cwd, 'out'))).toContain('leads.csv');
-  });
-
-  test('does not hide a failure behind its own', async () => {
-    const [from, cwd] = [await service(), await workplace(toCsv)];
+  test('tells of several pipelines, also of those that were not run', async () => {
+    const [from, cwd] = [await service(), await workplace(joined)];
+    await writeFile(join(cwd, 'q.yaml'), pipelineText(toCsv.replace('leads.csv', 'q.csv')).replace('name: test', 'name: other'));
     const env = { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' };
-    const { code, stderr } = await cli(['run', 'p.yaml', '--report', '/dev/full'], { cwd, env });
-    expect(code).toBe(77);
-    expect(stderr).toContain('E_SOURCE_AUTH');
+    expect((await cli(['run', 'p.yaml', 'q.yaml', '--report', 'r.html'], { cwd, env })).code).toBe(77);
+    expect(await textIn(cwd, 'r.html')).toContain('Failed: E_SOURCE_AUTH (exit 77)');
+    expect(await textIn(cwd, 'r.html')).toContain('Not run');
   });
+
+  test('shows the way of the rows: through the steps that change their number, and all that left and came', () => {
+    const books = { ...{ read: 100, repaired: 0, expanded: 20, groups: 0, written: 70, filtered: 40, duplicates: 0, beyondLimit: 0 } };
+    const sink = { at: 'to[0] csv', path: '/x', bytes: 1, total: 70, changed: 0, nulled: 0 };
+    const steps = [
+      { at: 'steps[0] filter', tally: { ...emptyTally(), filtered: 40 } },
+      { at: 'steps[1] derive', tally: emptyTally() },
+      { at: 'steps[2] join', tally: { ...emptyTally(), expanded: 20, rejected: 4 } },
+    ];
+    const document = { status: 'published', pipeline: 'p', version: '1', collection: 'leads', read: 100, steps } as const;
+    const sinks = [{ ...sink, books: { ...books, unmatched: 0, rejected: 10, unchanged: 0, grouped: 0 } }];
+    expect(flowOf({ ...document, sinks }).map(({ label, kind, rows, from }) => `${kind} ${label} ${from} to ${from + rows}`)).toEqual([
+      'way leads 0 to 100',
+      'lost steps[0] filter: filtered 60 to 100',
+      'added steps[2] join: expanded 60 to 80',
+      'lost steps[2] join: rejected 76 to 80',
+      'lost to[0] csv: rejected 70 to 76',
+      'way to[0] csv: written 0 to 70',
+    ]);
+    expect(flowOf({ ...document, status: 'failed', steps: [] }).at(-1)).toMatchObject({ label: 'in progress, not published', rows: 100 });
+    expect(flowOf({ ...document, read: 0 })).toEqual([]);
+  });
+});
+
+test.each(['r.json', 'r.html'])('%s and the log hold no text of rows: any field that is text may name a person', async (file) => {
+  const address = 'jane@example.com';
+  const plain = Object.entries(leads.fields).filter(([, { sensitivity }]) => sensitivity === 'plain');
+  const texts = plain.map(([name, { original = name }]: [string, { readonly original?: string }]) => [original, `/?email=${address}`]);
+  const rows = Array.from({ length: 4 }, (_each, index) => ({ ...Object.fromEntries(texts), lead_id: String(index) }));
+  const from = await serviceOf({ leads: rows });
+  const cwd = await workplace(`${toCsv}\nexpect: { accepted_values: { referer: [direct] } }`);
+  for (const code of [65, 0]) {
+    const finished = await cli([...run(file), '--log-format', 'json'], { cwd, env: from.env });
+    expect(finished.code).toBe(code);
+    for (const text of [finished.stderr, await textIn(cwd, file)]) expect(text).not.toContain(address);
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(toCsv));
+  }
 });
 
 describe('--report', () => {
@@ -91,21 +162,68 @@ describe('--report', () => {
     expect(await readFile(join(cwd, path), 'utf8')).toBe(before);
   });
 
-  test.each(['out/leads.csv', 'out/leads.csv.rejects.ndjson', 'out/leads.csv/r.json'])(
-    'is refused at %s, where the run writes',
-    async (path) => {
-      const [from, cwd] = [await service(), await workplace(toCsv)];
-      const { code, stderr } = await cli(['run', 'p.yaml', '--report', path], { cwd, env: from.env });
-      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is where the pipeline 'test' writes, or inside it") });
-      expect(from.requests).toEqual([]);
-    },
-  );
+  test.each(['out/leads.csv.rejects.ndjson', 'out/leads.csv/r.json'])('is refused at %s, where the run writes', async (path) => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    const { code, stderr } = await cli(['run', 'p.yaml', '--report', path], { cwd, env: from.env });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is where the pipeline 'test' writes, or inside it") });
+    expect(from.requests).toEqual([]);
+  });
 
-  test('does not wait for the reader of a pipe that has none', async () => {
+  test('is refused before the first request where it cannot be written, and does not wait for the reader of a pipe', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
     execFileSync('mkfifo', [join(cwd, 'pipe')]);
-    const { code, stderr } = await cli(['run', 'p.yaml', '--report', 'pipe'], { cwd, env: from.env });
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('--report pipe: ENXIO') });
+    for (const file of ['missing/r.json', '/usr', 'pipe']) {
+      const { code, stderr } = await cli(['run', 'p.yaml', '--report', file], { cwd, env: from.env });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`E_SINK_PATH: --report ${file}: `) });
+    }
+    expect(from.requests).toEqual([]);
+  });
+
+  test('only warns when it cannot be written at the end, and hides no failure', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    const { code, stderr } = await cli(['run', 'p.yaml', '--report', '/dev/full'], { cwd, env: from.env });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining('the report was not written: --report /dev/full: ENOSPC'),
+    });
+    expect(await visible(join(cwd, 'out'))).toContain('leads.csv');
+    const env = { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' };
+    const failed = await cli(['run', 'p.yaml', '--report', '/dev/full'], { cwd, env });
+    expect(failed).toMatchObject({ code: 77, stderr: expect.stringContaining('E_SOURCE_AUTH') });
+  });
+
+  test('given several times writes each in the format of its name, and not two into one file', async () => {
+    const [from, cwd] = [await service(), await workplace(joined)];
+    const asked = [...run('r.json'), '--report', 'r.html', '--report'];
+    expect(await cli([...asked, './r.json'], { cwd, env: from.env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--report and --report name the same file'),
+    });
+    const earlier = '<!doctype html>\n<!-- leadstream report -->of yesterday';
+    await writeFile(join(cwd, 'notes.md'), 'mine');
+    await writeFile(join(cwd, 'r.html'), earlier);
+    expect(await cli([...asked, 'notes.md'], { cwd, env: from.env })).toMatchObject({ code: 2 });
+    expect([await textIn(cwd, 'notes.md'), await textIn(cwd, 'r.html')]).toEqual(['mine', earlier]);
+    expect(await visible(cwd)).toEqual(['notes.md', 'p.yaml', 'r.html']);
+    expect((await cli(asked.slice(0, -1), { cwd, env: from.env })).code).toBe(0);
+    expect(JSON.parse(await textIn(cwd))).toMatchObject({ status: 'published' });
+    expect(await textIn(cwd, 'r.html')).toMatch(/^<!doctype html>/);
+  });
+
+  test('is put in place as a whole, with the permissions that it had; what is a link stays one', async () => {
+    const [from, cwd] = [await service(), await workplace(toCsv)];
+    const done = async (file: string) => (await cli(run(file), { cwd, env: from.env })).code;
+    expect(await done('r.json')).toBe(0);
+    await chmod(join(cwd, 'r.json'), 0o640);
+    const before = await stat(join(cwd, 'r.json'));
+    expect(await done('r.json')).toBe(0);
+    const after = await stat(join(cwd, 'r.json'));
+    expect(after.ino).not.toBe(before.ino);
+    expect(after.mode & 0o777).toBe(0o640);
+    await symlink('r.json', join(cwd, 'link.json'));
+    expect(await done('link.json')).toBe(0);
+    expect((await lstat(join(cwd, 'link.json'))).isSymbolicLink()).toBe(true);
+    expect(JSON.parse(await textIn(cwd, 'link.json'))).toMatchObject({ status: 'published' });
   });
 });
 

@@ -1,223 +1,127 @@
 import { PassThrough } from 'node:stream';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Console } from '../../../src/cli/console.js';
-import { RequestCounts } from '../../../src/cli/request-counts.js';
-import { createStatus } from '../../../src/cli/status/status.js';
-import { parsePipeline, type OperationEvent, type Pipeline, type Watcher } from '../../../src/index.js';
-import { ManualClock } from '../../support/clock.js';
+import { Observed } from '../../../src/cli/observed.js';
+import { startStatus, type Status } from '../../../src/cli/status.js';
+import { parsePipeline, type OperationEvent, type Pipeline } from '../../../src/index.js';
 import { pipelineText } from '../../support/services.js';
 import { toCsv, toStdout } from './support.js';
 
-const [terminal, pipe] = [{ isTTY: true }, { isTTY: false }];
-
-function pipelineOf(body: string): Promise<Pipeline> {
-  return parsePipeline(pipelineText(body), 'p.yaml', {
-    env: { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'key-of-the-test' },
-  });
-}
-
-/** A terminal that remembers each write, and what stands in its last line. */
-function screen(columns = 80) {
-  const writes: string[] = [];
-  const stderr = Object.assign(new PassThrough(), { isTTY: true, columns });
-  stderr.on('data', (piece: Buffer) => writes.push(piece.toString('utf8')));
-  const shown = () => {
-    stderr.read();
-    return writes.join('').split('\r').at(-1)?.replace('\u001b[K', '');
-  };
-  return { stderr, writes, shown };
-}
-
-/** A console that remembers events. */
-function talking(format: Console['format'] = 'text', level: Console['level'] = 'info') {
-  const events: { name: string; facts: object; words: unknown }[] = [];
-  return {
-    events,
-    console: { format, level, event: (name: string, facts: object, words: unknown) => void events.push({ name, facts, words }) },
-  };
-}
-
-const list = (at: string | undefined, collection: string, expected: number | undefined): OperationEvent<'read'> => ({
+const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
+const pipelineOf = (body: string): Promise<Pipeline> => parsePipeline(pipelineText(body), 'p.yaml', { env });
+const list = (at: string | undefined, collection: string, expected?: number): OperationEvent<'read'> => ({
   run: 'run-1',
   collection,
   at,
   expected,
 });
+const [leads, bridges] = [list(undefined, 'leads', 10_000), list('steps[0] join', 'bridges')];
+const request = { run: 'run-1', url: '', collection: 'leads', page: 4, purpose: 'page', attempt: 1 } as const;
+const answered: OperationEvent<'request'> = { ...request, status: 200, bytes: 20_400 };
 
-function pages(watcher: Watcher, { at, collection }: OperationEvent<'read'>, from: number, to: number): void {
-  for (let number = from; number <= to; number += 1)
-    watcher.page?.({ run: 'run-1', collection, at, number, rows: 500, pages: number, read: 500 * number });
+/** A run that is observed, and what its status shows on a terminal. */
+class Scene {
+  readonly writes: string[] = [];
+  readonly events: unknown[] = [];
+  readonly stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
+  readonly observed = new Observed();
+
+  constructor() {
+    this.stderr.on('data', (piece: Buffer) => this.writes.push(piece.toString('utf8')));
+  }
+
+  start(
+    pipeline: Pipeline,
+    { level = 'info', format = 'text', stdout = {} }: Partial<Pick<Console, 'level' | 'format'>> & { stdout?: object } = {},
+  ): Status {
+    const event = (...said: unknown[]) => void this.events.push(said);
+    return startStatus(pipeline, this.observed, { console: { level, format, event }, stderr: this.stderr, stdout });
+  }
+
+  get shown(): string | undefined {
+    this.stderr.read();
+    return this.writes.join('').split('\r').at(-1)?.replace('\u001b[K', '');
+  }
+
+  pages({ at, collection }: OperationEvent<'read'>, upTo: number): void {
+    this.observed.watcher.page?.({ run: 'run-1', collection, at, number: upTo, rows: 500, pages: upTo, read: 500 * upTo });
+  }
 }
 
-describe('the status of a run on a terminal', () => {
-  test('is there before the first event, and leaves nothing behind', async () => {
-    const { stderr, shown } = screen();
-    const status = createStatus(await pipelineOf(toCsv), {
-      console: talking().console,
-      stderr,
-      stdout: terminal,
-      clock: new ManualClock(),
-      counts: new RequestCounts(),
+describe('the status of a run', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  describe('on a terminal', () => {
+    test('says what the run does and waits for, and leaves nothing behind', async () => {
+      const scene = new Scene();
+      const { read, request: requests, retry, finish } = scene.observed.watcher;
+      const status = scene.start(await pipelineOf(toCsv));
+      expect(scene.shown).toBe('test: opening');
+      read?.start?.(leads);
+      read?.start?.(bridges);
+      scene.pages(bridges, 3);
+      jest.advanceTimersByTime(1_000);
+      expect(scene.shown).toBe('test: reading bridges for steps[0] join, 1,500 rows, 1,500 rows/s');
+      read?.asyncEnd?.(bridges);
+      requests?.start?.(answered);
+      requests?.asyncEnd?.(answered);
+      scene.pages(leads, 4);
+      jest.advanceTimersByTime(1_000);
+      expect(scene.shown).toBe('test: reading leads, 2,000 rows (20%), 0:08 left, 1,000 rows/s, 20.4 kB');
+      retry?.({ run: 'run-1', url: '', attempt: 1, delayMs: 24_000, error: { code: 'E_SOURCE_UNAVAILABLE', message: '', status: 503 } });
+      jest.advanceTimersByTime(125);
+      expect(scene.shown).toBe('test: reading leads, 2,000 rows (20%), next attempt in 24 s, 20.4 kB, 1 retry');
+      read?.asyncEnd?.(leads);
+      finish?.start?.({ run: 'run-1', at: 'to[0] csv' });
+      jest.advanceTimersByTime(24_000);
+      expect(scene.shown).toBe('test: finishing to[0] csv, 20.4 kB, 1 retry');
+      status.clear();
+      expect(scene.shown).toBe('');
+      jest.advanceTimersByTime(125);
+      expect(scene.shown).toContain('finishing');
+      status.end();
+      expect(scene.shown).toBe('');
+      expect(scene.writes.every((write) => /^\r[^\r\n]*\u001b\[K$/.test(write))).toBe(true);
     });
-    expect(shown()).toBe('test: opening');
-    status.end();
-    expect(shown()).toBe('');
-  });
 
-  test('says what it reads for a join before the list itself, and the time that is left', async () => {
-    const [{ stderr, shown }, clock, counts] = [screen(), new ManualClock(), new RequestCounts()];
-    const status = createStatus(await pipelineOf(toCsv), { console: talking().console, stderr, stdout: terminal, clock, counts });
-    const [watcher = {}] = status.watchers;
-    const [leads, bridges] = [list(undefined, 'leads', 10_000), list('steps[0] join', 'bridges', undefined)];
-    watcher.read?.start?.(leads);
-    watcher.read?.start?.(bridges);
-    pages(watcher, bridges, 1, 3);
-    clock.advance(1_000);
-    expect(shown()).toBe('test: reading bridges for steps[0] join, 1,500 rows, 1,500 rows/s');
-    watcher.read?.asyncEnd?.(bridges);
-    pages(watcher, leads, 1, 4);
-    const answered: OperationEvent<'request'> = {
-      run: 'run-1',
-      url: '',
-      collection: 'leads',
-      page: 4,
-      purpose: 'page',
-      attempt: 1,
-      status: 200,
-      bytes: 20_400,
-    };
-    watcher.request?.start?.(answered);
-    for (const each of [watcher, counts.watcher]) each.request?.asyncEnd?.(answered);
-    clock.advance(1_000);
-    expect(shown()).toBe('test: reading leads, 2,000 rows (20%), 20.4 kB, 1,000 rows/s, 0:08 left');
-    watcher.read?.asyncEnd?.(leads);
-    watcher.finish?.start?.({ run: 'run-1', at: 'to[0] csv' });
-    clock.advance(125);
-    expect(shown()).toBe('test: finishing to[0] csv, 20.4 kB');
-    status.end();
-  });
-
-  test('writes once for a frame, and nothing when nothing has changed', async () => {
-    const [{ stderr, writes, shown }, clock] = [screen(), new ManualClock()];
-    const status = createStatus(await pipelineOf(toCsv), {
-      console: talking().console,
-      stderr,
-      stdout: terminal,
-      clock,
-      counts: new RequestCounts(),
+    test('writes only when something has changed, and stays below the last column', async () => {
+      const scene = new Scene();
+      scene.stderr.columns = 20;
+      const status = scene.start(await pipelineOf(toCsv));
+      jest.advanceTimersByTime(60_000);
+      scene.observed.watcher.read?.start?.(leads);
+      jest.advanceTimersByTime(200);
+      expect(scene.shown).toHaveLength(19);
+      status.end();
+      jest.advanceTimersByTime(60_000);
+      expect(scene.shown).toBe('');
+      expect(scene.writes).toHaveLength(3);
     });
-    const [watcher = {}] = status.watchers;
-    const leads = list(undefined, 'leads', undefined);
-    watcher.read?.start?.(leads);
-    pages(watcher, leads, 1, 50);
-    clock.advance(125);
-    shown();
-    expect(writes).toHaveLength(2);
-    expect(writes.every((write) => /^\r[^\r\n]*\u001b\[K$/.test(write))).toBe(true);
-    status.end();
-    clock.advance(60_000);
-    shown();
-    expect(writes).toHaveLength(3);
-  });
 
-  test('comes back with the next frame after a message', async () => {
-    const [{ stderr, shown }, clock] = [screen(), new ManualClock()];
-    const status = createStatus(await pipelineOf(toCsv), {
-      console: talking().console,
-      stderr,
-      stdout: terminal,
-      clock,
-      counts: new RequestCounts(),
+    test.each([
+      ['when rows are printed on it', toStdout, { stdout: { isTTY: true } }],
+      ['under --quiet', toCsv, { level: 'error' }],
+    ] as const)('is not shown %s', async (_, body, options) => {
+      const scene = new Scene();
+      scene.start(await pipelineOf(body), options);
+      jest.advanceTimersByTime(60_000);
+      expect(scene.shown).toBe('');
     });
-    status.clear();
-    expect(shown()).toBe('');
-    clock.advance(125);
-    expect(shown()).toBe('test: opening');
+  });
+
+  test('elsewhere is a message every half minute', async () => {
+    const scene = new Scene();
+    const status = scene.start(await pipelineOf(toStdout), { format: 'json' });
+    jest.advanceTimersByTime(28_000);
+    scene.observed.watcher.read?.start?.(leads);
+    scene.pages(leads, 2);
+    expect(scene.events).toEqual([]);
+    jest.advanceTimersByTime(2_000);
+    const facts = { pipeline: 'test', doing: 'reading leads', rows: 1_000, expected: 10_000, bytes: 0, retries: 0 };
+    expect(scene.events).toEqual([['run.progress', facts, 'test: reading leads, 1,000 rows (10%), 0:18 left, 500 rows/s']]);
     status.end();
-  });
-
-  test.each([20, 40, 80])('stays below the last of %i columns', async (columns) => {
-    const [{ stderr, shown }, clock] = [screen(columns), new ManualClock()];
-    const status = createStatus(await pipelineOf(toCsv), {
-      console: talking().console,
-      stderr,
-      stdout: terminal,
-      clock,
-      counts: new RequestCounts(),
-    });
-    const [watcher = {}] = status.watchers;
-    const leads = list(undefined, 'leads', 400_000_000);
-    watcher.read?.start?.(leads);
-    pages(watcher, leads, 1, 1_000);
-    clock.advance(1_000);
-    expect(shown()?.length).toBeLessThan(columns);
-    status.end();
-  });
-
-  test.each([
-    ['when rows are printed on it', toStdout, terminal, 'info'],
-    ['when they are printed on it beside a file', `${toCsv}\n  - stdout: {}`, terminal, 'info'],
-    ['under --quiet', toCsv, terminal, 'error'],
-  ] as const)('is not shown %s', async (_, body, stdout, level) => {
-    const [{ stderr, writes, shown }, clock] = [screen(), new ManualClock()];
-    createStatus(await pipelineOf(body), { console: talking('text', level).console, stderr, stdout, clock, counts: new RequestCounts() });
-    clock.advance(60_000);
-    shown();
-    expect(writes).toEqual([]);
-  });
-
-  test('is shown when rows go into a pipe', async () => {
-    const { stderr, shown } = screen();
-    createStatus(await pipelineOf(toStdout), {
-      console: talking().console,
-      stderr,
-      stdout: pipe,
-      clock: new ManualClock(),
-      counts: new RequestCounts(),
-    }).end();
-    expect(shown()).toBe('');
-  });
-});
-
-describe('the status of a run elsewhere', () => {
-  test.each([
-    ['that is no terminal', 'text', false],
-    ['on a terminal that wants JSON', 'json', true],
-  ] as const)('is a message every half minute: %s', async (_, format, isTTY) => {
-    const clock = new ManualClock();
-    const { console, events } = talking(format);
-    const stderr = Object.assign(new PassThrough(), { isTTY });
-    const status = createStatus(await pipelineOf(toCsv), { console, stderr, stdout: pipe, clock, counts: new RequestCounts() });
-    const [watcher = {}] = status.watchers;
-    clock.advance(29_000);
-    expect(events).toEqual([]);
-    const leads = list(undefined, 'leads', 100_000);
-    watcher.read?.start?.(leads);
-    pages(watcher, leads, 1, 20);
-    clock.advance(1_000);
-    expect(events).toEqual([
-      {
-        name: 'run.progress',
-        words: 'test: reading leads, 10,000 rows (10%), 10,000 rows/s, 0:09 left',
-        facts: {
-          pipeline: 'test',
-          doing: 'reading leads',
-          collection: 'leads',
-          pages: 20,
-          rows: 10_000,
-          expected: 100_000,
-          rowsPerSecond: 10_000,
-          secondsLeft: 9,
-          bytes: 0,
-          retries: 0,
-        },
-      },
-    ]);
-    clock.advance(30_000);
-    expect(events).toHaveLength(2);
-    status.end();
-    clock.advance(60_000);
-    expect(events).toHaveLength(2);
-    expect(stderr.read()).toBeNull();
+    jest.advanceTimersByTime(60_000);
+    expect(scene.events).toHaveLength(1);
   });
 });

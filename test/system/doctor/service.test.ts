@@ -194,7 +194,7 @@ test('sends no more than 60 requests, one at a time and at its pace', async () =
 test('logs each request under --log-level debug, and refuses before any request what cannot be', async () => {
   const from = await service(source);
   const { diagnosis, stderr } = await found(from.env, '--collection', 'leads', '--log-level', 'debug');
-  expect(stderr.match(/^request http:.*, \d+ ms$/gm)).toHaveLength(diagnosis.requests);
+  expect(stderr.match(/^request url=.* ms=\d+$/gm)).toHaveLength(diagnosis.requests);
   const cwd = await temporaryFolder();
   expect(await cli(['doctor'], { cwd })).toMatchObject({ code: 78, stderr: expect.stringContaining('LEADSTREAM_BASE_URL') });
   expect(await cli(['doctor', '--rate-limit', '0'], { cwd })).toMatchObject({ code: 2 });

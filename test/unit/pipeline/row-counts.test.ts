@@ -28,7 +28,7 @@ describe('the books of a sink that appends', () => {
     const books = rowCountsOf(read, { ...emptyTally(), beyondLimit: 6 }, { written: 4, rejected: 0, unchanged: 0 });
     expect(refuseCounts('to[0] csv', books)).toEqual([]);
     const sink = { at: 'to[0] csv', path: '/t', bytes: 5, total: 4, changed: 0, nulled: 0, books };
-    const steps = [{ at: 'steps[0] limit', tally: { ...emptyTally(), beyondLimit: 6 }, busyMs: 0 }];
+    const steps = [{ at: 'steps[0] limit', tally: { ...emptyTally(), beyondLimit: 6 } }];
     const summary = summaryOf({ ...report, sinks: [sink], steps });
     expect(summary).toContain('to[0] csv: 10 read = 4 written + 6 beyond the limit, 5 bytes -> /t');
     expect(summary).toContain('steps[0] limit: beyond the limit 6');
@@ -41,7 +41,7 @@ describe('the books of a sink that appends', () => {
     expect(refuseCounts('to[0] csv', { ...books, groups: 4 })).toHaveLength(1);
     expect(refuseCounts('to[0] csv', { ...books, grouped: 9 })).toHaveLength(1);
     const sink = { at: 'to[0] csv', path: '/t', bytes: 5, total: 2, changed: 0, nulled: 0, books };
-    const summary = summaryOf({ ...report, sinks: [sink], steps: [{ at: 'steps[0] aggregate', tally, busyMs: 0 }] });
+    const summary = summaryOf({ ...report, sinks: [sink], steps: [{ at: 'steps[0] aggregate', tally }] });
     expect(summary).toContain('to[0] csv: 10 read + 3 groups = 2 written + 1 rejected + 10 grouped, 5 bytes -> /t');
     expect(summary).toContain('steps[0] aggregate: grouped 10, groups 3');
   });

@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { LeadstreamError, SinkError, reasonOf } from '../core/index.js';
+import { fixedPath, removeTemporaries, replaceFile, unlessMissing } from '../store/index.js';
+import type { CommandContext } from './context.js';
+import type { PipelineDocument } from './report/document.js';
+
+/** The metrics, named by the Prometheus conventions. All are gauges: a run sets them, and none accumulates. */
+const meanings: Readonly<Record<string, string>> = {
+  leadstream_exit_code: 'Exit code of the last command that wrote this file.',
+  leadstream_run_last_timestamp_seconds: 'When the last run ended, since 1970.',
+  leadstream_run_last_success_timestamp_seconds: 'When the last run that published ended, since 1970.',
+  leadstream_run_exit_code: 'Exit code of the last run, or of the command if it failed before a run.',
+  leadstream_run_duration_seconds: 'How long the last run took.',
+  leadstream_run_pages: 'Pages of the collection that the last run read.',
+  leadstream_run_read_rows: 'Rows of the collection that the last run read.',
+  leadstream_run_rows: 'Row counts of an output of the last run.',
+  leadstream_run_output_bytes: 'Bytes of an output of the last run.',
+  leadstream_run_requests: 'Request attempts of the last run.',
+  leadstream_run_retries: 'Retries of the last run, by HTTP status, or error code if there was none.',
+  leadstream_run_response_bytes: 'Bytes of all responses of the last run, after decompression.',
+};
+
+/** The metrics of a command in a file for the textfile collector of the Prometheus node exporter. Those of other pipelines in it stay. */
+export class Metrics {
+  readonly #reported = new Set<string>();
+
+  /** @param values By name and labels, as they are in the file: no label has a character that would need escaping. */
+  private constructor(
+    private readonly path: string,
+    private readonly console: CommandContext['console'],
+    private readonly values: Map<string, string>,
+  ) {}
+
+  /**
+   * Opens a file of metrics, which may be missing.
+   *
+   * @throws {LeadstreamError} `E_USAGE` for a file with anything but metrics of leadstream in it.
+   * @throws {SinkError} `E_SINK_PATH` if it cannot be read or written.
+   */
+  static async open(file: string, { cwd, console }: CommandContext): Promise<Metrics> {
+    const wrong = (why: string) => new LeadstreamError('E_USAGE', `--metrics ${file}: ${why}`);
+    if (!file.endsWith('.prom')) throw wrong('the name must end in .prom: the node exporter reads no other files');
+    const path = fixedPath(file, '--metrics', cwd);
+    await removeTemporaries(dirname(path), (name) => name === basename(path));
+    try {
+      const text = await readFile(path, 'utf8').catch(unlessMissing(''));
+      const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
+      const found = lines.map((line) => /^((leadstream_\w+)(?:\{[^}]*\})?) (\S+)$/.exec(line) ?? []);
+      if (found.some(([whole]) => whole === undefined)) throw wrong('it has something other than leadstream metrics; name another file');
+      const known = found.flatMap(([, key = '', name = '', value = '']) => (Object.hasOwn(meanings, name) ? [[key, value] as const] : []));
+      const metrics = new Metrics(path, console, new Map(known));
+      await metrics.#save();
+      return metrics;
+    } catch (error) {
+      throw error instanceof LeadstreamError ? error : new SinkError('E_SINK_PATH', `--metrics ${file}: ${reasonOf(error)}`);
+    }
+  }
+
+  /** Replaces the metrics of a pipeline. If it was not run, only its exit code; if it published nothing, the time of its last success stays. */
+  async ended(pipeline: string, exit: number, document: Partial<PipelineDocument> = {}): Promise<void> {
+    const { status, startedAt = '', finishedAt, pages, read, sinks = [], requests } = document;
+    const published = status === 'published';
+    const set = (name: string, value: number | undefined, labels = '') =>
+      value !== undefined && this.values.set(`leadstream_run_${name}{pipeline="${pipeline}"${labels}}`, String(value));
+    this.#reported.add(pipeline);
+    if (finishedAt !== undefined) {
+      const stays = published ? 'nothing' : `leadstream_run_last_success_timestamp_seconds{pipeline="${pipeline}"}`;
+      for (const key of this.values.keys()) if (key.includes(`{pipeline="${pipeline}"`) && key !== stays) this.values.delete(key);
+      const endedAt = Date.parse(finishedAt) / 1000;
+      set('last_timestamp_seconds', endedAt);
+      if (published) set('last_success_timestamp_seconds', endedAt);
+      set('duration_seconds', endedAt - Date.parse(startedAt) / 1000);
+      set('pages', pages);
+      set('read_rows', read);
+      for (const { at, bytes, books } of sinks) {
+        // Rows that were not published are written nowhere.
+        const counts = Object.entries<number>({ ...books }).filter(([count]) => published || count !== 'written');
+        for (const [count, rows] of counts) set('rows', rows, `,output="${at}",count="${snakeCase(count)}"`);
+        if (published) set('output_bytes', bytes, `,output="${at}"`);
+      }
+      for (const purpose of ['page', 'probe', 'find'] as const) set('requests', requests?.[purpose], `,purpose="${purpose}"`);
+      for (const [reason, count] of Object.entries(requests?.retries ?? {})) set('retries', count, `,reason="${reason}"`);
+      set('response_bytes', requests?.bytes);
+    }
+    set('exit_code', exit);
+    await this.write();
+  }
+
+  /** Sets the exit code of the command, also for the given pipelines as far as it did not get to them. */
+  async end(exit: number, pipelines: readonly string[]): Promise<void> {
+    for (const name of pipelines) if (!this.#reported.has(name)) await this.ended(name, exit);
+    this.values.set('leadstream_exit_code', String(exit));
+    await this.write();
+  }
+
+  /** Writes the file for readers of any user. If it cannot be written, it warns. */
+  async write(): Promise<void> {
+    await this.#save().catch((error: unknown) =>
+      this.console.log('warn', `the metrics were not written: ${this.path}: ${reasonOf(error)}; what was published is unaffected`),
+    );
+  }
+
+  async #save(): Promise<void> {
+    const blocks = Object.entries(meanings).flatMap(([name, meaning]) => {
+      const lines = [...this.values].flatMap(([key, value]) => (key.replace(/\{.*/, '') === name ? [`${key} ${value}\n`] : []));
+      return lines.length === 0 ? [] : [`# HELP ${name} ${meaning}\n# TYPE ${name} gauge\n${lines.join('')}`];
+    });
+    await replaceFile(this.path, blocks.join('\n'), { mode: 0o644, exactly: true });
+  }
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,173 @@
+import { amount, amountOf, counted, origins, outcomes, wordOf } from '../../core/index.js';
+import { sizeOf } from '../status.js';
+import type { PipelineDocument, ReportDocument } from './document.js';
+import { escaped, flowOf, flowPicture, progressPicture } from './pictures.js';
+
+/** Renders a report as a self-contained page for people: no script, nothing from the network, and a policy that forbids both. */
+export function pageOf(document: ReportDocument): string {
+  const pipelines = 'pipelines' in document ? document.pipelines : [document];
+  return `<!doctype html>
+<!-- leadstream report -->
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>${escaped(pipelines.map(nameOf).join(', '))} – leadstream</title>
+<style>${style}</style>
+</head>
+<body>
+${pipelines.map(partOf).join('\n')}
+</body>
+</html>
+`;
+}
+
+function nameOf({ pipeline, file }: PipelineDocument): string {
+  return pipeline ?? file ?? 'Pipeline file';
+}
+
+function partOf(document: PipelineDocument): string {
+  const { status, exit = 1, error } = document;
+  const how = { published: 'Published', failed: 'Failed', closed: 'Closed by its reader', not_run: 'Not run' }[status];
+  const headline = error && status === 'failed' ? `${how}: ${error.code} (exit ${exit})` : how;
+  const bars = flowOf(document);
+  const parts = [
+    table('Run', [], facts(document)),
+    part('Rows', bars.length === 0 ? '' : flowPicture(bars)),
+    part('Progress', progressPicture(document.progress ?? [])),
+    ...[gates, files, rowCounts, steps, lists, requests, stages, warnings].map((section) => table(...section(document))),
+  ];
+  return `<main>
+<h1>${escaped(nameOf(document))}</h1>
+<p class="${status === 'published' ? 'published' : 'failed'}">${escaped(headline)}</p>
+${parts.filter((text) => text !== '').join('\n')}
+</main>`;
+}
+
+function part(title: string, content: string): string {
+  return content === '' ? '' : `<section><h2>${title}</h2><div class="part">${content}</div></section>`;
+}
+
+type Rows = readonly (readonly (string | number | undefined)[])[];
+type Section = readonly [title: string, head: readonly string[], rows: Rows];
+
+function table(title: string, head: readonly string[], rows: Rows): string {
+  const textOf = (cell: string | number | undefined) => escaped(typeof cell === 'number' ? amount(cell) : (cell ?? ''));
+  const first = head.length === 0 ? '' : `<tr>${head.map((text) => `<th>${textOf(text)}</th>`).join('')}</tr>\n`;
+  const lines = rows.map((row) => {
+    const wrong = ['refused', 'overridden'].find((outcome) => row.includes(outcome));
+    return `<tr${wrong === undefined ? '' : ` class="${wrong}"`}>${row.map((cell) => `<td>${textOf(cell)}</td>`).join('')}</tr>`;
+  });
+  return part(title, rows.length === 0 ? '' : `<table>${first}${lines.join('\n')}</table>`);
+}
+
+function facts(document: PipelineDocument): Rows {
+  const { service, runId, startedAt, finishedAt, read = 0, pages = 0, collection, error, partial } = document;
+  const seconds = startedAt && finishedAt && ((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000).toFixed(1);
+  const known: Rows = [
+    ['file', document.file],
+    ['error', error?.message.split('\n').join('; ')],
+    ['what to do', error?.help],
+    ['kept for inspection', document.kept?.join(', ')],
+    ['run', runId],
+    ['service', service?.baseUrl],
+    ['started', startedAt],
+    ['finished', finishedAt && `${finishedAt}, after ${seconds} s`],
+    ['read', collection && `${amount(read)} ${collection} in ${amountOf(pages, 'page')}${partial ? ', part of the list' : ''}`],
+    ['pages of an interrupted run', document.resumed || undefined],
+    ['pages kept for the next run', document.keptPages || undefined],
+    ['leadstream', document.version],
+  ];
+  return known.filter(([, value]) => value !== undefined);
+}
+
+function gates({ gates: all = [] }: PipelineDocument): Section {
+  const rows = all.map(({ gate, at, outcome, violations }) => [gate, at, outcome, violations.map(({ message }) => message).join('; ')]);
+  return ['Gates', ['gate', 'of', 'result', 'why'], rows];
+}
+
+function files({ sinks = [], status }: PipelineDocument): Section {
+  const fileOf = (path = 'stdout') => (status === 'published' || path === 'stdout' ? path : `${path} (not published)`);
+  return ['Files', ['sink', 'file', 'rows', 'size'], sinks.map(({ at, path, total, bytes }) => [at, fileOf(path), total, sizeOf(bytes)])];
+}
+
+function rowCounts({ sinks = [] }: PipelineDocument): Section {
+  const used = [...origins, ...outcomes].filter(
+    (count) => ['read', 'written'].includes(count) || sinks.some(({ books }) => books[count] > 0),
+  );
+  return ['Row counts', ['sink', ...used.map(wordOf)], sinks.map(({ at, books }) => [at, ...used.map((count) => books[count])])];
+}
+
+function steps({ steps: all = [] }: PipelineDocument): Section {
+  const rows = all.map(({ at, tally }) => {
+    const { matched, missed } = tally;
+    const parts = counted(tally).map(([word, count]) => `${word} ${amount(count)}`);
+    return [at, parts.join(', '), matched + missed === 0 ? '' : `${((100 * matched) / (matched + missed)).toFixed(2)}%`];
+  });
+  return ['Steps', ['step', 'rows', 'match rate'], rows];
+}
+
+function lists({ collection, read, consistency, sides = [], lookups = [] }: PipelineDocument): Section {
+  // A check that was due did not happen if a limit or a failure ended the read.
+  const checkOf = ({ mode, outcome }: NonNullable<typeof consistency>) => (outcome === 'off' && mode !== 'off' ? 'not checked' : outcome);
+  const rows = [
+    ...(consistency ? [[collection, 'source', read, checkOf(consistency)]] : []),
+    ...sides.map((side) => [side.collection, side.at, side.rows, checkOf(side.consistency)]),
+    ...lookups.map((side) => [side.collection, side.at, `${amount(side.requests)} single records`, 'not checked']),
+  ];
+  return ['Collections', ['collection', 'read by', 'rows', 'consistency'], rows];
+}
+
+function requests({ requests: made }: PipelineDocument): Section {
+  if (!made) return ['Requests', [], []];
+  const { page, probe, find, bytes, retries, totalMs, longestMs } = made;
+  const total = page + probe + find;
+  return [
+    'Requests',
+    [],
+    [
+      ['requests', `${amount(total)}, including ${amount(probe)} that only checked`],
+      ['bytes', sizeOf(bytes)],
+      ['latency', `${amount(Math.round(totalMs / Math.max(1, total)))} ms on average, longest ${amount(longestMs)} ms`],
+      ...Object.entries(retries).map(([reason, count]) => [`retries after ${/^\d/.test(reason) ? 'HTTP ' : ''}${reason}`, count]),
+    ],
+  ];
+}
+
+function stages({ stages: all = [] }: PipelineDocument): Section {
+  const secondsOf = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const rows = all.map(({ stage, startMs, ms }) => [stage, secondsOf(startMs), ms === undefined ? 'not finished' : secondsOf(ms)]);
+  return ['Stages', ['stage', 'began after', 'took'], rows];
+}
+
+function warnings({ warnings: all = [] }: PipelineDocument): Section {
+  return ['Warnings', ['code', 'message'], all.map(({ code, message }) => [code, message])];
+}
+
+/** The look of a report, in light and dark. */
+const style = `
+:root { color-scheme: light dark; --back: #fff; --text: #1d2329; --faint: #d5dae0; --way: #2f6fb4; --lost: #b4552f; --added: #3c8a4f; }
+@media (prefers-color-scheme: dark) { :root { --back: #14181c; --text: #e2e6ea; --faint: #39424b; --way: #6ea8e6; --lost: #e39470; --added: #7cc78d; } }
+body { margin: 0 auto; max-width: 900px; padding: 1rem; background: var(--back); color: var(--text); font: 15px/1.45 system-ui, sans-serif; }
+h1 { font-size: 1.4rem; margin: 1rem 0 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.05rem; margin: 1.6rem 0 0.4rem; }
+.published { color: var(--added); font-weight: 600; }
+.failed { color: var(--lost); font-weight: 600; }
+.part { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
+th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.7rem 0.25rem 0; border-bottom: 1px solid var(--faint); }
+td { overflow-wrap: anywhere; min-width: 5.5rem; }
+.refused td, .overridden td { color: var(--lost); }
+.number { text-align: right; white-space: nowrap; }
+.bar { width: 55%; }
+.bar svg { display: block; width: 100%; height: 1.2rem; }
+.way { fill: var(--way); }
+.lost { fill: var(--lost); }
+.added { fill: var(--added); }
+figure { margin: 0; }
+.progress { display: block; width: 100%; height: 9rem; border: solid var(--faint); border-width: 0 0 1px 1px; }
+polyline { fill: none; stroke: var(--way); stroke-width: 1.5; }
+`;
