@@ -55,6 +55,7 @@ export function blocking<In extends Row, Out extends Row>({ at, working }: StepC
         concatMap(take),
         ignoreElements(),
       );
-      return concat(taken$, given$.pipe(handOver())).pipe(finalize(() => void collector.close().catch(() => undefined)));
+      const closed$ = defer(() => collector.close()).pipe(ignoreElements());
+      return concat(taken$, given$.pipe(handOver()), closed$).pipe(finalize(() => void collector.close().catch(() => undefined)));
     });
 }

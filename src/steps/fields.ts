@@ -1,5 +1,6 @@
 import { map } from 'rxjs';
 import { hintAt, nearest, schema, StepError, strictest, type Column, type Row } from '../core/index.js';
+import { missingDuckdb } from '../engine/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
 import { batchOf, withBatch, type ColumnsContext, type ConfigPath, type Step, type StepFacts } from '../flow/index.js';
 
@@ -10,6 +11,12 @@ export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][
 export function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {
   const words = new Set(source.match(/\w+/g));
   return strictest(input.filter(({ name }) => words.has(name)));
+}
+
+/** Reports that the package that a blocking step needs is not installed. */
+export function requireDuckdb(plan: ColumnsContext): void {
+  const missing = missingDuckdb();
+  if (missing !== undefined) plan.problem([], missing, true);
 }
 
 /**

@@ -23,6 +23,6 @@ export { loadSteps, type StepDefinitions } from './load-steps.js';
 export { rename, type Renamed } from './rename/rename.js';
 export { sample, type SampleOptions } from './sample/sample.js';
 export { select } from './select/select.js';
-export type { SortKey } from '../sorting/index.js';
+export type { SortKey } from '../engine/index.js';
 export { sort, type SortOptions } from './sort/sort.js';
 export type { Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from './step.js';

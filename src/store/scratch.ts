@@ -1,6 +1,10 @@
-import { open, unlink, type FileHandle } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { readSync, rmSync } from 'node:fs';
+import { mkdir, open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LeadstreamError } from '../core/index.js';
 import { temporaryName } from './files.js';
+import { lockOwn, type Lock } from './lock.js';
 import { makePrivate } from './own.js';
 
 /** The position of something in a scratch file, in bytes. */
@@ -54,18 +58,71 @@ export class ScratchFile {
     return extent;
   }
 
-  /** Reads back an extent. @throws {Error} If the file is too short, which is a defect. */
-  async read({ at, length }: Extent): Promise<Buffer> {
-    const bytes = Buffer.allocUnsafe(length);
-    for (let read = 0; read < length;) {
-      const { bytesRead } = await this.handle.read(bytes, read, length - read, at + read);
-      if (bytesRead === 0) throw new Error(`a scratch file ends before byte ${at + length}`);
-      read += bytesRead;
-    }
-    return bytes;
+  /** Reads back extents, without waiting: most are in the cache of the system. @throws {Error} If the file is too short, which is a defect. */
+  readAll(extents: readonly Extent[]): readonly Buffer[] {
+    return extents.map(({ at, length }) => {
+      const bytes = Buffer.allocUnsafe(length);
+      for (let read = 0; read < length;) {
+        const count = readSync(this.handle.fd, bytes, read, length - read, at + read);
+        if (count === 0) throw new Error(`a scratch file ends before byte ${at + length}`);
+        read += count;
+      }
+      return bytes;
+    });
   }
 
   close(): Promise<void> {
     return this.handle.close();
+  }
+}
+
+const folderName = /^spill-[0-9a-f]{16}$/;
+
+/** A private folder for the files that a library spills. It is locked while its process lives; what a killed one left is removed when the next is opened. */
+export class ScratchFolder {
+  private constructor(
+    readonly path: string,
+    private readonly lock: Lock,
+  ) {}
+
+  /**
+   * Creates a scratch folder.
+   *
+   * @param parent Private folder for such folders, created if it is missing.
+   * @throws {LeadstreamError} `E_STATE_FOREIGN`.
+   * @throws The system's error, for the caller to describe.
+   */
+  static async open(parent: string): Promise<ScratchFolder> {
+    await makePrivate(parent);
+    for (const name of await readdir(parent)) if (folderName.test(name)) await (await ScratchFolder.#locked(join(parent, name)))?.remove();
+    const folder = await ScratchFolder.#locked(join(parent, `spill-${randomBytes(8).toString('hex')}`));
+    if (folder === undefined) throw new Error('a random name is in use');
+    await mkdir(folder.path, { mode: 0o700 });
+    return folder;
+  }
+
+  /** @returns `undefined` if a living process uses the folder. */
+  static async #locked(path: string): Promise<ScratchFolder | undefined> {
+    try {
+      return new ScratchFolder(path, await lockOwn(path, { runId: 'scratch' }));
+    } catch (failure) {
+      if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return undefined;
+      throw failure;
+    }
+  }
+
+  /** Removes what is in the folder, at once, as far as the system lets go of open files. Never throws. */
+  empty(): void {
+    try {
+      rmSync(this.path, { recursive: true, force: true });
+    } catch {
+      // What is left is removed later.
+    }
+  }
+
+  /** Removes the folder. Never rejects. */
+  async remove(): Promise<void> {
+    this.empty();
+    await this.lock.release();
   }
 }

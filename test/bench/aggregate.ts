@@ -21,9 +21,9 @@ const env = { ...process.env, LEADSTREAM_REST_API_KEY: 'bench-key-0123456789' };
 const command = resolve('dist/cli/main.cjs');
 const cases: readonly { readonly by: readonly string[]; readonly memory: string }[] = [
   { by: ['campaign_id', 'campaign_name'], memory: '256MB' },
-  { by: ['campaign_id', 'campaign_name'], memory: '16MB' },
+  { by: ['campaign_id', 'campaign_name'], memory: '32MB' },
   { by: [], memory: '256MB' },
-  { by: [], memory: '16MB' },
+  { by: [], memory: '32MB' },
   { by: ['email', 'age'], memory: '64MB' },
   { by: ['email', 'age'], memory: '1GB' },
 ];

@@ -1,7 +1,9 @@
-import { access, readFile, symlink } from 'node:fs/promises';
+import { access, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { start } from '../support/cli.js';
+import { installed as installedIn } from '../support/installed.js';
+import { pipelineText } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
 /** Packs as `npm pack` does and unpacks where `npm install` would; the dependencies are those of this checkout. */
@@ -64,4 +66,17 @@ test('what README and guide link to is in the package', async () => {
     );
     expect(missing.flat()).toEqual([]);
   }
+});
+
+test('without the optional packages, a file that sorts is refused before any request, and others run', async () => {
+  const folder = await temporaryFolder();
+  await installedIn(folder);
+  await rm(join(folder, 'node_modules', '@duckdb'), { recursive: true });
+  const command = join(folder, 'node_modules', 'leadstream', 'dist', 'cli', 'main.cjs');
+  await writeFile(join(folder, 'p.yaml'), pipelineText('from: leads\nsteps:\n  - sort: { by: [lead_id] }\nto:\n  - csv: { path: a.csv }'));
+  const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
+  const refused = await start(process.execPath, [command, 'run', 'p.yaml'], { cwd: folder, env }).finished;
+  expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('npm install @duckdb/node-api@') });
+  const demo = await start(process.execPath, [command, 'demo', '--leads', '600', '--quiet'], { cwd: folder }).finished;
+  expect(demo).toMatchObject({ code: 0, stderr: '' });
 });

@@ -4,7 +4,7 @@ import { distinct } from '../../options/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, tablePath, types } from '../options.js';
 import type { SinkContext, SinkPlan } from '../sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../../parquet/index.js';
-import { memory, spilledBeyond } from '../../sorting/index.js';
+import { memory, spilledBeyond } from '../../engine/index.js';
 import { modes, runDateColumn, runDateTemplate } from '../../lake/index.js';
 
 const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());

@@ -1,5 +1,5 @@
 import { SinkError, stoppedBy, type OutputColumn } from '../../core/index.js';
-import { defaultMemory, Order, RowSorter, scratchFolder } from '../../sorting/index.js';
+import { defaultMemory, RowSorter, scratchFolder } from '../../engine/index.js';
 import { Batch, RecordBatch } from '../../vector/index.js';
 import type { SinkContext } from '../sink.js';
 import { sortingOf, sortPlanOf, type ParquetConfig } from './config.js';
@@ -7,10 +7,9 @@ import { sortingOf, sortPlanOf, type ParquetConfig } from './config.js';
 /**
  * Sorts all rows of a table once they have arrived.
  *
- * Memory: limited by `sort_by.memory`; beyond it, sorted runs are kept in a file and merged.
+ * Memory: limited by `sort_by.memory`; beyond it, rows are in a private folder.
  */
 export class SortedRows {
-  readonly #order: Order;
   readonly #sorter: RowSorter;
 
   constructor(
@@ -19,11 +18,11 @@ export class SortedRows {
     private readonly context: SinkContext,
   ) {
     const types = new Map(columns.map(({ field, type }) => [field, type]));
-    this.#order = new Order(sortingOf(options).map((key) => ({ ...key, type: types.get(key.field) ?? 'text' })));
-    this.#sorter = new RowSorter(this.#order, {
+    const keys = sortingOf(options).map((key) => ({ ...key, type: types.get(key.field) ?? ('text' as const) }));
+    this.#sorter = new RowSorter(keys, {
       memory: sortPlanOf(options).memory ?? defaultMemory,
       folder: context.scratch ?? scratchFolder(),
-      failed: (message, cause) => new SinkError('E_SINK_WRITE', `${context.at}: ${message}`, { cause }),
+      failed: (message) => new SinkError('E_SINK_WRITE', `${context.at}: ${message}`),
     });
   }
 
@@ -31,7 +30,7 @@ export class SortedRows {
     const batch = new RecordBatch(rows.rows, new Map(this.columns.map(({ field }, place) => [field, rows.column(place)])));
     return this.#sorter.add(
       batch,
-      this.#order.keysOf(batch).map(({ vector }) => vector),
+      Array.from(this.#sorter.keysOf(batch).values(), ({ vector }) => vector),
     );
   }
 

@@ -11,14 +11,12 @@ import {
   type StepContext,
 } from '../../flow/index.js';
 import { checkArguments, repeatsIn } from '../../options/index.js';
-import { defaultMemory, scratchFolder } from '../../sorting/index.js';
+import { defaultMemory, leastMemory, plainCast, scratchFolder } from '../../engine/index.js';
 import { FlatVector, type Mapped } from '../../vector/index.js';
 import { counting } from '../counted-step.js';
 import { aggregationShape, takenApart, type Aggregation, type Result, type Typed } from './aggregation.js';
-import { Aggregator } from './aggregator.js';
+import { Aggregator, type AggregatePlan, type Computation } from './aggregator.js';
 import { resultColumn } from './functions.js';
-import type { AggregatePlan, Computation } from './group-rows.js';
-import { plainCast } from './plain.js';
 import { requireColumn, requireFields } from '../fields.js';
 
 /** A field to group by, and the type it is read as: text by default. */
@@ -33,7 +31,7 @@ export type Aggregated<B extends readonly GroupBy[], C> = { readonly [G in B[num
 
 /** The options of an aggregation. */
 export interface AggregateOptions {
-  /** Maximum memory for groups, in bytes, beyond which they are kept in files. Default 256,000,000. */
+  /** Maximum memory for rows, in bytes, beyond which they are kept in files. At least 32,000,000; default 256,000,000. */
   readonly memory?: number | undefined;
   /** Folder for these files, which are private and have no name. Default: one in the system's temporary folder. */
   readonly folder?: string | undefined;
@@ -48,7 +46,7 @@ const taken = schema((z) => {
     by: z.array(z.union([field, z.strictObject({ field, type: type.optional() })])),
     compute: z.record(z.string(), aggregationShape()),
     options: z.strictObject({
-      memory: z.number().positive().optional(),
+      memory: z.number().min(leastMemory).optional(),
       folder: field.optional(),
       onError: z.enum(['reject', 'null', 'fail']).optional(),
     }),
@@ -58,10 +56,10 @@ const taken = schema((z) => {
 /**
  * Turns each group of rows into one row. It reads the stream to the end before it emits the first page. Groups are sorted by their fields,
  * `null` last; texts are compared by code points. Without fields there is one row for all rows, even if there are none. All aggregates except
- * `'count'` ignore `null`, and are `null` (a count 0) if there are no other values. Sums are exact; those of decimals are rounded once. So the
- * same rows give the same results, whatever their order and pages.
+ * `'count'` ignore `null`, and are `null` (a count 0) if there are no other values. Sums of whole numbers are exact; decimals are summed in the order of the rows,
+ * with Kahan's compensation.
  *
- * Memory: limited by `memory`; beyond it, groups are kept in files and merged.
+ * It needs the optional package `@duckdb/node-api`. Memory: limited by `memory`; beyond it, the values used are kept in files.
  *
  * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments; `E_STEP_VALUE` for a value that does not have its type, under `onError: 'fail'`
  * and without a context that takes rejects; `E_STEP_FUNCTION` for a condition, as in `filter`; `E_STEP_OVERFLOW` for a sum beyond 64 bits, or beyond the range

@@ -1,17 +1,38 @@
-import { itemAt, StepError } from '../../core/index.js';
+import { itemAt, StepError, type DeclaredType, type Value } from '../../core/index.js';
+import { Database, sqlTypeOf, sqlValues, valueOf } from '../../engine/index.js';
 import type { BatchReader, Collector, OnError, StepContext } from '../../flow/index.js';
-import { Order, pageRows, type Run, Runs } from '../../sorting/index.js';
 import { FlatVector, RecordBatch, taking, type Mapped } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
 import { scratchFailure } from '../scratch-failure.js';
-import type { ValueAccumulator } from './accumulator.js';
-import { storedKeys, type AggregatePlan } from './group-rows.js';
-import { Groups } from './groups.js';
-import { MergedGroups, valueName } from './merged-groups.js';
-import { comparedAs, type Plain } from './plain.js';
+import { aggregateOf, resultColumn, type AggregateName } from './functions.js';
+
+/** A field to group by. */
+export interface GroupField {
+  readonly field: string;
+  readonly type: DeclaredType;
+}
+
+/** What is computed for each group. */
+export interface Computation {
+  /** Name of the result. */
+  readonly name: string;
+  readonly aggregate: AggregateName;
+  /** Label of the values to aggregate; `undefined` to count rows. */
+  readonly argument: string | undefined;
+  /** Type of these values. */
+  readonly type: DeclaredType;
+}
+
+/** What an aggregation computes. */
+export interface AggregatePlan {
+  readonly by: readonly GroupField[];
+  readonly compute: readonly Computation[];
+  /** Returns the values for the rows of a page as `plainCast` does, by field or argument. @param page Number of the page, for messages. */
+  read(batch: RecordBatch, page: number): ReadonlyMap<string, Mapped>;
+}
 
 export interface AggregatorOptions {
-  /** Maximum memory for groups, in bytes. */
+  /** Maximum memory for rows, in bytes. */
   readonly memory: number;
   /** Private folder for data that does not fit. */
   readonly folder: string;
@@ -19,128 +40,80 @@ export interface AggregatorOptions {
   readonly onError: OnError;
 }
 
-/**
- * Computes results of groups of rows in memory. Beyond that, sorted runs of groups are written to scratch files and merged. Half of the memory is for groups;
- * the rest is for sorting them, for blocks in transit, and for memory that the runtime has not freed yet.
- */
+/** Collects the values of rows in DuckDB, which groups them and computes the results. */
 export class Aggregator implements Collector {
-  #groups: Groups;
-  readonly #stored: Runs;
-  /** Runs of the results that are stored value by value, as in `#groups.values`. */
-  readonly #values: readonly { readonly place: number; readonly runs: Runs }[];
+  /** The values that rows are stored with: type by field or argument. */
+  readonly #stored: ReadonlyMap<string, DeclaredType>;
+  readonly #rows: Database;
 
   constructor(
     private readonly plan: AggregatePlan,
     private readonly options: AggregatorOptions,
     private readonly context: StepContext,
   ) {
-    this.#groups = new Groups(plan);
-    const { values } = this.#groups;
-    const spilled = { memory: options.memory / 4 / (1 + values.length), folder: options.folder, failed: scratchFailure(context.at) };
-    const keys = storedKeys(plan.by);
-    this.#stored = new Runs(new Order(keys), spilled);
-    const valueKey = (place: number) => ({ field: valueName, type: comparedAs(itemAt(plan.compute, place).type) });
-    this.#values = values.map(({ place }) => ({ place, runs: new Runs(new Order([...keys, valueKey(place)]), spilled) }));
+    const { by, compute } = plan;
+    const labelled = compute.flatMap(({ argument, type }) => (argument === undefined ? [] : [[argument, type] as const]));
+    this.#stored = new Map([...by.map(({ field, type }) => [field, type] as const), ...labelled]);
+    const columns = Array.from(this.#stored.values(), (type, index) => [`value${index}`, sqlTypeOf(type)] as const);
+    const { memory, folder } = options;
+    this.#rows = new Database(
+      { present: 'BOOLEAN', ...Object.fromEntries(columns) },
+      { memory, folder, failed: scratchFailure(context.at) },
+    );
   }
 
   async add(arrived: RecordBatch, page: number): Promise<void> {
     if (arrived.length === 0) return;
-    const plains = this.plan.read(arrived, page);
     const { at, tally } = this.context;
+    const read = this.plan.read(arrived, page);
     const failure = (field: string, reason: string, row: string) => new StepError('E_STEP_VALUE', `${at}: ${field}: ${reason} in ${row}`);
-    const kept = keptRows({ page, batch: arrived }, plains, this.options.onError, this.context, failure);
+    const kept = keptRows({ page, batch: arrived }, read, this.options.onError, this.context, failure);
     const length = kept?.length ?? arrived.length;
-    this.#groups.add(length, kept === undefined ? plains : taken(plains, kept));
+    const take = kept === undefined ? undefined : taking(kept);
+    const columns = Array.from(this.#stored.keys(), (label) => {
+      const values = read.get(label);
+      if (values === undefined) throw new Error(`nothing was read of ${label}`);
+      return sqlValues(take ? take(values.vector) : values.vector);
+    });
+    await this.#rows.append(length, [new Array<boolean>(length).fill(true), ...columns]);
     tally.grouped += length;
-    if (!this.#groups.fits(this.options.memory / 2)) await this.#spill();
   }
 
   async finish(): Promise<BatchReader> {
-    const { rows } = this.#groups;
-    if (this.#stored.count === 0) {
-      if (this.plan.by.length === 0 && rows.size === 0) rows.open([]);
-      return this.#counted(this.#inMemory());
-    }
-    if (rows.size > 0) await this.#spill();
-    const values = await Promise.all(this.#values.map(async ({ place, runs }) => ({ place, reader: await runs.merged() })));
-    return this.#counted(new MergedGroups(this.plan, await this.#stored.merged(), values, this.context.at));
-  }
-
-  async close(): Promise<void> {
-    this.#groups = new Groups(this.plan);
-    await Promise.all([this.#stored, ...this.#values.map(({ runs }) => runs)].map((runs) => runs.close()));
-  }
-
-  #counted(reader: BatchReader): BatchReader {
+    const { by, compute } = this.plan;
+    const labels = [...this.#stored.keys()];
+    const columnOf = (label: string) => `value${labels.indexOf(label)}`;
+    const keys = by.map(({ field }) => columnOf(field));
+    const results = compute.map(({ aggregate, argument, type }) =>
+      aggregateOf(aggregate).sql(argument === undefined ? undefined : columnOf(argument), type),
+    );
+    const groups = keys.length === 0 ? '' : ` GROUP BY ${keys.join()} ORDER BY ${keys.map((key) => `${key} NULLS LAST`).join()}`;
+    const next = await this.#rows.query(`SELECT ${[...keys, ...results].join()} FROM rows${groups}`);
+    const columns = [
+      ...by.map(({ field, type }) => ({ name: field, type })),
+      ...compute.map(({ name, aggregate, type }) => resultColumn(name, aggregate, { type, sensitivity: 'plain' })),
+    ];
     return {
       next: async () => {
-        const batch = await reader.next();
-        this.context.tally.groups += batch.length;
-        return batch;
+        const chunk = await next();
+        if (!chunk) return RecordBatch.empty;
+        this.context.tally.groups += chunk.rows;
+        const vectors = columns.map(({ name, type }, index) => {
+          const values = itemAt(chunk.columns, index).map((value) => this.#checked(name, valueOf(value, type)));
+          return [name, new FlatVector(values)] as const;
+        });
+        return new RecordBatch(chunk.rows, new Map(vectors));
       },
     };
   }
 
-  #inMemory(): BatchReader {
-    const { rows } = this.#groups;
-    const sorted = rows.sorted();
-    let given = 0;
-    return {
-      next: () => {
-        const some = sorted.subarray(given, (given += pageRows));
-        return Promise.resolve(some.length === 0 ? RecordBatch.empty : rows.results(some, this.context.at));
-      },
-    };
+  close(): Promise<void> {
+    return this.#rows.close();
   }
 
-  /** Writes the groups in memory as a run, and values that are stored individually as further runs. */
-  async #spill(): Promise<void> {
-    const { rows } = this.#groups;
-    const sorted = rows.sorted();
-    const blockRows = this.#stored.blockRows(rows.size, rows.bytes);
-    let given = 0;
-    await this.#stored.add({
-      next: () => {
-        const some = sorted.subarray(given, (given += blockRows));
-        return Promise.resolve(some.length === 0 ? RecordBatch.empty : this.#groups.stored(some));
-      },
-    });
-    for (const [index, { gathered }] of this.#groups.values.entries()) {
-      const { runs } = itemAt(this.#values, index);
-      if (gathered.size > 0) await runs.add(this.#valueRun(runs, sorted, gathered));
-    }
-    this.#groups = new Groups(this.plan);
+  /** @throws {StepError} `E_STEP_OVERFLOW` for a sum that its type cannot hold. */
+  #checked(name: string, value: Value): Value {
+    if (typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : typeof value !== 'number' || Number.isFinite(value)) return value;
+    throw new StepError('E_STEP_OVERFLOW', `${this.context.at}: ${name}: a sum is too large for its type`);
   }
-
-  /** Returns the values of all groups, in the order of groups and values. */
-  #valueRun(runs: Runs, sorted: Uint32Array, gathered: ValueAccumulator): Run {
-    const { rows } = this.#groups;
-    const blockRows = runs.blockRows(gathered.size, rows.bytes);
-    const pairs = pairsOf(sorted, gathered);
-    return {
-      next: () => {
-        const groups: number[] = [];
-        const values: Plain[] = [];
-        while (values.length < blockRows) {
-          const { done, value: pair } = pairs.next();
-          if (done) break;
-          groups.push(pair[0]);
-          values.push(pair[1]);
-        }
-        const columns = [...rows.keysOf(groups), [valueName, new FlatVector(values)] as const];
-        return Promise.resolve(values.length === 0 ? RecordBatch.empty : new RecordBatch(values.length, new Map(columns)));
-      },
-    };
-  }
-}
-
-function* pairsOf(sorted: Uint32Array, gathered: ValueAccumulator): Generator<readonly [group: number, value: Plain], undefined> {
-  for (const group of sorted) for (const value of gathered.sorted(group)) yield [group, value];
-  return undefined;
-}
-
-/** Returns the plain values of some rows. */
-function taken(plains: ReadonlyMap<string, Mapped>, rows: readonly number[]): ReadonlyMap<string, Mapped> {
-  const take = taking(rows);
-  return new Map(Array.from(plains, ([name, { vector, unfit }]) => [name, { vector: take(vector), unfit }]));
 }

@@ -4,13 +4,11 @@ import type { Mapped, RecordBatch } from '../../vector/index.js';
 import { openExpression } from '../expression/configured.js';
 import type { Expression } from '../expression/expression.js';
 import { outcomesOf } from '../expression/outcomes.js';
-import { defaultMemory, memory, spilledBeyond } from '../../sorting/index.js';
+import { defaultMemory, memory, plainCast, spilledBeyond } from '../../engine/index.js';
+import { columnName, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { defineStep, type StepRuntime } from '../step.js';
-import { Aggregator } from './aggregator.js';
-import type { AggregatePlan } from './group-rows.js';
-import { plainCast } from './plain.js';
+import { Aggregator, type AggregatePlan } from './aggregator.js';
 import { aggregatesListed, computationOf, planCall } from './plan-call.js';
-import { columnName, refuseRepeats, requireColumn } from '../fields.js';
 
 export const aggregateStep = defineStep('aggregate', {
   summary: 'Turns each group of rows into one row with counts, sums and other results; groups are sorted by their fields.',
@@ -46,6 +44,7 @@ export const aggregateStep = defineStep('aggregate', {
   ],
   holds: ({ memory: bytes }) => spilledBeyond(bytes),
   columns: ({ by = [], compute }, input, plan) => {
+    requireDuckdb(plan);
     refuseRepeats(by, plan, ['by']);
     const keys = by.flatMap((name, index): readonly Column[] => {
       const problem = noField(name);

@@ -1,10 +1,4 @@
 import { unknownName, type Column, type DeclaredType } from '../../core/index.js';
-import type { Accumulator, Merging, ValueAccumulator } from './accumulator.js';
-import { Averages } from './averages.js';
-import { Counts } from './counts.js';
-import { DistinctCounts, DistinctValues } from './distinct-values.js';
-import { Extremes } from './extremes.js';
-import { DoubleSums, Int64Sums } from './sums.js';
 
 /** The aggregates of a group of rows. Everything about an aggregate is in its entry. */
 export const aggregates = {
@@ -13,56 +7,49 @@ export const aggregates = {
     aliases: ['size', 'count_if', 'countif'],
     takes: 'rows',
     gives: 'count',
-    keeps: 'state',
-    open: () => new Counts(),
+    sql: (flags) => (flags === undefined ? 'count(*)' : `count(*) FILTER (WHERE ${flags})`),
   },
   count_distinct: {
     summary: 'number of distinct values',
     aliases: ['nunique', 'distinct', 'unique', 'uniq', 'approx_count_distinct'],
     takes: 'values',
     gives: 'count',
-    keeps: 'values',
-    open: (type) => new DistinctValues(type),
-    merging: () => new DistinctCounts(),
+    sql: (values) => `count(DISTINCT ${values})`,
   },
   sum: {
     summary: 'sum of numbers',
     aliases: ['total'],
     takes: 'numbers',
     gives: 'same',
-    keeps: 'state',
-    open: (type) => (type === 'integer' ? new Int64Sums() : new DoubleSums()),
+    sql: (values, type) => (type === 'integer' ? `sum(${values})` : `fsum(${values})`),
   },
   min: {
     summary: 'smallest value',
     aliases: ['minimum', 'first'],
     takes: 'values',
     gives: 'same',
-    keeps: 'state',
-    open: (type) => new Extremes(type, false),
+    sql: (values) => `min(${values})`,
   },
   max: {
     summary: 'largest value',
     aliases: ['maximum', 'last'],
     takes: 'values',
     gives: 'same',
-    keeps: 'state',
-    open: (type) => new Extremes(type, true),
+    sql: (values) => `max(${values})`,
   },
   avg: {
     summary: 'average of numbers',
     aliases: ['average', 'mean'],
     takes: 'numbers',
     gives: 'decimal',
-    keeps: 'state',
-    open: (type) => new Averages(type),
+    sql: (values, type) => (type === 'integer' ? `avg(${values})` : `favg(${values})`),
   },
 } as const satisfies Readonly<Record<string, AggregateFunction>>;
 
 export type AggregateName = keyof typeof aggregates;
 
 /** An entry of `aggregates`. */
-export type AggregateFunction = Accumulation & {
+export interface AggregateFunction {
   /** The result, in a few words. */
   readonly summary: string;
   /** Names for it in other tools. */
@@ -74,20 +61,9 @@ export type AggregateFunction = Accumulation & {
    * sensitive as the values; with `same` they have the type of the values.
    */
   readonly gives: 'count' | 'same' | DeclaredType;
-};
-
-/** How a result is computed. @param type Type of the values. */
-type Accumulation =
-  | {
-      readonly keeps: 'state';
-      readonly open: (type: DeclaredType) => Accumulator;
-    }
-  | {
-      readonly keeps: 'values';
-      readonly open: (type: DeclaredType) => ValueAccumulator;
-      /** Creates what merges the stored data, group by group: all states of a group, then its sorted values, including repeated ones. */
-      readonly merging: (type: DeclaredType) => Merging;
-    };
+  /** How DuckDB computes it. @param values Column of the values, if it takes any. Numbers with a fraction are summed with Kahan's compensation, as they came. */
+  sql(values: string | undefined, type: DeclaredType): string;
+}
 
 export const aggregateNames = Object.keys(aggregates) as readonly AggregateName[];
 

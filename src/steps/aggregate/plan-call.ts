@@ -14,7 +14,7 @@ import {
   unknownAggregate,
   type AggregateName,
 } from './functions.js';
-import type { Computation } from './group-rows.js';
+import type { Computation } from './aggregator.js';
 import { requireColumn, sensitivityOf } from '../fields.js';
 
 /** Checks the call of an aggregate in a file, and reports any problem. @returns The column of its results. */

@@ -1,18 +1,20 @@
 import { pipe } from 'rxjs';
-import { declaredTypes, schema, type Row } from '../../core/index.js';
-import { blocking, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { declaredTypes, schema, StepError, type Row } from '../../core/index.js';
+import { defaultMemory, leastMemory, memory, RowSorter, scratchFolder, spilledBeyond, type SortKey } from '../../engine/index.js';
+import { blocking, type Collector, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
-import { defaultMemory, memory, Order, scratchFolder, spilledBeyond, type SortKey } from '../../sorting/index.js';
+import { taking } from '../../vector/index.js';
 import { counting } from '../counted-step.js';
+import { refuseRepeats, requireColumn, requireDuckdb, requireFields, sameColumns } from '../fields.js';
+import { keptRows } from '../on-error.js';
+import { scratchFailure } from '../scratch-failure.js';
 import { defineStep } from '../step.js';
-import { Sorter } from './sorter.js';
-import { refuseRepeats, requireColumn, requireFields, sameColumns } from '../fields.js';
 
 /** Options of `sort` besides its keys. */
 export interface SortOptions {
-  /** Memory for rows, in bytes, before they are spilled to a file. Default 256,000,000. */
+  /** Memory for rows, in bytes, before they are spilled. At least 32,000,000; default 256,000,000. */
   readonly memory?: number | undefined;
-  /** Folder for that file, which is private and has no name. Default: one in the system's folder for temporary files. */
+  /** Private folder for rows that do not fit. Default: one in the system's folder for temporary files. */
   readonly folder?: string | undefined;
   /** What happens to a row whose key is not of its type. Default `reject`; with `null` it comes last. */
   readonly onError?: OnError | undefined;
@@ -24,7 +26,7 @@ const taken = schema((z) =>
       .array(z.strictObject({ field: z.string().min(1), type: z.enum(declaredTypes).optional(), descending: z.boolean().optional() }))
       .min(1),
     options: z.strictObject({
-      memory: z.number().positive().optional(),
+      memory: z.number().min(leastMemory).optional(),
       folder: z.string().min(1).optional(),
       onError: z.enum(['reject', 'null', 'fail']).optional(),
     }),
@@ -35,7 +37,7 @@ const taken = schema((z) =>
  * Sorts all rows, reading the whole stream before the first page comes out. Rows with equal keys keep their order. `null`, and for every type but
  * `text` the empty text, comes last. Texts are compared by code point.
  *
- * Memory: as set by `memory`; beyond that, sorted runs are kept in a file and merged.
+ * It needs the optional package `@duckdb/node-api`. Memory: as set by `memory`, at least 32 MB; beyond that, rows are in a private folder.
  *
  * @throws {StepError} `E_STEP_VALUE` for a key that is not of its type, under `onError: 'fail'` and without a context that takes rejects;
  * `E_STEP_SCRATCH` when rows that do not fit into memory cannot be stored; `E_STEP_FIELD` when no row of a non-empty page has a field of the keys.
@@ -59,7 +61,22 @@ function sorting<T extends Row>(
   { memory = defaultMemory, folder = scratchFolder(), onError = 'reject' }: SortOptions,
   context: StepContext,
 ): Step<T, T> {
-  return blocking<T, T>(context, () => new Sorter(new Order(keys), { memory, folder, onError }, context));
+  return blocking<T, T>(context, (): Collector => {
+    const sorter = new RowSorter(keys, { memory, folder, failed: scratchFailure(context.at) });
+    const failure = (field: string, reason: string, row: string) =>
+      new StepError('E_STEP_VALUE', `${context.at}: field ${field} ${reason} in ${row}`);
+    return {
+      add: (batch, page) => {
+        const read = sorter.keysOf(batch);
+        const vectors = Array.from(read.values(), ({ vector }) => vector);
+        // Under null such a value comes last, and the row keeps it.
+        const kept = onError === 'null' ? undefined : keptRows({ page, batch }, read, onError, context, failure);
+        return kept === undefined ? sorter.add(batch, vectors) : sorter.add(batch.take(kept), vectors.map(taking(kept)));
+      },
+      finish: () => sorter.finish(),
+      close: () => sorter.close(),
+    };
+  });
 }
 
 /** Parses `field`, `field asc` or `field desc`. */
@@ -89,6 +106,7 @@ export const sortStep = defineStep('sort', {
   keepsRows: true,
   examples: [{ by: ['timestamp desc', 'lead_id'] }, { by: ['lead_status'], memory: '64MB' }],
   columns: ({ by }, input, plan) => {
+    requireDuckdb(plan);
     const wanted = by.map(wantedOf);
     by.forEach((text, index) => {
       const field = wanted[index]?.field;

@@ -88,7 +88,7 @@ to:
       '2 columns: lead_id text, timestamp timestamp folders by the values of month, run_date, which are not in the files',
     );
     expect(told).toMatch(
-      /memory: five row groups of at most 10,000 rows or 8,388,608 bytes of text; for sort_by at most 64 MB; the rest goes to a file in the state folder\n/,
+      /memory: five row groups of at most 10,000 rows or 8,388,608 bytes of text; for sort_by at most 64 MB; the rest goes to files in the state folder\n/,
     );
     expect(told).toMatch(
       /b, added to the existing rows 3 columns[^\n]* memory: two row groups of at most 500 rows or 8,388,608 bytes of text; 16 to 32 bytes for each row of the table\n/,

@@ -39,7 +39,7 @@ describe('a pipeline that sorts', () => {
     const [plain, folder, stateDir] = [await temporaryFolder(), await temporaryFolder(), join(await temporaryFolder(), 'state')];
     const set = { 'service.limit': '200' };
     await runIn(from, `from: leads\n${to}`, plain, { set });
-    const sorting = await pipelineFor(from, `from: leads\nsteps:\n  - sort: { by: [timestamp desc], memory: 1MB }\n${to}`, folder, set);
+    const sorting = await pipelineFor(from, `from: leads\nsteps:\n  - sort: { by: [timestamp desc], memory: 32MB }\n${to}`, folder, set);
     const report = await runPipeline(sorting, { stateDir });
     expect(report.sinks[0]?.books).toMatchObject({ read: count, written: count });
     expect(await leadsIn(folder)).toEqual(latestFirst(await leadsIn(plain)));

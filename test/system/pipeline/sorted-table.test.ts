@@ -36,7 +36,7 @@ describe('sort_by with scope: table', () => {
   test.each(
     everySecond([
       ['within its memory', '256MB'],
-      ['beyond it', '1MB'],
+      ['beyond it', '32MB'],
     ]),
   )('sorts all rows of a table, so that row groups do not overlap, %s', async (_where, memory) => {
     const from = await serviceOf({ leads: records });
@@ -66,13 +66,15 @@ describe('sort_by with scope: table', () => {
       const bytes = await Promise.all(files.toSorted().map((name) => readFile(join(folder, 'lake', 'leads', name))));
       return bytes.map((each) => createHash('sha256').update(each).digest('hex'));
     };
-    expect(await digests(other, '1MB')).toEqual(await digests(one, '256MB'));
+    expect(await digests(other, '32MB')).toEqual(await digests(one, '256MB'));
   });
 
   test('sorts every partition', async () => {
     const from = await serviceOf({ leads: records });
     const folder = await temporaryFolder();
-    await runIn(from, bodyOf('partition_by: [lead_status], sort_by: { columns: [timestamp], scope: table, memory: 1MB }'), folder, { set });
+    await runIn(from, bodyOf('partition_by: [lead_status], sort_by: { columns: [timestamp], scope: table, memory: 32MB }'), folder, {
+      set,
+    });
     const got = await stored(folder);
     expect(got).toHaveLength(count);
     for (const status of ['sold', 'open']) {
@@ -109,7 +111,7 @@ describe('sort_by with scope: table', () => {
       ['sort_by: { columns: [uid, uid desc] }', "'uid' is listed twice"],
       ['sort_by: { columns: [], scope: table }', 'must have at least one entry'],
       ['sort_by: { columns: [uid], scope: file }', 'expected one of row_group, table'],
-      ['sort_by: { columns: [uid], scope: table, memory: 5kB }', 'must be at least 1MB'],
+      ['sort_by: { columns: [uid], scope: table, memory: 5MB }', 'must be at least 32MB'],
       ['sort_by: { scope: table }', 'columns'],
     ]),
   )('refuses %s', async (options, message) => {

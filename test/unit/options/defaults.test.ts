@@ -5,9 +5,8 @@ import { z } from 'zod';
 import { defaults, getIn, usually } from '../../../src/options/index.js';
 import { pipelineSchema } from '../../../src/pipeline/index.js';
 import { duration, writtenDuration } from '../../../src/pipeline/spec/units.js';
-import { defaultMemory } from '../../../src/sorting/index.js';
 
-const constants: Readonly<Record<string, number>> = { ...defaults, memory: defaultMemory };
+const constants: Readonly<Record<string, number>> = { ...defaults };
 
 /** The options whose doc comments name a number as the default, with that number. */
 function documented(folder: string): readonly (readonly [place: string, option: string, said: number])[] {

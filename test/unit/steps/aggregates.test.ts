@@ -36,15 +36,12 @@ const callsOf = (name: AggregateName): readonly string[] => {
   return declaredTypes.filter((type) => takes === 'values' || isNumberType(type)).map((type) => `${name}(${type})`);
 };
 
-/** Memory for all, and for one page at a time: all groups are merged of many runs. */
-const memories = [1e9, 1] as const;
-
 describe.each(aggregateNames)('%s', (name) => {
   const compute = Object.fromEntries(callsOf(name).map((call, index) => [`result_${index}`, call]));
-  const computed = async (by: readonly string[], calls: typeof compute, some: readonly Row[], memory: number) => {
+  const computed = async (by: readonly string[], calls: typeof compute, some: readonly Row[], size = 10) => {
     const scratch = join(await temporaryFolder(), 'scratch');
-    const step = steps.aggregate.open({ by: [...by], compute: calls, memory }, runtime({ input, scratch }));
-    const pages = Array.from({ length: Math.ceil(some.length / 10) }, (_, index) => some.slice(index * 10, index * 10 + 10));
+    const step = steps.aggregate.open({ by: [...by], compute: calls }, runtime({ input, scratch }));
+    const pages = Array.from({ length: Math.ceil(some.length / size) }, (_, index) => some.slice(index * size, (index + 1) * size));
     const out = await through(
       step,
       pages.map((page, index) => pageOf(index + 1, batchFromRows(page), { release: () => {} })),
@@ -52,19 +49,18 @@ describe.each(aggregateNames)('%s', (name) => {
     return out.flatMap((page) => page.rows);
   };
 
-  test('computes the same in memory and beyond it, whatever the order of the rows', async () => {
+  test('computes the same whatever the pages of the rows', async () => {
     for (const by of [['group'], []]) {
-      const expected = await computed(by, compute, rows, memories[0]);
+      const expected = await computed(by, compute, rows, 10);
       expect(expected).toHaveLength(by.length === 0 ? 1 : 13);
-      for (const memory of memories)
-        for (const order of [rows, rows.toReversed()]) expect(await computed(by, compute, order, memory)).toEqual(expected);
+      expect(await computed(by, compute, rows, 7)).toEqual(expected);
     }
   });
 
   test('gives 0 as a count and null as any other result where no value comes', async () => {
     const { takes, gives } = aggregateOf(name);
     const call = takes === 'rows' ? `${name}(none == 1.0)` : `${name}(none)`;
-    for (const memory of memories) expect(await computed([], { n: call }, rows, memory)).toEqual([{ n: gives === 'count' ? 0n : null }]);
+    expect(await computed([], { n: call }, rows)).toEqual([{ n: gives === 'count' ? 0n : null }]);
   });
 
   test('gives what it declares, and hides what it makes of personal values unless it counts them', async () => {
@@ -73,7 +69,7 @@ describe.each(aggregateNames)('%s', (name) => {
       { compute },
       input.map((column) => ({ ...column, sensitivity: 'personal' as const })),
     );
-    const [row = {}] = await computed([], compute, rows, memories[0]);
+    const [row = {}] = await computed([], compute, rows);
     const counts = aggregateOf(name).gives === 'count';
     for (const column of columns) {
       expect(column.sensitivity).toBe(counts ? 'plain' : 'personal');

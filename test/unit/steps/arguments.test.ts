@@ -55,7 +55,7 @@ const calls: readonly (readonly [step: (...given: never) => unknown, given: read
   [limit, [0], 'limit: rows must be a whole number of at least 1, not 0'],
   [sort, [[]], 'sort: keys must be a list that is not empty, not an empty list'],
   [sort, [[{ field: 'a', type: 'number' }]], 'sort: keys[0].type must be one of text, flag'],
-  [sort, [[{ field: 'a' }], { memory: '256MB' }], "sort: options.memory must be a number above 0, not the text '256MB'"],
+  [sort, [[{ field: 'a' }], { memory: '256MB' }], "sort: options.memory must be a number of at least 32000000, not the text '256MB'"],
   [aggregate, [['a'], { n: { sum: 'b' } }], 'aggregate: compute.n'],
   [aggregate, [['a'], { n: { sum: 'b', type: 'text' } }], 'aggregate: compute.n'],
   [aggregate, [['a'], { a: 'count' }], 'aggregate: two columns of a group would be named a'],

@@ -35,7 +35,7 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
   select: [['zipcode', 'lead_id', 'middlename']],
   rename: [{}, { uid: 'lead_id', lead_id: 'uid' }, { ip_address: 'ip' }],
   cast: [{ types: { lead_accepted: 'flag', zipcode: 'text' } }, { types: { zipcode: 'integer' } }],
-  sort: [{ by: ['age desc', 'lead_status'] }, { by: ['email'], memory: '1MB', on_error: 'null' }],
+  sort: [{ by: ['age desc', 'lead_status'] }, { by: ['email'], memory: '32MB', on_error: 'null' }],
   limit: [1000],
   mask: [
     {},
@@ -52,7 +52,7 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
         yes: 'min(lead_accepted)',
         kinds: 'count_distinct(blank(email) ? null : email)',
       },
-      memory: '1MB',
+      memory: '32MB',
     },
     { by: ['is_valid', 'yearmonthday'], compute: { some: "count(lead_status == 'new' || size(email) > 3)" }, on_error: 'null' },
   ],

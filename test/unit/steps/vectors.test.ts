@@ -73,12 +73,12 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
   sort: [
     { by: ['email desc', 'lead_status'] },
     { by: ['age', 'timestamp desc'], on_error: 'null' },
-    { by: ['yearmonthday', 'uid desc'], memory: '1MB' },
+    { by: ['yearmonthday', 'uid desc'], memory: '32MB' },
   ],
   aggregate: [
     { by: ['email', 'age'], compute: { n: 'count()', least: 'min(uid)', kinds: 'count_distinct(zipcode)', odd: "count(email == '1')" } },
     { by: ['timestamp'], compute: { sum: 'sum(age)', mean: 'avg(num(uid))', day: 'max(yearmonthday)', yes: 'min(lead_accepted)' } },
-    { compute: { n: 'count()', letters: 'sum(size(email))', emails: 'count_distinct(lower(email))' }, memory: '1MB' },
+    { compute: { n: 'count()', letters: 'sum(size(email))', emails: 'count_distinct(lower(email))' }, memory: '32MB' },
   ],
   mask: [
     {},

@@ -6,6 +6,9 @@ import { usually } from '../options/index.js';
 /** Memory that a step which takes all rows may use before it spills, in bytes. */
 export const defaultMemory = 256_000_000;
 
+/** DuckDB needs this much to sort or group at all, in bytes. */
+export const leastMemory = 32_000_000;
+
 /** Returns the folder for what programs spill. */
 export function scratchFolder(): string {
   return join(tmpdir(), `leadstream-${process.geteuid?.() ?? ''}`);
@@ -20,12 +23,12 @@ export const memory = schema((z) =>
       .string()
       .regex(/^\d+(?:\.\d+)?(?:kB|MB|GB)$/, 'must be an amount of memory like 256MB or 1GB')
       .transform((text) => Number.parseFloat(text) * (bytesPer[text.replace(/[\d.]/g, '')] ?? 1))
-      .refine((bytes) => bytes >= 1e6, 'must be at least 1MB'),
+      .refine((bytes) => bytes >= leastMemory, `must be at least ${leastMemory / 1e6}MB`),
     `${defaultMemory / 1e6}MB`,
   ),
 );
 
 /** Describes the memory of a step that spills rows. @param bytes Default: `defaultMemory`. */
 export function spilledBeyond(bytes = defaultMemory): string {
-  return `at most ${bytes / 1_000_000} MB; the rest goes to a file in the state folder`;
+  return `at most ${bytes / 1_000_000} MB; the rest goes to files in the state folder`;
 }

@@ -1,0 +1,185 @@
+import type * as DuckDB from '@duckdb/node-api';
+import { LeadstreamError, nodeRequire } from '../core/index.js';
+import { ScratchFolder } from '../store/index.js';
+
+/** The exact version that this version of leadstream is tested with. */
+export const duckdbPackage = '@duckdb/node-api@1.5.6-r.1';
+
+/** Types of columns that rows are stored in; a text is a BLOB, which has the order of its code points. */
+export type SqlType = 'BLOB' | 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'INTEGER';
+
+/** A value of a column. */
+export type SqlValue = Uint8Array | boolean | bigint | number | null;
+
+/** Returns the next rows of a result, by column; `undefined` after the last ones. */
+export type Reader = () => Promise<{ readonly rows: number; readonly columns: readonly (readonly SqlValue[])[] } | undefined>;
+
+export interface DatabaseOptions {
+  /** Maximum memory for rows, in bytes, at least `leastMemory`; the rest is spilled to files. */
+  readonly memory: number;
+  /** Private folder for these files. */
+  readonly folder: string;
+  /** Creates the error to throw. */
+  failed(message: string): Error;
+}
+
+/** Describes how to install DuckDB; `undefined` if it is installed. */
+export function missingDuckdb(): string | undefined {
+  try {
+    nodeRequire().resolve('@duckdb/node-api');
+    return undefined;
+  } catch {
+    return `this needs DuckDB, which is not installed: npm install ${duckdbPackage}`;
+  }
+}
+
+/**
+ * A table `rows` in DuckDB, filled first and queried afterwards. It has one thread, so that the same rows give the same results, and reaches no file but its own.
+ *
+ * What does not fit into memory is in a private folder, which is removed on `close`, and by the next one to open if this process is killed.
+ */
+export class Database {
+  /** Whether `close` was called; the work that is under way then. */
+  #closed = false;
+  #working: Promise<unknown> = Promise.resolve();
+  #opened: Opened | undefined;
+  #rows = 0;
+  #spill: ScratchFolder | undefined;
+
+  /** @param columns Type by name. */
+  constructor(
+    private readonly columns: Readonly<Record<string, SqlType>>,
+    private readonly options: DatabaseOptions,
+  ) {}
+
+  /** Appends rows. @param columns The values of each column. */
+  append(rows: number, columns: readonly (readonly SqlValue[])[]): Promise<void> {
+    return this.#run(async () => {
+      const { api, appender, chunk } = await this.#filled();
+      for (let from = 0; from < rows; from += chunkRows) {
+        const to = Math.min(rows, from + chunkRows);
+        chunk.reset();
+        chunk.rowCount = to - from;
+        const valueIn = (value: SqlValue) => (value instanceof Uint8Array ? new api.DuckDBBlobValue(value) : value);
+        chunk.setColumns(columns.map((values) => values.slice(from, to).map(valueIn)));
+        appender.appendDataChunk(chunk);
+        // What it buffers cannot be spilled.
+        appender.flushSync();
+      }
+      this.#rows += rows;
+    });
+  }
+
+  /** Returns all rows in another order, chunk by chunk, and `undefined` after the last one. @param columns The columns to return. */
+  async sorted(columns: string, order: string): Promise<Reader> {
+    return this.#read(`SELECT ${columns} FROM rows ORDER BY ${order}`, this.#rows);
+  }
+
+  /** Stores the result of a query over the rows, and returns it in its order. */
+  async query(sql: string): Promise<Reader> {
+    const rows = await this.#run(async () => {
+      const { connection } = await this.#filled();
+      await connection.run(`CREATE TABLE result AS ${sql}`);
+      const [[count] = []] = (await connection.runAndReadAll('SELECT count(*) FROM result')).getRows();
+      return Number(count);
+    });
+    return this.#read('SELECT * FROM result', rows);
+  }
+
+  /** @param rows How many there must be: when memory runs out within a result, DuckDB ends it without an error. */
+  async #read(sql: string, rows: number): Promise<Reader> {
+    const result = await this.#run(async () => (await this.#filled()).connection.stream(sql));
+    let given = 0;
+    return () =>
+      this.#run(async () => {
+        const chunk = await result.fetchChunk();
+        const count = chunk?.rowCount ?? 0;
+        given += count;
+        if (given !== rows && count === 0) throw new Error('Out of Memory Error: the result ended early');
+        if (!chunk || count === 0) return undefined;
+        const columns = Array.from({ length: chunk.columnCount }, (_, index) => chunk.getColumnValues(index).map(valueOf));
+        // Its memory is not known to the garbage collector.
+        chunk.reset();
+        return { rows: count, columns };
+      });
+  }
+
+  /** Stops the work under way, and frees everything. Never rejects. Spilled rows are gone when it returns, since nobody may wait for more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#spill?.empty();
+    this.#opened?.connection.interrupt();
+    await this.#working.catch(() => undefined);
+    const [opened, spill] = [this.#opened, this.#spill];
+    this.#opened = this.#spill = undefined;
+    opened?.connection.closeSync();
+    opened?.instance.closeSync();
+    await spill?.remove();
+  }
+
+  async #filled(): Promise<Opened> {
+    if (this.#opened) return this.#opened;
+    const api = nodeRequire()('@duckdb/node-api') as typeof DuckDB;
+    const { folder, memory } = this.options;
+    const spill = (this.#spill = await ScratchFolder.open(folder));
+    const instance = await api.DuckDBInstance.create(':memory:', {
+      threads: '1',
+      memory_limit: `${Math.ceil(memory / 1000)}kB`,
+      temp_directory: spill.path,
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+    });
+    const connection = await instance.connect();
+    await connection.run(
+      `CREATE TABLE rows (${Object.entries(this.columns)
+        .map((column) => column.join(' '))
+        .join()})`,
+    );
+    await connection.run('SET enable_external_access = false; SET lock_configuration = true');
+    const chunk = api.DuckDBDataChunk.create(
+      Object.values(this.columns).map((type) => api[type]),
+      chunkRows,
+    );
+    this.#opened = { api, instance, connection, appender: await connection.createAppender('rows'), chunk };
+    return this.#opened;
+  }
+
+  /** Does one thing after another. DuckDB's own messages can quote values, so only the class of an error is passed on. */
+  #run<R>(work: () => Promise<R>): Promise<R> {
+    const { folder, failed } = this.options;
+    const run = async () => {
+      if (this.#closed) throw failed('it was closed');
+      try {
+        return await work();
+      } catch (failure) {
+        if (failure instanceof LeadstreamError && failure.code === 'E_STATE_FOREIGN') throw failure;
+        const missing = missingDuckdb();
+        if (missing !== undefined) throw failed(missing);
+        const { code, message } = failure as NodeJS.ErrnoException;
+        const kind = /^(?:.*: )?([A-Z][\w ]+ Error):/.exec(message)?.[1] ?? code ?? 'error of DuckDB';
+        throw failed(`rows that exceed its memory cannot be stored in ${folder}: ${kind}`);
+      }
+    };
+    const done = this.#working.then(run, run);
+    this.#working = done;
+    return done;
+  }
+}
+
+interface Opened {
+  readonly api: typeof DuckDB;
+  readonly instance: DuckDB.DuckDBInstance;
+  readonly connection: DuckDB.DuckDBConnection;
+  readonly appender: DuckDB.DuckDBAppender;
+  /** Filled again and again. */
+  readonly chunk: DuckDB.DuckDBDataChunk;
+}
+
+/** Rows that DuckDB takes and gives at a time. */
+const chunkRows = 2048;
+
+function valueOf(value: DuckDB.DuckDBValue): SqlValue {
+  if (value === null || typeof value === 'boolean' || typeof value === 'bigint' || typeof value === 'number') return value;
+  if (typeof value === 'object' && 'bytes' in value) return value.bytes;
+  throw new Error('a result has a type that was not asked for');
+}
