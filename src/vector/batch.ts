@@ -1,4 +1,4 @@
-import { taking, type Vector } from './vector.js';
+import { taking, type Vector } from './vectors.js';
 
 /** Rows as the columns of an output, by index. Values have the column's type or are `null`; text columns may still be bytes. */
 export class Batch {

@@ -1,9 +1,7 @@
 import type * as V8 from 'node:v8';
 import type { Value } from '../core/index.js';
-import { FlatVector } from './flat-vector.js';
 import { RecordBatch } from './record-batch.js';
-import { Utf8Vector } from './utf8-vector.js';
-import type { Vector } from './vector.js';
+import { FlatVector, Utf8Vector, type Vector } from './vectors.js';
 
 /** The stored form of a column. Texts are bytes and end offsets; other values have their instants as milliseconds, in the rows listed. */
 type Stored =

@@ -1,6 +1,5 @@
 import type { RecordBatch } from './record-batch.js';
-import { Utf8Vector } from './utf8-vector.js';
-import type { Vector } from './vector.js';
+import { Utf8Vector, type Vector, viewOf } from './vectors.js';
 
 /**
  * Returns a 32-bit digest of some values, in order, to detect whether content has changed. It is the body of MurmurHash3 (Appleby, public
@@ -118,8 +117,4 @@ function withWord(before: number, word: number): number {
   const mixed = Math.imul(word, 0xcc9e2d51);
   const sum = before ^ Math.imul((mixed << 15) | (mixed >>> 17), 0x1b873593);
   return (Math.imul((sum << 13) | (sum >>> 19), 5) + 0xe6546b64) | 0;
-}
-
-function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
-  return new DataView(buffer, byteOffset, length);
 }

@@ -1,5 +1,5 @@
-import { perDictionary, type DictionaryVector } from './dictionary-vector.js';
 import type { Value } from '../core/index.js';
+import { type DictionaryVector, perDictionary, viewOf } from './vectors.js';
 
 /**
  * Encodes each dictionary value that rows use once.
@@ -56,8 +56,4 @@ function twice(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const longer = new Int32Array(2 * array.length);
   longer.set(array);
   return longer;
-}
-
-function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
-  return new DataView(buffer, byteOffset, length);
 }

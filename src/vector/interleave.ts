@@ -1,8 +1,6 @@
 import { itemAt, type Value } from '../core/index.js';
-import { FlatVector } from './flat-vector.js';
 import { RecordBatch } from './record-batch.js';
-import { Utf8Vector } from './utf8-vector.js';
-import type { Vector } from './vector.js';
+import { FlatVector, Utf8Vector, type Vector } from './vectors.js';
 
 /** Rows of several batches: the index of each row's batch, and its row there. Both have the same length. */
 export interface Picks {

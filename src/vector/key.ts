@@ -1,8 +1,7 @@
 import type { Value } from '../core/index.js';
-import { DictionaryVector } from './dictionary-vector.js';
 import { memoByIndex, memoOf } from './memo.js';
 import type { RecordBatch } from './record-batch.js';
-import type { Vector } from './vector.js';
+import { DictionaryVector, type Vector } from './vectors.js';
 
 /** Transforms a text before it becomes part of a key. */
 export type Normalize = (text: string) => string;

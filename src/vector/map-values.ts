@@ -1,9 +1,6 @@
 import type { Value } from '../core/index.js';
-import { DictionaryVector, perDictionary, putAt } from './dictionary-vector.js';
-import { FlatVector } from './flat-vector.js';
 import { memoOfTexts } from './memo.js';
-import type { Utf8Vector } from './utf8-vector.js';
-import type { Vector } from './vector.js';
+import { DictionaryVector, FlatVector, perDictionary, putAt, type Utf8Vector, type Vector } from './vectors.js';
 
 /** The reason why a value does not fit a column. */
 export class Unfit {

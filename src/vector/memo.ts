@@ -1,7 +1,5 @@
 import { hashOfBytes, type Value } from '../core/index.js';
-import { DictionaryVector, maxDictionary } from './dictionary-vector.js';
-import { Utf8Vector } from './utf8-vector.js';
-import type { Vector } from './vector.js';
+import { DictionaryVector, maxDictionary, Utf8Vector, type Vector } from './vectors.js';
 
 /** Longer texts rarely repeat. */
 const longest = 64;

@@ -1,8 +1,6 @@
 import type { Value } from '../core/index.js';
-import { DictionaryVector } from './dictionary-vector.js';
 import type { EncodedValues } from './encoded-values.js';
-import { Utf8Vector } from './utf8-vector.js';
-import type { Vector } from './vector.js';
+import { DictionaryVector, Utf8Vector, type Vector, viewOf } from './vectors.js';
 
 /**
  * A buffer of UTF-8 assembled from many small pieces. Texts of plain ASCII, which nearly all values are, cost a loop over their characters:
@@ -155,8 +153,7 @@ export interface Parts {
 export function partsOf(vector: Vector, encode: (dictionary: DictionaryVector) => EncodedValues): Parts {
   if (vector instanceof DictionaryVector) return { dictionary: { indices: vector.indices, encoded: encode(vector) }, values: [] };
   if (!(vector instanceof Utf8Vector)) return { values: vector.values };
-  const { buffer, byteOffset, byteLength } = vector.bytes;
-  return { texts: { texts: vector, view: new DataView(buffer, byteOffset, byteLength) }, values: [] };
+  return { texts: { texts: vector, view: viewOf(vector.bytes) }, values: [] };
 }
 
 /** The bytes that `Utf8.bytes` treats as plain. */

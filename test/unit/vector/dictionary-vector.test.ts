@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { perDictionary } from '../../../src/vector/dictionary-vector.js';
+import { perDictionary } from '../../../src/vector/vectors.js';
 import { DictionaryVector, dictionaryEncoder, FlatVector, RecordBatch, type Utf8Vector } from '../../../src/vector/index.js';
 import { textsOf } from '../../support/vectors.js';
 

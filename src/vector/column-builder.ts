@@ -1,10 +1,66 @@
 import { hashOfBytes, type Value } from '../core/index.js';
-import type { ColumnBuilder, ColumnBytes } from './column-bytes.js';
-import { DictionaryVector } from './dictionary-vector.js';
 import { encoding } from './encoded-values.js';
-import { Utf8Vector } from './utf8-vector.js';
-import { Validity } from './validity.js';
-import type { Vector } from './vector.js';
+import { DictionaryVector, Utf8Vector, type Vector, viewOf } from './vectors.js';
+
+/** One column of a row group in Arrow's memory layout. */
+export interface ColumnBytes {
+  readonly nulls: number;
+  /** One bit per row, the lowest first, set if there is a value; empty if every row has one. */
+  readonly validity: Uint8Array;
+  /** The end offsets of the texts, preceded by a 0, 32 bits each; empty for other types. */
+  readonly offsets: Uint8Array;
+  /** UTF-8, bits for flags, or little-endian numbers. */
+  readonly data: Uint8Array;
+  /** Whether a dictionary may save space. For texts this is estimated from a sample. */
+  readonly repeats: boolean;
+}
+
+/** Collects the values of a column as bytes, so that no value stays an object until its row group is complete. */
+export interface ColumnBuilder {
+  /**
+   * Adds the values of the rows from `from` to before `to`, each in the column's declared type or `null`.
+   *
+   * @returns The size of their text in bytes of UTF-8.
+   */
+  append(vector: Vector, from: number, to: number): number;
+  /** Returns the bytes so far, which the next `append` may change. */
+  bytes(): ColumnBytes;
+  /** Starts over, and keeps the memory allocated. */
+  clear(): void;
+}
+
+/** Bits that mark the rows with a value. There are none before the first null. */
+export class Validity {
+  #bits: Uint8Array = new Uint8Array(0);
+  #nulls = 0;
+
+  setNull(row: number): void {
+    if (row >> 3 >= this.#bits.length) {
+      const bits = new Uint8Array(Math.max(this.#bits.length * 2, (row >> 3) + 1024)).fill(0xff);
+      bits.set(this.#bits);
+      this.#bits = bits;
+    }
+    this.#bits[row >> 3] = (this.#bits[row >> 3] ?? 0) & ~(1 << (row & 7));
+    this.#nulls += 1;
+  }
+
+  /** Returns the number of nulls and the bits of `rows` rows, the lowest first; no bits if there is no null. */
+  bytes(rows: number): { readonly nulls: number; readonly validity: Uint8Array } {
+    if (this.#nulls === 0) return { nulls: 0, validity: new Uint8Array(0) };
+    const length = (rows + 7) >> 3;
+    if (length > this.#bits.length) {
+      const bits = new Uint8Array(length).fill(0xff);
+      bits.set(this.#bits);
+      this.#bits = bits;
+    }
+    return { nulls: this.#nulls, validity: this.#bits.subarray(0, length) };
+  }
+
+  clear(): void {
+    if (this.#nulls > 0) this.#bits.fill(0xff);
+    this.#nulls = 0;
+  }
+}
 
 /** Longer texts are written by the runtime, which costs more per call and less per character or byte. */
 const short = { characters: 64, bytes: 256 };
@@ -173,8 +229,4 @@ function hashOf(bytes: Buffer, start: number, end: number): number {
 
 function buffer(bytes: number): Buffer<ArrayBuffer> {
   return Buffer.from(new ArrayBuffer(Math.ceil(bytes)));
-}
-
-function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
-  return new DataView(buffer, byteOffset, length);
 }

@@ -1,0 +1,247 @@
+import type { Value } from '../core/index.js';
+
+/** A column of a batch: texts as received, values in a dictionary if few are distinct, or single values. */
+export type Vector = Utf8Vector | DictionaryVector | FlatVector;
+
+/**
+ * A column of texts as the service sent them: UTF-8 in the bytes of a response, without strings. A string is created only for a text that is requested.
+ *
+ * All texts are valid UTF-8, so none has a lone surrogate, and none has a NUL; a page with such a text is not read this way.
+ */
+export class Utf8Vector {
+  /**
+   * @param bytes The bytes that contain the texts.
+   * @param bounds Where each begins and ends: two offsets per row, `stride` apart from row to row.
+   * @param first Index of the first row's offsets in `bounds`.
+   * @param length Number of rows.
+   */
+  constructor(
+    readonly bytes: Buffer,
+    readonly bounds: Int32Array,
+    readonly first: number,
+    readonly stride: number,
+    readonly length: number,
+  ) {}
+
+  /** Returns the offset of the first byte of a row's text. */
+  start(row: number): number {
+    return this.bounds[this.first + row * this.stride] ?? 0;
+  }
+
+  /** Returns the offset after its last byte. */
+  end(row: number): number {
+    return this.bounds[this.first + row * this.stride + 1] ?? 0;
+  }
+
+  value(row: number): string {
+    const start = this.start(row);
+    const end = this.end(row);
+    return start === end ? '' : this.bytes.toString('utf8', start, end);
+  }
+
+  /** Returns whether a row has an empty text. */
+  isEmpty(row: number): boolean {
+    return this.start(row) === this.end(row);
+  }
+
+  /** Returns the bytes of a row's text. */
+  byteLength(row: number): number {
+    return this.end(row) - this.start(row);
+  }
+
+  /** Returns the bytes of memory used. @param shared The objects counted already. */
+  memory(shared: Set<object>): number {
+    const fresh = [this.bytes, this.bounds].filter((bytes) => !shared.has(bytes));
+    for (const bytes of fresh) shared.add(bytes);
+    return fresh.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
+  toArray(): readonly string[] {
+    return Array.from({ length: this.length }, (_, row) => this.value(row));
+  }
+
+  /** Returns the texts of some rows, in the given order. */
+  take(rows: readonly number[]): Utf8Vector {
+    const bounds = new Int32Array(2 * rows.length);
+    rows.forEach((row, index) => {
+      bounds[2 * index] = this.start(row);
+      bounds[2 * index + 1] = this.end(row);
+    });
+    return new Utf8Vector(this.bytes, bounds, 0, 2, rows.length);
+  }
+}
+
+/** The maximum number of values in a dictionary, which keeps caches by index small. */
+export const maxDictionary = 65_536;
+
+/**
+ * A column of few distinct values: a dictionary, and for each row the index of its value.
+ *
+ * Batches of a run share a dictionary, which may grow while they use it; results cached for an index stay valid for that dictionary.
+ * Columns that share their indices repeat in the same rows: where one has the same value again, so has the other.
+ */
+export class DictionaryVector {
+  constructor(
+    /** The dictionary, of at most `maxDictionary` values. */
+    readonly values: readonly Value[],
+    /** One per row. */
+    readonly indices: Uint16Array,
+  ) {}
+
+  get length(): number {
+    return this.indices.length;
+  }
+
+  value(row: number): Value {
+    const index = this.indices[row];
+    return index === undefined ? null : (this.values[index] ?? null);
+  }
+
+  /** Returns whether a row has no value or an empty text. */
+  isEmpty(row: number): boolean {
+    return this.value(row) === null || this.value(row) === '';
+  }
+
+  /** Returns the bytes of a row's text in UTF-8; 0 for anything but a text. */
+  byteLength(row: number): number {
+    const value = this.value(row);
+    return typeof value === 'string' ? Buffer.byteLength(value) : 0;
+  }
+
+  /** Returns the bytes of memory used, without the dictionary. @param shared The objects counted already. */
+  memory(shared: Set<object>): number {
+    if (shared.has(this.indices)) return 0;
+    shared.add(this.indices);
+    return this.indices.byteLength;
+  }
+
+  toArray(): readonly Value[] {
+    return Array.from(this.indices, (index) => this.values[index] ?? null);
+  }
+
+  /** Returns the values of some rows, in the given order. */
+  take(rows: readonly number[]): DictionaryVector {
+    return new DictionaryVector(this.values, takeIndices(this.indices, rows));
+  }
+}
+
+/** A column of single values: those computed from texts, and those not received as bytes. */
+export class FlatVector {
+  constructor(readonly values: readonly Value[]) {}
+
+  /** Creates a column without a value in any row. */
+  static ofNulls(length: number): FlatVector {
+    return new FlatVector(new Array<null>(length).fill(null));
+  }
+
+  get length(): number {
+    return this.values.length;
+  }
+
+  value(row: number): Value {
+    return this.values[row] ?? null;
+  }
+
+  /** Returns whether a row has no value or an empty text. */
+  isEmpty(row: number): boolean {
+    return this.value(row) === null || this.value(row) === '';
+  }
+
+  /** Returns the bytes of a row's text in UTF-8; 0 for anything but a text. */
+  byteLength(row: number): number {
+    const value = this.value(row);
+    return typeof value === 'string' ? Buffer.byteLength(value) : 0;
+  }
+
+  /** Returns roughly how many bytes of memory it uses. */
+  memory(): number {
+    let bytes = 0;
+    for (const value of this.values) bytes += typeof value === 'string' ? 24 + 2 * value.length : 16;
+    return bytes;
+  }
+
+  toArray(): readonly Value[] {
+    return this.values;
+  }
+
+  /** Returns the values of some rows, in the given order. */
+  take(rows: readonly number[]): FlatVector {
+    return new FlatVector(rows.map((row) => this.values[row] ?? null));
+  }
+}
+
+/** Returns a function that takes some rows out of columns, in the given order; columns that share their indices still do afterwards. */
+export function taking(rows: readonly number[]): (vector: Vector) => Vector {
+  const taken = new Map<Uint16Array, Uint16Array>();
+  return (vector) => {
+    if (!(vector instanceof DictionaryVector)) return vector.take(rows);
+    const indices = taken.get(vector.indices) ?? takeIndices(vector.indices, rows);
+    taken.set(vector.indices, indices);
+    return new DictionaryVector(vector.values, indices);
+  };
+}
+
+/** Returns the first value of a column that is neither a text nor `null`, if any. Columns of bytes contain only texts, and are not searched. */
+export function firstOtherThanText(vector: Vector): Value | undefined {
+  if (vector instanceof Utf8Vector) return undefined;
+  for (let row = 0; row < vector.length; row += 1) {
+    const value = vector.value(row);
+    if (value !== null && typeof value !== 'string') return value;
+  }
+  return undefined;
+}
+
+function takeIndices(indices: Uint16Array, rows: readonly number[]): Uint16Array {
+  return Uint16Array.from(rows, (row) => indices[row] ?? 0);
+}
+
+/**
+ * Computes something about the values of a dictionary that rows use. `add` is called once for each index, in the order of the rows.
+ *
+ * Memory: the results for the most recent dictionary.
+ *
+ * @param begin Creates the empty results for another dictionary.
+ */
+export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, index: number) => void): (vector: DictionaryVector) => S {
+  // One of maximum size for every column would fill the memory of a run with many columns.
+  let seen = new Uint8Array(0);
+  let known: readonly Value[] | undefined;
+  let last: Uint16Array | undefined;
+  let found = begin();
+
+  return ({ values, indices }) => {
+    if (values !== known) {
+      known = values;
+      last = undefined;
+      found = begin();
+      seen.fill(0);
+    }
+    if (indices === last) return found;
+    for (let row = 0; row < indices.length; row += 1) {
+      const index = indices[row] ?? 0;
+      if (seen[index] === 1) continue;
+      if (index >= seen.length) seen = longerThan(index, seen);
+      add(found, values[index] ?? null, index);
+      seen[index] = 1;
+    }
+    last = indices;
+    return found;
+  };
+}
+
+function longerThan(index: number, seen: Uint8Array): Uint8Array<ArrayBuffer> {
+  const longer = new Uint8Array(Math.max(64, 2 * (index + 1)));
+  longer.set(seen);
+  return longer;
+}
+
+/** Puts a value into a dictionary derived from another one. Indices not seen yet hold `null`. */
+export function putAt(dictionary: Value[], index: number, value: Value): void {
+  while (dictionary.length <= index) dictionary.push(null);
+  dictionary[index] = value;
+}
+
+/** Returns a view of a buffer's bytes. */
+export function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length);
+}
