@@ -10,7 +10,7 @@ export interface CacheOptions {
 }
 
 /** A read that can be started. */
-export interface CachedRead<T> {
+interface CachedRead<T> {
   readonly pages$: Observable<Page<T>>;
   columns(): readonly Column[] | undefined;
   readonly consistency: Consistency | undefined;

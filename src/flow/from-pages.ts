@@ -1,6 +1,6 @@
-import { defer, isObservable, tap, type Observable } from 'rxjs';
-import { type Column, declaredTypes, sensitivities, StepError } from '../core/index.js';
-import { check, checkGiven, filledText, flag, given, listOf, object, oneOf, repeatsIn, standsTwice, text } from '../options/index.js';
+import { defer, tap, type Observable } from 'rxjs';
+import { type Column, declaredTypes, sensitivities } from '../core/index.js';
+import { check, checkGiven, filledText, flag, listOf, object, oneOf, repeatsIn, standsTwice, text } from '../options/index.js';
 import type { Check } from '../options/index.js';
 import type { Page } from './page.js';
 import type { OpenedSource, ReadFor } from './row-source.js';
@@ -35,14 +35,12 @@ const taken = object({ columns: givenColumns });
  * Creates a row stream from pages of another source, such as `pagedSource`.
  *
  * @param columns The columns of the rows. Default: unknown, in which case `writeTo` needs to be given them.
- * @throws {StepError} `E_STEP_CONFIG` if `pages$` is not an observable, or the columns are invalid.
+ * @throws {StepError} `E_STEP_CONFIG` if the columns are invalid.
  *
  * @example
  * for await (const order of fromPages(pagedSource(fetchOrders))) console.log(order.no);
  */
 export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Column[]): RowStream<T> {
-  if (!isObservable(pages$))
-    throw new StepError('E_STEP_CONFIG', `fromPages: the first argument must be an observable of pages, not ${given(pages$)}`);
   checkGiven('fromPages', taken, { columns });
   const open = (): OpenedSource => ({
     // The row type is restored by the stream's type parameter.

@@ -6,7 +6,7 @@ export { halfSipHash } from './half-sip-hash.js';
 export { KeyMap } from './key-map.js';
 export { KeySet, type Seen } from './key-set.js';
 export { fromPages, givenColumns, pagesOf, type Side } from './from-pages.js';
-export type { CountedStep, OpenedSource, OpenedStream, Purpose, ReadFor, RowSource } from './row-source.js';
+export type { CountedStep, OpenedSource, OpenedStream, Purpose } from './row-source.js';
 export { RowStream } from './row-stream.js';
 export type { RowFormat } from './iterate.js';
 export { type ColumnsContext, type ConfigPath, factsOf, type Reading, type StepFacts, withFacts } from './step-facts.js';
@@ -26,7 +26,7 @@ export { batchOf, countOf, isPage, type Lease, type Page, pageOf, type Step, wit
 export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
 export { preload } from './preload.js';
 export { onItsOwn } from './reading.js';
-export { failureAt, type KnownRows, namingRow, namingRows, type RowPlace } from './row-failure.js';
+export { failureAt, namingRow, namingRows, type RowPlace } from './row-failure.js';
 export { keepRows, kindOf, ofEachRow, type Refused, refusedCondition, refusedPromise } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
 export { gather, LookupCache } from './look-ups.js';

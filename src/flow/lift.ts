@@ -1,6 +1,5 @@
-import { isObservable, Observable, Subject, map, takeWhile, tap, type OperatorFunction, type Subscriber, type Subscription } from 'rxjs';
+import { Observable, Subject, map, takeWhile, tap, type OperatorFunction, type Subscriber, type Subscription } from 'rxjs';
 import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
-import { given } from '../options/index.js';
 import { rowsOf, type Page, type Step } from './page.js';
 import { MadeRows, type MadeOptions, type MadePage } from './made-rows.js';
 import { ofEachRow, refusedPromise, refusedRow } from './row-function.js';
@@ -120,7 +119,7 @@ class LiftedRows<T, U> {
 
   #applied(operator: OperatorFunction<T, U>): Observable<U> {
     try {
-      return observableOf(this.#rows$.pipe(operator));
+      return this.#rows$.pipe(operator);
     } catch (thrown) {
       throw this.#failure(thrown);
     }
@@ -161,12 +160,6 @@ class LiftedRows<T, U> {
     const remedy = more.remedy === undefined ? '' : `; ${more.remedy}`;
     return new StepError('E_STEP_FUNCTION', `${at}: the operator ${what} ${where}${remedy}`, { cause: more.cause });
   }
-}
-
-/** Checks that the operator returned an observable. */
-function observableOf<U>(lifted: Observable<U>): Observable<U> {
-  if (isObservable(lifted)) return lifted;
-  throw new StepError('E_STEP_FUNCTION', `liftRows: the operator returned ${given(lifted)}; it must take an observable and return another`);
 }
 
 /**

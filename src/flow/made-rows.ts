@@ -50,7 +50,7 @@ export const declaredColumns: Check = {
 const madeOptions = object({ columns: declaredColumns });
 
 /** Returns the declared type of a column. */
-export function typeOf(declared: NamedColumns[string]): DeclaredType {
+function typeOf(declared: NamedColumns[string]): DeclaredType {
   return typeof declared === 'string' ? declared : declared.type;
 }
 

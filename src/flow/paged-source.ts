@@ -53,7 +53,6 @@ export interface PagedSourceOptions {
  * for await (const order of fromPages(orders$)) console.log(order.no);
  */
 export function pagedSource<T>(fetch: (page: number) => Observable<readonly T[]>, options: PagedSourceOptions = {}): Observable<Page<T>> {
-  if (typeof fetch !== 'function') throw refused(`pagedSource: the first argument must be a function, not ${given(fetch)}`);
   const fetched = (page: number) =>
     defer(() => fetch(page)).pipe(
       refuseEndless(() => `pagedSource: the observable of page ${page} never ends`, 'calls'),
@@ -250,9 +249,5 @@ const taken = object({
 
 function checkTaken(options: unknown): void {
   const [problem] = faultsIn(taken, options);
-  if (problem !== undefined) throw refused(problem);
-}
-
-function refused(problem: string): SourceError {
-  return new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
+  if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
 }

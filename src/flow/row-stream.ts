@@ -5,7 +5,7 @@ import type { Column, Consistency } from '../core/index.js';
 import { PageCache, type CacheOptions } from './cache.js';
 import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
 import { rows } from './lift.js';
-import type { Page } from './page.js';
+import type { Page, Step } from './page.js';
 import { OpenReading } from './reading.js';
 import type { CountedStep, OpenedSource, OpenedStream, ReadFor, RowSource } from './row-source.js';
 import { StepChain } from './step-chain.js';
@@ -117,8 +117,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   /**
    * Applies steps to the rows: `filter`, `select`, `join`, `derive`, …, and any operator on pages.
    *
-   * @throws {StepError} `E_STEP_CONFIG`, synchronously, for anything that is not a step, and for a step that names fields which the rows do
-   * not have, as far as columns are known.
+   * @throws {StepError} `E_STEP_CONFIG`, synchronously, for a step that names fields which the rows do not have, as far as columns are known.
    *
    * @example
    * service.leads.pipe(
@@ -160,7 +159,7 @@ export class RowStream<T> implements AsyncIterable<T> {
     h: Operator<G, H>,
   ): RowStream<H>;
   pipe(...steps: readonly unknown[]): unknown {
-    return steps.length === 0 ? this : new RowStream(this.#source, this.#chain.followedBy(steps));
+    return steps.length === 0 ? this : new RowStream(this.#source, this.#chain.followedBy(steps as readonly Step[]));
   }
 
   /**

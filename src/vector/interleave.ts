@@ -3,7 +3,7 @@ import { RecordBatch } from './record-batch.js';
 import { FlatVector, Utf8Vector, type Vector } from './vectors.js';
 
 /** Rows of several batches: the index of each row's batch, and its row there. Both have the same length. */
-export interface Picks {
+interface Picks {
   readonly batches: Uint32Array;
   readonly rows: Uint32Array;
 }

@@ -15,7 +15,7 @@ export interface Mapped {
   readonly unfit: ((row: number) => string | undefined) | undefined;
 }
 
-export interface MappingOptions {
+interface MappingOptions {
   /** A fast path for some texts, by their bytes; returns `undefined` where it does not apply. */
   readonly quick?: ((texts: Utf8Vector, row: number) => Value | undefined) | undefined;
   /** Whether texts received as bytes are kept unchanged. Default false. */

@@ -143,7 +143,7 @@ export interface Viewed {
 }
 
 /** A column split into what can be appended as bytes, and values. */
-export interface Parts {
+interface Parts {
   readonly texts?: Viewed;
   readonly dictionary?: { readonly indices: Uint16Array; readonly encoded: EncodedValues };
   readonly values: readonly Value[];

@@ -445,10 +445,6 @@ describe('pagedSource', () => {
     expect(() => pagedSource(immediate(listOf(3)), options)).toThrow(refused);
   });
 
-  test('refuses what is no function at once', () => {
-    expect(() => pagedSource(of([1]) as never)).toThrow('pagedSource: the first argument must be a function, not an object');
-  });
-
   test('does not starve the next page in order while later ones hold every place', async () => {
     const slowFirst = (page: number): Observable<readonly number[]> => (page % 5 === 1 ? concat(of([page]).pipe(delay(5))) : of([page]));
     const source$ = pagedSource((page) => (page > 40 ? of([]) : slowFirst(page)), { window: 5, concurrency: 5 });
