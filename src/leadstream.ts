@@ -64,7 +64,6 @@ export {
 export {
   watch,
   type EventError,
-  type Logger,
   type MomentEvent,
   type MomentName,
   type Moments,

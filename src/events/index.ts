@@ -1,5 +1,4 @@
-export { eventError } from './event-error.js';
-export { connectionId, Events } from './events.js';
+export { connectionId, eventError, Events } from './events.js';
 export type {
   EventError,
   MomentEvent,
@@ -11,5 +10,4 @@ export type {
   RequestBegun,
   RequestDone,
 } from './map.js';
-export { type Logger, loggerProblem, logging } from './logger.js';
 export { watch, type Watcher, type Watchers, watchersProblem } from './watcher.js';

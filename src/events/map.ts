@@ -9,13 +9,47 @@ import type { ErrorCode, Warning } from '../core/index.js';
  */
 export interface Moments {
   /** An attempt at a request failed and will be repeated. */
-  readonly retry: RetryFacts;
+  readonly retry: {
+    /** URL of the request, as in its own event. */
+    readonly url: string;
+    /** Number of the attempt that failed, from 1. */
+    readonly attempt: number;
+    /** Milliseconds until the next one may start. */
+    readonly delayMs: number;
+    readonly error: EventError;
+  };
   /** A page of a list was read: once for each page, in page order, as received. */
-  readonly page: PageFacts;
+  readonly page: {
+    readonly collection: string;
+    /** The step that reads the list, for example `steps[0] join`; `undefined` for the source of a run, and of a connection. */
+    readonly at: string | undefined;
+    readonly number: number;
+    /** Rows of the page. */
+    readonly rows: number;
+    /** Pages of the list read so far, including this one. */
+    readonly pages: number;
+    /** Rows of the list read so far. */
+    readonly read: number;
+  };
   /** A list seems to have ended, perhaps too early. It is re-checked after `endWaitMs`. */
-  readonly wait: WaitFacts;
+  readonly wait: {
+    readonly collection: string;
+    /** As in `page`. */
+    readonly at: string | undefined;
+    /** Rows of the list read so far. */
+    readonly read: number;
+    /** Milliseconds until the re-check: `endWaitMs`. */
+    readonly delayMs: number;
+  };
   /** A page came out of a step of a pipeline. */
-  readonly step: StepFacts;
+  readonly step: {
+    /** Name of the step, for example `steps[1] filter`. */
+    readonly at: string;
+    /** Number of the page. */
+    readonly number: number;
+    /** Rows that the page has after the step. */
+    readonly rows: number;
+  };
   /** Something worth reporting happened that is not a failure. */
   readonly warning: Warning;
 }
@@ -28,17 +62,70 @@ export interface Moments {
  */
 export interface Operations {
   /** A run of a pipeline. A `writeTo` has only `write`, `finish` and `commit`. */
-  readonly run: { readonly begun: RunBegun; readonly done: RunDone };
+  readonly run: {
+    readonly begun: {
+      /** Name of the pipeline. */
+      readonly pipeline: string;
+    };
+    readonly done: {
+      readonly pages: number;
+      /** Rows read. */
+      readonly read: number;
+    };
+  };
   /** A list is read, from its first request to its confirmed end. */
-  readonly read: { readonly begun: ReadBegun; readonly done: ReadDone };
+  readonly read: {
+    readonly begun: {
+      readonly collection: string;
+      /** As in `page`. */
+      readonly at: string | undefined;
+      /** Rows that the list had when it was last read; `undefined` if unknown. */
+      readonly expected: number | undefined;
+    };
+    readonly done: {
+      readonly pages: number;
+      /** Rows on these pages. */
+      readonly read: number;
+      /** The result of the consistency check, as in `Consistency`. */
+      readonly outcome: string;
+      /** Rows added by further passes. */
+      readonly repaired: number;
+    };
+  };
   /** One attempt at a request. Waiting for a turn (`concurrency`, `rate_per_second`) comes before it. */
   readonly request: { readonly begun: RequestBegun; readonly done: RequestDone };
   /** A page is passed to a sink, until its rows are stored or in a bounded buffer. */
-  readonly write: { readonly begun: WriteBegun; readonly done: object };
+  readonly write: {
+    readonly begun: {
+      /** Name of the sink, for example `to[0] csv`; in a `writeTo`, the sink's own name. */
+      readonly at: string;
+      /** Number of the page. */
+      readonly number: number;
+      readonly rows: number;
+    };
+    readonly done: object;
+  };
   /** The files of a sink are closed, synced and read back. */
-  readonly finish: { readonly begun: FinishBegun; readonly done: FinishDone };
+  readonly finish: {
+    readonly begun: {
+      readonly at: string;
+    };
+    readonly done: {
+      /** Rows that the run wrote. */
+      readonly rows: number;
+      readonly bytes: number;
+    };
+  };
   /** The outputs that a run decided to publish become visible. */
-  readonly commit: { readonly begun: CommitBegun; readonly done: object };
+  readonly commit: {
+    readonly begun: {
+      /** Absolute paths. */
+      readonly outputs: readonly string[];
+      /** Number of actions that make the outputs visible. */
+      readonly actions: number;
+    };
+    readonly done: object;
+  };
 }
 
 /** The name of an event that is published once, when it happens. */
@@ -75,77 +162,6 @@ export interface EventError {
   readonly status?: number;
 }
 
-export interface RetryFacts {
-  /** URL of the request, as in its own event. */
-  readonly url: string;
-  /** Number of the attempt that failed, from 1. */
-  readonly attempt: number;
-  /** Milliseconds until the next one may start. */
-  readonly delayMs: number;
-  readonly error: EventError;
-}
-
-export interface PageFacts {
-  readonly collection: string;
-  /** The step that reads the list, for example `steps[0] join`; `undefined` for the source of a run, and of a connection. */
-  readonly at: string | undefined;
-  readonly number: number;
-  /** Rows of the page. */
-  readonly rows: number;
-  /** Pages of the list read so far, including this one. */
-  readonly pages: number;
-  /** Rows of the list read so far. */
-  readonly read: number;
-}
-
-export interface WaitFacts {
-  readonly collection: string;
-  /** As in `page`. */
-  readonly at: string | undefined;
-  /** Rows of the list read so far. */
-  readonly read: number;
-  /** Milliseconds until the re-check: `endWaitMs`. */
-  readonly delayMs: number;
-}
-
-export interface StepFacts {
-  /** Name of the step, for example `steps[1] filter`. */
-  readonly at: string;
-  /** Number of the page. */
-  readonly number: number;
-  /** Rows that the page has after the step. */
-  readonly rows: number;
-}
-
-export interface RunBegun {
-  /** Name of the pipeline. */
-  readonly pipeline: string;
-}
-
-export interface RunDone {
-  readonly pages: number;
-  /** Rows read. */
-  readonly read: number;
-}
-
-export interface ReadBegun {
-  readonly collection: string;
-  /** As in `page`. */
-  readonly at: string | undefined;
-  /** Rows that the list had when it was last read; `undefined` if unknown. */
-  readonly expected: number | undefined;
-}
-
-export interface ReadDone {
-  readonly pages: number;
-  /** Rows on these pages. */
-  readonly read: number;
-  /** The result of the consistency check, as in `Consistency`. */
-  readonly outcome: string;
-  /** Rows added by further passes. */
-  readonly repaired: number;
-}
-
 export interface RequestBegun {
   /** Origin, path, page and limit: no credentials, and `{id}` where a record is requested by its identifier. */
   readonly url: string;
@@ -164,29 +180,4 @@ export interface RequestDone {
   readonly status: number;
   /** Bytes of the response after decompression. */
   readonly bytes: number;
-}
-
-export interface WriteBegun {
-  /** Name of the sink, for example `to[0] csv`; in a `writeTo`, the sink's own name. */
-  readonly at: string;
-  /** Number of the page. */
-  readonly number: number;
-  readonly rows: number;
-}
-
-export interface FinishBegun {
-  readonly at: string;
-}
-
-export interface FinishDone {
-  /** Rows that the run wrote. */
-  readonly rows: number;
-  readonly bytes: number;
-}
-
-export interface CommitBegun {
-  /** Absolute paths. */
-  readonly outputs: readonly string[];
-  /** Number of actions that make the outputs visible. */
-  readonly actions: number;
 }

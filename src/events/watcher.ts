@@ -1,7 +1,29 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { channel, subscribe, tracingChannel, unsubscribe, type Channel, type TracingChannel } from 'node:diagnostics_channel';
 import { LeadstreamError, unknownName } from '../core/index.js';
-import { moments, operations, phases, type Phase } from './channels.js';
 import type { MomentEvent, MomentName, OperationEvent, OperationName } from './map.js';
+
+/** Node finds a channel by name as long as it is referenced here or has subscribers. */
+export const moments: Readonly<Record<MomentName, Channel>> = {
+  retry: channel('leadstream:retry'),
+  page: channel('leadstream:page'),
+  wait: channel('leadstream:wait'),
+  step: channel('leadstream:step'),
+  warning: channel('leadstream:warning'),
+};
+
+export const operations: Readonly<Record<OperationName, TracingChannel>> = {
+  run: tracingChannel('leadstream:run'),
+  read: tracingChannel('leadstream:read'),
+  request: tracingChannel('leadstream:request'),
+  write: tracingChannel('leadstream:write'),
+  finish: tracingChannel('leadstream:finish'),
+  commit: tracingChannel('leadstream:commit'),
+};
+
+/** The phases of an operation that watchers get. */
+const phases = ['start', 'error', 'asyncEnd'] as const;
+
+export type Phase = (typeof phases)[number];
 
 /**
  * Functions to call with events: one for each moment, and up to three for each operation.
@@ -21,24 +43,27 @@ export type Watcher = {
 /** One watcher or several. */
 export type Watchers = Watcher | readonly Watcher[];
 
-/** A function called with the events of one name, or of one of its phases. */
-export type Handler = (event: object) => void;
-
 /** The handlers of watchers by channel name, such as `page` and `request:start`. */
-export type Handlers = ReadonlyMap<string, readonly Handler[]>;
+export type Handlers = ReadonlyMap<string, readonly ((event: object) => void)[]>;
+
+const eventNames: readonly string[] = [...Object.keys(moments), ...Object.keys(operations)];
 
 /** Describes what is wrong with a value given as watchers; `undefined` if it is valid. */
 export function watchersProblem(watch: unknown): string | undefined {
   for (const watcher of [watch].flat()) {
     if (!isRecord(watcher)) return `must be an object that maps event names to functions, like { page: (event) => {} }`;
-    for (const [name, handler] of [...entriesOf(watcher), ...inherited(watcher, eventNames)]) {
-      if (!Object.hasOwn(moments, name) && !Object.hasOwn(operations, name)) return unknownName('event', name, eventNames);
-      if (Object.hasOwn(moments, name) && typeof handler !== 'function') return `${name} must be a function`;
-      if (Object.hasOwn(operations, name) && !isRecord(handler)) return `${name} must be an object with ${phases.join(', ')}`;
-      for (const [phase, inner] of isRecord(handler) ? [...entriesOf(handler), ...inherited(handler, phases)] : []) {
-        if (!isPhase(phase)) return unknownName(`phase of ${name}`, phase, phases);
-        if (typeof inner !== 'function') return `${name}.${phase} must be a function`;
+    const unknown = Object.keys(watcher).find((name) => !eventNames.includes(name));
+    if (unknown !== undefined) return unknownName('event', unknown, eventNames);
+    for (const [name, handler] of partsOf(watcher, eventNames)) {
+      if (Object.hasOwn(moments, name)) {
+        if (typeof handler !== 'function') return `${name} must be a function`;
+        continue;
       }
+      if (!isRecord(handler)) return `${name} must be an object with ${phases.join(', ')}`;
+      const other = Object.keys(handler).find((phase) => !phases.some((known) => known === phase));
+      if (other !== undefined) return unknownName(`phase of ${name}`, other, phases);
+      const [wrong] = partsOf(handler, phases).find(([, inner]) => typeof inner !== 'function') ?? [];
+      if (wrong !== undefined) return `${name}.${wrong} must be a function`;
     }
   }
   return undefined;
@@ -46,15 +71,14 @@ export function watchersProblem(watch: unknown): string | undefined {
 
 /** Returns the watchers' handlers, wrapped so that none can throw. */
 export function handlersOf(watchers: readonly Watcher[]): Handlers {
-  const handlers = new Map<string, Handler[]>();
+  const handlers = new Map<string, ((event: object) => void)[]>();
   const add = (name: string, handler: unknown, of: object) => {
     if (isHandler(handler)) handlers.set(name, [...(handlers.get(name) ?? []), harmless(name, handler.bind(of))]);
   };
   for (const watcher of watchers)
-    for (const [name, handler] of [...entriesOf(watcher), ...inherited(watcher, eventNames)]) {
+    for (const [name, handler] of partsOf(watcher, eventNames))
       if (!isRecord(handler)) add(name, handler, watcher);
-      else for (const [phase, inner] of [...entriesOf(handler), ...inherited(handler, phases)]) add(`${name}:${phase}`, inner, handler);
-    }
+      else for (const [phase, inner] of partsOf(handler, phases)) add(`${name}:${phase}`, inner, handler);
   return handlers;
 }
 
@@ -76,31 +100,24 @@ export function watch(watcher: Watcher): () => void {
   const problem = Array.isArray(watcher) ? 'must be one object that maps event names to functions' : watchersProblem(watcher);
   if (problem !== undefined) throw new LeadstreamError('E_USAGE', `watch: ${problem}`);
   const subscriptions = [...handlersOf([watcher])].flatMap(([name, handlers]) => {
-    const channel = name.includes(':') ? `tracing:leadstream:${name}` : `leadstream:${name}`;
+    const full = name.includes(':') ? `tracing:leadstream:${name}` : `leadstream:${name}`;
     return handlers.map((handler) => {
       const listener = (event: unknown) => isRecord(event) && handler(event);
-      subscribe(channel, listener);
-      return () => unsubscribe(channel, listener);
+      subscribe(full, listener);
+      return () => unsubscribe(full, listener);
     });
   });
   return () => subscriptions.forEach((end) => end());
 }
 
-/** Returns the text of a thrown value, whose conversion to text may itself throw. */
-function said(thrown: unknown): string {
-  try {
-    return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-  } catch {
-    return 'something that has no text';
-  }
-}
-
 /** Wraps a handler so that its first failure is reported and disables it. */
-function harmless(name: string, handler: (event: object) => unknown): Handler {
+function harmless(name: string, handler: (event: object) => unknown): (event: object) => void {
   let failed = false;
   const fail = (thrown: unknown) => {
     failed = true;
-    process.emitWarning(`a watcher of ${name} failed and is no longer called: ${said(thrown)}`, 'LeadstreamWatcherWarning');
+    // Anything else that was thrown may have no text.
+    const what = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : typeof thrown;
+    process.emitWarning(`a watcher of ${name} failed and is no longer called: ${what}`, 'LeadstreamWatcherWarning');
   };
   return (event) => {
     if (failed) return;
@@ -113,29 +130,15 @@ function harmless(name: string, handler: (event: object) => unknown): Handler {
   };
 }
 
-const eventNames: readonly string[] = [...Object.keys(moments), ...Object.keys(operations)];
-
-/** Returns the entries that are not `undefined`. */
-function entriesOf(record: object): readonly (readonly [string, unknown])[] {
-  return Object.entries(record).filter(([, value]) => value !== undefined);
-}
-
-/** Returns the inherited properties of an object under some names; anything else in its class is ignored. */
-function inherited(record: object, names: readonly string[]): readonly (readonly [string, unknown])[] {
-  return names.flatMap((name) => {
-    const value: unknown = Object.hasOwn(record, name) ? undefined : Reflect.get(record, name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
-}
-
-function isRecord(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Returns the properties of an object under some names, inherited ones included: a watcher may be of a class. */
+function partsOf(record: object, names: readonly string[]): readonly (readonly [string, unknown])[] {
+  return names.map((name): readonly [string, unknown] => [name, Reflect.get(record, name)]).filter(([, value]) => value !== undefined);
 }
 
 function isHandler(value: unknown): value is (event: object) => unknown {
   return typeof value === 'function';
 }
 
-function isPhase(name: unknown): name is Phase {
-  return phases.some((phase) => phase === name);
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 import { SourceError, createRedactor } from '../core/index.js';
-import { loggerProblem, watchersProblem } from '../events/index.js';
+import { watchersProblem } from '../events/index.js';
 import {
   addressProblem,
   anyObject,
@@ -34,7 +34,6 @@ export const clientChecks: Checks = {
   threads: number(bounds.threads),
   secrets: texts(),
   watch: judged(watchersProblem),
-  logger: judged(loggerProblem),
   proxy: judged(proxyProblem),
   ca: judged(authoritiesProblem),
   agent: agentsCheck,

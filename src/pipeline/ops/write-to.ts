@@ -91,7 +91,7 @@ class Writing {
   async run<T>(rows: RowStream<T>): Promise<Written> {
     const { name = 'writeTo', signal, watch, columns: declared } = this.options;
     const events = new Events(newRunId(this.#startedAt), createRedactor([]), watch);
-    const hear = (warning: Warning, isPublished: boolean) => (isPublished ? events.relay(warning) : events.warn(warning));
+    const hear = (warning: Warning, isPublished: boolean) => events.warn(warning, !isPublished);
     const stream = RowStream.opened(rows, { purpose: 'writing', hear });
     const checked = new WrittenColumns(
       declared,

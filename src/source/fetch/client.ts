@@ -1,7 +1,7 @@
 import { Subject, takeUntil, type MonoTypeOperatorFunction, type Observable, type SchedulerLike } from 'rxjs';
 import type { Collection, RowOf } from '../../collections/index.js';
 import { SourceError, createRedactor } from '../../core/index.js';
-import { connectionId, Events, logging, type Logger, type Watchers } from '../../events/index.js';
+import { connectionId, Events, type Watchers } from '../../events/index.js';
 import {
   headersOf,
   queryOf,
@@ -49,11 +49,6 @@ export interface ClientOptions {
   /** Receives events. Default: only the subscribers of the channels do. */
   readonly watch?: Watchers | undefined;
   /**
-   * Receives log lines, like `console`: requests and pages as `debug`, ends of reads as `info`, retries and warnings as `warn`, failed
-   * reads as `error`. No line contains a row or a credential. Default: none.
-   */
-  readonly logger?: Logger | undefined;
-  /**
    * Address of an HTTP proxy, with user and password if needed, as `http://user:password@proxy.example:3128`; `false` for none. Default:
    * from the environment, `HTTPS_PROXY` for a service with TLS and `HTTP_PROXY` for one without, unless `NO_PROXY` contains its host.
    */
@@ -97,9 +92,9 @@ export interface ServiceClient {
 const taken = withAgent(object(clientChecks, ['baseUrl', 'auth'], 'open'));
 
 /** Creates the events of a separate connection. */
-export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [], logger }: ClientOptions): Events {
+export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [] }: ClientOptions): Events {
   const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, agent ? false : proxy)), ...secrets];
-  return new Events(connectionId(), createRedactor(withheld), [...[watch].flat(), ...(logger ? [logging(logger)] : [])]);
+  return new Events(connectionId(), createRedactor(withheld), watch);
 }
 
 /**

@@ -103,7 +103,7 @@ const taken = schema((z) => {
  * Memory: for every row of the other side (one per key under `first`, `max` and `min`) the selected and compared fields as bytes, or as two bytes
  * where a field has few values, and at most 40 bytes for its key.
  *
- * If no row at all has a match, a warning (`W_STEP_NO_MATCH`) goes to the watchers of the connection (including its `logger`) or of `writeTo`, or to
+ * If no row at all has a match, a warning (`W_STEP_NO_MATCH`) goes to the watchers of the connection or of `writeTo`, or to
  * the process if there are none. `RowStream.steps` has the numbers.
  *
  * In a pipe after `pages$` it works on its own: each subscription is judged by its own rows once the pages are complete, the warning goes to the
