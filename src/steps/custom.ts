@@ -15,10 +15,10 @@ import {
 import type { ColumnsContext, NamedColumns, Page, Refused, Step, StepContext } from '../flow/index.js';
 import { check, checkGiven, extended, extensionConfig, extensionOf, object, oneOf, texts } from '../options/index.js';
 import type { Extension, ExtensionDeclaration } from '../options/index.js';
-import { counting } from './counted-step.js';
 import { derivedColumns } from './derive/derive.js';
 import { requireColumn } from './fields.js';
 import type { StepDefinition } from './step.js';
+import { counting } from './step.js';
 
 /**
  * The columns that a step adds or overwrites: type and sensitivity by name. By default they are as sensitive as the most sensitive column of the

@@ -82,3 +82,8 @@ export function evaluating(
     return { batch: batch.take(kept), columns: new Map(Array.from(columns, ([name, vector]) => [name, take(vector)])) };
   };
 }
+
+/** Returns a function that makes the error of a step that cannot spill rows to disk. */
+export function scratchFailure(at: string): (message: string) => StepError {
+  return (message) => new StepError('E_STEP_SCRATCH', `${at}: ${message}`);
+}

@@ -2,7 +2,18 @@ import type { Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, Registry } from '../collections/index.js';
 import { amountOf, schema, type Column, type Row, type Violation, type Warning, type Zod } from '../core/index.js';
-import type { ColumnsContext, ConfigPath, OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
+import {
+  standalone,
+  withFacts,
+  type ColumnsContext,
+  type ConfigPath,
+  type OnError,
+  type Page,
+  type Step,
+  type StepContext,
+  type StepFacts,
+  type Tally,
+} from '../flow/index.js';
 
 /** What a step can use while a file is checked, before any request. */
 export interface PlanContext extends ColumnsContext {
@@ -120,4 +131,26 @@ export function nothingKept({ filtered, rejected }: Tally, arrived: number): Ste
   return filtered > 0 && filtered + rejected === arrived
     ? { code: 'W_STEP_EMPTY', message: `none of ${amountOf(arrived, 'row')} is kept; expect.min_rows refuses that` }
     : undefined;
+}
+
+/**
+ * Makes a step for code that counts what it does with rows: separately for each read, unless the caller passed a context, which then counts for all reads.
+ *
+ * @param name Name of the step, for messages without a context.
+ * @param more Further facts about the step.
+ */
+export function counting<In, Out>(
+  name: string,
+  given: StepContext | undefined,
+  columns: StepFacts['columns'],
+  made: (context: StepContext) => Step<In, Out>,
+  more: Pick<StepFacts, 'blocking'> = {},
+): Step<In, Out> {
+  const context = given ?? standalone(name);
+  return withFacts(made(context), {
+    at: context.at,
+    columns,
+    ...more,
+    ...(given === undefined && { opened: (reading) => made(reading.counted(name)) }),
+  });
 }

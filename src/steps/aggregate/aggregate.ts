@@ -13,11 +13,11 @@ import {
 import { checkArguments, repeatsIn } from '../../options/index.js';
 import { defaultMemory, leastMemory, plainCast, scratchFolder } from '../../engine/index.js';
 import { FlatVector, type Mapped } from '../../vector/index.js';
-import { counting } from '../counted-step.js';
 import { aggregationShape, takenApart, type Aggregation, type Result, type Typed } from './aggregation.js';
 import { Aggregator, type AggregatePlan, type Computation } from './aggregator.js';
 import { resultColumn } from './functions.js';
 import { requireColumn, requireFields } from '../fields.js';
+import { counting } from '../step.js';
 
 /** A field to group by, and the type it is read as: text by default. */
 export type GroupBy<F extends string = string> = F | { readonly field: F; readonly type?: DeclaredType };

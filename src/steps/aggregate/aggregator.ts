@@ -2,8 +2,7 @@ import { itemAt, StepError, type DeclaredType, type Value } from '../../core/ind
 import { Database, sqlTypeOf, sqlValues, valueOf } from '../../engine/index.js';
 import type { BatchReader, Collector, OnError, StepContext } from '../../flow/index.js';
 import { FlatVector, RecordBatch, taking, type Mapped } from '../../vector/index.js';
-import { keptRows } from '../on-error.js';
-import { scratchFailure } from '../scratch-failure.js';
+import { scratchFailure, keptRows } from '../on-error.js';
 import { aggregateOf, resultColumn, type AggregateName } from './functions.js';
 
 /** A field to group by. */

@@ -14,8 +14,7 @@ import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type 
 import { checkArguments } from '../../options/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
-import { counting } from '../counted-step.js';
-import { defineStep } from '../step.js';
+import { counting, defineStep } from '../step.js';
 import { type WithoutUndefined, requireColumn, requireFields } from '../fields.js';
 
 /** Options of `cast` besides the types. */

@@ -3,8 +3,7 @@ import { isOnceOf, schema, type Row } from '../../core/index.js';
 import { batchOf, KeySet, withBatch, type Step, type StepContext, type Tally } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { keysOf } from '../../vector/index.js';
-import { counting } from '../counted-step.js';
-import { defineStep } from '../step.js';
+import { counting, defineStep } from '../step.js';
 import { casefold, refuseRepeats, requireColumn, requireFields, sameColumns } from '../fields.js';
 
 /** How keys are compared. */

@@ -5,9 +5,8 @@ import { JsonText, readJson, type JsonItem } from '../../json/index.js';
 import { checkArguments } from '../../options/index.js';
 import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
-import { counting } from '../counted-step.js';
 import { columnName, requireColumn, requireFields } from '../fields.js';
-import { defineStep, nothingKept } from '../step.js';
+import { counting, defineStep, nothingKept } from '../step.js';
 
 /** How a list is written, and what happens to rows. */
 export interface ExplodeOptions {

@@ -1,9 +1,9 @@
 import { map } from 'rxjs';
 import { schema } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
-import { counting } from '../counted-step.js';
 import { countOf, keepRows, type Step, type StepContext } from '../../flow/index.js';
 import { sameColumns } from '../fields.js';
+import { counting } from '../step.js';
 
 const taken = schema((z) => z.strictObject({ condition: callback() }));
 

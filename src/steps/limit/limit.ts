@@ -2,8 +2,7 @@ import { defer, map, Observable, takeWhile } from 'rxjs';
 import { schema, type Row } from '../../core/index.js';
 import { batchOf, countOf, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
-import { counting } from '../counted-step.js';
-import { defineStep } from '../step.js';
+import { counting, defineStep } from '../step.js';
 import { sameColumns } from '../fields.js';
 
 const most = schema((z) => z.int().min(1));

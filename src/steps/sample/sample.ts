@@ -3,8 +3,7 @@ import { schema, type Row } from '../../core/index.js';
 import { batchOf, halfSipHash, withBatch, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments, usually } from '../../options/index.js';
 import { keyOf, keysOf, type RecordBatch } from '../../vector/index.js';
-import { counting } from '../counted-step.js';
-import { defineStep, nothingKept } from '../step.js';
+import { counting, defineStep, nothingKept } from '../step.js';
 import { refuseRepeats, requireColumn, requireFields, sameColumns } from '../fields.js';
 
 /** Which rows are in a sample. */

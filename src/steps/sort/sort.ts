@@ -4,11 +4,9 @@ import { defaultMemory, leastMemory, memory, RowSorter, scratchFolder, spilledBe
 import { blocking, type Collector, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { taking } from '../../vector/index.js';
-import { counting } from '../counted-step.js';
 import { refuseRepeats, requireColumn, requireDuckdb, requireFields, sameColumns } from '../fields.js';
-import { keptRows } from '../on-error.js';
-import { scratchFailure } from '../scratch-failure.js';
-import { defineStep } from '../step.js';
+import { scratchFailure, keptRows } from '../on-error.js';
+import { counting, defineStep } from '../step.js';
 
 /** Options of `sort` besides its keys. */
 export interface SortOptions {
