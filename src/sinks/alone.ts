@@ -30,15 +30,12 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
   };
 }
 
-/** The outputs of open sinks in this program. */
-const taken = new Set<string>();
-
 /**
- * Opens a sink that a program uses on its own. Refuses an output that another sink of the program or another process is writing, since they would remove each
- * other's files. The output is free again after `abort`, `cleanup` or `quarantine`.
+ * Opens a sink that a program uses on its own. Its output stays locked until `abort`, `cleanup` or `quarantine`, since two writers would remove each other's
+ * files.
  *
- * @throws {SinkError} `E_SINK_CONFIG` with every problem of the options, and while another sink is open at the same output.
- * @throws {LeadstreamError} `E_RUN_LOCKED` while another process writes there.
+ * @throws {SinkError} `E_SINK_CONFIG` with every problem of the options.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` while another sink of this program, or another process, writes there.
  */
 export async function openInCode<C>(
   sink: SinkDefinition<string, C>,
@@ -51,21 +48,11 @@ export async function openInCode<C>(
   const context = standaloneSink(at, overrides);
   const output = sink.output(config, placeOf(context));
   if (output === undefined) return sink.open(config, context);
-  if (taken.has(output)) {
-    const message = `${at}: another sink of this program is open at ${output}; finish one stream before the next, or choose another path`;
-    throw new SinkError('E_SINK_CONFIG', message);
-  }
-  taken.add(output);
-  let lock: Lock | undefined;
-  const free = async (): Promise<void> => {
-    await lock?.release();
-    taken.delete(output);
-  };
+  const lock = await lockOutputs([output], { runId: context.runId });
   try {
-    lock = await lockOutputs([output], { runId: context.runId });
-    return new LoneWriter(await sink.open(config, context), { check: lock.check, release: free });
+    return new LoneWriter(await sink.open(config, context), lock);
   } catch (failure) {
-    await free();
+    await lock.release();
     throw failure;
   }
 }
@@ -73,7 +60,7 @@ export async function openInCode<C>(
 class LoneWriter implements SinkWriter {
   constructor(
     private readonly writer: SinkWriter,
-    private readonly place: Lock,
+    private readonly lock: Lock,
   ) {}
 
   get earlier(): Published | undefined {
@@ -89,39 +76,28 @@ class LoneWriter implements SinkWriter {
   }
 
   async prepare(): Promise<PreparedOutput> {
-    return freeing(await this.writer.prepare(), this.place);
+    const prepared = await this.writer.prepare();
+    const { rows, bytes, total, unchanged, changed, path } = prepared;
+    return {
+      ...{ rows, bytes, total, unchanged, changed, ...defined({ path }) },
+      actions: async (facts: RunFacts) => {
+        await this.lock.check();
+        return prepared.actions(facts);
+      },
+      cleanup: () => this.#releasing(() => prepared.cleanup()),
+      quarantine: () => this.#releasing(() => prepared.quarantine()),
+    };
   }
 
-  async abort(): Promise<void> {
+  abort(): Promise<void> {
+    return this.#releasing(() => this.writer.abort());
+  }
+
+  async #releasing<T>(work: () => Promise<T>): Promise<T> {
     try {
-      await this.writer.abort();
+      return await work();
     } finally {
-      await this.place.release();
+      await this.lock.release();
     }
   }
-}
-
-function freeing(prepared: PreparedOutput, place: Lock): PreparedOutput {
-  const { rows, bytes, total, unchanged, changed, path } = prepared;
-  return {
-    ...{ rows, bytes, total, unchanged, changed, ...(path === undefined ? {} : { path }) },
-    actions: async (facts: RunFacts) => {
-      await place.check();
-      return prepared.actions(facts);
-    },
-    cleanup: async () => {
-      try {
-        await prepared.cleanup();
-      } finally {
-        await place.release();
-      }
-    },
-    quarantine: async () => {
-      try {
-        return await prepared.quarantine();
-      } finally {
-        await place.release();
-      }
-    },
-  };
 }

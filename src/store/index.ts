@@ -8,6 +8,6 @@ export { inPlace, isPrivate, makePrivate, makeState, openOwn, openRegular, readO
 export { dayTemplate, filledPath, fixedPath, pathProblem, type PathNames, runTemplate, tableProblem, writtenTable } from './paths.js';
 export { recoverCommits } from './recovery.js';
 export { forgetCommit, logCommit, type LoggedCommit } from './redo-log.js';
-export { type Extent, ScratchFile, ScratchFolder } from './scratch.js';
+export { ScratchFile, ScratchFolder } from './scratch.js';
 export type { Action, Commit, OutputFile, PreparedCommit, Store } from './store.js';
 export { commitUnlogged, overlap, storeOf } from './stores.js';

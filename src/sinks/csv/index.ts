@@ -35,8 +35,8 @@ export type CsvOptions = z.input<ReturnType<typeof config>>;
  * Writes rows to one CSV file: a header, then one line per row. Both `null` and an empty text become an empty cell.
  *
  * @returns A writer that holds one page of text; the file appears with the commit.
- * @throws {SinkError} `E_SINK_CONFIG` for invalid options, and while another sink of the program is open
- * at the same path; `E_SINK_PATH` if the file cannot be written.
+ * @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_PATH` if the file cannot be written.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` while something else writes there.
  *
  * @example
  * const out = await csv({ path: 'leads.csv' });

@@ -24,8 +24,8 @@ export type NdjsonOptions = z.input<ReturnType<typeof config>>;
  * Writes rows to one file of newline-delimited JSON. Under `types: typed` whole numbers keep all digits, instants are ISO 8601 in UTC and days `YYYY-MM-DD`.
  *
  * @returns A writer that holds one page of text; the file appears with the commit.
- * @throws {SinkError} `E_SINK_CONFIG` for invalid options, and while another sink of the program is open
- * at the same path; `E_SINK_PATH` if the file cannot be written.
+ * @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_PATH` if the file cannot be written.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` while something else writes there.
  *
  * @example
  * const out = await ndjson({ path: 'users.ndjson' });

@@ -22,8 +22,9 @@ export type ParquetOptions = z.input<ReturnType<typeof config>>;
  *
  * @returns A writer that holds two row groups of at most `row_group_rows` rows: one being collected, one being encoded. With
  * `sort_by: { columns, scope: 'table' }` it also holds rows up to its `memory`, beyond which they are kept in a file until `prepare`.
- * @throws {SinkError} `E_SINK_CONFIG` for invalid options, and while another sink of the program is open at the same path; `E_SINK_PATH` if nothing can be
- * written there; `E_SINK_FOREIGN` if something that leadstream did not create is there.
+ * @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_PATH` if nothing can be written there; `E_SINK_FOREIGN` if something that leadstream did
+ * not create is there.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` while something else writes there.
  *
  * @example
  * const out = await parquet({ path: 'lake/leads' });
