@@ -3,8 +3,7 @@ export { addingTo, emptyTally, type Fault, type OnError, standalone, type StepCo
 export type { CacheOptions } from './cache.js';
 export { deliver } from './deliver.js';
 export { halfSipHash } from './half-sip-hash.js';
-export { KeyMap } from './key-map.js';
-export { KeySet, type Seen } from './key-set.js';
+export { KeyMap, KeySet, type Seen } from './keys.js';
 export { fromPages, givenColumns, pagesOf, type Side } from './from-pages.js';
 export type { CountedStep, OpenedSource, OpenedStream, Purpose } from './row-source.js';
 export { RowStream } from './row-stream.js';

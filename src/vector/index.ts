@@ -1,10 +1,8 @@
 export { Batch } from './batch.js';
-export { decodeBlock, encodeBlock } from './block.js';
 export { type ColumnBuilder, type ColumnBytes, Utf8Builder, Validity } from './column-builder.js';
 export { ownValue, rowMaker, type RowMaker, textCopier, fieldOf } from './copier.js';
 export { digestOf, digestsOf } from './digest.js';
 export { encoding } from './encoded-values.js';
-export { interleave } from './interleave.js';
 export { KeptColumn } from './kept-column.js';
 export { keyOf, keysOf, memoByKey, type Normalize } from './key.js';
 export { type Mapped, mappedFrom, mapping, Unfit } from './map-values.js';

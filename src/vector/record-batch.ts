@@ -45,14 +45,6 @@ export class RecordBatch {
     return this.columns.get(name) ?? FlatVector.ofNulls(this.length);
   }
 
-  /** Returns roughly how many bytes of memory the columns use. What several columns share counts once; a shared dictionary does not count. */
-  byteLength(): number {
-    const shared = new Set<object>();
-    let bytes = 0;
-    for (const vector of this.columns.values()) bytes += vector.memory(shared);
-    return bytes;
-  }
-
   /** Returns those of the named columns that exist, in the given order. */
   select(names: readonly string[]): RecordBatch {
     const found = names.flatMap((name) => {

@@ -49,13 +49,6 @@ export class Utf8Vector {
     return this.end(row) - this.start(row);
   }
 
-  /** Returns the bytes of memory used. @param shared The objects counted already. */
-  memory(shared: Set<object>): number {
-    const fresh = [this.bytes, this.bounds].filter((bytes) => !shared.has(bytes));
-    for (const bytes of fresh) shared.add(bytes);
-    return fresh.reduce((sum, { byteLength }) => sum + byteLength, 0);
-  }
-
   toArray(): readonly string[] {
     return Array.from({ length: this.length }, (_, row) => this.value(row));
   }
@@ -108,13 +101,6 @@ export class DictionaryVector {
     return typeof value === 'string' ? Buffer.byteLength(value) : 0;
   }
 
-  /** Returns the bytes of memory used, without the dictionary. @param shared The objects counted already. */
-  memory(shared: Set<object>): number {
-    if (shared.has(this.indices)) return 0;
-    shared.add(this.indices);
-    return this.indices.byteLength;
-  }
-
   toArray(): readonly Value[] {
     return Array.from(this.indices, (index) => this.values[index] ?? null);
   }
@@ -151,13 +137,6 @@ export class FlatVector {
   byteLength(row: number): number {
     const value = this.value(row);
     return typeof value === 'string' ? Buffer.byteLength(value) : 0;
-  }
-
-  /** Returns roughly how many bytes of memory it uses. */
-  memory(): number {
-    let bytes = 0;
-    for (const value of this.values) bytes += typeof value === 'string' ? 24 + 2 * value.length : 16;
-    return bytes;
   }
 
   toArray(): readonly Value[] {

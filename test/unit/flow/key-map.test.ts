@@ -14,7 +14,8 @@ describe('KeyMap', () => {
       fc.property(entries, fc.string({ maxLength: 3 }), (list, other) => {
         const [map, plain] = [new KeyMap(), new Map<string, number>()];
         for (const [text, value] of list) {
-          map.set(text, value);
+          map.open(text);
+          map.put(value);
           plain.set(text, value);
         }
         expect(map.size).toBe(plain.size);
@@ -25,7 +26,7 @@ describe('KeyMap', () => {
 
   test('finds each of many texts and no other, in at most 32 bytes each', () => {
     const map = new KeyMap();
-    for (let n = 0; n < many; n += 1) map.set(`bridge-${n}`, n);
+    for (let n = 0; n < many; n += 1) if (map.open(`bridge-${n}`) < 0) map.put(n);
     let wrong = 0;
     for (let n = 0; n < many; n += 1) if (map.get(`bridge-${n}`) !== n || map.get(`bridge-${n}x`) !== -1) wrong += 1;
     expect({ wrong, size: map.size }).toEqual({ wrong: 0, size: many });
@@ -34,7 +35,7 @@ describe('KeyMap', () => {
 
   test('gives every text the number that is made of its own', () => {
     const map = new KeyMap();
-    for (let n = 0; n < 1_000; n += 1) map.set(`k${n}`, n);
+    for (let n = 0; n < 1_000; n += 1) if (map.open(`k${n}`) < 0) map.put(n);
     map.mapValues((value) => 2 * value + 1);
     expect(Array.from({ length: 1_000 }, (_, n) => map.get(`k${n}`))).toEqual(Array.from({ length: 1_000 }, (_, n) => 2 * n + 1));
   });

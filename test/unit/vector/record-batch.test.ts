@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/core/index.js';
-import { batchFromRows, FlatVector, interleave, RecordBatch } from '../../../src/vector/index.js';
+import { batchFromRows, FlatVector, RecordBatch } from '../../../src/vector/index.js';
 import { batchOfTexts } from '../../support/batches.js';
 
 const rows: readonly Row[] = [
@@ -60,21 +60,4 @@ test('a batch of which all rows stay is the same', () => {
   expect(batch.filter((row) => row === 1).rows()).toEqual(rows.slice(1));
   expect(batch.take([1, 1, 0]).rows()).toEqual([rows[1], rows[1], rows[0]]);
   expect(RecordBatch.empty.rows()).toEqual([]);
-});
-
-describe('batches put together', () => {
-  test('have the rows that were picked, and null for a column that only some of them have', () => {
-    const [one, other] = [batchFromRows(rows), batchOfTexts([{ b: '5', c: '6' }])];
-    const picks = { batches: Uint32Array.of(1, 0, 1), rows: Uint32Array.of(0, 1, 0) };
-    expect(interleave([one, other], picks).rows()).toEqual([
-      { a: null, b: '5', c: '6' },
-      { a: '3', b: '4', c: null },
-      { a: null, b: '5', c: '6' },
-    ]);
-  });
-
-  test('fail where a pick names a batch that is not there, instead of becoming null', () => {
-    const picks = { batches: Uint32Array.of(2), rows: Uint32Array.of(0) };
-    expect(() => interleave([batchFromRows(rows)], picks)).toThrow('nothing at 2 of 1');
-  });
 });
