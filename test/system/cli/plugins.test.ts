@@ -105,12 +105,6 @@ describe('--plugin', () => {
     expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown sink 'log'; there are .*; a sink from a plug-in needs --plugin FILE/);
   });
 
-  test('has its options checked at their places', async () => {
-    const cwd = await place(body.replace('{ field: lead_status }', '{}'));
-    const { code, stderr } = await cli(['validate', 'p.yaml', '--plugin', 'mine.mjs'], { cwd });
-    expect({ code, stderr }).toEqual({ code: 78, stderr: expect.stringMatching(/p\.yaml:\d+:\d+ field: name a field/) });
-  });
-
   test.each<[string, string, string]>([
     ['throws', 'throw new Error("broken");', '--plugin mine.mjs: broken'],
     [
@@ -164,16 +158,4 @@ ${exported}`;
     );
     expect(await cli(['validate', 'p.yaml', '--plugin', 'mine.mjs', '--plugin', 'two.mjs'], { cwd })).toMatchObject({ code: 0 });
   });
-});
-
-test('a sink of a module whose open gives no writer ends the run before the first request, and leaves what stood there', async () => {
-  const half = `import { defineSink } from '${leadstream}';
-export const log = defineSink('log', { open: () => ({ commit() {}, abort() {} }) });
-`;
-  const [cwd, from] = [await place('from: leads\nto:\n  - csv: { path: leads.csv }\n  - log: {}\n', half), await service()];
-  await writeFile(join(cwd, 'leads.csv'), 'earlier');
-  const { code, stderr } = await cli(['run', 'p.yaml', '--plugin', 'mine.mjs'], { cwd, env: from.env });
-  expect(stderr).toContain('E_SINK_FUNCTION: to[1] log: open returned an object; it must return an object with write, commit and abort');
-  expect([code, from.requests, from.probes]).toEqual([1, [], []]);
-  expect(await readFile(join(cwd, 'leads.csv'), 'utf8')).toBe('earlier');
 });

@@ -26,6 +26,7 @@ const all: Expected = (values) => values;
 const none: Expected = () => 0;
 const one: Expected = () => 1;
 const soon$ = () => timer(0);
+const each = rxjs.map((value: unknown) => of(value));
 
 /** Every operator of RxJS, with arguments under which what comes out is known. */
 const operators: Readonly<Record<string, readonly [Foreign, Expected]>> = {
@@ -37,21 +38,9 @@ const operators: Readonly<Record<string, readonly [Foreign, Expected]>> = {
   bufferToggle: [rxjs.bufferToggle(of(1), () => NEVER), one],
   bufferWhen: [rxjs.bufferWhen(soon$), 'some'],
   catchError: [rxjs.catchError(() => NEVER), all],
-  combineLatestAll: [
-    pipe(
-      rxjs.map((value) => of(value)),
-      rxjs.combineLatestAll(),
-    ),
-    one,
-  ],
+  combineLatestAll: [pipe(each, rxjs.combineLatestAll()), one],
   combineLatestWith: [rxjs.combineLatestWith(of(1)), all],
-  concatAll: [
-    pipe(
-      rxjs.map((value) => of(value)),
-      rxjs.concatAll(),
-    ),
-    all,
-  ],
+  concatAll: [pipe(each, rxjs.concatAll()), all],
   concatMap: [rxjs.concatMap((value) => turns(1).then(() => value)), all],
   concatWith: [rxjs.concatWith(of(1)), (values) => values + 1],
   connect: [rxjs.connect((shared$) => rxjs.merge(shared$, shared$)), (values) => 2 * values],
@@ -68,13 +57,7 @@ const operators: Readonly<Record<string, readonly [Foreign, Expected]>> = {
   elementAt: [rxjs.elementAt(7), one],
   endWith: [rxjs.endWith(1), (values) => values + 1],
   every: [rxjs.every(() => true), one],
-  exhaustAll: [
-    pipe(
-      rxjs.map((value) => of(value)),
-      rxjs.exhaustAll(),
-    ),
-    all,
-  ],
+  exhaustAll: [pipe(each, rxjs.exhaustAll()), all],
   exhaustMap: [rxjs.exhaustMap(soon$), 'some'],
   expand: [rxjs.expand((_, index) => (index < 5 ? of(index) : rxjs.EMPTY)), 'some'],
   filter: [rxjs.filter(() => false), none],
@@ -95,13 +78,7 @@ const operators: Readonly<Record<string, readonly [Foreign, Expected]>> = {
   map: [rxjs.map(() => 1), all],
   materialize: [rxjs.materialize(), (values) => values + 1],
   max: [rxjs.max(() => 1), one],
-  mergeAll: [
-    pipe(
-      rxjs.map((value) => of(value)),
-      rxjs.mergeAll(2),
-    ),
-    all,
-  ],
+  mergeAll: [pipe(each, rxjs.mergeAll(2)), all],
   mergeMap: [rxjs.mergeMap((value) => turns(2).then(() => value), 2), all],
   mergeScan: [rxjs.mergeScan((sum: number) => of(sum + 1), 0), all],
   mergeWith: [rxjs.mergeWith(of(1)), (values) => values + 1],
@@ -127,13 +104,7 @@ const operators: Readonly<Record<string, readonly [Foreign, Expected]>> = {
   skipWhile: [rxjs.skipWhile((_, index) => index < 5), (values) => values - 5],
   startWith: [rxjs.startWith(1), (values) => values + 1],
   subscribeOn: [rxjs.subscribeOn(asapScheduler), all],
-  switchAll: [
-    pipe(
-      rxjs.map((value) => of(value)),
-      rxjs.switchAll(),
-    ),
-    all,
-  ],
+  switchAll: [pipe(each, rxjs.switchAll()), all],
   switchMap: [rxjs.switchMap(soon$), 'some'],
   switchScan: [rxjs.switchScan((sum: number) => of(sum + 1), 0), all],
   take: [rxjs.take(3), () => 3],
@@ -167,13 +138,7 @@ const operators: Readonly<Record<string, readonly [Foreign, Expected]>> = {
     all,
   ],
   withLatestFrom: [rxjs.withLatestFrom(of(1)), all],
-  zipAll: [
-    pipe(
-      rxjs.map((value) => of(value)),
-      rxjs.zipAll(),
-    ),
-    one,
-  ],
+  zipAll: [pipe(each, rxjs.zipAll()), one],
   zipWith: [rxjs.zipWith(rxjs.range(0, 1_000)), all],
 };
 

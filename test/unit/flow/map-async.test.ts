@@ -19,16 +19,6 @@ describe('mapAsync', () => {
     });
   });
 
-  test('works on one page after the other when concurrency is 1', () => {
-    marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('(abc|)', pages).pipe(mapAsync(laterForEarlier, 1), show)).toBe('------a---b-(c|)', {
-        a: '1x',
-        b: '2y',
-        c: '3z',
-      });
-    });
-  });
-
   test('works on at most `concurrency` pages at once', async () => {
     const random = seeded(11);
     let open = 0;
@@ -108,12 +98,6 @@ describe('mapAsync', () => {
     const project = ({ number, rows }: Page<string>) => (number === 2 ? EMPTY : of(rows));
     await expect(lastValueFrom(leasedPages([['a'], ['b'], ['c']]).pages$.pipe(mapAsync(project, 2)))).rejects.toMatchObject({
       message: 'mapAsync: the function failed with EmptyError on page 2',
-    });
-  });
-
-  test('fails when a page gets two results, instead of losing one', async () => {
-    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync(() => of(['a'], ['b']), 1)))).rejects.toMatchObject({
-      message: 'mapAsync: the function failed with SequenceError on page 1',
     });
   });
 

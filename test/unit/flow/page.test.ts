@@ -1,6 +1,6 @@
 import { from, lastValueFrom } from 'rxjs';
 import { describe, expect, test } from '@jest/globals';
-import { batchOf, countOf, isPage, pageOf, withLease, type Page } from '../../../src/flow/page.js';
+import { batchOf, countOf, pageOf, withLease, type Page } from '../../../src/flow/page.js';
 import { select } from '../../../src/steps/index.js';
 import { batchOfTexts, pageWithoutRows } from '../../support/batches.js';
 
@@ -47,19 +47,7 @@ describe('rows of a page by columns', () => {
 });
 
 test.each([
-  ['by columns', page, true],
-  ['of rows', { number: 1, rows: [], lease }, true],
-  ['without rows', { number: 1, lease }, false],
-  ['without a lease', { number: 1, rows: [] }, false],
-  ['that is null', null, false],
-])('what is a page is known as one: %s', (_what, value, is) => {
-  expect(isPage(value)).toBe(is);
-});
-
-test.each([
   [undefined, 'undefined'],
-  [null, 'null'],
-  [['a'], 'a list'],
   [Promise.resolve({}), 'a promise, which must be awaited'],
   ['x', "the text 'x'"],
 ])('what is no row of a page is named: %p', (row, what) => {

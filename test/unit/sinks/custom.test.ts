@@ -1,12 +1,12 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { EMPTY, NEVER, type Observable, catchError, concat, defer, map, mergeMap, of, retry, take, throwError, timer } from 'rxjs';
+import { EMPTY, type Observable, catchError, concat, defer, map, of, retry, take, throwError, timer } from 'rxjs';
 import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
 import { type Page, pageOf as byColumns, RowStream } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/pipeline/index.js';
 import { customSinkOf, defineSink, type CustomWriter } from '../../../src/sinks/index.js';
-import { join, limit, sort } from '../../../src/steps/index.js';
+import { join, limit } from '../../../src/steps/index.js';
 import { batchFromRows } from '../../../src/vector/index.js';
 import { leasedPages } from '../../support/pages.js';
 
@@ -113,11 +113,8 @@ describe('a sink of a program', () => {
   test.each<[string, (stream: RowStream<Row>) => RowStream<Row>, number, boolean]>([
     ['behind a limit that stopped the read', (stream) => stream.pipe(limit(1)), 1, true],
     ['behind a limit that did not', (stream) => stream.pipe(limit(5)), 3, false],
-    ['behind a limit of what had been read to its end', (stream) => stream.pipe(sort([{ field: 'uid' }]), limit(1)), 1, false],
     ['behind an operator of RxJS that left', (stream) => stream.pipe(take(1)), 2, true],
     ['behind a limit after a join that the whole list had to wait for', (stream) => stream.pipe(joined(), limit(1)), 1, true],
-    ['behind a limit after such a join that cut nothing off', (stream) => stream.pipe(joined(), limit(4)), 3, false],
-    ['behind a limit, and a sort of what it let pass', (stream) => stream.pipe(joined(), limit(1), sort([{ field: 'uid' }])), 1, true],
     [
       'behind a failure that somebody caught',
       (stream) =>
@@ -158,24 +155,6 @@ describe('a sink of a program', () => {
     const page = { number: 1, rows: [{ age: '41', is_valid: 'yes', timestamp: '1709164800' }], lease: { release: () => {} } };
     await writeTo(of(page), typed(), { columns: leads });
     expect(rows).toEqual([{ age: 41n, is_valid: true, timestamp: new Date('2024-02-29T00:00:00Z') }]);
-  });
-
-  test('sets the pace: a page is written when the one before it is stored', async () => {
-    let writing = 0;
-    let most = 0;
-    const slow = defineSink('slow', {
-      open: () => ({
-        write: async () => {
-          most = Math.max(most, (writing += 1));
-          await new Promise((resolve) => setTimeout(resolve, 2));
-          writing -= 1;
-        },
-        commit: () => expect(writing).toBe(0),
-        abort: () => {},
-      }),
-    });
-    await writeTo(streamOf(), slow());
-    expect(most).toBe(1);
   });
 
   test.each<[string, Partial<CustomWriter<Row>>, string, readonly string[]]>([
@@ -254,21 +233,6 @@ describe('a sink of a program', () => {
       code: 'E_SINK_FUNCTION',
       message: expect.stringContaining(message),
     });
-  });
-
-  test('whose open fails asks for nothing', async () => {
-    const broken = defineSink('broken', { open: throwing });
-    let asked = false;
-    const pages$ = timer(0).pipe(
-      mergeMap(() => {
-        asked = true;
-        return NEVER;
-      }),
-    );
-    await expect(writeTo(streamOf(pages$), broken())).rejects.toMatchObject({
-      message: expect.stringContaining('broken: open failed with Error 23505'),
-    });
-    expect(asked).toBe(false);
   });
 });
 
