@@ -57,11 +57,4 @@ export {
   type StepReport,
 } from './pipeline/index.js';
 
-export {
-  testPipelines,
-  type Difference,
-  type RowDifference,
-  type TestOptions,
-  type TestResult,
-  type TestResults,
-} from './pipeline-tests/index.js';
+export { testPipelines, type Difference, type TestOptions, type TestResult, type TestResults } from './pipeline-tests/index.js';

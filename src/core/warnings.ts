@@ -8,9 +8,6 @@ export const warningCatalogue = {
   W_SPEC_MATCHES: {
     help: 'Several rows of the other collection may match, and then the join fails; join on all columns of its key, or choose a row with pick.',
   },
-  W_SPEC_GIVEN: {
-    help: 'A row of a test has a field that its collection lacks but nearly the same name as one that it has, so the step that reads that field finds nothing; correct the name.',
-  },
   W_SOURCE_CAP: { help: 'The service returns fewer rows per page than requested; set service.limit to its cap.' },
   W_SOURCE_REPEATS: { help: 'The service repeats its last page instead of ending the list; the repeats were left out.' },
   W_SOURCE_PAGED: { help: 'The service pages a collection that its documentation calls unpaged; it was read page by page.' },

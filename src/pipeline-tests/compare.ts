@@ -1,19 +1,28 @@
-import { access, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { amountOf, catalogue, nearest, type DeclaredType } from '../core/index.js';
-import { bookNames, writtenPath, type PipelineTest, type TextRow } from '../pipeline/index.js';
-import type { Outcome } from './outcome.js';
-import { diffRows, type RowDifference } from './row-diff.js';
-import { writtenRows } from './written-rows.js';
+import { parseString } from 'fast-csv';
+import { textOf, type DeclaredType } from '../core/index.js';
+import { JsonText, readJson } from '../json/index.js';
+import { readGroups } from '../parquet/index.js';
+import { bookName, type PipelineTest, type RunReport, type TextRow } from '../pipeline/index.js';
 
-/** One way in which the result of a run differs from what its test expects. */
+/** One way in which the result of a run differs from what its test expects; what does not exist is `undefined`. */
 export interface Difference {
-  /** The part compared: `exit`, `error`, `message`, `warnings`, `rows`, `books`, `stdout`, or `files` with a path. */
+  /** The part compared: `error`, `rows[0].age`, `books of to[0] csv: read`, `files out.csv`, `stdout`, or `setup` if the test could not run. */
   readonly at: string;
   readonly expected: unknown;
   readonly received: unknown;
-  /** For rows, the ones that differ. */
-  readonly rows?: readonly RowDifference[];
+}
+
+/** What a run came to. */
+export interface Outcome {
+  /** What ended it. */
+  readonly failure: { readonly code: string; readonly message: string } | undefined;
+  /** What it did, even if it failed; none if it failed before it could begin. */
+  readonly report: Pick<RunReport, 'sinks'> | undefined;
+  /** The rows that left the last step. */
+  readonly rows: readonly TextRow[];
+  readonly stdout: string;
 }
 
 /** Location of the files, and the types of the columns of tables. */
@@ -23,97 +32,112 @@ interface Place {
 }
 
 type Expected = PipelineTest['expect'];
+type ExpectedRows = NonNullable<Expected['rows']>;
 
 /** Compares the result of a run with what its test expects. @returns All differences, each cause before its consequences. */
 export async function differencesOf(expected: Expected, outcome: Outcome, place: Place): Promise<readonly Difference[]> {
+  const { error, rows, books = {}, files = {}, stdout } = expected;
+  const { failure, report } = outcome;
+  const inFiles: Difference[] = [];
+  for (const [name, file] of Object.entries(files))
+    inFiles.push(...(await fileDifferences(`files ${name}`, join(place.folder, name), file, place)));
   return [
-    ...endDifferences(expected, outcome),
-    ...warningDifferences(expected, outcome),
-    ...rowDifferences('rows', expected.rows, outcome.rows),
-    ...bookDifferences(expected, outcome),
-    ...(await fileDifferences(expected, outcome, place)),
-    ...(expected.stdout === undefined ? [] : differing('stdout', expected.stdout, outcome.stdout)),
+    ...(error === failure?.code ? [] : [{ at: 'error', expected: error, received: failure && `${failure.code}: ${failure.message}` }]),
+    ...(rows === undefined ? [] : rowDifferences('rows', rows, outcome.rows)),
+    ...Object.entries(books).flatMap(([name, rows]) => bookDifferences(name, rows, report?.sinks ?? [])),
+    ...inFiles,
+    ...(stdout === undefined ? [] : textDifferences('stdout', stdout, outcome.stdout)),
   ];
 }
 
-function endDifferences({ exit, error, message }: Expected, outcome: Outcome): readonly Difference[] {
-  const wanted = exit ?? (error === undefined ? 0 : catalogue[error].exit);
-  const code = outcome.failure?.code;
-  const said = outcome.failure?.message ?? '';
-  const told = outcome.failure ? `${outcome.exit}, ${code}: ${said}` : '0, it published';
-  if (wanted !== outcome.exit) return [{ at: 'exit', expected: wanted, received: told }];
-  return [
-    ...(error === undefined || error === code ? [] : [{ at: 'error', expected: error, received: `${code}: ${said}` }]),
-    ...(message === undefined || said.includes(message) ? [] : [{ at: 'message', expected: message, received: said }]),
-  ];
+function bookDifferences(name: string, expected: number, sinks: RunReport['sinks']): readonly Difference[] {
+  if (sinks.length === 0) return [{ at: `books: ${name}`, expected, received: undefined }];
+  return sinks.flatMap(({ at, books }) => {
+    const [, received] = Object.entries(books).find(([count]) => bookName(count) === name) ?? [];
+    return differing(`books of ${at}: ${name}`, expected, received);
+  });
 }
 
-function warningDifferences({ warnings }: Expected, outcome: Outcome): readonly Difference[] {
-  if (warnings === undefined) return [];
-  const codes = (all: readonly string[]) => [...new Set(all)].toSorted().join(', ') || 'none';
-  // The rows of a test may have only the fields that it is about.
-  const told = outcome.warnings.filter((code) => code !== 'W_SOURCE_FIELD_GONE' || warnings.includes(code));
-  return differing('warnings', codes(warnings), codes(told));
-}
-
-function bookDifferences({ books = {} }: Expected, { report }: Outcome): readonly Difference[] {
-  if (Object.keys(books).length === 0) return [];
-  if (report === undefined || report.sinks.length === 0)
-    return [{ at: 'books', expected: 'those of the outputs', received: 'the run ended before rows were counted' }];
-  return report.sinks.flatMap(({ at, books: counted }) =>
-    Object.entries(bookNames).flatMap(([name, key]) => {
-      const wanted = Object.entries(books).find(([given]) => given === name)?.[1];
-      return wanted === undefined ? [] : differing(`books of ${at}: ${name}`, wanted, counted[key]);
-    }),
-  );
-}
-
-async function fileDifferences({ files = {} }: Expected, { report }: Outcome, { folder, typeOf }: Place): Promise<readonly Difference[]> {
-  const found: Difference[] = [];
-  for (const [name, { rows, text, exists = true }] of Object.entries(files)) {
-    const [at, path] = [`files ${name}`, join(folder, report ? writtenPath(name, report) : name)];
-    const isThere = await access(path).then(
-      () => true,
-      () => false,
-    );
-    if (isThere !== exists)
-      found.push({ at, expected: exists ? 'a file' : 'no file', received: isThere ? 'it exists' : 'it does not exist' });
-    if (!isThere || !exists) continue;
-    if (text !== undefined) found.push(...differing(at, text, await readFile(path, 'utf8')));
-    if (rows === undefined) continue;
-    const written = await writtenRows(path, typeOf);
-    if (typeof written === 'string') found.push({ at, expected: 'rows', received: written });
-    else found.push(...rowDifferences(at, rows, written));
-  }
-  return found;
-}
-
-function rowDifferences(
+async function fileDifferences(
   at: string,
-  expected: NonNullable<Expected['rows']> | undefined,
-  received: readonly TextRow[],
-): readonly Difference[] {
-  if (expected === undefined) return [];
-  const wanted = expected.map((row): TextRow => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, textIn(value)])));
-  const unknown = columnUnknown(wanted, received);
-  if (unknown !== undefined) return [{ at, expected: `a column ${unknown.name}`, received: unknown.near }];
-  const rows = diffRows(wanted, received);
-  return rows.length === 0 ? [] : [{ at, expected: amountOf(wanted.length, 'row'), received: amountOf(received.length, 'row'), rows }];
+  path: string,
+  { rows, text, exists }: NonNullable<Expected['files']>[string],
+  { typeOf }: Place,
+): Promise<readonly Difference[]> {
+  const found = await stat(path).catch(() => undefined);
+  if (exists !== (found !== undefined)) return [{ at, expected: exists ? 'a file' : undefined, received: exists ? undefined : 'a file' }];
+  if (!found) return [];
+  const written = rows && (found.isDirectory() ? await tableRows(path, typeOf) : await fileRows(path));
+  return [
+    ...(text === undefined ? [] : textDifferences(at, text, await readFile(path, 'utf8'))),
+    ...(rows && written ? rowDifferences(at, rows, written) : []),
+    ...(rows && !written ? [{ at, expected: 'a table, or a .csv, .ndjson or .jsonl file', received: 'another file' }] : []),
+  ];
 }
 
-function textIn(value: string | number | boolean | null): string | null {
-  return value === null ? null : String(value);
+/** Compares rows in order, by the expected columns. */
+function rowDifferences(at: string, expected: ExpectedRows, received: readonly TextRow[]): readonly Difference[] {
+  return Array.from({ length: Math.max(expected.length, received.length) }, (_, index) => {
+    const [wanted, came] = [expected[index], received[index]];
+    const row = `${at}[${index}]`;
+    if (!wanted || !came) return [{ at: row, expected: wanted, received: came }];
+    return Object.entries(wanted).flatMap(([name, value]) =>
+      differing(`${row}.${name}`, value === null ? null : String(value), came[name]),
+    );
+  }).flat();
 }
 
-/** Reports a column that no row has once, instead of for every row. */
-function columnUnknown(expected: readonly TextRow[], received: readonly TextRow[]) {
-  const [first] = received;
-  const name = first && expected.flatMap((row) => Object.keys(row)).find((column) => !received.some((row) => Object.hasOwn(row, column)));
-  if (first === undefined || name === undefined) return undefined;
-  const near = nearest(name, Object.keys(first));
-  return { name, near: near === undefined ? `columns ${Object.keys(first).join(', ')}` : `none; did you mean ${near}?` };
+/** Returns the first line that differs. */
+function textDifferences(at: string, expected: string, received: string): readonly Difference[] {
+  const [wanted, came] = [expected.split('\n'), received.split('\n')];
+  const line = Array.from({ length: Math.max(wanted.length, came.length) }, (_, index) => index).find(
+    (index) => wanted[index] !== came[index],
+  );
+  return line === undefined ? [] : [{ at: `${at}, line ${line + 1}`, expected: wanted[line], received: came[line] }];
 }
 
-function differing(at: string, expected: string | number, received: string | number): readonly Difference[] {
+function differing(at: string, expected: unknown, received: unknown): readonly Difference[] {
   return expected === received ? [] : [{ at, expected, received }];
+}
+
+/** Reads a table of Parquet files. @param typeOf The declared type of a column, to distinguish days from instants. */
+async function tableRows(path: string, typeOf: Place['typeOf']): Promise<readonly TextRow[]> {
+  const rows: TextRow[] = [];
+  for (const file of (await readdir(path, { recursive: true })).filter((entry) => entry.endsWith('.parquet')).toSorted()) {
+    // Partition columns exist only in the names of folders.
+    const inFolders = file.split('/').flatMap((part) => {
+      const [, name, value] = /^([^=]+)=(.*)$/.exec(part) ?? [];
+      return name === undefined || value === undefined ? [] : [[name, decodeURIComponent(value)] as const];
+    });
+    for await (const group of readGroups(join(path, file))) {
+      for (const row of group) {
+        const texts = Object.entries(row).map(([name, value]) => [name, textOf(value ?? null, typeOf(name))] as const);
+        rows.push(Object.fromEntries([...inFolders, ...texts]));
+      }
+    }
+  }
+  return rows;
+}
+
+/** Reads CSV with commas and a header, or JSON lines. */
+async function fileRows(path: string): Promise<readonly TextRow[] | undefined> {
+  const text = await readFile(path, 'utf8');
+  if (path.endsWith('.csv')) return csvRows(text);
+  if (!/\.(?:ndjson|jsonl)$/.test(path)) return undefined;
+  return text.split('\n').flatMap((line) => {
+    const record = line === '' ? null : Object.entries(readJson(Buffer.from(line)) ?? {});
+    return record === null
+      ? []
+      : [Object.fromEntries(record.map(([name, value]) => [name, value instanceof JsonText ? value.text : value]))];
+  });
+}
+
+function csvRows(text: string): Promise<readonly TextRow[]> {
+  return new Promise((resolve, reject) => {
+    const rows: TextRow[] = [];
+    parseString<Record<string, string>, TextRow>(text, { headers: true })
+      .on('error', reject)
+      .on('data', (row: TextRow) => rows.push(row))
+      .on('end', () => resolve(rows));
+  });
 }

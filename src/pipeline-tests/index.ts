@@ -1,3 +1,2 @@
 export type { Difference } from './compare.js';
-export type { RowDifference } from './row-diff.js';
 export { testPipelines, type TestOptions, type TestResult, type TestResults } from './test-pipelines.js';

@@ -11,9 +11,8 @@ export {
 export { explainRow, type ExplainRowOptions, type RowExplanation, type RowField, type RowPassage } from './ops/explain-row.js';
 export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage } from './ops/preview.js';
 export { recoverRuns } from './ops/recover.js';
-export { loadTests, type ObservedPipeline, type PipelineTest, type TestedPipeline, type TextRow } from './ops/tested.js';
+export { loadTests, type PipelineTest, type TestedPipeline, type TextRow } from './ops/tested.js';
 export type { GateResult } from './gates/result.js';
-export { writtenPath } from './ops/written-path.js';
 export { writeTo, type Written, type WriteOptions } from './ops/write-to.js';
 export { type RollbackOptions, rollbackTable } from './ops/rollback.js';
 export { type FailedRunReport, failedRunOf } from './run/failed-run.js';
@@ -37,5 +36,5 @@ export {
 } from './spec/load.js';
 export type { LoadOptions } from './spec/load-options.js';
 export type { Pipeline } from './spec/pipeline.js';
-export { bookNames, type TestShape } from './spec/test-shape.js';
+export { bookName, type TestShape } from './spec/test-shape.js';
 export type { Environment } from './spec/reference-source.js';

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { runCli } from '../../src/cli/run-cli.js';
-import { Collected } from '../../src/pipeline-tests/collected.js';
 
 /** The built command; `npm test` builds it before the tests. */
 const main = fileURLToPath(new URL('../../dist/cli/main.cjs', import.meta.url));
@@ -37,6 +37,20 @@ export async function cli(
   const [stdout, stderr] = [Object.assign(new Collected(), terminal), Object.assign(new Collected(), terminal)];
   const code = await runCli(parameters, { env, cwd, stdout, stderr, signal });
   return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+/** A stream that keeps what is written to it. */
+class Collected extends Writable {
+  readonly #pieces: Buffer[] = [];
+
+  get text(): string {
+    return Buffer.concat(this.#pieces).toString('utf8');
+  }
+
+  override _write(piece: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#pieces.push(piece);
+    done();
+  }
 }
 
 /** Starts the built command in a separate process: for signals, pipes, exit codes and anything else that only a process has. */

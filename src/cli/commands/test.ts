@@ -1,8 +1,8 @@
 import type { Argv } from 'yargs';
-import { amount, catalogue, LeadstreamError, SinkError, unknownName } from '../../core/index.js';
-import type { TestResult, TestResults } from '../../index.js';
+import { amount, catalogue, LeadstreamError, printable, SinkError, unknownName } from '../../core/index.js';
+import type { Difference, TestResult, TestResults } from '../../index.js';
 import { painterFor } from '../colour.js';
-import { descriptionOf, refusedExit, reportFailure, warnOf } from '../failure.js';
+import { descriptionOf, refusedExit, reportFailure } from '../failure.js';
 import { loadPlugins, pluginOption } from '../pipeline-options.js';
 import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
@@ -50,8 +50,6 @@ async function test({ files: words, only, format, plugin }: TestArguments, conte
       const results = await testPipelines(file, { ...own, cwd, only, signal, onResult });
       tested.push({ file, results });
       if (!results.ok) exit = exit === 0 ? testFailed : exit;
-      if (format === 'text') for (const warning of results.warnings) warnOf(file, warning, console);
-      if (format === 'text' && results.untested.length > 0) console.log('warn', `${file}: no tests of ${results.untested.join(', ')}`);
     } catch (failure) {
       if (signal.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the tests were stopped', { cause: failure });
       // If the results of one file cannot be printed, neither can those of the others.
@@ -72,13 +70,29 @@ async function test({ files: words, only, format, plugin }: TestArguments, conte
   return exit;
 }
 
+/** Most differences of a test that are shown. */
+const most = 20;
+
 async function tell(file: string, result: TestResult, { stdout, env }: CommandContext): Promise<void> {
-  const { linesOf } = await import('../differences.js');
   const paint = painterFor(stdout, env);
   const { pipeline, name, line, ok, differences } = result;
+  const lines = differences.slice(0, most).map(lineOf);
+  const more = differences.length > most ? [`and ${differences.length - most} more`] : [];
   const head = `${ok ? paint('good', 'ok  ') : paint('bad', 'FAIL')} ${file}:${line} ${pipeline}: ${name}`;
-  const lines = differences.flatMap(linesOf).map((each) => `       ${each}`);
-  await print(stdout, `${[head, ...lines].join('\n')}\n`);
+  await print(stdout, `${[head, ...[...lines, ...more].map((each) => `       ${each}`)].join('\n')}\n`);
+}
+
+function lineOf({ at, expected, received }: Difference): string {
+  if (at === 'setup') return `the test cannot run: ${printable(String(received))}`;
+  return `${at}: expected ${shown(expected)}, received ${shown(received)}`;
+}
+
+/** Formats a value on one line. The null columns of a row are left out: most are null where a test gives only a few fields. */
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const filled =
+    typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null)) : value;
+  return printable(JSON.stringify(filled));
 }
 
 function documentOf(tested: readonly Tested[], exit: number): object {

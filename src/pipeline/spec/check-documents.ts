@@ -4,8 +4,6 @@ import type { Collection } from '../../collections/index.js';
 import { SpecError } from '../../core/index.js';
 import { runTemplate } from '../../store/index.js';
 import { checkDefaults, checkPipeline, inheritedOf, type Checked, collectionsOf } from './check.js';
-import { checkTestFiles } from './check-test-files.js';
-import { doubtGivenFields } from './check-tests.js';
 import { collide } from './collide.js';
 import { definitionsWith } from './definitions.js';
 import { credentialsIn } from './credentials.js';
@@ -34,14 +32,14 @@ interface OtherFile {
 export interface CheckMode {
   /** Whether the environment may lack what the file refers to. Default `false`. */
   readonly lenient?: boolean;
-  /** Whether to warn about the fields of rows that its tests give. Default `false`: a run does not use them. */
-  readonly testFields?: boolean;
   /** Absolute path of the file, which must not be overwritten. Default: the text is not in a file. */
   readonly path?: string;
   /** Pipelines of other files run by the same command. */
   readonly others?: readonly OtherFile[];
-  /** Returns the source of references. Default: the environment, and files. */
-  readonly sourceOf?: (documents: readonly unknown[]) => ReferenceSource;
+  /** Paths of values to leave out of every pipeline. Default: none. */
+  readonly without?: readonly Path[];
+  /** The values of references. Default: the environment, and files. */
+  readonly from?: ReferenceSource;
 }
 
 /**
@@ -54,12 +52,12 @@ export async function checkDocuments(
   text: string,
   file: string,
   options: LoadOptions,
-  { lenient = false, testFields = false, path, others = [], sourceOf }: CheckMode = {},
+  { lenient = false, path, others = [], without = [], from = sourceOf(options) }: CheckMode = {},
 ): Promise<CheckedFile> {
   const { set = {}, stateDir } = options;
-  const { defaults, pipelines } = parseSpecDocuments(file, text, overridesOf(file, set));
+  const removed = without.map((each) => ({ path: each, value: undefined }));
+  const { defaults, pipelines } = parseSpecDocuments(file, text, [...overridesOf(file, set), ...removed]);
   const documents = [...(defaults ? [inheritedOf(defaults)] : []), ...pipelines.map(({ value }) => value)];
-  const from = sourceOf?.(documents) ?? referenceSource(options.env ?? process.env, options.baseDir ?? options.cwd ?? process.cwd());
   const context = { credentials: credentialsIn(documents, from), lenient };
   const definitions = await definitionsWith(options);
   const checked = pipelines.map((document) => checkPipeline(document, { from, file: context, definitions }));
@@ -69,9 +67,6 @@ export async function checkDocuments(
   for (const document of checked) for (const other of others) refuseClashesWith(other, document);
   if (path !== undefined) refuseWritingOver(checked, { path, others, cwd: options.cwd ?? process.cwd() });
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
-  // With overridden values, outputs differ from those that its tests name.
-  if (sourceOf === undefined && Object.keys(set).length === 0) for (const document of checked) checkTestFiles(document, from.baseDir);
-  if (testFields) for (const { tests, plan, doubtTest } of checked) if (tests && plan) doubtGivenFields(tests, plan, doubtTest);
   const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
 }
@@ -81,9 +76,9 @@ export async function checkDocuments(
  *
  * @throws {SpecError} With all problems of the collections; also if two documents declare different ones with the same name.
  */
-export function collectionsIn(text: string, file: string, { env = process.env, cwd = process.cwd(), baseDir = cwd }: LoadOptions) {
+export function collectionsIn(text: string, file: string, options: LoadOptions) {
   const { defaults, pipelines } = parseSpecDocuments(file, text);
-  const from = referenceSource(env, baseDir);
+  const from = sourceOf(options);
   const given = defaults ? [inheritedOf(defaults)] : [];
   const credentials = credentialsIn([...given, ...pipelines.map(({ value }) => value)], from);
   const found = new Map<string, Collection>();
@@ -99,6 +94,10 @@ export function collectionsIn(text: string, file: string, { env = process.env, c
     }
   }
   return [...found.values()];
+}
+
+function sourceOf({ env = process.env, cwd = process.cwd(), baseDir = cwd }: LoadOptions): ReferenceSource {
+  return referenceSource(env, baseDir);
 }
 
 function refuseState({ outputs, problem }: Checked, stateDir: string): void {

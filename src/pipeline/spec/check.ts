@@ -1,11 +1,10 @@
 import type { z } from 'zod';
 import { collections, type Collection, type Registry } from '../../collections/index.js';
-import { defined } from '../../core/index.js';
+import { defined, unknownName } from '../../core/index.js';
 import { getIn } from '../../options/index.js';
 import type { PathNames } from '../../store/index.js';
 import { outputAt } from '../../sinks/index.js';
 import { collectionOf, collectionShape } from '../../source/index.js';
-import { checkTests } from './check-tests.js';
 import { collide } from './collide.js';
 import { connectionOf } from './connection.js';
 import type { HookName } from './credentials.js';
@@ -17,7 +16,7 @@ import { pipelineOf, type Pipeline } from './pipeline.js';
 import { bindChain, planPipeline, type Chain, type ChainShape, type Plan } from './plan.js';
 import { unfilled, type Place } from './planned.js';
 import type { ReferenceSource } from './reference-source.js';
-import { resolveReferences, type Problem, type SpecWarning } from './references.js';
+import { resolveReferences, type Problem } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineName, pipelineShape, type PipelineShape } from './spec.js';
 import type { TestShape } from './test-shape.js';
@@ -46,8 +45,6 @@ export interface Checked {
   readonly issues: readonly Issue[];
   /** Adds a problem with other documents. */
   problem(path: Path, message: string, onKey?: boolean): void;
-  /** Adds a doubt about one of its tests. */
-  readonly doubtTest: SpecWarning;
 }
 
 /** The input for checking the documents of a file. */
@@ -83,8 +80,8 @@ export function checkPipeline(document: SpecDocument, { from, file, definitions 
   // Problems of their shape were already reported with the whole.
   const written = nullsInTests(getIn(resolved, ['tests']), ['tests'], document.isPlain);
   const tests = validated(pipelineShape().shape.tests, written, ['tests'], silent);
-  if (tests && planned) checkTests(tests, planned, problem);
   const plan = planned?.plan;
+  if (tests && plan) refuseUnread(tests, plan, problem);
   const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
   return {
     ...{ document, name: parts.name, plan, tests, hooks },
@@ -92,9 +89,16 @@ export function checkPipeline(document: SpecDocument, { from, file, definitions 
     pipeline: isRight
       ? pipelineOf({ shape, plan, connection, rejects, hooks, from, written: document.value, resolved, warnings: warnings.told })
       : undefined,
-    ...{ doubts: warnings.all, unset: issues.unset, issues: issues.all },
-    ...{ problem, doubtTest: warnings.addOfTests },
+    ...{ doubts: warnings.all, unset: issues.unset, issues: issues.all, problem },
   };
+}
+
+/** Refuses rows of collections in tests that the pipeline does not read. */
+function refuseUnread(tests: readonly TestShape[], { reads }: Plan, problem: Problem): void {
+  tests.forEach(({ given }, index) => {
+    for (const name of Object.keys(given))
+      if (!reads.includes(name)) problem(['tests', index, 'given', name], unknownName('collection', name, reads), true);
+  });
 }
 
 /** The readable parts of a pipeline. */

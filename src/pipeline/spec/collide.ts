@@ -54,6 +54,6 @@ function onDay(path: string, day: string): string {
 }
 
 /** Escapes a text for use in a regular expression. */
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }

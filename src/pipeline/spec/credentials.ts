@@ -38,30 +38,21 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
   };
 }
 
-/** The references in documents that are credentials, and whether each is the address of a webhook. */
-export function credentialReferences(documents: readonly unknown[]) {
-  return documents.flatMap(credentialTexts).flatMap(({ text, isHook }) => {
-    const found = referenceIn(text);
-    return found ? [{ ...found, isHook }] : [];
-  });
-}
-
 /** A text in a document that is a credential. */
 interface CredentialText {
   readonly text: string;
   /** Whether other texts are searched for its value. */
   readonly isSearched: boolean;
-  readonly isHook: boolean;
 }
 
 /** The texts that are credentials: those under `service.auth`, and addresses of webhooks, which may contain tokens. */
 function credentialTexts(document: unknown): readonly CredentialText[] {
   const account = textsIn(inside(inside(document, 'service'), 'auth')).flatMap(({ path, text }) => {
     const privacy = privacyAt(path);
-    return privacy === 'plain' ? [] : [{ text, isSearched: privacy === 'secret', isHook: false }];
+    return privacy === 'plain' ? [] : [{ text, isSearched: privacy === 'secret' }];
   });
   const hooks = hookNames.flatMap((name) => textsIn(inside(document, name)));
-  return [...account, ...hooks.map(({ text }) => ({ text, isSearched: true, isHook: true }))];
+  return [...account, ...hooks.map(({ text }) => ({ text, isSearched: true }))];
 }
 
 function textsIn(value: unknown, path: readonly string[] = []): readonly { readonly path: readonly string[]; readonly text: string }[] {

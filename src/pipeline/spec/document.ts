@@ -48,10 +48,14 @@ export interface SpecDocuments {
  * Parses YAML: one specification per document of the file, and the defaults that they inherit. Empty documents are ignored. Scalars remain the text in the
  * file: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
  *
- * @param overrides Values that replace those of the file in every pipeline, by path; missing lists and maps above them are created.
+ * @param overrides Values that replace those of the file in every pipeline, by path; missing lists and maps above them are created. `undefined` removes one.
  * @throws {SpecError} `E_SPEC_YAML`, with the first error, and for a file without a pipeline; `E_SPEC_INVALID` for misplaced defaults.
  */
-export function parseSpecDocuments(file: string, text: string, overrides: readonly { path: Path; value: string }[] = []): SpecDocuments {
+export function parseSpecDocuments(
+  file: string,
+  text: string,
+  overrides: readonly { path: Path; value: string | undefined }[] = [],
+): SpecDocuments {
   const lines = new LineCounter();
   const refusing = (code: 'E_SPEC_YAML' | 'E_SPEC_INVALID', troubles: readonly Trouble[], names: readonly string[] = []) =>
     new SpecError(
@@ -212,7 +216,16 @@ function nameOf({ contents }: Document): unknown {
   return isMap(contents) ? contents.get('name') : undefined;
 }
 
-function override(document: Document, of: { readonly file: string; readonly names: readonly string[] }, path: Path, value: string): void {
+function override(
+  document: Document,
+  of: { readonly file: string; readonly names: readonly string[] },
+  path: Path,
+  value: string | undefined,
+): void {
+  if (value === undefined) {
+    if (document.hasIn(path)) document.deleteIn(path);
+    return;
+  }
   try {
     // An entry may be appended to a list, but not beyond the next index.
     const gap = path.some((part, depth) => {

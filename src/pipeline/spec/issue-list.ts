@@ -140,15 +140,10 @@ export class WarningList {
     return this.#all.map(({ code, message, line, column }) => ({ code, message: `${file}:${line}:${column} ${message}` }));
   }
 
-  readonly add: SpecWarning = (path, warning) => {
+  readonly add: SpecWarning = (path, { code, message }) => {
     if (dependsOn(path, this.unknown)) return;
-    this.addOfTests(path, warning);
-    this.refused?.(path, warning.message);
-  };
-
-  /** Adds a doubt about a test, which does not affect runs. */
-  readonly addOfTests: SpecWarning = (path, { code, message }) => {
     this.#all.push({ code, message: this.credentials.redact(message), ...this.document.locate(path) });
+    this.refused?.(path, message);
   };
 }
 

@@ -86,7 +86,6 @@ async function resultOf(
   const { checkDocuments } = await import('./check-documents.js');
   const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, options, {
     lenient: !envCheck,
-    testFields: true,
     path: resolve(options.cwd ?? process.cwd(), file),
     others,
   });

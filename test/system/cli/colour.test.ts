@@ -12,7 +12,7 @@ steps:
 tests:
   - name: one row
     given: { leads: [{ lead_id: '1', age: '7' }] }
-    expect: { exit: 65 }
+    expect: { error: E_GATE_EXPECT }
 to:
   - stdout: {}
 `;

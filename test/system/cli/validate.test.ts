@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { lintPipelines, testPipelines } from '../../../src/index.js';
+import { lintPipelines } from '../../../src/index.js';
 import { catalogue } from '../../../src/core/index.js';
 import { cli } from '../../support/cli.js';
 import { folderWith } from '../../support/temporary.js';
@@ -275,33 +275,6 @@ describe('lintPipelines', () => {
       message: expect.stringContaining('writes'),
     });
   });
-});
-
-const slip =
-  'tests:\n  - name: t\n    given:\n      leads:\n        - { lead_id: 1, lead_acepted: yes, LEAD ACCEPTED: no, shoe_size: 9 }\n        - { lead_id: 2, lead_acepted: no }\n';
-const told = "W_SPEC_GIVEN: t.yaml:9:39 leads has no field 'lead_acepted'; did you mean 'lead_accepted'?";
-
-test('doubts a field of a test that is nearly one of its collection, and takes one that is another', async () => {
-  const cwd = await folderWith({ 't.yaml': `name: t\nfrom: leads\nto:\n  - csv: { path: t.csv }\n${slip}    expect: { exit: 0 }\n` });
-  const { code, stderr } = await cli(['validate', 't.yaml'], { cwd });
-  expect(code).toBe(0);
-  expect(stderr.split('\n').filter((line) => line.startsWith('W_'))).toEqual([told]);
-  expect((await cli(['validate', 't.yaml', '--strict'], { cwd })).code).toBe(78);
-  const tested = await cli(['test', 't.yaml'], { cwd });
-  expect(tested).toMatchObject({ code: 0, stderr: `${told}\n1 test, 1 passed, 0 failed\n` });
-  const { warnings } = await testPipelines('t.yaml', { cwd });
-  expect(warnings).toMatchObject([{ severity: 'warning', code: 'W_SPEC_GIVEN', line: 9, column: 39 }]);
-});
-
-test('takes what is doubtful in a test for no failure under service.strict, since no run meets it', async () => {
-  const strict = 'service: { base_url: "http://127.0.0.1:9", auth: { rest_api_key: "${KEY}" }, strict: true }';
-  const body = `name: t\n${strict}\nfrom: leads\nto: [{ csv: { path: t.csv } }]\n\n${slip}    expect: { error: E_GATE_STRICT }\n`;
-  const cwd = await folderWith({ 't.yaml': body });
-  expect(await cli(['validate', 't.yaml'], { cwd })).toMatchObject({
-    code: 0,
-    stderr: expect.stringContaining(`${told.replace(':9:', ':10:')}\n`),
-  });
-  expect(await cli(['test', 't.yaml'], { cwd })).toMatchObject({ code: 0 });
 });
 
 test.each([
