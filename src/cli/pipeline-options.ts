@@ -71,11 +71,10 @@ export async function loadPlugins(files: readonly string[], { cwd }: CommandCont
 export async function loadOne(
   arguments_: PipelineArguments & { readonly file: string; readonly only: string | undefined },
   context: CommandContext,
-  options: Pick<LoadOptions, 'stateDir'> = {},
 ): Promise<Pipeline> {
   const { file, only } = arguments_;
   const { loadPipelines } = await import('../index.js');
-  const pipelines = await loadPipelines(file, { ...(await loadOptionsOf(arguments_, context)), ...options });
+  const pipelines = await loadPipelines(file, await loadOptionsOf(arguments_, context));
   const [first, ...others] = named(pipelines, only === undefined ? [] : [only]);
   if (!first || others.length > 0) {
     const names = pipelines.map(({ name }) => name).join(', ');

@@ -7,10 +7,3 @@ export function hashOfBytes(bytes: Uint8Array, start: number, end: number): numb
   for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), prime);
   return hash;
 }
-
-/** Hashes the UTF-16 units of a text; from 0 to 4294967295. */
-export function hashOfText(text: string): number {
-  let hash = basis;
-  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), prime);
-  return hash >>> 0;
-}

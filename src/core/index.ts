@@ -35,7 +35,7 @@ export {
 } from './errors.js';
 export { type ExitCode, exitCodes } from './exit-codes.js';
 export { failureOf } from './failure-of.js';
-export { hashOfBytes, hashOfText } from './fnv.js';
+export { hashOfBytes } from './fnv.js';
 export { instantTexts } from './instant-text.js';
 export { type LogEvent, logEvents } from './log-events.js';
 export { nearest } from './nearest.js';

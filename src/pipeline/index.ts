@@ -36,5 +36,5 @@ export {
 } from './spec/load.js';
 export type { LoadOptions } from './spec/load-options.js';
 export type { Pipeline } from './spec/pipeline.js';
-export { bookName, type TestShape } from './spec/test-shape.js';
+export { bookName } from './spec/test-shape.js';
 export type { Environment } from './spec/reference-source.js';

@@ -1,7 +1,7 @@
 import { amountOf } from '../../core/index.js';
 import type { Argv } from 'yargs';
 import type { LintResult } from '../../index.js';
-import { problemsLine, refuse, refusedExit, warnOf } from '../failure.js';
+import { problemsLine, refusedExit } from '../failure.js';
 import { loadOptionsOf, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
 import type { CommandContext, Runner } from '../context.js';
 import { print } from '../streams.js';
@@ -67,9 +67,12 @@ function sumUp(results: readonly { readonly result: LintResult }[], { console }:
 
 /** Reports what was found in a file: problems where editors look for them, and the chains of a valid file. */
 function tell(file: string, { ok, findings, pipelines, unset }: LintResult, { console }: CommandContext): void {
-  for (const { severity, ...finding } of findings) {
-    if (severity === 'warning') warnOf(file, finding, console);
-    else refuse(file, finding, console);
+  for (const { severity, code, line, column, message } of findings) {
+    const place = `${file}:${line}:${column} ${message}`;
+    const isRefused = severity === 'error';
+    // People who treat warnings as errors recognize them by their codes.
+    const words = code.startsWith('W_') ? `${code}: ${place}` : place;
+    console.event(isRefused ? 'file.refused' : 'file.warned', { code, file, line, column, ...(isRefused && { exit: refusedExit }) }, words);
   }
   if (!ok) return;
   for (const { name, from, steps, to, columns } of pipelines) {

@@ -125,6 +125,7 @@ function unrefused(given: Pipeline, plan: Plan): Pipeline {
     connection: { ...given.connection, strict: false },
     rejects: { path: undefined, pathOf: () => undefined, max: { share: 1 }, rows: false },
     expect: undefined,
+    onNewField: 'next_run',
     hooks: { success: undefined, failure: undefined },
     consistency: { ...given.consistency, mode: 'off' },
     spoolMaxAgeMs: undefined,

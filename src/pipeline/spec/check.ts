@@ -70,7 +70,7 @@ export function checkPipeline(document: SpecDocument, { from, file, definitions 
   const chain = bindChain(parts, place, problem);
   const registry = registryOf(resolved, problem);
   const findings = { problem, warn: warnings.add, unset, unknown };
-  const planned = registry && planPipeline(parts, chain, { hmacKey: from.env.LEADSTREAM_HMAC_KEY, collections: registry }, findings);
+  const plan = registry && planPipeline(parts, chain, { hmacKey: from.env.LEADSTREAM_HMAC_KEY, collections: registry }, findings);
   const connection = shape && connectionOf(shape.service, from.env, { problem: issues.givenProblem, inFile: problem, unset });
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, place, problem);
   // In place of a refused reference is no address.
@@ -80,8 +80,7 @@ export function checkPipeline(document: SpecDocument, { from, file, definitions 
   // Problems of their shape were already reported with the whole.
   const written = nullsInTests(getIn(resolved, ['tests']), ['tests'], document.isPlain);
   const tests = validated(pipelineShape().shape.tests, written, ['tests'], silent);
-  const plan = planned?.plan;
-  if (tests && plan) refuseUnread(tests, plan, problem);
+  if (tests && registry) refuseUnknownRows(tests, registry, problem);
   const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
   return {
     ...{ document, name: parts.name, plan, tests, hooks },
@@ -93,11 +92,12 @@ export function checkPipeline(document: SpecDocument, { from, file, definitions 
   };
 }
 
-/** Refuses rows of collections in tests that the pipeline does not read. */
-function refuseUnread(tests: readonly TestShape[], { reads }: Plan, problem: Problem): void {
+/** Refuses rows of unknown collections in tests. */
+function refuseUnknownRows(tests: readonly TestShape[], registry: Registry, problem: Problem): void {
+  const known = Object.keys(registry);
   tests.forEach(({ given }, index) => {
     for (const name of Object.keys(given))
-      if (!reads.includes(name)) problem(['tests', index, 'given', name], unknownName('collection', name, reads), true);
+      if (!known.includes(name)) problem(['tests', index, 'given', name], unknownName('collection', name, known), true);
   });
 }
 

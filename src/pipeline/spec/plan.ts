@@ -36,13 +36,6 @@ export interface Chain {
   readonly sinks: readonly PlannedSink[];
 }
 
-/** A plan, and what is known about it. */
-export interface Planned {
-  readonly plan: Plan;
-  /** Whether its columns do not depend on any unknown value. */
-  readonly isKnown: boolean;
-}
-
 /** The input for planning steps. */
 interface Surroundings {
   readonly hmacKey: string | undefined;
@@ -66,7 +59,7 @@ export function planPipeline(
   { steps: bound, sinks }: Chain,
   { hmacKey, collections }: Surroundings,
   findings: Findings,
-): Planned | undefined {
+): Plan | undefined {
   const { problem } = findings;
   const collection = collectionOf(shape, collections, problem);
   if (!collection) return undefined;
@@ -86,7 +79,7 @@ export function planPipeline(
 
   // The name of a dropped column remains taken: an unknown field of that name is left out.
   const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
-  const plan: Plan = {
+  return {
     collection,
     collections,
     reads,
@@ -95,7 +88,6 @@ export function planPipeline(
     stoppedBy: stopOf(steps),
     columns: (undeclared = []) => flow.follow(flow.columnsWith(undeclared.filter(({ name }) => !taken.has(name.toLowerCase())))).leaving,
   };
-  return { plan, isKnown };
 }
 
 /** Checks a sink against the arriving columns, unless one of its values is unknown. */

@@ -155,6 +155,13 @@ describe('test', () => {
     expect(code).toBe(0);
   });
 
+  test('serves what a join looks up', async () => {
+    const join = '  - join: { with: bridges, on: { lead_id: id }, as: b, select: [title], lookup: by_id }';
+    const one =
+      '  - name: a\n    given: { leads: [{ lead_id: 1 }], bridges: [{ id: 1, title: Auto }] }\n    expect: { rows: [{ b_title: Auto }] }';
+    expect(await tested(file(one, `from: leads\nsteps:\n${join}\nto:\n  - csv: { path: a.csv }`))).toMatchObject({ code: 0 });
+  });
+
   test('serves collections of the file', async () => {
     const own = `service: { base_url: 'https://shop.example/v3', auth: { bearer: '\${SHOP_TOKEN}' }, rate_limit: 1/h }
 collections:
