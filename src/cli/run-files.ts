@@ -1,8 +1,6 @@
-import { realpathSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { LeadstreamError, SpecError } from '../core/index.js';
-import { writesOver, type LoadOptions, type Pipeline } from '../index.js';
-import type { CommandContext } from './context.js';
+import { writesOver, type LintedPipeline, type LoadOptions, type Pipeline } from '../index.js';
 
 /** A pipeline file, or why it could not be loaded. */
 export type LoadedFile =
@@ -39,81 +37,48 @@ export async function loadFiles(
   return loaded;
 }
 
+/** A pipeline to run, or one that was only checked. */
+type Writer = Pipeline | LintedPipeline;
+
 /**
  * Refuses files whose pipelines have the same name, by which the state folder tells them apart, or write to the same place, stdout included.
  *
- * @param wanted The pipelines to run; the others write nothing.
+ * @param files Those that one command runs.
  * @throws {LeadstreamError} `E_USAGE`.
  */
-export function refuseClashes(loaded: readonly LoadedFile[], wanted: readonly Pipeline[]): void {
-  const earlier: { readonly file: string; readonly pipeline: Pipeline }[] = [];
-  for (const one of loaded) {
-    if ('failure' in one) continue;
-    const { file } = one;
-    const pipelines = one.pipelines.filter((pipeline) => wanted.includes(pipeline));
-    for (const { name, plan, rejects } of pipelines) {
-      const sameName = earlier.find(({ pipeline }) => pipeline.name === name);
-      if (sameName) throw new LeadstreamError('E_USAGE', `${file}: the name '${name}' is taken by a pipeline of ${sameName.file}`);
-      const outputs = [...plan.sinks.flatMap(({ output }) => output ?? []), ...(rejects.path === undefined ? [] : [rejects.path])];
-      const clash = earlier.find(({ pipeline }) => outputs.some((output) => writesOver(pipeline, output)));
-      if (clash)
-        throw new LeadstreamError(
-          'E_USAGE',
-          `${file}: the pipeline '${name}' writes to the same path as '${clash.pipeline.name}' of ${clash.file}, or inside it`,
-        );
-      const printer = prints(plan) ? earlier.find(({ pipeline }) => prints(pipeline.plan)) : undefined;
-      if (printer)
-        throw new LeadstreamError(
-          'E_USAGE',
-          `${file}: the pipeline '${name}' prints to stdout, as does '${printer.pipeline.name}' of ${printer.file}, which would mix their rows; run them one at a time`,
-        );
+export function refuseClashes(files: readonly { readonly file: string; readonly pipelines: readonly Writer[] }[]): void {
+  const earlier: { readonly file: string; readonly pipeline: Writer }[] = [];
+  for (const { file, pipelines } of files) {
+    for (const pipeline of pipelines) {
+      const refuse = (isClash: (other: Writer) => boolean, what: string) => {
+        const clash = earlier.find((each) => isClash(each.pipeline));
+        if (clash === undefined) return;
+        const message = `${file}: the pipeline '${pipeline.name}' ${what} '${clash.pipeline.name}' of ${clash.file}`;
+        throw new LeadstreamError('E_USAGE', message);
+      };
+      refuse(({ name }) => name === pipeline.name, 'has the name of');
+      refuse((other) => writesOf(pipeline).some((path) => writesOver(other, path)), 'writes to the same path as, or inside that of,');
+      refuse((other) => prints(pipeline) && prints(other), 'prints to stdout, which would mix its rows with those of');
     }
     earlier.push(...pipelines.map((pipeline) => ({ file, pipeline })));
   }
 }
 
-function prints({ sinks }: Pipeline['plan']): boolean {
-  return sinks.some((sink) => sink.prints);
+function writesOf(writer: Writer): readonly string[] {
+  if ('writes' in writer) return writer.writes;
+  return [...writer.plan.sinks.map(({ output }) => output), writer.rejects.path].filter((path) => path !== undefined);
+}
+
+function prints(writer: Writer): boolean {
+  return 'writes' in writer ? writer.prints : writer.plan.sinks.some((sink) => sink.prints);
 }
 
 /**
- * Refuses to write two things to one file.
- *
- * @param files Files to be written.
- * @throws {LeadstreamError} `E_USAGE`.
- */
-export function refuseSameFile(files: readonly NamedFile[], { cwd }: CommandContext): void {
-  const known = new Map<string, string>();
-  for (const { what, file } of files) {
-    if (file === undefined) continue;
-    const path = realPath(resolve(cwd, file));
-    const other = known.get(path);
-    if (other !== undefined) throw new LeadstreamError('E_USAGE', `${other} and ${what} name the same file, ${file}; name two files`);
-    known.set(path, what);
-  }
-}
-
-/** Resolves the links in a path, as far as it exists. */
-function realPath(path: string): string {
-  for (const [known, rest] of [
-    [path, ''],
-    [dirname(path), basename(path)],
-  ] as const) {
-    try {
-      return join(realpathSync(known), rest);
-    } catch {
-      // It does not exist yet.
-    }
-  }
-  return path;
-}
-
-/**
- * Refuses a pipeline that would write over what a run reads, or over its report.
+ * Refuses pipelines that would write over a file that the command reads or writes.
  *
  * @throws {LeadstreamError} `E_USAGE`.
  */
-export function refuseWritingOver(pipelines: readonly Pipeline[], files: readonly NamedFile[], { cwd }: CommandContext): void {
+export function refuseWritingOver(pipelines: readonly Writer[], files: readonly NamedFile[], cwd: string): void {
   for (const { what, file } of files) {
     const writer = file === undefined ? undefined : pipelines.find((pipeline) => writesOver(pipeline, resolve(cwd, file)));
     if (writer) throw new LeadstreamError('E_USAGE', `${what} ${file} is where the pipeline '${writer.name}' writes, or inside it`);

@@ -4,7 +4,7 @@ import { version } from '../../core/index.js';
 import type { Metrics } from '../metrics.js';
 import type { ReportFiles } from '../report/file.js';
 import type { RunFlags } from '../reporting.js';
-import type { LoadedFile, NamedFile } from '../run-files.js';
+import type { LoadedFile } from '../run-files.js';
 import type { SeriesEnd } from '../series.js';
 import { loadOptionsOf, named, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
 import { repeated, type CommandContext, type Runner } from '../context.js';
@@ -70,9 +70,7 @@ async function run({ files, stateDir, ...rest }: RunArguments, context: CommandC
 async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: CommandContext): Promise<number> {
   const { Metrics } = await import('../metrics.js');
   const { descriptionOf } = await import('../failure.js');
-  const { refuseSameFile } = await import('../run-files.js');
   const { tellRefused } = await import('../refused.js');
-  refuseSameFile(writtenBy(arguments_), context);
   const metrics = arguments_.metrics === undefined ? undefined : await Metrics.open(arguments_.metrics, context);
   // The pipelines to run, as soon as they are known.
   const expected: string[] = [];
@@ -113,9 +111,12 @@ async function runLoaded(
     throw broken.failure;
   }
   const pipelines = wanted(loaded, only, broken !== undefined);
-  refuseClashes(loaded, pipelines);
+  refuseClashes(
+    loaded.flatMap((each) => ('failure' in each ? [] : { ...each, pipelines: each.pipelines.filter((one) => pipelines.includes(one)) })),
+  );
+  const written = [...reportFiles.map((file) => ({ what: '--report', file })), { what: '--metrics', file: arguments_.metrics }];
   const read = [...loaded.map(({ file }) => ({ what: 'the pipeline file', file })), { what: '--env', file: context.envFile }];
-  refuseWritingOver(pipelines, [...read, ...writtenBy(arguments_)], context);
+  refuseWritingOver(pipelines, [...read, ...written], context.cwd);
   expected.push(...pipelines.map(({ name }) => name));
   const report = await ReportFiles.open(reportFiles, context);
   const [single, ...others] = pipelines;
@@ -125,11 +126,6 @@ async function runLoaded(
   const end = await runSeries(pipelines, context, options, { files: loaded, only, metrics, early: write });
   await write(end);
   return end.exit;
-}
-
-/** The files that the command itself writes. */
-function writtenBy({ report, metrics }: Pick<RunArguments, 'report' | 'metrics'>): readonly NamedFile[] {
-  return [...report.map((file) => ({ what: '--report', file })), { what: '--metrics', file: metrics }];
 }
 
 /** Returns the pipelines to run. @throws {LeadstreamError} `E_USAGE` for names that no pipeline has. */

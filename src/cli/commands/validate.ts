@@ -38,29 +38,36 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
 async function validate(arguments_: ValidateArguments, context: CommandContext): Promise<number> {
   const { lintPipelines } = await import('../../index.js');
   const { filesNamed, refuseMissing } = await import('../files.js');
+  const { refuseClashes, refuseWritingOver } = await import('../run-files.js');
   const { console, cwd, stdout } = context;
   const { files: words, format, strict, envCheck } = arguments_;
   refuseMissing(words, cwd);
   const options = { ...(await loadOptionsOf(arguments_, context)), stateDir: '.leadstream', strict, envCheck };
-  const results: { file: string; result: LintResult }[] = [];
+  const files: (LintResult & { readonly file: string })[] = [];
   for (const file of await filesNamed(words, cwd)) {
-    // Finds what `run` with the same words would refuse.
-    const others = results.map(({ file: name, result: { pipelines } }) => ({ file: name, pipelines }));
-    const result = await lintPipelines(file, { ...options, others });
-    results.push({ file, result });
+    const result = await lintPipelines(file, options);
+    files.push({ file, ...result });
     if (format === 'text') tell(file, result, context);
   }
-  const ok = results.every(({ result }) => result.ok);
-  const files = results.map(({ file, result }) => ({ file, ...result }));
-  if (format === 'text' && !ok) sumUp(results, context);
+  const ok = files.every((file) => file.ok);
+  if (ok) {
+    // A run of the same files would refuse these.
+    refuseClashes(files);
+    refuseWritingOver(
+      files.flatMap(({ pipelines }) => pipelines),
+      files.map(({ file }) => ({ what: 'the pipeline file', file })),
+      cwd,
+    );
+  }
+  if (format === 'text' && !ok) sumUp(files, context);
   if (format === 'json') await print(stdout, `${console.redact(JSON.stringify({ ok, files }, undefined, 2))}\n`);
   return ok ? 0 : refusedExit;
 }
 
 /** Sums up all problems. */
-function sumUp(results: readonly { readonly result: LintResult }[], { console }: CommandContext): void {
-  const wrong = results.filter(({ result }) => !result.ok);
-  const codes = wrong.flatMap(({ result }) => result.findings.filter(({ severity }) => severity === 'error').map(({ code }) => code));
+function sumUp(files: readonly LintResult[], { console }: CommandContext): void {
+  const wrong = files.filter(({ ok }) => !ok);
+  const codes = wrong.flatMap(({ findings }) => findings.filter(({ severity }) => severity === 'error').map(({ code }) => code));
   const words = console.format === 'json' ? [] : problemsLine(codes, codes.length, wrong.length);
   console.event('command.failed', { code: codes[0], exit: refusedExit }, words);
 }

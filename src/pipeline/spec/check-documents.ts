@@ -22,20 +22,12 @@ export interface CheckedFile {
   readonly unset: readonly string[];
 }
 
-/** The pipelines of a file that was checked earlier. */
-interface OtherFile {
-  readonly file: string;
-  readonly pipelines: readonly { readonly name: string; readonly writes: readonly string[]; readonly prints?: boolean }[];
-}
-
 /** How a file is checked. */
 export interface CheckMode {
   /** Whether the environment may lack what the file refers to. Default `false`. */
   readonly lenient?: boolean;
   /** Absolute path of the file, which must not be overwritten. Default: the text is not in a file. */
   readonly path?: string;
-  /** Pipelines of other files run by the same command. */
-  readonly others?: readonly OtherFile[];
   /** Paths of values to leave out of every pipeline. Default: none. */
   readonly without?: readonly Path[];
   /** The values of references. Default: the environment, and files. */
@@ -52,7 +44,7 @@ export async function checkDocuments(
   text: string,
   file: string,
   options: LoadOptions,
-  { lenient = false, path, others = [], without = [], from = sourceOf(options) }: CheckMode = {},
+  { lenient = false, path, without = [], from = sourceOf(options) }: CheckMode = {},
 ): Promise<CheckedFile> {
   const { set = {}, stateDir } = options;
   const removed = without.map((each) => ({ path: each, value: undefined }));
@@ -64,8 +56,7 @@ export async function checkDocuments(
   checked.forEach((later, index) => {
     for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
   });
-  for (const document of checked) for (const other of others) refuseClashesWith(other, document);
-  if (path !== undefined) refuseWritingOver(checked, { path, others, cwd: options.cwd ?? process.cwd() });
+  if (path !== undefined) refuseWritingOver(checked, path);
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
   const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
@@ -125,38 +116,11 @@ function refuseClashes(earlier: Checked, later: Checked): void {
   }
 }
 
-/** Refuses pipelines of several files run together, if they have the same name or overlapping outputs. */
-function refuseClashesWith({ file, pipelines }: OtherFile, { name, outputs, problem }: Checked): void {
-  for (const other of pipelines) {
-    if (name === other.name) problem(['name'], `the name '${name}' is taken by a pipeline of ${file}`);
-    const clashes = outputs.filter(({ path }) => path !== undefined && other.writes.some((taken) => meet(path, taken)));
-    for (const { place } of clashes.filter(({ place: [where] }) => where === 'to' || clashes.length === 1))
-      problem(place, `the pipeline '${other.name}' of ${file} already writes to the same or an overlapping path`);
-    const [printer] = other.prints === true ? outputs.filter(({ path }) => path === undefined) : [];
-    if (printer)
-      problem(
-        printer.place,
-        `the pipeline '${other.name}' of ${file} also prints, and stdout would contain the rows of both; run them one by one`,
-      );
-  }
-}
-
-/** Refuses outputs that would overwrite the files of a command. */
-function refuseWritingOver(
-  documents: readonly Checked[],
-  { path: own, others, cwd }: { readonly path: string; readonly others: readonly OtherFile[]; readonly cwd: string },
-): void {
-  const files = [{ path: own, what: 'this file' }, ...others.map(({ file }) => ({ path: resolve(cwd, file), what: file }))];
-  for (const { outputs, problem } of documents) {
-    for (const { path: output, place } of outputs) {
-      const found = output === undefined ? undefined : files.find(({ path }) => collide(path, output));
-      if (found) problem(place, `${output} is ${found.what}, or contains it; write somewhere else`);
-    }
-  }
-  const [first] = documents;
-  const writer = others.flatMap(({ file, pipelines }) => pipelines.map((pipeline) => ({ ...pipeline, file })));
-  const over = writer.find(({ writes }) => writes.some((output) => collide(own, output)));
-  if (over) first?.problem([], `the pipeline '${over.name}' of ${over.file} would overwrite this file`);
+/** Refuses outputs that would overwrite the file itself. */
+function refuseWritingOver(documents: readonly Checked[], own: string): void {
+  for (const { outputs, problem } of documents)
+    for (const { path, place } of outputs)
+      if (path !== undefined && collide(own, path)) problem(place, `${path} is this file, or contains it; write somewhere else`);
 }
 
 function meet(a: string | undefined, b: string | undefined): boolean {

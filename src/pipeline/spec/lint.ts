@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { SpecError, type Warning } from '../../core/index.js';
-import { checkUsage, filledText, flag, getIn, listOf, object, texts } from '../../options/index.js';
+import { checkUsage, flag, getIn, object } from '../../options/index.js';
 import type { Checked } from './check.js';
 import { fileText } from './file-text.js';
 import { checkLoading, type LoadOptions } from './load-options.js';
@@ -47,13 +47,9 @@ export interface LintOptions extends LoadOptions {
   readonly envCheck?: boolean;
   /** Whether warnings are errors. Default `false`. */
   readonly strict?: boolean;
-  /** Files run by the same command before this one. It is an error to reuse a name or path of their pipelines, or to print if one of them prints. */
-  readonly others?: readonly { readonly file: string; readonly pipelines: LintResult['pipelines'] }[];
 }
 
-const linted = object({ name: filledText, writes: texts(), prints: flag }, ['name', 'writes'], 'open');
-const other = object({ file: filledText, pipelines: listOf(linted) }, ['file', 'pipelines'], 'open');
-const own = object({ envCheck: flag, strict: flag, others: listOf(other) }, [], 'open');
+const own = object({ envCheck: flag, strict: flag }, [], 'open');
 
 /**
  * Checks a pipeline file without running it, even if the credentials are not available, as in continuous integration. It throws only
@@ -67,10 +63,10 @@ const own = object({ envCheck: flag, strict: flag, others: listOf(other) }, [], 
  */
 export async function lintPipelines(file: string, options: LintOptions = {}): Promise<LintResult> {
   checkUsage('lintPipelines', own, options);
-  const { envCheck = false, strict = false, others = [], ...loading } = options;
+  const { envCheck = false, strict = false, ...loading } = options;
   checkLoading('lintPipelines', { file }, loading);
   try {
-    return await resultOf(file, loading, { envCheck, strict, others });
+    return await resultOf(file, loading, { envCheck, strict });
   } catch (failure) {
     if (!(failure instanceof SpecError)) throw failure;
     const findings = failure.issues.map((issue) => ({ severity: 'error' as const, code: failure.code, ...issue }));
@@ -81,13 +77,12 @@ export async function lintPipelines(file: string, options: LintOptions = {}): Pr
 async function resultOf(
   file: string,
   options: LoadOptions,
-  { envCheck, strict, others }: Required<Pick<LintOptions, 'envCheck' | 'strict' | 'others'>>,
+  { envCheck, strict }: Required<Pick<LintOptions, 'envCheck' | 'strict'>>,
 ): Promise<LintResult> {
   const { checkDocuments } = await import('./check-documents.js');
   const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, options, {
     lenient: !envCheck,
     path: resolve(options.cwd ?? process.cwd(), file),
-    others,
   });
   const errors = issues.map(({ message, line, column, reference }): Finding => {
     return { severity: 'error', code: reference ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID', message, line, column };

@@ -5,6 +5,7 @@ import { runTemplate } from '../../store/index.js';
 import { collide } from './collide.js';
 import { fileText } from './file-text.js';
 import { checkLoading, type LoadOptions } from './load-options.js';
+import type { LintedPipeline } from './lint.js';
 import type { Pipeline } from './pipeline.js';
 
 /**
@@ -99,12 +100,11 @@ export async function loadCollections(file: string, options: LoadOptions = {}): 
  * @example
  * writesOver(pipeline, '/srv/lake/leads/manifest.json'); // true for one that writes the table /srv/lake/leads
  */
-export function writesOver({ plan, rejects }: Pick<Pipeline, 'plan' | 'rejects'>, file: string): boolean {
+export function writesOver(pipeline: Pick<Pipeline, 'plan' | 'rejects'> | Pick<LintedPipeline, 'writes'>, file: string): boolean {
   const isOfRun = file.includes(runTemplate);
+  const paths = 'writes' in pipeline ? pipeline.writes : [...pipeline.plan.sinks.map(({ output }) => output), pipeline.rejects.path];
   // No two runs have the same id.
-  return [...plan.sinks.map(({ output }) => output), rejects.path].some(
-    (path) => path !== undefined && !(isOfRun && path.includes(runTemplate)) && collide(path, file),
-  );
+  return paths.some((path) => path !== undefined && !(isOfRun && path.includes(runTemplate)) && collide(path, file));
 }
 
 /** Loads what only pipeline files need, including YAML and CEL, on first use. */
