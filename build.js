@@ -50,7 +50,7 @@ const versionWithin = edit(/src\/core\/version\.ts$/, 'ts', withVersion);
 /** In the module, zod comes from the condition in `imports` of package.json: as a module for a bundler, and in Node loaded when it is used. */
 const zodByImport = (source) =>
   replaced(
-    replaced(source, "import { nodeRequire } from './node-require.js';", "import { load } from '#zod';"),
+    replaced(source, "import { nodeRequire } from './version.js';", "import { load } from '#zod';"),
     "(nodeRequire()('zod') as { readonly z: Zod }).z",
     'load() as Zod',
   );

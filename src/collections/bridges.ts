@@ -20,7 +20,7 @@ export const bridges = serviceCollection({
     /** Credential-like: withheld unless it is revealed. */
     tc_base64_api_key: secret('TC_base64ApiKey'),
     tc_campaign_id: text({ original: 'TC_campaignId' }),
-    /** Tells of a person. */
+    /** Personal data. */
     name: personal(),
     niche: text(),
     method: text(),

@@ -1,5 +1,4 @@
 import type { Sensitivity, DeclaredType, ValueOf } from '../core/index.js';
-import type { EndForm, Paging } from './paging.js';
 
 /** One field of a collection. */
 export interface Field<T extends DeclaredType = DeclaredType, S extends Sensitivity = Sensitivity> {
@@ -33,6 +32,38 @@ export interface Collection<N extends string = string, F extends Fields = Fields
 
 /** Collections by name. */
 export type Registry = Readonly<Record<string, Collection>>;
+
+/**
+ * How a collection of one's own is paged. `limit` is the parameter of the page size, or `none` when the service takes none; `param` that
+ * of the page number, the offset or the cursor. Pointers are JSON pointers (RFC 6901) into the answer.
+ */
+export type Paging =
+  /** Pages by number, from `first` on: 0 or 1, by default 1, and then it is checked that there is none before it. */
+  | { readonly scheme: 'page'; readonly param?: string; readonly limit?: string; readonly first?: number }
+  /** Pages by the number of rows before them. */
+  | { readonly scheme: 'offset'; readonly param?: string; readonly limit?: string }
+  /**
+   * Each page names the next by a cursor, which is at `next`, or is the field `last` of its last row. The list ends where there is none, or
+   * where what is at `more` is `false`.
+   */
+  | {
+      readonly scheme: 'cursor';
+      readonly param: string;
+      readonly next?: string;
+      readonly last?: string;
+      readonly more?: string;
+      readonly limit?: string;
+    }
+  /** Each page links to the next: by a header `Link` with `rel="next"` (RFC 8288), or at `next` in the answer. */
+  | { readonly scheme: 'link'; readonly next?: string; readonly limit?: string }
+  /** One answer has all rows. */
+  | { readonly scheme: 'none' };
+
+/**
+ * An answer that means that there are no more rows, where a collection says so: `{}`, `null`, an empty answer (or status 204), an answer without anything where
+ * its rows should be, status 404, or by cursor and link a page without rows that names a next one all the same.
+ */
+export type EndForm = 'empty_object' | 'null' | 'no_content' | 'no_rows' | 'not_found' | 'empty_page';
 
 /** What a collection of one's own says of its answers, and those of the service need not. */
 export interface Served {

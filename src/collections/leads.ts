@@ -22,30 +22,30 @@ export const leads = serviceCollection({
     is_valid: flag(),
     campaign_id: text(),
     campaign_name: text(),
-    /** Tells of a person. */
+    /** Personal data. */
     firstname: personal(),
-    /** Tells of a person. */
+    /** Personal data. */
     middlename: personal(),
-    /** Tells of a person. */
+    /** Personal data. */
     lastname: personal(),
-    /** Tells of a person. A whole number; `cast` it to count or compare with it. */
+    /** Personal data. A whole number; `cast` it to count or compare with it. */
     age: integer({ sensitivity: 'personal' }),
-    /** Tells of a person. */
+    /** Personal data. */
     email: personal(),
-    /** Tells of a person. */
+    /** Personal data. */
     marital_status: personal(),
-    /** Tells of a person. */
+    /** Personal data. */
     gender: personal(),
     language: text(),
-    /** Tells of a person. */
+    /** Personal data. */
     home_phone: personal(),
-    /** Tells of a person. */
+    /** Personal data. */
     work_phone: personal(),
-    /** Tells of a person. */
+    /** Personal data. */
     cell_phone: personal(),
-    /** Tells of a person. */
+    /** Personal data. */
     zipcode: personal(),
-    /** Tells of a person. */
+    /** Personal data. */
     sin_number: personal(),
     lead_type: text(),
     referer: text(),
@@ -56,9 +56,9 @@ export const leads = serviceCollection({
     yearmonthday: date(),
     uid: text(),
     lead_status: text(),
-    /** Tells of a person. */
+    /** Personal data. */
     ip_address: personal('IPAddress'),
-    /** Tells of a person. */
+    /** Personal data. */
     meta: personal(),
   },
 });

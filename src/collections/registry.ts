@@ -8,8 +8,8 @@ import { users } from './users.js';
 /**
  * The collections of the service, in the order of its document. All that this file exports is public.
  *
- * One more is a file of its own here, a name for its rows below, its lines in `starters.ts`, and a generator in `service/generate`. What is left
- * out of these does not compile, and everything else follows: streams of `connect`, tables of the service, options of commands, prose.
+ * One more is a file of its own here, a name for its rows below, a number in `generated.ts`, and a generator in `service/generate`. What is left out of these
+ * does not compile, and everything else follows: streams of `connect`, tables of the service, options of commands, prose.
  *
  * @example
  * const key = collections.areacodes.key; // ['area_code', 'city', 'state']

@@ -9,7 +9,7 @@ export const users = serviceCollection({
   unknown: 'plain',
   fields: {
     uid: text(),
-    /** Tells of a person. */
+    /** Personal data. */
     email: personal(),
     affid: text(),
   },

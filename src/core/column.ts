@@ -30,22 +30,6 @@ export type Sensitivity = (typeof sensitivities)[number];
 
 export const sensitivities = ['plain', 'personal', 'secret'] as const;
 
-/**
- * Returns the column name of a field: words split at non-alphanumerics and at humps, lower case, joined by underscores.
- *
- * @example
- * snakeCase('CONVERTED ON OFFER'); // 'converted_on_offer'
- * snakeCase('TC_base64ApiKey'); // 'tc_base64_api_key'
- */
-export function snakeCase(name: string): string {
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
-    .split(/[^A-Za-z0-9]+/)
-    .filter((word) => word !== '');
-  return words.length === 0 ? 'field' : words.join('_').toLowerCase();
-}
-
 /** Marks columns as coming after a step that may repeat rows. */
 export function repeated(columns: readonly Column[]): readonly Column[] {
   return columns.map((column) => ({ ...column, repeated: true }));
@@ -67,3 +51,35 @@ export function strictest(columns: readonly Column[]): Sensitivity {
   if (used.includes('secret')) return 'secret';
   return used.includes('personal') ? 'personal' : 'plain';
 }
+
+/** How a sink names its columns: by the service's names, or in snake_case. */
+export type Naming = 'original' | 'snake_case';
+
+/** A column as a sink writes it. */
+export interface OutputColumn {
+  readonly name: string;
+  /** Its name in rows. */
+  readonly field: string;
+  /** The service's own name. */
+  readonly original: string;
+  /** `text` throughout under `types: text`. */
+  readonly type: DeclaredType;
+}
+
+/** The column options of every sink. */
+export interface OutputOptions {
+  readonly types: 'typed' | 'text';
+  readonly naming: Naming;
+}
+
+/** Returns a column as a sink writes it. */
+export function outputColumn({ name, original, type }: Column, { naming, types }: OutputOptions): OutputColumn {
+  return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type };
+}
+
+/**
+ * Returns which values of a column a format cannot hold; `undefined` if it can hold all. It is called once per column. The returned
+ * function gives the reason (`is …`, `has …`), or `undefined` for values that the format can hold. The reason depends only on the value,
+ * and never includes it.
+ */
+export type Refuses = (column: OutputColumn) => ((value: Value) => string | undefined) | undefined;

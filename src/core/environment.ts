@@ -12,7 +12,5 @@ export const environment = {
   NODE_EXTRA_CA_CERTS: { secret: false, summary: 'File with certificates of additional trusted authorities.' },
 } as const;
 
-export type EnvironmentName = keyof typeof environment;
-
 /** The variables that hold keys. Their values are redacted wherever they appear. */
 export const secretVariables: readonly string[] = Object.entries(environment).flatMap(([name, { secret }]) => (secret ? [name] : []));

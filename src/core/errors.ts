@@ -1,7 +1,6 @@
-import { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
-import type { ExitCode } from './exit-codes.js';
+import { catalogue, type CodeOf, type ErrorCode, type ExitCode, type GeneralCode } from './catalogue.js';
 import type { WarningCode } from './warnings.js';
-import { printable } from './printable.js';
+import { printable } from './text.js';
 
 /** Something worth reporting that is not a failure. */
 export interface Warning {
@@ -236,4 +235,31 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   keeping(kept: readonly string[]): GateError {
     return new GateError(this.code, this.lines, { kept, cause: this });
   }
+}
+
+const discreet = new WeakMap<object, string>();
+
+/** Sets the message of a failure for places that must not distinguish records, such as events. */
+export function saidDiscreetly<E extends Error>(failure: E, message: string): E {
+  discreet.set(failure, message);
+  return failure;
+}
+
+/** Returns the message of a failure for places that must not distinguish records. */
+export function discreetMessage(failure: Error): string {
+  return discreet.get(failure) ?? failure.message;
+}
+
+/** Emits a process warning for what would otherwise go unnoticed. Node prints it on stderr, unless a program handles warnings itself. */
+export function warnProcess({ code, message }: Warning): void {
+  process.emitWarning(message, { type: 'LeadstreamWarning', code });
+}
+
+/**
+ * Adds the origin of refused credentials to an error; returns any other error unchanged.
+ *
+ * @param origin Like `auth.rest_api_key is from ${NAME}`; never the value.
+ */
+export function withKeyOrigin(thrown: unknown, origin: string): unknown {
+  return thrown instanceof SourceError && thrown.code === 'E_SOURCE_AUTH' ? thrown.saying(`${thrown.message}; ${origin}`) : thrown;
 }

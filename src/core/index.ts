@@ -1,28 +1,28 @@
-export { isAddressable } from './addressable.js';
-export { amount, amountOf } from './amount.js';
-export { byName } from './by-name.js';
-export { catalogue, type CodeOf, type ErrorCode, type GeneralCode } from './catalogue.js';
+export { catalogue, type CodeOf, type ErrorCode, type ExitCode, exitCodes, type GeneralCode } from './catalogue.js';
 export {
   type Column,
   isOnceOf,
+  type Naming,
+  type OutputColumn,
+  outputColumn,
+  type OutputOptions,
+  type Refuses,
   repeated,
   type Row,
   sensitivities,
   type Sensitivity,
-  snakeCase,
   strictest,
   undeclaredColumn,
 } from './column.js';
 export { type Consistency, type ConsistencyMode, type ConsistencyOutcome, newConsistency } from './consistency.js';
-export { defined } from './defined.js';
-export { discreetMessage, saidDiscreetly } from './discreet.js';
-export { environment, type EnvironmentName, secretVariables } from './environment.js';
+export { environment, secretVariables } from './environment.js';
 export {
+  discreetMessage,
   type FailureKind,
   GateError,
   isRetryable,
   LeadstreamError,
-  type Violation,
+  saidDiscreetly,
   SinkError,
   SourceError,
   type SourceFailure,
@@ -31,30 +31,20 @@ export {
   StepError,
   stoppedBy,
   SystemSignal,
+  type Violation,
   type Warning,
+  warnProcess,
+  withKeyOrigin,
 } from './errors.js';
-export { type ExitCode, exitCodes } from './exit-codes.js';
-export { failureOf } from './failure-of.js';
-export { hashOfBytes } from './fnv.js';
-export { instantTexts } from './instant-text.js';
 export { type LogEvent, logEvents } from './log-events.js';
-export { nearest } from './nearest.js';
-export { type Naming, type OutputColumn, outputColumn, type OutputOptions, type Refuses } from './output-column.js';
+export { hintAt, nearest, unknownName } from './names.js';
+export { byName, defined, itemAt } from './objects.js';
 export { onAbort } from './on-abort.js';
-export { limitReached } from './limit-reached.js';
-export { itemAt } from './item-at.js';
-export { pointerPattern, segmentsOf } from './pointer.js';
-export { jsonOf, printable, printableLines } from './printable.js';
 export { createRedactor, minSecretLength, type Redactor } from './redact.js';
 export { counted, origins, outcomes, type RowCounts, wordOf } from './row-counts.js';
-export { newRunId } from './run-id.js';
 export { schema, zod, type Zod } from './schema.js';
-export { hintAt, meant, unknownName } from './suggestions.js';
-export { withKeyOrigin } from './refused-key.js';
-export { reasonOf, whatWasThrown } from './thrown.js';
-export { warnProcess } from './warn-process.js';
-export { type DeclaredType, declaredTypes, expectations, parserOf, textOf, type Value, type ValueOf } from './types.js';
-export { nodeRequire } from './node-require.js';
-export { packageFile, version } from './version.js';
+export { amount, amountOf, hashOfBytes, isAddressable, jsonOf, newRunId, printable } from './text.js';
+export { failureOf, limitReached, reasonOf, whatWasThrown } from './thrown.js';
+export { type DeclaredType, declaredTypes, expectations, instantTexts, parserOf, textOf, type Value, type ValueOf } from './types.js';
+export { nodeRequire, packageFile, version } from './version.js';
 export { type WarningCode, warningCatalogue } from './warnings.js';
-export { isWord } from './is-word.js';

@@ -1,4 +1,4 @@
-import { printable } from './printable.js';
+import { printable } from './text.js';
 
 /** Anything shorter is not a secret: it is refused as a key, and would match parts of ordinary words. */
 export const minSecretLength = 8;

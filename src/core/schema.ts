@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { nodeRequire } from './node-require.js';
+import { nodeRequire } from './version.js';
 
 /** What zod exports as `z`. */
 export type Zod = typeof z;

@@ -1,3 +1,6 @@
+import { catalogue } from './catalogue.js';
+import { LeadstreamError } from './errors.js';
+
 /**
  * Describes what someone else's function threw without revealing data: its class, an error code like those of systems and databases, and
  * the place in the code. The message may contain anything, so it is left out; it is available through `cause`.
@@ -29,4 +32,39 @@ function placeOf({ stack, message }: Error): string | undefined {
 export function reasonOf(thrown: unknown): string {
   if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message);
   return typeof thrown === 'string' ? thrown : 'unknown failure';
+}
+
+/**
+ * Converts something thrown into a failure if it means that a system limit was reached, for open files or memory. Returns `undefined` for
+ * anything else, and for leadstream's own failures.
+ *
+ * @param message Default: the message of what was thrown.
+ */
+export function limitReached(thrown: unknown, message = reasonOf(thrown)): LeadstreamError | undefined {
+  if (thrown instanceof LeadstreamError || typeof thrown !== 'object' || thrown === null) return undefined;
+  const said = reasonOf(thrown);
+  const code = 'code' in thrown ? String(thrown.code) : '';
+  // If a thread could not start, only the message has the reason.
+  const reason = code === 'ERR_WORKER_INIT_FAILED' ? (/\bE[A-Z]+$/.exec(said)?.[0] ?? '') : code;
+  if (tooManyFiles.has(reason)) return new LeadstreamError('E_RUN_FILES', message, { cause: thrown });
+  if (noMemory.has(reason) || ranOut.test(said)) return new LeadstreamError('E_RUN_MEMORY', message, { cause: thrown });
+  return undefined;
+}
+
+const tooManyFiles: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
+const noMemory: ReadonlySet<string> = new Set(['ENOMEM', 'ERR_WORKER_OUT_OF_MEMORY', 'ERR_MEMORY_ALLOCATION_FAILED']);
+
+/** V8's messages when it gets no memory; such errors have no code. */
+const ranOut = /^(?:WebAssembly\.[^]*(?:out of memory|could not allocate)|Array buffer allocation failed)/i;
+
+/**
+ * What something thrown is by the catalogue: a failure of ours is what it says, a limit of the system that was reached has a code of its own, and
+ * all else is a defect, `E_RUN_FAILED`.
+ */
+export function failureOf(thrown: unknown): Pick<LeadstreamError, 'code' | 'message' | 'help' | 'exit'> {
+  const failure = limitReached(thrown) ?? thrown;
+  if (failure instanceof LeadstreamError) return failure;
+  const code = 'E_RUN_FAILED';
+  const { help, exit } = catalogue[code];
+  return { code, message: failure instanceof Error ? `${failure.name}: ${failure.message}` : 'something unknown was thrown', help, exit };
 }

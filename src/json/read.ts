@@ -1,7 +1,6 @@
 import { hashOfBytes } from '../core/index.js';
 import { isUtf8 } from 'node:buffer';
-import { compact } from './compact.js';
-import { afterSpace, ascii, endOfLiteral, endOfNested, endOfText } from './places.js';
+import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from './places.js';
 
 /** The JSON text of a value that is not a string: a number as written, a list or a record without white space. */
 export class JsonText {

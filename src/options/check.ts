@@ -1,4 +1,4 @@
-import { hintAt, meant, unknownName } from '../core/index.js';
+import { hintAt, nearest, unknownName } from '../core/index.js';
 import { given } from './given.js';
 import { rangeText, type Range } from './bounds.js';
 
@@ -113,7 +113,7 @@ export function object(checks: Checks, required: readonly string[] = [], others:
       const wrong = whole.faults(value, place);
       if (wrong.length > 0 || !isRecord(value)) return wrong;
       const unknown = others === 'open' ? [] : Object.keys(value).filter((key) => !known.includes(key));
-      const misspelled = unknown.map((key) => meant(key, known));
+      const misspelled = unknown.map((key) => nearest(key, known));
       const kind = place === '' ? 'option' : `option of ${place}`;
       return [
         ...Object.entries(checks).flatMap(([key, inner]) => {

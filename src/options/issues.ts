@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { meant, unknownName, zod } from '../core/index.js';
+import { nearest, unknownName, zod } from '../core/index.js';
 
 /** One problem that a schema found in a value. */
 export type Issue = z.core.$ZodIssue;
@@ -78,7 +78,7 @@ function withoutConsequences(issues: readonly Issue[], wanted: z.ZodType): reado
   const misspelled = issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [];
     const known = keysOf(wantedAt(wanted, issue.path));
-    return issue.keys.flatMap((key) => (known.includes(key) ? [] : [nameOf([...issue.path, meant(key, known) ?? ''])]));
+    return issue.keys.flatMap((key) => (known.includes(key) ? [] : [nameOf([...issue.path, nearest(key, known) ?? ''])]));
   });
   const ofAnotherKind = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => nameOf(path)));
   return issues.filter(({ code, path, input }) => {

@@ -1,5 +1,5 @@
 import { EMPTY, firstValueFrom, map, Observable, type MonoTypeOperatorFunction } from 'rxjs';
-import { deliveredColumns, withheldOf, type Collection } from '../collections/index.js';
+import { columnsOf, withheldOf, type Collection } from '../collections/index.js';
 import {
   GateError,
   newConsistency,
@@ -52,7 +52,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
 
   /** @internal */
   constructor(connection: Connection, collection: Collection, read: ReadOptions = {}) {
-    const columns = deliveredColumns(collection, read.reveal);
+    const columns = columnsOf(collection, read.reveal);
     super({
       columns: chosen(columns, read.fields),
       withheld: withheldOf(collection, read.reveal),

@@ -1,27 +1,12 @@
 import type { z } from 'zod';
-import {
-  segmentsOf,
-  SourceError,
-  type DeclaredType,
-  type Sensitivity,
-  declaredTypes,
-  pointerPattern,
-  schema,
-  sensitivities,
-  unknownName,
-} from '../core/index.js';
+import { SourceError, type DeclaredType, type Sensitivity, declaredTypes, schema, sensitivities, unknownName } from '../core/index.js';
 import { optionProblems, distinct, settings, usually } from '../options/index.js';
-import {
-  type Collection,
-  type EndForm,
-  type Field,
-  type Paging,
-  type Served,
-  collectionNames,
-  endForms,
-  schemes,
-} from '../collections/index.js';
+import { type Collection, type EndForm, type Field, type Paging, type Served, collectionNames } from '../collections/index.js';
 import { credentialParameters } from '../http/index.js';
+import { segmentsOf } from '../json/index.js';
+
+const schemes = ['page', 'offset', 'cursor', 'link', 'none'] as const satisfies readonly Paging['scheme'][];
+const endForms = ['empty_object', 'null', 'no_content', 'no_rows', 'not_found', 'empty_page'] as const satisfies readonly EndForm[];
 
 /** The options that a scheme supports, and those it requires. */
 const takes: Readonly<Record<(typeof schemes)[number], { readonly may: readonly string[]; readonly must?: readonly string[] }>> = {
@@ -33,7 +18,12 @@ const takes: Readonly<Record<(typeof schemes)[number], { readonly may: readonly 
 };
 
 const pointer = schema((z) =>
-  z.string().regex(pointerPattern, 'must be a JSON pointer: empty for the whole, or like /data/items, with ~1 for / and ~0 for ~ in names'),
+  z
+    .string()
+    .regex(
+      /^(?:\/(?:[^~/]|~[01])*)*$/,
+      'must be a JSON pointer: empty for the whole, or like /data/items, with ~1 for / and ~0 for ~ in names',
+    ),
 );
 
 const paging = schema((z) =>

@@ -1,2 +1,1 @@
-export { defaultThreads, threadFile, warnOfNoThread } from './available.js';
-export { Thread } from './thread.js';
+export { defaultThreads, Thread, threadFile, warnOfNoThread } from './thread.js';

@@ -1,6 +1,6 @@
 import type { Row, Value } from '../../src/core/index.js';
 import type { EngineName } from '../../src/parquet/engines.js';
-import type { OutputColumn } from '../../src/core/output-column.js';
+import type { OutputColumn } from '../../src/core/index.js';
 import { duckdb } from './duckdb.js';
 
 /** Values of a column to query. */

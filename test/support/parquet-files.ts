@@ -1,7 +1,7 @@
 import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hyparquet';
 import { rename } from 'node:fs/promises';
 import type { Row, Value } from '../../src/core/index.js';
-import type { OutputColumn } from '../../src/core/output-column.js';
+import type { OutputColumn } from '../../src/core/index.js';
 import type { Compression, Encoding } from '../../src/parquet/engine.js';
 import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/engines.js';
 import { closeVerified, openDataFile } from '../../src/lake/data-files.js';

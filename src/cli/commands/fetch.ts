@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { collectionNames, deliveredColumns, collections, type CollectionName } from '../../collections/index.js';
+import { collectionNames, columnsOf, collections, type Collection, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError, unknownName, withKeyOrigin } from '../../core/index.js';
 import type { CollectionStream, ConnectOptions, Row } from '../../index.js';
 import { listed } from '../pipeline-options.js';
@@ -69,7 +69,7 @@ async function fetchList(arguments_: FetchArguments, connection: ConnectOptions,
 /** @throws {LeadstreamError} `E_USAGE` for a column that the collection does not have or that is withheld. */
 function wantedColumns({ collection, reveal, columns: words }: FetchArguments): { readonly columns?: readonly string[] } {
   const columns = listed(words);
-  const known = deliveredColumns(collections[collection], reveal).map(({ name }) => name);
+  const known = columnsOf<Collection>(collections[collection], reveal).map(({ name }) => name);
   const unknown = columns.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new LeadstreamError('E_USAGE', `--columns: ${unknownName('column', unknown, known)}`);
   return columns.length === 0 ? {} : { columns };
@@ -90,7 +90,7 @@ async function fetchOne(
     const records: CollectionStream<Row, Row> = service.collection(collection);
     const rows = await records.with({ reveal }).find(id, { signal });
     const out = await stdoutSink({ format, ...wantedColumns(arguments_) }, { stdout });
-    await out.begin(deliveredColumns(collections[collection], reveal));
+    await out.begin(columnsOf<Collection>(collections[collection], reveal));
     await out.write({ number: 1, rows, lease: { release: () => {} } });
     await out.prepare();
     if (rows.length > 0) return 0;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { collectionNames, collections, starterJoins, type CollectionName } from '../../collections/index.js';
+import { collectionNames, collections, type CollectionName } from '../../collections/index.js';
 import { LeadstreamError, packageFile, SinkError, unknownName, reasonOf } from '../../core/index.js';
 import { commonOptions, repeated, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { listed } from '../pipeline-options.js';
@@ -67,6 +67,47 @@ function joinLines(from: CollectionName, other: CollectionName): readonly string
   const starter = other === from ? undefined : starterJoins[other];
   return starter !== undefined && Object.hasOwn(collections[from].fields, starter.by) ? starter.lines.map((line) => `  ${line}`) : [];
 }
+
+/** How a new pipeline joins a collection. */
+interface StarterJoin {
+  /** The field by which rows of other collections name a row of it: whatever has such a field can be joined. */
+  readonly by: string;
+  /** The steps, as lines of a pipeline file. */
+  readonly lines: readonly string[];
+}
+
+/** How `init` joins each collection to others; `undefined` for those that no other names. */
+const starterJoins: { readonly [N in CollectionName]: StarterJoin | undefined } = {
+  leads: undefined,
+  bridges: {
+    by: 'bridge_id',
+    lines: [
+      '- join: # adds bridge_title and bridge_niche',
+      '    with: bridges',
+      '    on: { bridge_id: id }',
+      '    as: bridge',
+      '    select: [title, niche]',
+    ],
+  },
+  areacodes: {
+    by: 'zipcode',
+    lines: [
+      '- derive: { zip_city: zip_city(zipcode), zip_state: zip_state(zipcode) }',
+      '- join:',
+      '    with: areacodes',
+      '    on: { zip_state: state, zip_city: city }',
+      '    normalize: casefold # ignore case',
+      '    pick: { max: percent_of_area_code_in_city } # the main one of several',
+      '    as: area',
+      '    select: [area_code, city_population]',
+    ],
+  },
+  links: undefined,
+  users: {
+    by: 'uid',
+    lines: ['# Adds user_affid.', '- join: { with: users, on: { uid: uid }, as: user, select: [affid] }'],
+  },
+};
 
 /** Writes a file unless it exists. @returns Whether it was written. */
 async function created(file: string, text: string, cwd: string): Promise<boolean> {

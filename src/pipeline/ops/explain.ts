@@ -1,4 +1,4 @@
-import { deliveredColumns, type Collection } from '../../collections/index.js';
+import { columnsOf, type Collection } from '../../collections/index.js';
 import { amountOf, itemAt, type Column } from '../../core/index.js';
 import { headersOf, queryOf, type Credentials } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
@@ -77,7 +77,7 @@ export interface Explanation {
 export function explainPipeline(pipeline: Pipeline): Explanation {
   checkPipeline('explainPipeline', pipeline);
   const { name, plan, rejects } = pipeline;
-  const source = deliveredColumns(plan.collection, pipeline.reveal);
+  const source = columnsOf(plan.collection, pipeline.reveal);
   const places = [...plan.steps.map(({ input }) => input), plan.columns()];
   return {
     pipeline: name,

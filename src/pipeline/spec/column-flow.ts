@@ -1,4 +1,4 @@
-import { deliveredColumns, withheldOf, type Collection, type Registry } from '../../collections/index.js';
+import { columnsOf, withheldOf, type Collection, type Registry } from '../../collections/index.js';
 import type { Column } from '../../core/index.js';
 import type { PlanContext } from '../../steps/index.js';
 import type { Path } from './document.js';
@@ -43,7 +43,7 @@ export class ColumnFlow {
 
   /** Returns the columns of the source, plus undeclared ones. */
   columnsWith(undeclared: readonly Column[] = []): readonly Column[] {
-    return [...deliveredColumns(this.setting.collection, this.setting.reveal), ...undeclared];
+    return [...columnsOf(this.setting.collection, this.setting.reveal), ...undeclared];
   }
 
   /** Follows columns through all steps. @param findings Receives problems that steps have with the arriving columns. */

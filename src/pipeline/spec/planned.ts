@@ -1,4 +1,4 @@
-import { meant, unknownName, type Column, type OutputColumn } from '../../core/index.js';
+import { nearest, unknownName, type Column, type OutputColumn } from '../../core/index.js';
 import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
 import type { SinkContext, SinkDefinition, SinkPlan, SinkWriter } from '../../sinks/index.js';
@@ -205,7 +205,7 @@ function chooseOne<D>(
       [...path, name],
       Object.hasOwn(elsewhere, name)
         ? `'${name}' is not a ${kind}; it belongs under ${below}`
-        : `${unknownName(kind, name, known)}${meant(name, known) === undefined ? ownNeeds(kind) : ''}`,
+        : `${unknownName(kind, name, known)}${nearest(name, known) === undefined ? ownNeeds(kind) : ''}`,
       true,
     );
     return undefined;

@@ -1,4 +1,4 @@
-import { SinkError, printableLines } from '../../core/index.js';
+import { printable, SinkError } from '../../core/index.js';
 import { attempt, errnoOf } from '../../store/index.js';
 import type { Piece, TextTarget } from '../text-sink.js';
 
@@ -23,7 +23,10 @@ export class ClosedPipeError extends SinkError {
  */
 export function streamTarget(stream: NodeJS.WritableStream & { readonly isTTY?: boolean }, at: string): TextTarget {
   const utf8 = new TextDecoder();
-  const shown = (piece: Piece) => printableLines(typeof piece === 'string' ? piece : utf8.decode(piece, { stream: true }));
+  const shown = (piece: Piece) => {
+    const text = typeof piece === 'string' ? piece : utf8.decode(piece, { stream: true });
+    return text.split('\n').map(printable).join('\n');
+  };
   let bytes = 0;
   // Failures are reported through the callback of each write; an `error` event without a listener would end the process.
   if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore);

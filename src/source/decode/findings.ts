@@ -1,5 +1,5 @@
 import { originalName, type Collection } from '../../collections/index.js';
-import { amount, snakeCase, SourceError, undeclaredColumn, type Column, type Redactor } from '../../core/index.js';
+import { amount, SourceError, undeclaredColumn, type Column, type Redactor } from '../../core/index.js';
 import type { RecordBatch } from '../../vector/index.js';
 
 /** Maximum number of fields in a record, and in all records of a collection together: with more, names are really data. */
@@ -166,4 +166,20 @@ function freeNames(given: Iterable<string>, joint = '_'): (name: string) => stri
     taken.add(free);
     return free;
   };
+}
+
+/**
+ * Returns the column name of a field: words split at non-alphanumerics and at humps, lower case, joined by underscores.
+ *
+ * @example
+ * snakeCase('CONVERTED ON OFFER'); // 'converted_on_offer'
+ * snakeCase('TC_base64ApiKey'); // 'tc_base64_api_key'
+ */
+export function snakeCase(name: string): string {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== '');
+  return words.length === 0 ? 'field' : words.join('_').toLowerCase();
 }

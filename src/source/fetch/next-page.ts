@@ -1,6 +1,6 @@
-import { type Served, isNumbered, type Collection } from '../../collections/index.js';
-import { segmentsOf, SourceError } from '../../core/index.js';
-import { JsonText, valueAt } from '../../json/index.js';
+import type { Collection, Served } from '../../collections/index.js';
+import { SourceError } from '../../core/index.js';
+import { JsonText, segmentsOf, valueAt } from '../../json/index.js';
 import { nextLinkIn, type Answer, credentialParameters } from '../../http/index.js';
 import type { RecordBatch } from '../../vector/index.js';
 
@@ -102,7 +102,7 @@ export interface Position {
 
 /** Returns whether each page of a collection points to the next one. */
 export function isSequential(served: Served | undefined): served is Served {
-  return served !== undefined && !isNumbered(served.paging) && served.paging.scheme !== 'none';
+  return served?.paging.scheme === 'cursor' || served?.paging.scheme === 'link';
 }
 
 /** Returns the position where a list begins, or continues with a cursor. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { deliveredColumns, withheldOf, type Collection, type Registry } from '../../collections/index.js';
+import { columnsOf, withheldOf, type Collection, type Registry } from '../../collections/index.js';
 import { schema, unknownName as unknownAmong, type Column } from '../../core/index.js';
 import { usually } from '../../options/index.js';
 import { defineStep, type PlanContext } from '../step.js';
@@ -54,7 +54,7 @@ export const joinStep = defineStep('join', {
       plan.problem(['with'], unknownAmong('collection', join.with, Object.keys(plan.collections)));
       return input;
     }
-    const right = deliveredColumns(other, join.reveal);
+    const right = columnsOf(other, join.reveal);
     const withheld = withheldOf(other, join.reveal);
     const hasAll = Object.values(join.on).every((field) => right.some(({ name }) => name === field));
     if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');
@@ -77,7 +77,7 @@ export const joinStep = defineStep('join', {
   },
   open: (config, runtime) => {
     const collection = otherOf(config, runtime.collections);
-    const right = deliveredColumns(collection, config.reveal);
+    const right = columnsOf(collection, config.reveal);
     const meeting = {
       on: config.on,
       as: config.as ?? config.with,

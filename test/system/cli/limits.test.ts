@@ -29,8 +29,8 @@ function expectTold({ code, stderr, published }: Awaited<ReturnType<typeof runUn
   });
 }
 
-test.each(['-n 64', '-n 76'])('too few open files (ulimit %s) are told by their name', async (limit) => {
-  expectTold(await runUnder(limit), 'E_RUN_FILES');
+test('too few open files (ulimit -n) are told by their name', async () => {
+  expectTold(await runUnder('-n 64'), 'E_RUN_FILES');
 });
 
 test('too little memory for WebAssembly (ulimit -v) is told by its name', async () => {

@@ -106,7 +106,7 @@ describe('verify without the log of runs', () => {
     const { cwd } = await lake();
     await writeFile(join(cwd, 'lake/first.csv'), 'a');
     const { stderr } = await cli(['rollback', 'lake/first.csv'], { cwd });
-    expect(stderr).toMatch(/first\.csv is a file, not a leadstream table\..*take the link that a Parquet sink publishes/);
+    expect(stderr).toMatch(/first\.csv is a file, not a leadstream table\..*a table is named by its link/);
   });
 });
 

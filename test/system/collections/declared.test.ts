@@ -60,7 +60,7 @@ describe('a declared collection is refused before any request', () => {
     [
       'with an end that is none',
       `${right}\n    end: empty`,
-      /^end: expected one of empty_object, null, no_content, no_rows, not_found, empty_page.*did you mean 'empty_object'/,
+      /^end: expected one of empty_object, null, no_content, no_rows, not_found, empty_page.*did you mean 'empty_page'/,
     ],
     [
       'with a credential in its parameters',

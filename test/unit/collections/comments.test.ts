@@ -11,7 +11,7 @@ const told = {
   date: 'A calendar day as YYYYMMDD; `cast` makes it a `Date`.',
 } as const;
 
-const sensitive = { plain: '', personal: 'Tells of a person.', secret: 'Credential-like: withheld unless it is revealed.' } as const;
+const sensitive = { plain: '', personal: 'Personal data.', secret: 'Credential-like: withheld unless it is revealed.' } as const;
 
 test.each<Collection>(Object.values(collections))(
   'the comments on the fields of $name say what their texts are, as declared',

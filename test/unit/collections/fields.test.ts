@@ -1,110 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { collectionNames, collections, columnsOf, originalName, typesOf, type Collection } from '../../../src/collections/index.js';
-import { snakeCase } from '../../../src/core/index.js';
+import { collectionNames, collections, columnsOf, originalName, type Collection } from '../../../src/collections/index.js';
+import { snakeCase } from '../../../src/source/decode/findings.js';
 import { anyText } from '../../support/texts.js';
 
-/** The field names of the service's document, copied from its tables, in their order. */
+/** The field names of the service's document, in their order, written out because the document is no part of this repository. */
 const documented = {
-  leads: [
-    'lead_id',
-    'bridge_id',
-    'bridge_uid',
-    'aff_sub',
-    'tag_string_local',
-    'PSID',
-    'LEAD ACCEPTED',
-    'CONVERTED ON OFFER',
-    'is_valid',
-    'campaign_id',
-    'campaign_name',
-    'firstname',
-    'middlename',
-    'lastname',
-    'age',
-    'email',
-    'marital_status',
-    'gender',
-    'language',
-    'home_phone',
-    'work_phone',
-    'cell_phone',
-    'zipcode',
-    'sin_number',
-    'lead_type',
-    'referer',
-    'source',
-    'timestamp',
-    'yearmonthday',
-    'uid',
-    'lead_status',
-    'IPAddress',
-    'meta',
-  ],
-  bridges: [
-    'id',
-    'delaytime',
-    'maxhourly',
-    'title',
-    'uid',
-    'CRM_KEY',
-    'TC_base64ApiKey',
-    'TC_campaignId',
-    'name',
-    'niche',
-    'method',
-    'timestamp',
-    'campaign_id',
-    'campaign_name',
-    'leadcapsule',
-    'lexington',
-    'subOne',
-    'subTwo',
-    'subThree',
-    'adnum',
-    'mc_swagger_key',
-    'smsbusiness_key',
-    'smsbusiness_cid',
-    'fb_access_token',
-    'fb_app_secret',
-    'fb_app_id',
-    'fb_ads_pixel_id',
-  ],
-  areacodes: [
-    'area_code',
-    'city',
-    'state',
-    'percent_of_area_code_in_city',
-    'percent_of_city_in_area_code',
-    'city_fips_geoid',
-    'city_population',
-  ],
-  links: [
-    'id',
-    'uid',
-    'name',
-    'chomeURL',
-    'url_loggedout',
-    'url_loggedin',
-    'fbpixel',
-    'fbpxtype',
-    'analytics_id',
-    'timestamp',
-    'nofb',
-    'nopx',
-    'offerid',
-    'offerid_rand',
-    'affid',
-    'affsub',
-    'folders',
-    'bridge_id',
-    'hybrid_strict',
-    'mc_swagger_key',
-  ],
-  users: ['uid', 'email', 'affid'],
-} as const;
+  leads:
+    'lead_id,bridge_id,bridge_uid,aff_sub,tag_string_local,PSID,LEAD ACCEPTED,CONVERTED ON OFFER,is_valid,campaign_id,campaign_name,firstname,middlename,lastname,age,email,marital_status,gender,language,home_phone,work_phone,cell_phone,zipcode,sin_number,lead_type,referer,source,timestamp,yearmonthday,uid,lead_status,IPAddress,meta',
+  bridges:
+    'id,delaytime,maxhourly,title,uid,CRM_KEY,TC_base64ApiKey,TC_campaignId,name,niche,method,timestamp,campaign_id,campaign_name,leadcapsule,lexington,subOne,subTwo,subThree,adnum,mc_swagger_key,smsbusiness_key,smsbusiness_cid,fb_access_token,fb_app_secret,fb_app_id,fb_ads_pixel_id',
+  areacodes: 'area_code,city,state,percent_of_area_code_in_city,percent_of_city_in_area_code,city_fips_geoid,city_population',
+  links:
+    'id,uid,name,chomeURL,url_loggedout,url_loggedin,fbpixel,fbpxtype,analytics_id,timestamp,nofb,nopx,offerid,offerid_rand,affid,affsub,folders,bridge_id,hybrid_strict,mc_swagger_key',
+  users: 'uid,email,affid',
+};
 
-/** The fields of the document that are not plain text, by their original names. */
 const declared = {
   leads: {
     flag: ['LEAD ACCEPTED', 'CONVERTED ON OFFER', 'is_valid'],
@@ -167,25 +78,15 @@ test('are the five of the document, in its order', () => {
   expect(collectionNames).toEqual(['leads', 'bridges', 'areacodes', 'links', 'users']);
 });
 
-test('have 33, 27, 7, 20 and 3 fields', () => {
-  const all: readonly Collection[] = collectionNames.map((name) => collections[name]);
-  expect(all.map((collection) => columnsOf(collection, Object.keys(collection.fields)).length)).toEqual([33, 27, 7, 20, 3]);
-});
-
 describe.each(collectionNames)('%s', (name) => {
   const collection: Collection = collections[name];
 
   test('has the fields of the document, in its order', () => {
-    expect(originals(collection)).toEqual(documented[name]);
+    expect(originals(collection)).toEqual(documented[name].split(','));
   });
 
   test('names every column after its field in snake_case', () => {
-    expect(Object.keys(collection.fields)).toEqual(documented[name].map(snakeCase));
-  });
-
-  test('has column names that differ in more than case', () => {
-    const names = Object.keys(collection.fields).map((column) => column.toLowerCase());
-    expect(new Set(names).size).toBe(names.length);
+    expect(Object.keys(collection.fields)).toEqual(documented[name].split(',').map(snakeCase));
   });
 
   test.each(['flag', 'timestamp', 'date', 'integer', 'decimal'] as const)('declares as %s what the design lists', (type) => {
@@ -194,7 +95,9 @@ describe.each(collectionNames)('%s', (name) => {
 
   test('declares every other field as text', () => {
     const typed: readonly string[] = Object.values(declared[name]).flat();
-    expect(originals(collection, (field) => field.type === 'text')).toEqual(documented[name].filter((field) => !typed.includes(field)));
+    expect(originals(collection, (field) => field.type === 'text')).toEqual(
+      documented[name].split(',').filter((field) => !typed.includes(field)),
+    );
   });
 
   test('calls secret what is credential-like, and nothing else', () => {
@@ -207,11 +110,7 @@ describe.each(collectionNames)('%s', (name) => {
 
   test('withholds secret columns unless they are revealed', () => {
     const visible = columnsOf(collection).map(({ original }) => original);
-    expect(visible).toEqual(documented[name].filter((field) => !(secrets[name] as readonly string[]).includes(field)));
-  });
-
-  test('delivers text: nothing is cast yet', () => {
-    expect(columnsOf(collection).filter(({ cast }) => cast)).toEqual([]);
+    expect(visible).toEqual(documented[name].split(',').filter((field) => !(secrets[name] as readonly string[]).includes(field)));
   });
 });
 
@@ -246,14 +145,6 @@ test('know both paths of the area codes, the plural first', () => {
 test('reveal a secret column at its place', () => {
   const columns = columnsOf(collections.bridges, ['crm_key']);
   expect(columns[5]).toMatchObject({ name: 'crm_key', original: 'CRM_KEY', type: 'text', cast: false, sensitivity: 'secret' });
-});
-
-test.each<[string, (collection: Collection, reveal: readonly string[]) => unknown]>([
-  ['columnsOf', columnsOf],
-  ['typesOf', (collection, reveal) => typesOf(collection, reveal as never)],
-])('%s refuses to reveal what is no field, by its nearest name', (name, of) => {
-  const refused = { code: 'E_USAGE', message: `${name}: reveal: unknown field 'crm_kye', did you mean 'crm_key'?` };
-  expect(() => of(collections.bridges, ['crm_kye'])).toThrow(expect.objectContaining(refused));
 });
 
 describe('snakeCase', () => {

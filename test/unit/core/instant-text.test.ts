@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { textOf } from '../../../src/core/index.js';
-import { instantTexts } from '../../../src/core/instant-text.js';
+import { instantTexts, textOf } from '../../../src/core/index.js';
 import { rung } from '../../support/rung.js';
 
 const instant = fc.oneof(

@@ -1,29 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { nearest } from '../../../src/core/index.js';
 
-const known = ['lead_id', 'email', 'zipcode', 'state'];
-
-test.each([
-  ['emial', 'email'],
-  ['lead_di', 'lead_id'],
-  ['LEAD_ID', 'lead_id'],
-  ['zip_code', 'zipcode'],
-  ['stat', 'state'],
-])('finds what %s was meant to be: %s', (name, meant) => {
-  expect(nearest(name, known)).toBe(meant);
-});
-
-test.each(['phone', 'x', '', 'campaign_name'])('suggests nothing for %j, which is like none', (name) => {
-  expect(nearest(name, known)).toBeUndefined();
-});
-
-test('takes the nearest of several', () => {
-  expect(nearest('uidd', ['id', 'uid', 'aid'])).toBe('uid');
-});
-
-test('suggests nothing where nothing is known', () => {
-  expect(nearest('email', [])).toBeUndefined();
-});
 test.each<[string, readonly string[], string | undefined]>([
   ['zip', ['uid', 'zipcode', 'my_zip'], 'zipcode'],
   ['status', ['source', 'lead_status'], 'lead_status'],
@@ -38,6 +15,10 @@ test.each<[string, readonly string[], string | undefined]>([
   ['len', ['dyn'], undefined],
   ['id', ['bridge_id', 'uid'], 'uid'],
   ['x', ['exists'], undefined],
+  ['uidd', ['id', 'uid', 'aid'], 'uid'],
+  ['first_page', ['limit', 'firstPage'], 'firstPage'],
+  ['', ['email'], undefined],
+  ['email', [], undefined],
 ])('the name nearest to %j among %j is %j', (name, known, near) => {
   expect(nearest(name, known)).toBe(near);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { GateError, LeadstreamError, SpecError } from '../../../src/core/errors.js';
-import { jsonOf, printable } from '../../../src/core/printable.js';
+import { jsonOf, printable } from '../../../src/core/text.js';
 import { createRedactor } from '../../../src/core/redact.js';
 
 describe('printable', () => {

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { segmentsOf } from '../../../src/core/index.js';
-import { isJson, JsonText, placeOf, valueAt } from '../../../src/json/index.js';
+import { isJson, JsonText, placeOf, segmentsOf, valueAt } from '../../../src/json/index.js';
 import { places, plain } from '../../support/json.js';
 
 const bytes = (text: string) => Buffer.from(text);

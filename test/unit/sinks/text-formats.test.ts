@@ -3,7 +3,7 @@ import { writeToBuffer } from 'fast-csv';
 import fc from 'fast-check';
 import { CsvFormat } from '../../../src/sinks/csv/format.js';
 import { NdjsonFormat } from '../../../src/sinks/ndjson/format.js';
-import type { OutputColumn } from '../../../src/core/output-column.js';
+import type { OutputColumn } from '../../../src/core/index.js';
 import { FlatVector } from '../../../src/vector/index.js';
 import { Batch } from '../../../src/vector/batch.js';
 import type { Piece, TextFormat } from '../../../src/sinks/text-sink.js';

@@ -1,4 +1,4 @@
-import { amount, amountOf, isWord, textOf, type Column } from '../../../core/index.js';
+import { amount, amountOf, textOf, type Column } from '../../../core/index.js';
 import { memoOf } from '../../../vector/index.js';
 import { columnsByKey, defineGate, someName, type Check } from './gate.js';
 
@@ -56,4 +56,16 @@ function checkValues(name: string, accepted: readonly string[], column: Column |
       return `expect.accepted_values.${name}: expected only ${accepted.join(', ')}, found other values in ${amount(others)} of ${amountOf(rows, 'row')}${like}`;
     },
   };
+}
+
+/**
+ * Returns whether a text could be a code word, such as a status: at most 40 letters, digits, spaces, `_`, `.` and `-`. Email addresses and
+ * URLs never match.
+ *
+ * @example
+ * isWord('sold_twice'); // true
+ * isWord('https://example.com/?email=jane@example.com'); // false
+ */
+function isWord(text: string): boolean {
+  return /^[\p{L}\p{N}][\p{L}\p{N} _.-]{0,39}$/u.test(text);
 }

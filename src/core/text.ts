@@ -1,3 +1,42 @@
+import { randomBytes } from 'node:crypto';
+
+/** Formats a count for people, like `1,204`. */
+export function amount(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/**
+ * Formats a count with its noun, like `1 row` or `1,204 rows`.
+ *
+ * @param several The plural. Default: `one` with an s.
+ */
+export function amountOf(count: number, one: string, several = `${one}s`): string {
+  return `${amount(count)} ${count === 1 ? one : several}`;
+}
+
+/**
+ * Returns whether an identifier can be a segment of a URL path. It cannot if it is empty, consists of dots (which URLs drop) or is not valid Unicode.
+ */
+export function isAddressable(id: string): boolean {
+  return !/^\.*$/.test(id) && id.isWellFormed();
+}
+
+/**
+ * Creates the id of a run: unique, sortable by time, safe in file names.
+ *
+ * @param startedAt ISO 8601. Default: now.
+ */
+export function newRunId(startedAt = new Date().toISOString()): string {
+  return `${startedAt.slice(0, 23).replaceAll(/[-:.]/g, '')}Z-${randomBytes(4).toString('hex')}`;
+}
+
+/** Hashes bytes to a signed 32-bit number (FNV-1a). Equal hashes do not imply equal bytes, and the low bits depend little on the last bytes. */
+export function hashOfBytes(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+  return hash;
+}
+
 /**
  * Escapes everything in a text that controls a terminal or starts a new line: control characters (C0 and C1), line breaks and bidirectional
  * controls become JSON escapes. Everything from outside passes through here before it is printed.
@@ -7,11 +46,6 @@
  */
 export function printable(text: string): string {
   return harmless.test(text) ? text : text.replaceAll(steering, (character) => short[character] ?? escaped(character));
-}
-
-/** Escapes a text of our own that has several lines; its line breaks are kept. */
-export function printableLines(text: string): string {
-  return text.split('\n').map(printable).join('\n');
 }
 
 /**

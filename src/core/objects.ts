@@ -1,0 +1,29 @@
+/** Returns a copy without keys whose value is `undefined`, so that defaults apply. */
+export function defined<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
+}
+
+/**
+ * An object that has something for each of some names.
+ *
+ * @param of What it has; `index` is the place of the name among the others.
+ *
+ * @example
+ * byName(['leads', 'users'], (name) => name.length); // { leads: 5, users: 5 }
+ */
+export function byName<N extends string, T>(names: readonly N[], of: (name: N, index: number) => T): { readonly [K in N]: T } {
+  // There is an entry for each of the names, which the type system cannot follow through the list of them.
+  return Object.fromEntries(names.map((name, index) => [name, of(name, index)])) as { readonly [K in N]: T };
+}
+
+/**
+ * Returns the item at a computed index, which must exist.
+ *
+ * @throws {Error} When there is none, which is a defect: a wrong index must fail, and never become an empty column or name.
+ */
+export function itemAt<T>(items: ArrayLike<T>, index: number): T {
+  const item = items[index];
+  if (item === undefined) throw new Error(`nothing at ${index} of ${items.length}`);
+  return item;
+}
