@@ -2,18 +2,10 @@ import { catalogue, version } from '../core/index.js';
 import type { Pipeline } from '../index.js';
 import type { CommandContext } from './context.js';
 import { reportFailure, descriptionOf } from './failure.js';
-import { tellRefused } from './refused.js';
-import type { LoadedFile } from './run-files.js';
 import type { Metrics } from './metrics.js';
-import type { PipelineDocument } from './report/document.js';
+import type { PipelineDocument, ReportDocument } from './report/document.js';
 import { refusedRun, reportedRun, type RunFlags } from './reporting.js';
-
-/** How a series ended. */
-export interface SeriesEnd {
-  readonly endings: readonly PipelineDocument[];
-  /** Exit code of the failure that stopped the series, or of the first one; 0 without one. */
-  readonly exit: number;
-}
+import type { LoadedFile } from './run-files.js';
 
 /** What a series needs in addition to its pipelines. */
 export interface SeriesSurroundings {
@@ -22,25 +14,27 @@ export interface SeriesSurroundings {
   /** Names of the pipelines to run; empty for all. */
   readonly only: readonly string[];
   readonly metrics: Metrics | undefined;
-  /** Receives what is known of the series before a webhook is notified. */
-  early(end: SeriesEnd): Promise<void>;
+  /** Receives what is known of the series: before a webhook is notified, which may take longer than whatever stopped the run will wait, and at the end. */
+  write(document: ReportDocument): Promise<void>;
 }
 
 /**
  * Runs pipelines one after another and reports each failure when it happens. A failure does not stop the others unless they would meet it too: after a signal,
- * refused credentials or wrong usage, the rest is not run. The last line lists how each ended, with the code, message and help of the failure that determined
- * the exit code.
+ * refused credentials or wrong usage, the rest is not run. Of several, the last line lists how each ended, with the code, message and help of the failure that
+ * determined the exit code.
+ *
+ * @returns The exit code: that of the failure that stopped the series, or of the first one; 0 without one.
  */
 export async function runSeries(
   pipelines: readonly Pipeline[],
   context: CommandContext,
   options: RunFlags,
-  { files, ...around }: SeriesSurroundings,
-): Promise<SeriesEnd> {
+  around: SeriesSurroundings,
+): Promise<number> {
   const { RateLimiters } = await import('../index.js');
   // Requests for one file count towards the rate limits of the next.
   const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() }, around);
-  for (const file of files) if ('failure' in file) await series.skip(file);
+  for (const file of around.files) if ('failure' in file) await series.skip(file);
   for (const pipeline of pipelines) await series.run(pipeline);
   return series.end();
 }
@@ -49,73 +43,54 @@ class Series {
   /** Files that could not be loaded. */
   readonly #broken: (PipelineDocument & { readonly file: string })[] = [];
   readonly #endings: PipelineDocument[] = [];
-  /** The failure that determined the exit code. */
-  #told: ReturnType<typeof descriptionOf> | undefined;
-  #exit = 0;
+  /** The failure that determines the exit code. */
+  #failure: ReturnType<typeof descriptionOf> | undefined;
   #stopped = false;
 
   constructor(
     private readonly pipelines: readonly Pipeline[],
     private readonly context: CommandContext,
     private readonly options: RunFlags,
-    private readonly around: Omit<SeriesSurroundings, 'files'>,
+    private readonly around: SeriesSurroundings,
   ) {}
 
   /** Reports why a file is left out. */
   async skip({ file, failure, names }: Extract<LoadedFile, { readonly failure: unknown }>): Promise<void> {
-    this.#tell(failure, undefined, false);
+    const { console, signal } = this.context;
+    const { metrics, only } = this.around;
+    const { notifyRefused } = await import('../index.js');
+    const exit = reportFailure(console, failure);
+    this.#failure ??= descriptionOf(failure);
     const others = names.filter((name) => this.pipelines.every((pipeline) => pipeline.name !== name));
-    for (const name of others) await this.around.metrics?.ended(name, descriptionOf(failure).exit);
+    for (const name of others) await metrics?.ended(name, exit);
     this.#broken.push({ ...(await refusedRun(failure, this.context)), file });
-    await this.around.early(this.#endWith());
-    await tellRefused(failure, this.around.only, this.context);
+    await this.#write();
+    for (const { code, message } of await notifyRefused(failure, { only, signal }))
+      console.event('warning', { code }, `${code}: ${message}`);
   }
 
   async run(pipeline: Pipeline): Promise<void> {
+    const { metrics } = this.around;
     if (this.#stopped) {
-      await this.around.metrics?.ended(pipeline.name, this.#exit);
+      await metrics?.ended(pipeline.name, this.#exit);
       this.#endings.push(notRun(pipeline));
       return;
     }
-    const { metrics, early } = this.around;
-    const { document, failure } = await reportedRun(pipeline, this.context, this.options, metrics, (known) => early(this.#endWith(known)));
+    const { document, failure } = await reportedRun(pipeline, this.context, this.options, metrics, (known) => this.#write(known));
     this.#endings.push(document);
     if (!failure) return;
-    this.#stopped = this.#stops(descriptionOf(failure.thrown));
-    this.#tell(failure.thrown, this.pipelines.length > 1 ? pipeline.name : undefined, this.#stopped);
+    reportFailure(this.context.console, failure.thrown, this.#isOne ? undefined : pipeline.name);
+    const described = descriptionOf(failure.thrown);
+    this.#stopped = this.#stops(described);
+    if (this.#stopped || !this.#failure) this.#failure = described;
   }
 
-  /** The end of the series if the command got no further, with the ending of one more pipeline if given. While any pipeline is left, it is not a success. */
-  #endWith(document?: PipelineDocument): SeriesEnd {
-    const ended = [...this.#endings, ...(document ? [document] : [])];
-    const left = this.pipelines.slice(ended.length).map(notRun);
-    const { error, exit = 0 } = document ?? {};
-    const gives = exit !== 0 && this.#weighsMore(error !== undefined && this.#stops(error));
-    const known = gives ? exit : this.#exit;
-    const endings = [...this.#broken, ...ended, ...left];
-    return { endings, exit: known === 0 && left.length > 0 ? catalogue.E_RUN_FAILED.exit : known };
-  }
-
-  #tell(failure: unknown, name: string | undefined, stops: boolean): void {
-    const exit = reportFailure(this.context.console, failure, name);
-    if (!this.#weighsMore(stops)) return;
-    this.#exit = exit;
-    this.#told = descriptionOf(failure);
-  }
-
-  /** Whether a failure determines the exit code: one that stops all others outweighs one that stopped a single pipeline, and an earlier one a later one. */
-  #weighsMore(stops: boolean): boolean {
-    return this.#exit === 0 || stops;
-  }
-
-  /** Whether every further pipeline would meet this failure. */
-  #stops({ code }: { readonly code: string }): boolean {
-    return this.context.signal.aborted || stopping.includes(code);
-  }
-
-  /** Reports how all pipelines ended. */
-  end(): SeriesEnd {
+  /** Reports how all pipelines ended. @returns The exit code. */
+  async end(): Promise<number> {
+    await this.#write();
     const { console } = this.context;
+    const exit = this.#exit;
+    if (this.#isOne) return exit;
     const names = (status: PipelineDocument['status']) =>
       this.pipelines.filter((_, index) => this.#endings[index]?.status === status).map(({ name }) => name);
     const parts = Object.entries({
@@ -125,18 +100,42 @@ class Series {
       'not loaded': this.#broken.map(({ file }) => file),
       'not run': names('not_run'),
     }).filter(([, which]) => which.length > 0);
-    const told = this.#told;
-    const exit = this.#exit;
-    const facts = { exit, ...(told && { code: told.code, error: console.redact(told.message), help: told.help }) };
+    const { code, message = '', help } = this.#failure ?? {};
+    const facts = { exit, ...(this.#failure && { code, error: console.redact(message), help }) };
     const words = parts.map(([what, which]) => `${what}: ${which.join(', ')}`).join('; ');
     console.event(exit === 0 ? 'series.finished' : 'series.failed', facts, words);
-    return { endings: [...this.#broken, ...this.#endings], exit };
+    return exit;
+  }
+
+  get #exit(): number {
+    return this.#failure?.exit ?? 0;
+  }
+
+  /** Whether there is only one pipeline, which is reported by itself. */
+  get #isOne(): boolean {
+    return this.pipelines.length + this.around.files.filter((file) => 'failure' in file).length === 1;
+  }
+
+  /** Writes how the series ends if the command gets no further. While any pipeline is left, it is not a success. */
+  async #write(current?: PipelineDocument): Promise<void> {
+    const ended = [...this.#broken, ...this.#endings, ...(current ? [current] : [])];
+    const left = this.pipelines.slice(ended.length - this.#broken.length).map(notRun);
+    const pipelines = [...ended, ...left];
+    const [only] = pipelines;
+    if (this.#isOne && only) return this.around.write(only);
+    const { error, exit: currentExit = 0 } = current ?? {};
+    const isDecisive = currentExit !== 0 && (this.#exit === 0 || (error !== undefined && this.#stops(error)));
+    const known = isDecisive ? currentExit : this.#exit;
+    const exit = known === 0 && left.length > 0 ? catalogue.E_RUN_FAILED.exit : known;
+    await this.around.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines });
+  }
+
+  /** Whether every further pipeline would meet this failure. */
+  #stops({ code }: { readonly code: string }): boolean {
+    return this.context.signal.aborted || ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'].includes(code);
   }
 }
 
 function notRun({ name }: Pipeline): PipelineDocument {
   return { status: 'not_run', pipeline: name, version };
 }
-
-/** Failures that every further pipeline would meet. */
-const stopping = ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'];

@@ -1,11 +1,5 @@
 import type { Argv } from 'yargs';
-import type { Pipeline } from '../../index.js';
-import { version } from '../../core/index.js';
 import type { Metrics } from '../metrics.js';
-import type { ReportFiles } from '../report/file.js';
-import type { RunFlags } from '../reporting.js';
-import type { LoadedFile } from '../run-files.js';
-import type { SeriesEnd } from '../series.js';
 import { loadOptionsOf, named, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
 import { repeated, type CommandContext, type Runner } from '../context.js';
 
@@ -70,7 +64,6 @@ async function run({ files, stateDir, ...rest }: RunArguments, context: CommandC
 async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: CommandContext): Promise<number> {
   const { Metrics } = await import('../metrics.js');
   const { descriptionOf } = await import('../failure.js');
-  const { tellRefused } = await import('../refused.js');
   const metrics = arguments_.metrics === undefined ? undefined : await Metrics.open(arguments_.metrics, context);
   // The pipelines to run, as soon as they are known.
   const expected: string[] = [];
@@ -80,7 +73,6 @@ async function runFiles(arguments_: Omit<RunArguments, 'recover'>, context: Comm
     return exit;
   } catch (failure) {
     await metrics?.end(descriptionOf(failure).exit, expected);
-    await tellRefused(failure, arguments_.only, context);
     throw failure;
   }
 }
@@ -93,62 +85,32 @@ async function runLoaded(
 ): Promise<number> {
   const { loadFiles, refuseClashes, refuseWritingOver } = await import('../run-files.js');
   const { ReportFiles } = await import('../report/file.js');
-  const { refusedRun } = await import('../reporting.js');
   const { runSeries } = await import('../series.js');
   const { filesNamed, refuseMissing } = await import('../files.js');
   const { prepareFetching } = await import('../../source/index.js');
   // The fetching thread starts while the files are checked.
   prepareFetching();
   const { files, report: reportFiles, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
-  const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
-  refuseMissing(files, context.cwd);
+  const { cwd, envFile } = context;
+  refuseMissing(files, cwd);
+  const isWanted = (name: string) => only.length === 0 || only.includes(name);
   const loading = { ...(await loadOptionsOf(arguments_, context)), stateDir };
-  const loaded = await loadFiles(await filesNamed(files, context.cwd), loading, among(only));
-  const [broken] = loaded.flatMap((file) => ('failure' in file ? [file] : []));
-  if (broken && loaded.length === 1) {
-    expected.push(...broken.names);
-    await (await ReportFiles.open(reportFiles, context)).write(await refusedRun(broken.failure, context));
-    throw broken.failure;
-  }
-  const pipelines = wanted(loaded, only, broken !== undefined);
-  refuseClashes(
-    loaded.flatMap((each) => ('failure' in each ? [] : { ...each, pipelines: each.pipelines.filter((one) => pipelines.includes(one)) })),
-  );
+  const loaded = await loadFiles(await filesNamed(files, cwd), loading, isWanted);
+  const good = loaded.flatMap((file) => ('failure' in file ? [] : [file]));
+  // A named pipeline may be in a file that could not be read. That failure is reported instead.
+  if (good.length === loaded.length)
+    named(
+      good.flatMap(({ pipelines }) => pipelines),
+      only,
+    );
+  const wanted = good.map(({ file, pipelines }) => ({ file, pipelines: pipelines.filter(({ name }) => isWanted(name)) }));
+  const pipelines = wanted.flatMap((file) => file.pipelines);
+  refuseClashes(wanted);
+  const read = [...loaded.map(({ file }) => ({ what: 'the pipeline file', file })), { what: '--env', file: envFile }];
   const written = [...reportFiles.map((file) => ({ what: '--report', file })), { what: '--metrics', file: arguments_.metrics }];
-  const read = [...loaded.map(({ file }) => ({ what: 'the pipeline file', file })), { what: '--env', file: context.envFile }];
-  refuseWritingOver(pipelines, [...read, ...written], context.cwd);
+  refuseWritingOver(pipelines, [...read, ...written], cwd);
   expected.push(...pipelines.map(({ name }) => name));
   const report = await ReportFiles.open(reportFiles, context);
-  const [single, ...others] = pipelines;
-  if (single && others.length === 0 && !broken) return runOne(single, context, options, { report, metrics });
-  const write = ({ endings, exit }: SeriesEnd) =>
-    report.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines: endings });
-  const end = await runSeries(pipelines, context, options, { files: loaded, only, metrics, early: write });
-  await write(end);
-  return end.exit;
-}
-
-/** Returns the pipelines to run. @throws {LeadstreamError} `E_USAGE` for names that no pipeline has. */
-function wanted(loaded: readonly LoadedFile[], only: readonly string[], isBroken: boolean): readonly Pipeline[] {
-  const all = loaded.flatMap((file) => ('pipelines' in file ? file.pipelines : []));
-  // A named pipeline may be in a file that could not be read. That failure is reported instead.
-  return isBroken ? all.filter(({ name }) => among(only)(name)) : named(all, only);
-}
-
-/** Whether a pipeline is selected: `--only` names it or is not given. */
-function among(only: readonly string[]): (pipeline: string) => boolean {
-  return (pipeline) => only.length === 0 || only.includes(pipeline);
-}
-
-async function runOne(
-  pipeline: Pipeline,
-  context: CommandContext,
-  options: RunFlags,
-  { report, metrics }: { readonly report: ReportFiles; readonly metrics: Metrics | undefined },
-): Promise<number> {
-  const { reportedRun } = await import('../reporting.js');
-  const { document, failure } = await reportedRun(pipeline, context, options, metrics, (known) => report.write(known));
-  await report.write(document);
-  if (failure) throw failure.thrown;
-  return 0;
+  const options = { stateDir, restart, keepFailed, allowShrink, allowPartial };
+  return runSeries(pipelines, context, options, { files: loaded, only, metrics, write: (document) => report.write(document) });
 }

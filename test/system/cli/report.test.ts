@@ -61,7 +61,7 @@ describe('a report as JSON', () => {
     await writeFile(join(cwd, 'p.yaml'), pipelineText('from: leeds\nto:\n  - stdout: {}'));
     expect((await cli(run('r.json'), { cwd, env })).code).toBe(78);
     const error = { code: 'E_SPEC_INVALID', message: expect.stringContaining('p.yaml:7:7 '), help: expect.any(String) };
-    expect(JSON.parse(await textIn(cwd))).toEqual({ status: 'failed', exit: 78, error, version });
+    expect(JSON.parse(await textIn(cwd))).toEqual({ status: 'failed', file: 'p.yaml', exit: 78, error, version });
   });
 
   test('is no failure when the reader of stdout has had enough', async () => {
