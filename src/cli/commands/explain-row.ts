@@ -83,7 +83,7 @@ function stepLines({ at, outcome, counts, reason, rows, preferred }: RowPassage,
     ...(first ?? [])
       .filter(({ name, value }) => values.get(name) !== value)
       .map((field) => `${values.has(field.name) ? '~' : '+'} ${lineOf(field)}`),
-    ...(removed.length > 0 ? [`- ${removed.map(({ name }) => name).join(', ')}`] : []),
+    ...(removed.length > 0 ? [`- ${removed.map(({ name }) => printable(name)).join(', ')}`] : []),
     ...(preferred ? ['another row has its key, and comes first:', ...preferred.map(lineOf)] : []),
   ];
 }
