@@ -1,19 +1,89 @@
-import { itemAt } from '../core/index.js';
+import { itemAt, minSecretLength, nearest, unknownName } from '../core/index.js';
 import { getIn, setIn } from '../options/index.js';
-import { fieldsIn, type CredentialFields, type PlacedField } from './credential-fields.js';
-import { formNames, forms, type CredentialHeader, type Credentials, type Forms } from './credential-forms.js';
+
+/**
+ * Credentials in one of the forms: the two of the service, whose fields are named like the query parameters, or a header for other services, which for
+ * `bearer` is `Authorization: Bearer …` (RFC 6750).
+ */
+export type Credentials =
+  | { readonly rest_api_key: string }
+  | { readonly authorized_uid: string; readonly authorized_rest_api_key: string }
+  | { readonly bearer: string }
+  | { readonly header: { readonly name: string; readonly value: string } };
+
+/** How a field of credentials is checked and protected. */
+export interface CredentialField {
+  /**
+   * A `secret` is a key: texts are searched for it and redacted. A `withheld` value is never printed or written to a file, but texts are not searched for it, since
+   * it may be a small number. A `plain` value is not a credential.
+   */
+  readonly privacy: 'secret' | 'withheld' | 'plain';
+  /** Describes what is wrong with a value, in words that follow the name of the field and do not reveal the value. */
+  readonly problem: (value: string) => string | undefined;
+}
+
+/** The fields of a form by name. An object contains fields of its own. */
+export interface CredentialFields {
+  readonly [name: string]: CredentialField | CredentialFields;
+}
+
+/** Everything about a form: the schema of files, checks, redaction, accounts, what doctor tries, and all messages follow from it. */
+export interface CredentialForm {
+  /** Its name in the reference. */
+  readonly summary: string;
+  readonly fields: CredentialFields;
+  /** The headers that carry the credentials, from their values by path, like `header.name`. Default: the query does, each field under its own name. */
+  readonly headers?: (values: Readonly<Record<string, string>>) => Readonly<Record<string, string>>;
+}
+
+const key: CredentialField = { privacy: 'secret', problem: wrongKey };
+/** A key that is sent unchanged in a header. */
+const headerKey: CredentialField = { privacy: 'secret', problem: (value) => wrongKey(value) ?? notInHeader(value) };
+const user: CredentialField = { privacy: 'withheld', problem: (value) => (value === '' ? 'must not be empty' : undefined) };
+const headerName: CredentialField = { privacy: 'plain', problem: wrongHeaderName };
+
+/** All forms, those of the service first, which are sent in the query. To add a form, add a type above and an entry here. */
+export const credentialForms: readonly CredentialForm[] = [
+  { summary: 'rest_api_key', fields: { rest_api_key: key } },
+  { summary: 'authorized_uid and authorized_rest_api_key', fields: { authorized_uid: user, authorized_rest_api_key: key } },
+  {
+    summary: 'bearer (Authorization: Bearer …)',
+    fields: { bearer: headerKey },
+    headers: ({ bearer }) => ({ authorization: `Bearer ${bearer}` }),
+  },
+  {
+    summary: 'header with name and value',
+    fields: { header: { name: headerName, value: headerKey } },
+    headers: ({ 'header.name': name = '', 'header.value': value = '' }) => ({ [name.toLowerCase()]: value }),
+  },
+];
+
+/** The query parameters that carry credentials, of all forms. */
+export const credentialParameters: readonly string[] = credentialForms.flatMap(({ fields, headers }) =>
+  headers === undefined ? Object.keys(fields) : [],
+);
+
+/** Returns whether this is a field, rather than an object of fields. */
+export function isField(field: CredentialField | CredentialFields): field is CredentialField {
+  return typeof field.problem === 'function';
+}
+
+/** Returns the privacy of a value by its path below `auth`. A value that belongs to no form may be a misplaced key, so it counts as one. */
+export function privacyAt(path: readonly PropertyKey[]): CredentialField['privacy'] {
+  const fields = credentialForms.flatMap((form) => fieldsIn(form.fields));
+  return fields.find((each) => each.path.join('.') === path.map(String).join('.'))?.field.privacy ?? 'secret';
+}
 
 /** Returns the query parameters of the credentials. */
 export function queryOf(credentials: Credentials): Readonly<Record<string, string>> {
-  return partsOf(credentials).query;
+  const { headers, values } = placed(credentials);
+  return headers === undefined ? values : {};
 }
 
 /** Returns the headers of the credentials. */
 export function headersOf(credentials: Credentials): Readonly<Record<string, string>> {
-  const { header } = partsOf(credentials);
-  if (header === undefined) return {};
-  const { name, scheme, token } = header;
-  return { [name]: scheme === undefined ? token : `${scheme} ${token}` };
+  const { headers, values } = placed(credentials);
+  return headers?.(values) ?? {};
 }
 
 /** Returns what distinguishes accounts: everything that a request contains of the credentials. */
@@ -22,74 +92,96 @@ export function accountOf(credentials: Credentials): Readonly<Record<string, str
 }
 
 /**
- * Returns the values that texts are searched for: keys, and the header values made from them. The user id is not included, since it may be a small number. It is
- * withheld by its places instead, the query of a URL and the configuration, which are never printed.
+ * Returns the values that texts are searched for: keys. The user id is not included, since it may be a small number. It is withheld by its places instead, the
+ * query of a URL and the configuration, which are never printed.
  */
 export function secretsOf(credentials: Credentials): readonly string[] {
-  const parts = partsOf(credentials);
-  const { values, header } = parts;
-  const keys = keysIn(parts).map(({ value }) => value);
-  const isMade = header !== undefined && values.every(({ value }) => value !== header.token);
-  return isMade ? [...keys, header.token] : keys;
+  return placed(credentials).keys.map(({ value }) => value);
 }
 
 /** Returns the path of the field with the key. */
 export function keyField(credentials: Credentials): readonly string[] {
-  return itemAt(keysIn(partsOf(credentials)), 0).path;
+  return itemAt(placed(credentials).keys, 0).path;
 }
 
 /** Describes what is wrong with the key, if it is too short, or has quotes or white space around it that came from where it is stored. */
 export function keyProblem(credentials: Credentials): { readonly field: readonly string[]; readonly message: string } | undefined {
-  for (const { path, field, value } of keysIn(partsOf(credentials))) {
-    const message = field.problem(value);
-    if (message !== undefined) return { field: path, message };
+  const { path, field, value } = itemAt(placed(credentials).keys, 0);
+  const message = field.problem(value);
+  return message === undefined ? undefined : { field: path, message };
+}
+
+/** Returns credentials of the same form and user with another key. */
+export function withKey(credentials: Credentials, other: string): Credentials {
+  const changed = structuredClone(credentials);
+  setIn(changed, keyField(credentials), other);
+  return changed;
+}
+
+/** Describes what is wrong with the credentials that a program gives, in words that follow their name and reveal no value. */
+export function credentialsProblem(auth: unknown): string | undefined {
+  const shapes = credentialForms.map(({ fields }) => shapeOf(fields));
+  const remedy = `use ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(shapes)}`;
+  if (typeof auth !== 'object' || auth === null) return auth === undefined ? remedy : `must be an object: ${remedy}`;
+  const names = Object.entries(auth).flatMap(([name, value]: [string, unknown]) => (value === undefined ? [] : [name]));
+  const known = credentialForms.flatMap(({ fields }) => Object.keys(fields));
+  const unknown = names.find((name) => !known.includes(name));
+  // A name that does not resemble a field could be the key itself.
+  if (unknown !== undefined)
+    return nearest(unknown, known) === undefined ? `has an unknown field: ${remedy}` : unknownName('field', unknown, known);
+  const form = credentialForms.find(({ fields }) => names.length > 0 && names.every((name) => Object.hasOwn(fields, name)));
+  if (!form) return names.length === 0 ? remedy : `${names.join(' and ')} cannot be combined: ${remedy}`;
+  for (const { path, field } of fieldsIn(form.fields)) {
+    const value = getIn(auth, path);
+    if (value === undefined) return `${path.join('.')} is missing: ${remedy}`;
+    const problem = typeof value === 'string' ? field.problem(value) : 'must be a text';
+    if (problem !== undefined) return `${path.join('.')} ${problem}`;
   }
   return undefined;
 }
 
-/** Returns credentials of the same form and user with another key. */
-export function withKey(credentials: Credentials, key: string): Credentials {
-  const changed = structuredClone(credentials);
-  for (const { path } of keysIn(partsOf(credentials))) setIn(changed, path, key);
-  return changed;
+/** Returns a form's fields, like `{ header: { name, value } }`. */
+function shapeOf(fields: CredentialFields): string {
+  const names = Object.entries(fields).map(([name, field]) => (isField(field) ? name : `${name}: ${shapeOf(field)}`));
+  return `{ ${names.join(', ')} }`;
 }
 
-function keysIn({ values }: Parts): readonly PlacedValue[] {
-  return values.filter(({ field }) => field.privacy === 'secret');
+/** Returns all fields of a form with their paths, in order. */
+function fieldsIn(fields: CredentialFields, path: readonly string[] = []): readonly { path: readonly string[]; field: CredentialField }[] {
+  return Object.entries(fields).flatMap(([name, field]) =>
+    isField(field) ? [{ path: [...path, name], field }] : fieldsIn(field, [...path, name]),
+  );
 }
 
-interface PlacedValue extends PlacedField {
-  readonly value: string;
-}
-
-/** The parts of credentials, by their form. */
-interface Parts {
-  readonly values: readonly PlacedValue[];
-  readonly query: Readonly<Record<string, string>>;
-  readonly header: CredentialHeader | undefined;
-}
-
-function partsOf(credentials: Credentials): Parts {
-  for (const name of formNames) if (hasForm(name, credentials)) return partsBy(name, credentials);
+/** Returns the values of credentials by path, and the keys among them. */
+function placed(credentials: Credentials) {
+  for (const { fields, headers } of credentialForms) {
+    const texts = fieldsIn(fields).map(({ path, field }) => ({ path, field, value: getIn(credentials, path) }));
+    const found = texts.flatMap(({ value, ...place }) => (typeof value === 'string' ? [{ ...place, value }] : []));
+    if (found.length < texts.length) continue;
+    const values = Object.fromEntries(found.map(({ path, value }) => [path.join('.'), value]));
+    return { headers, values, keys: found.filter(({ field }) => field.privacy === 'secret') };
+  }
   throw new Error('these credentials match no known form');
 }
 
-function partsBy<N extends keyof Forms>(name: N, credentials: Forms[N]): Parts {
-  const { fields, sent } = forms[name];
-  const values = valuesIn(fields, credentials);
-  if (typeof sent === 'function') return { values, query: {}, header: sent(credentials) };
-  return { values, query: Object.fromEntries(values.map(({ path, value }) => [itemAt(path, 0), value])), header: undefined };
+/** A short key would be found in other words; a key with anything around it would be refused by the service, for an unclear reason. */
+function wrongKey(value: string): string | undefined {
+  if (value.length < minSecretLength) return `is shorter than ${minSecretLength} characters, so it cannot be a key; check where it is set`;
+  if (value.trim() !== value) return 'has white space or a line break around it; check where it is set';
+  return /^(["']).*\1$/s.test(value) ? 'has quotes around it, which the shell or an env file left; check where it is set' : undefined;
 }
 
-function hasForm<N extends keyof Forms>(name: N, credentials: Credentials): credentials is Credentials & Forms[N] {
-  const { fields } = forms[name];
-  return valuesIn(fields, credentials).length === fieldsIn(fields).length;
+function notInHeader(value: string): string | undefined {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? undefined : 'has characters that are not allowed in a header; check where it is set';
 }
 
-/** Returns the texts in credentials that are fields of a form. */
-function valuesIn(fields: CredentialFields, credentials: Credentials): readonly PlacedValue[] {
-  return fieldsIn(fields).flatMap(({ path, field }) => {
-    const value = getIn(credentials, path);
-    return typeof value === 'string' ? [{ path, field, value }] : [];
-  });
+function wrongHeaderName(name: string): string | undefined {
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'is not a valid header name';
+  return ownHeaders.includes(name.toLowerCase()) ? 'is a header that every request already has' : undefined;
 }
+
+const ownHeaders: readonly string[] = [
+  ...['accept', 'accept-encoding', 'cache-control', 'connection', 'content-length', 'host', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'user-agent', 'x-leadstream-purpose'],
+];

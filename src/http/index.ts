@@ -1,13 +1,24 @@
 export { nextLinkIn } from './link-header.js';
-export { type CredentialField, type CredentialFields, isField } from './credential-fields.js';
-export { credentialForms, credentialParameters, type Credentials, privacyAt } from './credential-forms.js';
-export { accountOf, headersOf, keyField, keyProblem, queryOf, secretsOf, withKey } from './credentials.js';
-export { type OwnAgents, withAgent } from './agent.js';
-export { checkOptions, clientChecks, wrongOption } from './options.js';
-export { loadTransport, openTransport, type OpenedTransport } from './open.js';
+export {
+  accountOf,
+  type CredentialField,
+  type CredentialFields,
+  credentialForms,
+  credentialParameters,
+  type Credentials,
+  headersOf,
+  isField,
+  keyField,
+  keyProblem,
+  privacyAt,
+  queryOf,
+  secretsOf,
+  withKey,
+} from './credentials.js';
+export { checkOptions, clientChecks, withAgent, wrongOption } from './options.js';
+export { loadTransport, openTransport, type OpenedTransport, postJson } from './open.js';
 export { proxyFor, proxyIn, proxySecrets } from './proxy.js';
-export { type Post, postJson } from './post-json.js';
 export { RateLimiters } from './pacer.js';
 export { createRequests, discreet, type RequestDescription } from './requests.js';
 export type { RetryPolicy } from './retry.js';
-export type { Answer, Target, Transport, TransportOptions } from './transport.js';
+export type { Answer, OwnAgents, Target, Transport, TransportOptions } from './transport.js';

@@ -1,10 +1,21 @@
 import { defer, switchMap } from 'rxjs';
-import type { Answer, Transport, TransportOptions } from './transport.js';
+import type { Answer, Post, Transport, TransportOptions } from './transport.js';
 
 /** A transport that opens with its first request, or earlier if the program has to wait for something else anyway. */
 export interface OpenedTransport<A extends Answer = Answer> extends Transport<A> {
   /** Starts to load what the first request needs. That request reports a failure to load. */
   prepare(): void;
+}
+
+/**
+ * Posts JSON once. Redirects are not followed; any status from 200 to 299 is success. Of the answer nothing else is read. The first message loads the code for
+ * this.
+ *
+ * @throws {SourceError} Its `kind` shows whether another attempt may help. Its message contains at most the host of the address.
+ */
+export async function postJson(message: Post): Promise<void> {
+  const { post } = await loading();
+  await post(message);
 }
 
 /** Starts to load what transports need, before there are options for one. */

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { SourceError, createRedactor } from '../core/index.js';
 import { watchersProblem } from '../events/index.js';
 import {
@@ -15,11 +16,12 @@ import {
   texts,
   type Check,
   type Checks,
+  type Fault,
 } from '../options/index.js';
-import { agentsCheck } from './agent.js';
-import { authoritiesProblem } from './authorities.js';
-import { credentialsProblem } from './credentials-problem.js';
+import { credentialsProblem } from './credentials.js';
 import { proxyProblem } from './proxy.js';
+
+const agent = check('an agent of node:http or node:https', (value) => isRecord(value) && typeof value['addRequest'] === 'function');
 
 /** Checks the options of a client that are given in code. */
 export const clientChecks: Checks = {
@@ -36,7 +38,7 @@ export const clientChecks: Checks = {
   watch: judged(watchersProblem),
   proxy: judged(proxyProblem),
   ca: judged(authoritiesProblem),
-  agent: agentsCheck,
+  agent: object({ http: agent, https: agent }),
   random: callable,
   scheduler: check('a scheduler of RxJS', isScheduler),
 };
@@ -59,6 +61,37 @@ export function checkOptions(options: unknown, wanted: Check, are = 'the options
 /** Returns the error for an option that cannot be right. */
 export function wrongOption(message: string): SourceError {
   return new SourceError('E_SOURCE_CONFIG', 'permanent', message);
+}
+
+/** Extends a check of options: agents must include one for the address, and some options do not go with any. */
+export function withAgent(options: Check): Check {
+  const faultsOf = ({ agent: agents, baseUrl, threads, proxy }: Readonly<Record<string, unknown>>): readonly Fault[] => {
+    if (!isRecord(agents) || addressProblem(baseUrl) !== undefined) return [];
+    const protocol = new URL(String(baseUrl)).protocol.slice(0, -1);
+    // Otherwise requests would take another way than the program wants.
+    if (agents[protocol] === undefined) return [{ place: `agent.${protocol}`, message: `the base URL uses ${protocol}`, value: undefined }];
+    const combined = { ...(threads === 1 && { threads }), ...(typeof proxy === 'string' && { proxy }) };
+    return Object.entries(combined).map(([place, value]) => ({ place, message: 'cannot be combined with agent', value }));
+  };
+  return { ...options, faults: (value, place) => [...options.faults(value, place), ...(isRecord(value) ? faultsOf(value) : [])] };
+}
+
+/** Describes what is wrong with a value that should be certificates in PEM. */
+function authoritiesProblem(ca: unknown): string | undefined {
+  try {
+    for (const text of [ca].flat()) {
+      if (typeof text !== 'string') throw new TypeError('not a text');
+      const blocks = text.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [text];
+      for (const block of blocks) void new X509Certificate(block);
+    }
+    return undefined;
+  } catch {
+    return 'must be PEM certificates, as a text or a list of texts; for a file, pass its contents';
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 function credentialsOf(options: unknown): readonly string[] {

@@ -1,3 +1,5 @@
+import type { Agent as HttpAgent, AgentOptions } from 'node:http';
+import type { Agent as HttpsAgent } from 'node:https';
 import { SourceError } from '../core/index.js';
 
 /** Describes what is wrong with a program's proxy without showing any of its address, which may contain a password. */
@@ -7,21 +9,15 @@ export function proxyProblem(proxy: unknown): string | undefined {
 }
 
 function faultOf(proxy: unknown): string | undefined {
-  const asked = 'must be the address of an HTTP proxy, like http://proxy.example:3128';
-  if (typeof proxy !== 'string' || !URL.canParse(proxy)) return asked;
-  const { protocol, pathname, search, hash, username, password } = new URL(proxy);
-  if (!/^https?:$/.test(protocol) || !/^\/?$/.test(pathname) || search !== '' || hash !== '') return asked;
-  return decodes(username) && decodes(password) ? undefined : `${asked}, with % in its user and password written as %25`;
-}
-
-/** Whether each percent sign begins a character of UTF-8. */
-function decodes(text: string): boolean {
   try {
-    decodeURIComponent(text);
-    return true;
+    const { protocol, pathname, search, hash, username, password } = new URL(typeof proxy === 'string' ? proxy : '');
+    // Each percent sign must begin a character of UTF-8.
+    decodeURIComponent(username + password);
+    if (/^https?:$/.test(protocol) && /^\/?$/.test(pathname) && search === '' && hash === '') return undefined;
   } catch {
-    return false;
+    // It is no address.
   }
+  return 'must be the address of an HTTP proxy, like http://proxy.example:3128, with % in its user and password written as %25';
 }
 
 /** The proxy that an environment names for a service. */
@@ -83,4 +79,50 @@ function isExempt(hostname: string, port: string, list: string): boolean {
       const end = (bracketed ?? plain ?? '').replace(/^\*?\./, '');
       return end !== '' && (wanted === undefined || wanted === port) && (host === end || host.endsWith(`.${end}`));
     });
+}
+
+/** Where connections come from. */
+export interface Agents {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
+  /** Gives up connections that are not open yet. */
+  abandon?(): void;
+}
+
+/** Time limit for a proxy to open a connection to the service, in milliseconds. */
+const connectMs = 10_000;
+
+/** Returns agents whose requests use a proxy: a tunnel (`CONNECT`) to a service with TLS, otherwise a request to the proxy itself. */
+export async function proxyAgents(proxy: string, connections: AgentOptions): Promise<Agents> {
+  const [{ HttpProxyAgent }, { HttpsProxyAgent }] = await Promise.all([import('http-proxy-agent'), import('https-proxy-agent')]);
+  const opening = new Set<AbortController>();
+  const [http, tunnel] = [new HttpProxyAgent(proxy, connections), new HttpsProxyAgent(proxy, connections)];
+  for (const agent of [http, tunnel]) bound(agent, opening);
+  // This agent takes both protocols, but in the types of Node it is for HTTP only.
+  const https = tunnel as unknown as HttpsAgent;
+  return { http, https, abandon: () => opening.forEach((controller) => controller.abort()) };
+}
+
+/** The members of the agents that are needed here; the options are those of the connection to the proxy. */
+interface Connecting {
+  connectOpts: object;
+  connect(...request: never[]): Promise<unknown>;
+}
+
+/** Limits the time for opening a connection. If its request is abandoned meanwhile, only this limit or `abandon` closes it. */
+function bound(agent: Connecting, opening: Set<AbortController>): void {
+  const connect = agent.connect.bind(agent);
+  const options = agent.connectOpts;
+  agent.connect = async (...request) => {
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(), connectMs).unref();
+    opening.add(controller);
+    try {
+      agent.connectOpts = { ...options, signal: controller.signal };
+      return await connect(...request);
+    } finally {
+      clearTimeout(timer);
+      opening.delete(controller);
+    }
+  };
 }

@@ -1,15 +1,15 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { got, TimeoutError, type OptionsInit, type Response } from 'got';
+import * as tls from 'node:tls';
+import { got, MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit, type Response } from 'got';
 import { Observable } from 'rxjs';
 import { amountOf, SourceError } from '../core/index.js';
 import { maxTimerMs } from '../options/index.js';
-import type { OwnAgents } from './agent.js';
-import { usualAuthorities } from './usual-authorities.js';
-import { networkFailure, type Way } from './network-failure.js';
-import { retryAfterMs } from './retry-after.js';
+import { proxyAgents, type Agents } from './proxy.js';
 
 /** What a transport needs; times in milliseconds, sizes in bytes after decompression. */
 export interface TransportOptions {
@@ -29,14 +29,18 @@ export interface TransportOptions {
   readonly agent?: OwnAgents | undefined;
 }
 
-/** A path below the base URL with its own query parameters. */
+/** Agents supplied by a program, by the protocol of the service. */
+export interface OwnAgents {
+  readonly http?: HttpAgent | undefined;
+  readonly https?: HttpsAgent | undefined;
+}
+
+/** A path below the base URL with its own query parameters, whose names may appear twice. */
 export interface Target {
   readonly path: string;
   /** Its name in messages: host, path and page, but no credentials. */
   readonly label: string;
-  readonly query?: Readonly<Record<string, string>>;
-  /** Replaces `query` where names may appear twice. */
-  readonly parameters?: readonly [name: string, value: string][] | undefined;
+  readonly query?: Readonly<Record<string, string>> | readonly [name: string, value: string][];
   /** Sent in the header `x-leadstream-purpose`, unless it is `page`. */
   readonly purpose?: 'page' | 'probe' | undefined;
 }
@@ -64,8 +68,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     const { http = new HttpAgent(connections), https = new HttpsAgent(connections) } = options.agent ?? {};
     return new HttpTransport(options, { http, https });
   }
-  const { proxyAgents } = await import('./proxy-agents.js');
-  return new HttpTransport(options, proxyAgents(options.proxy, connections));
+  return new HttpTransport(options, await proxyAgents(options.proxy, connections));
 }
 
 /**
@@ -129,8 +132,10 @@ class HttpTransport implements Transport {
 
   /** @param fail Called with anything that goes wrong before the answer arrives and would not end the request by itself. */
   #request(target: Target, signal: AbortSignal, fail: (failure: SourceError) => void) {
+    const searchParams = new URLSearchParams(target.query);
+    for (const [name, value] of Object.entries(this.options.query)) searchParams.append(name, value);
     const request = this.#client.get(`${this.#base}${target.path}`, {
-      searchParams: target.parameters ? this.#parametersOf(target.parameters) : { ...target.query, ...this.options.query },
+      searchParams,
       signal,
       responseType: 'buffer',
       headers: target.purpose === 'probe' ? { 'x-leadstream-purpose': 'probe' } : {},
@@ -156,16 +161,9 @@ class HttpTransport implements Transport {
   }
 
   #thrown(target: Target, thrown: unknown): SourceError {
-    return thrown instanceof TimeoutError ? tooLate(target, thrown.event) : networkFailure(target.label, this.#way, thrown);
-  }
-
-  get #way(): Way {
-    const { proxy } = this.options;
-    return { host: new URL(this.#base).host, proxy: proxy === undefined ? undefined : new URL(proxy).host };
-  }
-
-  #parametersOf(parameters: readonly [string, string][]): URLSearchParams {
-    return new URLSearchParams([...parameters, ...Object.entries(this.options.query)]);
+    return thrown instanceof TimeoutError
+      ? tooLate(target, thrown.event)
+      : networkFailure(target.label, this.#base, this.options.proxy, thrown);
   }
 
   #failureIn(target: Target, { statusCode, headers, body }: Response<Buffer>): SourceError | undefined {
@@ -180,14 +178,6 @@ function answerOf({ statusCode, headers, body }: Response<Buffer>): Answer {
 
 async function gone(socket: Socket): Promise<void> {
   if (!socket.closed) await new Promise((closed) => socket.once('close', closed));
-}
-
-/** Where connections come from. */
-interface Agents {
-  readonly http: HttpAgent;
-  readonly https: HttpsAgent;
-  /** Gives up connections that are not open yet. */
-  abandon?(): void;
 }
 
 function clientOf({ http, https }: Agents, { timeoutMs, headers, ca }: TransportOptions) {
@@ -238,4 +228,96 @@ function tooLate(target: Target, event: string): SourceError {
 
 function bodyTooLarge(target: Target, maxBodyBytes: number): SourceError {
   return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.label}: the response is larger than ${amountOf(maxBodyBytes, 'byte')}`);
+}
+
+/** Error codes for certificates that are not accepted, and for servers that do not speak TLS. Another attempt cures neither. */
+const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH$|INVALID_CA$|INVALID_PURPOSE$)/;
+const tlsCodes = /^(?:ERR_TLS_|ERR_SSL_|EPROTO$)/;
+
+/**
+ * Returns the failure of a request that got no answer. It contains the error code of the system and the host, and nothing else of the error, which contains the
+ * address with its credentials.
+ */
+function networkFailure(label: string, url: string, proxy: string | undefined, thrown: unknown): SourceError {
+  const systemCode = thrown instanceof RequestError ? thrown.code : 'UNKNOWN';
+  const { host } = new URL(proxy ?? url);
+  const where = `${proxy === undefined ? '' : `through the proxy ${host} `}(${systemCode} ${host})`;
+  const permanent = (code: 'E_SOURCE_TLS' | 'E_SOURCE_REFUSED' | 'E_SOURCE_CONFIG', what: string) =>
+    new SourceError(code, 'permanent', `${label}: ${what}`, { systemCode });
+  if (certificateCodes.test(systemCode)) return permanent('E_SOURCE_TLS', `the certificate is not accepted ${where}`);
+  if (tlsCodes.test(systemCode)) return permanent('E_SOURCE_TLS', `no TLS connection ${where}`);
+  if (thrown instanceof MaxRedirectsError || systemCode === 'ERR_INVALID_URL') return permanent('E_SOURCE_REFUSED', systemCode);
+  if (systemCode === 'ERR_INVALID_PROTOCOL')
+    return permanent('E_SOURCE_CONFIG', `the agent does not support this protocol (${systemCode})`);
+  // A mistyped name fails like one that cannot be looked up.
+  const unknown = `no connection, because the host name cannot be resolved; check ${proxy === undefined ? 'the base URL' : 'the address of the proxy'} and the network`;
+  const what = thrown instanceof ReadError ? 'the response was cut off' : systemCode === 'ENOTFOUND' ? unknown : 'no connection';
+  return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: ${what} ${where}`, { systemCode });
+}
+
+/** Every form of an HTTP date begins with one; `Date.parse` alone accepts `-5` and `1.5` as dates. */
+const dayName = /^\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
+
+/**
+ * Returns the milliseconds in a `Retry-After` header: seconds or an HTTP date (RFC 9110, section 10.2.3).
+ *
+ * @returns `undefined` when the header is missing or unreadable; never less than 0.
+ */
+export function retryAfterMs(header: string | undefined, now: number = Date.now()): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
+  if (!dayName.test(header)) return undefined;
+  const date = Date.parse(header.trim().endsWith('GMT') ? header : `${header} GMT`);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/** Returns the authorities that Node trusts. Authorities that are given would replace them, so they must be listed together. */
+function usualAuthorities(): readonly string[] {
+  // Available from Node 22.15; the installed types are older.
+  const { getCACertificates, rootCertificates }: typeof tls & { readonly getCACertificates?: (kind: 'default') => readonly string[] } = tls;
+  if (getCACertificates) return getCACertificates('default');
+  const extra = process.env.NODE_EXTRA_CA_CERTS;
+  return extra ? [...rootCertificates, readFileSync(extra, 'utf8')] : rootCertificates;
+}
+
+/** A message for a server. */
+export interface Post {
+  readonly url: string;
+  readonly json: unknown;
+  /** Name of the message in errors, without the address, which may contain a token. */
+  readonly label: string;
+  /** Time limit for the answer. */
+  readonly timeoutMs: number;
+  /** Address of the proxy to use; `undefined` for none. */
+  readonly proxy: string | undefined;
+}
+
+/** Makes one attempt at a message, without following redirects. Of the answer only the status is read. */
+export async function post({ url, json, label, timeoutMs, proxy }: Post): Promise<void> {
+  const agents = proxy === undefined ? undefined : await proxyAgents(proxy, { keepAlive: false, maxSockets: 1 });
+  const request = got.stream.post(url, {
+    json,
+    headers: { 'user-agent': 'leadstream', connection: 'close' },
+    ...(agents && { agent: { http: agents.http, https: agents.https } }),
+    timeout: { request: timeoutMs },
+    retry: { limit: 0 },
+    followRedirect: false,
+    throwHttpErrors: false,
+  });
+  try {
+    const [{ statusCode }] = (await once(request, 'response')) as [{ readonly statusCode: number }];
+    if (statusCode < 200 || statusCode >= 300) throw refusedPost(label, statusCode);
+  } catch (thrown) {
+    if (thrown instanceof SourceError) throw thrown;
+    if (thrown instanceof TimeoutError) throw new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: no response in time`);
+    throw networkFailure(label, url, proxy, thrown);
+  } finally {
+    request.on('error', () => {}).destroy();
+  }
+}
+
+function refusedPost(label: string, status: number): SourceError {
+  const what = `${label}: HTTP ${status}${status < 400 ? ': a redirect, which is never followed' : ''}`;
+  if (status === 429 || status >= 500) return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', what);
+  return new SourceError('E_SOURCE_REFUSED', 'permanent', what);
 }

@@ -33,8 +33,9 @@ function textOf(z: Zod, { privacy, problem }: CredentialField): z.ZodType {
 }
 
 function description(): string {
-  const sentBy = (way: 'query' | 'header') => eitherOf(credentialForms.filter((form) => form.sentBy === way).map(({ summary }) => summary));
-  return `${sentBy('query')}; for other services ${sentBy('header')}. References only.`;
+  const either = (inQuery: boolean) =>
+    eitherOf(credentialForms.filter(({ headers }) => (headers === undefined) === inQuery).map(({ summary }) => summary));
+  return `${either(true)}; for other services ${either(false)}. References only.`;
 }
 
 function eitherOf(words: readonly string[]): string {

@@ -58,7 +58,12 @@ export interface Asked {
 export function targetOf(baseUrl: string, asked: Asked): Target {
   const { path, id, page, query = {}, parameters, purpose } = asked;
   const label = `${shown(baseUrl, asked)}${page === undefined ? '' : ` page ${page}`}`;
-  return { path: id === undefined ? path : `${path}/${encodeURIComponent(id)}`, query, parameters, purpose, label };
+  return {
+    path: id === undefined ? path : `${path}/${encodeURIComponent(id)}`,
+    query: parameters ?? query,
+    purpose,
+    label,
+  };
 }
 
 /** Describes a request for events. */

@@ -5,7 +5,7 @@ import { Subject, lastValueFrom, of, throwError, VirtualTimeScheduler } from 'rx
 import { TestScheduler } from 'rxjs/testing';
 import { collections } from '../../../src/collections/index.js';
 import { createPacer, RateLimiter } from '../../../src/http/pacer.js';
-import { retryAfterMs } from '../../../src/http/retry-after.js';
+import { retryAfterMs } from '../../../src/http/transport.js';
 import { retryAttempts, type RetryNotice } from '../../../src/http/retry.js';
 import { SourceError } from '../../../src/core/errors.js';
 import { marbles, turns } from '../../support/pages.js';

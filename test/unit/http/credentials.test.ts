@@ -1,15 +1,24 @@
 import { describe, expect, test } from '@jest/globals';
 import { createRedactor } from '../../../src/core/index.js';
-import { fieldsIn } from '../../../src/http/credential-fields.js';
-import { credentialForms, credentialParameters, privacyAt, type Forms } from '../../../src/http/credential-forms.js';
-import { credentialsProblem } from '../../../src/http/credentials-problem.js';
-import { accountOf, headersOf, keyField, keyProblem, queryOf, secretsOf, withKey } from '../../../src/http/credentials.js';
+import {
+  accountOf,
+  credentialForms,
+  credentialParameters,
+  credentialsProblem,
+  headersOf,
+  keyField,
+  keyProblem,
+  privacyAt,
+  queryOf,
+  secretsOf,
+  withKey,
+} from '../../../src/http/credentials.js';
 import { authShape } from '../../../src/pipeline/spec/spec.js';
 
 const key = 'key-of-the-test';
 
 /** Credentials of every form, the user with what may stand in any text. */
-const samples: { readonly [N in keyof Forms]: Forms[N] } = {
+const samples = {
   rest_api_key: { rest_api_key: key },
   authorized_uid: { authorized_uid: '7', authorized_rest_api_key: key },
   bearer: { bearer: key },
@@ -58,8 +67,8 @@ test('no text is searched for a user id', () => {
   expect(secretsOf(samples.authorized_uid)).toEqual([key]);
 });
 
-test('every form has a key, and no field of another form', () => {
-  expect(credentialForms.filter(({ fields }) => fieldsIn(fields).every(({ field }) => field.privacy !== 'secret'))).toEqual([]);
+test('every form has a sample here, and no field of another form', () => {
+  expect(Object.keys(samples)).toEqual(credentialForms.map(({ fields }) => Object.keys(fields)[0]));
   const names = credentialForms.flatMap(({ fields }) => Object.keys(fields));
   expect(new Set(names).size).toBe(names.length);
 });

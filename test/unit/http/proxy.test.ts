@@ -36,7 +36,9 @@ test.each([
   ['HTTPS_PROXY', 'http://proxy.example/secret-word'],
 ])('an environment is told that its %s cannot be, without what it is: %s', (name, given) => {
   const { problem } = proxyIn('https://data.example', { [name]: given });
-  expect(problem).toBe(`the environment variable ${name} must be the address of an HTTP proxy, like http://proxy.example:3128`);
+  expect(problem).toBe(
+    `the environment variable ${name} must be the address of an HTTP proxy, like http://proxy.example:3128, with % in its user and password written as %25`,
+  );
   expect(proxyIn('https://data.example', { [name]: given, NO_PROXY: '*' })).toEqual({ proxy: undefined, problem: undefined });
 });
 
