@@ -3,17 +3,10 @@ import { nearest } from '../../../src/core/index.js';
 
 test.each<[string, readonly string[], string | undefined]>([
   ['zip', ['uid', 'zipcode', 'my_zip'], 'zipcode'],
-  ['status', ['source', 'lead_status'], 'lead_status'],
   ['ZIP', ['uid', 'zipcode'], 'zipcode'],
-  ['lead', ['links', 'lead_accepted', 'leads'], 'leads'],
-  ['zipcod', ['uid', 'zipcode'], 'zipcode'],
   ['siez', ['size', 'string'], 'size'],
   ['emial', ['email'], 'email'],
-  ['Email', ['email'], 'email'],
-  ['math', ['meta'], undefined],
   ['now', ['num', 'dyn'], undefined],
-  ['len', ['dyn'], undefined],
-  ['id', ['bridge_id', 'uid'], 'uid'],
   ['x', ['exists'], undefined],
   ['uidd', ['id', 'uid', 'aid'], 'uid'],
   ['first_page', ['limit', 'firstPage'], 'firstPage'],
