@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { itemAt, LeadstreamError, outputColumn, reasonOf, SinkError, warnProcess, whatWasThrown } from '../core/index.js';
 import type { Column, OutputColumn, Row, Value } from '../core/index.js';
 import { unlessDry, type Page } from '../flow/index.js';
@@ -191,7 +192,7 @@ class OpenedCustom implements OpenedSink {
     this.controller.abort();
     if (this.ended) return;
     this.ended = true;
-    await settledWithin(underWay, graceMs);
+    await Promise.race([underWay, setTimeout(graceMs, undefined, { ref: false })]);
     const { at, warn } = this.context;
     await called(at, 'abort', () => this.writer.abort()).catch((failure: unknown) =>
       warn?.({ code: 'W_SINK_ABORT', message: reasonOf(failure) }),
@@ -239,13 +240,6 @@ class BegunCustom implements BegunSink {
 function notWaiting(at: string, page: number): SinkError {
   const remedy = 'it must return a promise that resolves when the rows are stored; for a Node stream, wait for drain';
   return new SinkError('E_SINK_FUNCTION', `${at}: write returned a boolean on page ${page}; ${remedy}`);
-}
-
-async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }
 
 /** Returns new rows, so that the sink may change them without affecting other outputs. */
