@@ -141,10 +141,10 @@ function neverSettles(at: string, pages: readonly number[]): string {
   return `${at}: ${who} passed to a function that never returns its rows`;
 }
 
+/** Aborts the signal when the result is no longer wanted. */
 function withSignal<T>(project: (signal: AbortSignal) => ObservableInput<T>): Observable<T> {
-  return new Observable((subscriber) => {
+  return defer(() => {
     const abort = new AbortController();
-    subscriber.add(() => abort.abort());
-    subscriber.add(defer(() => project(abort.signal)).subscribe(subscriber));
+    return defer(() => project(abort.signal)).pipe(tap({ unsubscribe: () => abort.abort() }));
   });
 }
