@@ -66,10 +66,9 @@ export async function startService({ port = 0, host = '127.0.0.1', ...options }:
   const { createServer } = await import('node:http');
   const server = createServer((request, response) => {
     // A request that cannot be answered ends its own connection, not the service.
-    answerTo(request).then(
-      (answer) => send(answer, response),
-      () => response.destroy(),
-    );
+    answerTo(request)
+      .then((answer) => send(answer, response))
+      .catch(() => response.destroy());
   });
   try {
     server.listen(port, host);

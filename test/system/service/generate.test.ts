@@ -40,12 +40,6 @@ describe('every collection', () => {
     const field = name === 'leads' ? 'lead_id' : name === 'users' ? 'uid' : 'id';
     for (const row of of(name).slice(0, 50)) expect(await rowsAt(service, `${name}/${row[field]}`)).toEqual([row]);
   });
-
-  test('finds all entries of each area code, in list order', async () => {
-    for (const code of ['201', '604', '787', '989']) {
-      expect(await rowsAt(service, `areacodes/${code}`)).toEqual(of('areacodes').filter((row) => row['area_code'] === code));
-    }
-  });
 });
 
 describe('rows hang together', () => {
@@ -78,19 +72,6 @@ describe('rows hang together', () => {
     expect(hits.length / of('leads').length).toBeGreaterThan(0.85);
   });
 
-  test('in the phones of a lead, whose area code is one of its city', () => {
-    const codes = new Map<string, Set<string>>();
-    for (const { area_code = '', city, state } of of('areacodes')) {
-      const key = `${city}|${state}`;
-      codes.set(key, (codes.get(key) ?? new Set()).add(area_code));
-    }
-    const cityOf = zipCities();
-    for (const lead of of('leads')) {
-      const known = codes.get(cityOf(lead['zipcode'] ?? '') ?? '');
-      if (known) expect(known).toContain(lead['cell_phone']?.slice(-10, -7));
-    }
-  });
-
   test('in timestamp and yearmonthday, which name the same UTC day', () => {
     for (const { timestamp, yearmonthday } of of('leads')) {
       expect(new Date(Number(timestamp) * 1000).toISOString().slice(0, 10).replaceAll('-', '')).toBe(yearmonthday);
@@ -120,33 +101,6 @@ describe('generated values', () => {
     expect(column('leads', 'age')).toContain('');
     expect(new Set(column('leads', 'is_valid'))).toEqual(new Set(['Yes', 'yes', 'No', 'no', '1', '0']));
     expect(column('leads', 'home_phone').some((phone) => phone.length === 11)).toBe(true);
-  });
-
-  test('give about two leads in a hundred a zipcode that there is not', () => {
-    const cityOf = zipCities();
-    const unknown = column('leads', 'zipcode').filter((zip) => zip !== '' && cityOf(zip) === undefined).length;
-    expect(unknown / of('leads').length).toBeGreaterThan(0.01);
-    expect(unknown / of('leads').length).toBeLessThan(0.04);
-  });
-
-  test('differ between the area codes of one city', () => {
-    const percents = new Map<string, string[]>();
-    for (const { city, state, percent_of_area_code_in_city: percent = '' } of of('areacodes')) {
-      percents.set(`${city}|${state}`, [...(percents.get(`${city}|${state}`) ?? []), percent]);
-    }
-    const several = [...percents.values()].filter((list) => list.length > 1);
-    const tied = several.filter((list) => new Set(list).size < list.length);
-    expect(several.length).toBeGreaterThan(1000);
-    expect(tied.length / several.length).toBeLessThan(0.01);
-  });
-
-  test('have plausible area code entries', () => {
-    expect(of('areacodes').length).toBeGreaterThan(20_000);
-    const shape = /^[2-9]\d\d\|[^|]+\|[A-Z]{2}\|\d{1,3}\.\d\d\|\d{1,3}\.\d\d\|\d{7}\|\d+$/;
-    const entries = of('areacodes').map((row) => Object.values(row).join('|'));
-    expect(entries.filter((entry) => !shape.test(entry))).toEqual([]);
-    expect(column('areacodes', 'city_fips_geoid').some((geoid) => geoid.startsWith('0'))).toBe(true);
-    expect(column('areacodes', 'state')).toEqual(expect.arrayContaining(['ON', 'QC', 'PR', 'NY']));
   });
 
   test('are computed without a list: the last of a billion leads comes at once', () => {
