@@ -1,6 +1,5 @@
-import { jsonOf, logEvents, printable, type LogEvent } from '../core/index.js';
+import { createRedactor, jsonOf, logEvents, printable, type LogEvent } from '../core/index.js';
 import { paintedHead, plain, type Painter } from './colour.js';
-import type { Secrets } from './secrets.js';
 
 /** How messages are written: lines for people, or one JSON object per line. */
 export type LogFormat = 'text' | 'json';
@@ -9,6 +8,14 @@ export type LogFormat = 'text' | 'json';
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 
 export type LogLevel = (typeof logLevels)[number];
+
+/** The values that must never be shown. A command adds those that it learns of. */
+export interface Secrets {
+  /** Adds values that must never be shown from now on. */
+  hide(values: readonly string[]): void;
+  /** Removes them from a text. */
+  redact(text: string): string;
+}
 
 /** Prints everything but data, to stderr. Removes credentials and control characters of terminals. */
 export interface Console extends Secrets {
@@ -63,4 +70,17 @@ function inOneLine(lines: readonly string[]): object {
   const [first, ...others] = lines;
   if (first === undefined) return {};
   return others.length === 0 ? { message: first } : { message: lines.map((line) => line.trim()).join('; '), messages: lines };
+}
+
+/** @param known Values that are hidden from the start. */
+export function createSecrets(known: readonly string[] = []): Secrets {
+  const hidden = new Set(known);
+  let redactor = createRedactor(hidden);
+  return {
+    hide: (values) => {
+      for (const value of values) hidden.add(value);
+      redactor = createRedactor(hidden);
+    },
+    redact: (text) => redactor(text),
+  };
 }

@@ -3,8 +3,7 @@ import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Argv } from 'yargs';
 import { LeadstreamError, secretVariables } from '../core/index.js';
-import { logLevels, type Console, type LogFormat, type LogLevel } from './console.js';
-import type { Secrets } from './secrets.js';
+import { logLevels, type Console, type LogFormat, type LogLevel, type Secrets } from './console.js';
 
 /** Options that every command takes. */
 export interface CommonArguments {

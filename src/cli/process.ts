@@ -1,8 +1,7 @@
-import { LeadstreamError, SystemSignal, type ExitCode } from '../core/index.js';
-import { createConsole } from './console.js';
+import { SystemSignal, type ExitCode } from '../core/index.js';
+import { createConsole, createSecrets } from './console.js';
 import { secretsIn } from './context.js';
 import { reportFailure } from './failure.js';
-import { createSecrets } from './secrets.js';
 import { logFormatIn } from './usage.js';
 
 const { env, stdout, stderr } = process;
@@ -13,7 +12,7 @@ const secrets = createSecrets(secretsIn(env));
 export async function runProcess(): Promise<void> {
   outliveReaders();
   const signals = onSignals();
-  const cwd = workingFolder();
+  const cwd = process.cwd();
   const { runCli } = await import('./run-cli.js');
   const exit = await runCli(argv, { env, cwd, stdout, stderr, signal: signals.signal, secrets });
   // Work that was done before a signal arrived stays done; work that failed gets the exit code of the signal.
@@ -25,15 +24,6 @@ export async function runProcess(): Promise<void> {
   // system while it exits by itself, and a signal at that moment would make a published run look failed.
   await Promise.all([flushed(stdout), flushed(stderr)]);
   process.exit();
-}
-
-/** @throws {LeadstreamError} `E_RUN_FOLDER` when the folder was removed, for example while a shell is still in it. */
-function workingFolder(): string {
-  try {
-    return process.cwd();
-  } catch (cause) {
-    throw new LeadstreamError('E_RUN_FOLDER', 'the working folder no longer exists', { cause });
-  }
 }
 
 /** Ends the process after an uncaught error. */

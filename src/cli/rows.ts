@@ -1,4 +1,4 @@
-import { textOf, type Column, type Row } from '../core/index.js';
+import type { Column, Row } from '../core/index.js';
 
 /**
  * Prints rows as a table on stdout. A reader that has had enough is not an error.
@@ -20,37 +20,4 @@ export async function printRows(
   } catch (failure) {
     if (!(failure instanceof ClosedPipeError)) throw failure;
   }
-}
-
-/** Shown in place of a personal value or a credential. */
-const hidden = '***';
-
-/** Masks personal values and credentials in rows and columns. Empty values are shown as empty. */
-export function masked(
-  columns: readonly Column[],
-  rows: readonly Row[],
-): { readonly columns: readonly Column[]; readonly rows: readonly Row[] } {
-  const hiding = columns.filter(({ sensitivity }) => sensitivity !== 'plain').map(({ name }) => name);
-  const values = (row: Row): Row => {
-    const entries = hiding.map((name): [string, string | null] => [name, (row[name] ?? '') === '' ? null : hidden]);
-    return { ...row, ...Object.fromEntries(entries) };
-  };
-  return {
-    columns: columns.map((column) => (hiding.includes(column.name) ? { ...column, type: 'text', cast: true } : column)),
-    rows: rows.map(values),
-  };
-}
-
-/** Most characters that are reserved for a column. */
-const usual = 24;
-
-/** Returns as many of the columns, in this order, as fit next to each other, and at least one. */
-export function fitting(columns: readonly Column[], rows: readonly Row[], room: number): readonly Column[] {
-  let free = room;
-  const count = columns.findIndex(({ name, type }) => {
-    const texts = rows.map((row) => textOf(row[name] ?? null, type)?.length ?? 0);
-    free -= Math.min(usual, Math.max(name.length, ...texts)) + 2;
-    return free < -2;
-  });
-  return count < 0 ? columns : columns.slice(0, Math.max(1, count));
 }

@@ -16,10 +16,9 @@ import { addValidate } from './commands/validate.js';
 import { addVerify } from './commands/verify.js';
 import { catalogue, exitCodes, LeadstreamError, version } from '../core/index.js';
 import { painterFor } from './colour.js';
-import { createConsole } from './console.js';
+import { createConsole, createSecrets, type Secrets } from './console.js';
 import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runner } from './context.js';
 import { reportFailure } from './failure.js';
-import { createSecrets, type Secrets } from './secrets.js';
 import { print } from './streams.js';
 import { logFormatIn, usageProblem, valueProblem, type Grammar } from './usage.js';
 

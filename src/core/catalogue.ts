@@ -92,7 +92,6 @@ export const catalogue = {
   E_STATE_FOREIGN: { exit: 1, retry: false, help: 'Inspect and remove what is named, or choose another folder with --state-dir.' },
   E_STATE_LOG: { exit: 1, retry: false, help: 'Name the state folder of the runs that wrote the table, or leave --state-dir out.' },
   E_STATE_VERSION: { exit: 1, retry: false, help: 'Recover the commit with the version that logged it, or remove what is named.' },
-  E_RUN_FOLDER: { exit: 1, retry: false, help: 'Change to an existing folder (cd), and start again.' },
   E_RUN_FILES: { exit: 1, retry: false, help: 'Raise the limit of open files to 1024 or more, as by `ulimit -n`.' },
   E_RUN_MEMORY: {
     exit: 1,

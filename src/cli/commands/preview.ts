@@ -1,9 +1,9 @@
 import type { Argv } from 'yargs';
-import { amount, amountOf, LeadstreamError, unknownName, type Column } from '../../core/index.js';
+import { amount, amountOf, LeadstreamError, textOf, unknownName, type Column, type Row } from '../../core/index.js';
 import type { Pipeline, Preview, PreviewStage } from '../../index.js';
 import { listed, loadOne, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
 import { repeated, type CommandContext, type Runner } from '../context.js';
-import { fitting, masked, printRows } from '../rows.js';
+import { printRows } from '../rows.js';
 import { print } from '../streams.js';
 
 interface PreviewArguments extends PipelineArguments {
@@ -131,4 +131,34 @@ function titleOf({ at, rows, passed, columns }: PreviewStage, added: readonly st
 /** @param alone Whether no earlier stage is shown, which would have mentioned the sample. */
 function noteOf({ at, sampledBy }: PreviewStage, alone: boolean): string {
   return sampledBy !== undefined && (alone || sampledBy === at) ? `(a sample: ${sampledBy} has not seen the whole collection)\n` : '';
+}
+
+/** Shown in place of a personal value or a credential. */
+const hidden = '***';
+
+/** Masks personal values and credentials in rows and columns. Empty values are shown as empty. */
+function masked(columns: readonly Column[], rows: readonly Row[]): { readonly columns: readonly Column[]; readonly rows: readonly Row[] } {
+  const hiding = columns.filter(({ sensitivity }) => sensitivity !== 'plain').map(({ name }) => name);
+  const values = (row: Row): Row => {
+    const entries = hiding.map((name): [string, string | null] => [name, (row[name] ?? '') === '' ? null : hidden]);
+    return { ...row, ...Object.fromEntries(entries) };
+  };
+  return {
+    columns: columns.map((column) => (hiding.includes(column.name) ? { ...column, type: 'text', cast: true } : column)),
+    rows: rows.map(values),
+  };
+}
+
+/** Most characters that are reserved for a column. */
+const usual = 24;
+
+/** Returns as many of the columns, in this order, as fit next to each other, and at least one. */
+function fitting(columns: readonly Column[], rows: readonly Row[], room: number): readonly Column[] {
+  let free = room;
+  const count = columns.findIndex(({ name, type }) => {
+    const texts = rows.map((row) => textOf(row[name] ?? null, type)?.length ?? 0);
+    free -= Math.min(usual, Math.max(name.length, ...texts)) + 2;
+    return free < -2;
+  });
+  return count < 0 ? columns : columns.slice(0, Math.max(1, count));
 }

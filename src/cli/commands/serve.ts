@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { generatedNames, generatedRows, type GeneratedCounts } from '../../collections/index.js';
 import { byName, LeadstreamError, minSecretLength } from '../../core/index.js';
-import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { commonOptions, repeated, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 
 interface ServeArguments extends CommonArguments, GeneratedCounts {
@@ -37,10 +37,7 @@ export function addServe(yargs: Argv, runner: Runner): Argv {
         })
         .option('accounts', { type: 'string', describe: 'JSON file of accounts; without it, the LEADSTREAM_… variables name one' })
         .option('fault', {
-          type: 'string',
-          array: true,
-          nargs: 1,
-          default: [],
+          ...repeated,
           describe: 'Fault: 503, delay=MS, cut or empty, with @page=3-5, collection=NAME, times=N, like 503@page=3,times=2',
         })
         .example('LEADSTREAM_REST_API_KEY=… $0 serve --leads 100000 --seed 7', 'prints its URL on stdout')

@@ -4,7 +4,7 @@ import type { Difference, TestResult, TestResults } from '../../index.js';
 import { painterFor } from '../colour.js';
 import { descriptionOf, refusedExit, reportFailure } from '../failure.js';
 import { loadPlugins, pluginOption } from '../pipeline-options.js';
-import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { commonOptions, repeated, type CommandContext, type CommonArguments, type Runner } from '../context.js';
 import { print } from '../streams.js';
 
 interface TestArguments extends CommonArguments {
@@ -24,7 +24,7 @@ export function addTest(yargs: Argv, runner: Runner): Argv {
     (options) =>
       pluginOption(commonOptions(options))
         .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
-        .option('only', { type: 'string', array: true, nargs: 1, default: [], describe: 'Name of a pipeline, or of a test, to run' })
+        .option('only', { ...repeated, describe: 'Name of a pipeline, or of a test, to run' })
         .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'json prints one document on stdout' })
         .example('$0 test pipelines/*.yaml', 'needs no service and no credentials')
         .example('$0 test nightly.yaml --only nightly-leads', 'the tests of one pipeline')

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { cli, type Finished } from '../../support/cli.js';
 import { serviceOf } from '../../support/services.js';
 import { workplace } from './support.js';
@@ -30,38 +30,22 @@ async function said(parameters: readonly string[], given: { isTTY: boolean; env?
   return `${stdout}${stderr}`
     .replaceAll(from.url, 'URL')
     .replaceAll(cwd, '.')
-    .replaceAll(/\d+(?:\.\d+)?(?= ?(?:ms|\/s|s\b))/g, 'N')
-    .replaceAll(/; \d in flight were fastest|; more requests in flight were no faster|; more than \d in flight gained little/g, '');
+    .replaceAll(/\d+(?:\.\d+)?(?= ?(?:ms|\/s|s\b))/g, 'N');
 }
 
-const verbs = [
-  ['doctor', '--rate-limit', '500'],
-  ['test', 'p.yaml'],
-  ['validate', 'p.yaml', 'wrong.yaml'],
-  ['run', 'nowhere.yaml'],
-  ['fetch', 'leeds'],
-];
-
-describe.each(verbs)('%s', (...words) => {
-  const parameters = words.filter((word) => typeof word === 'string');
-
-  test('has colours on a terminal, and is the same without', async () => {
+test.each([[['doctor', '--rate-limit', '500']], [['test', 'p.yaml']], [['validate', 'p.yaml', 'wrong.yaml']], [['fetch', 'leeds']]])(
+  '%j has colours on a terminal, and is the same without',
+  async (parameters) => {
     const coloured = await said(parameters, { isTTY: true });
     expect(coloured).toMatch(colour);
     expect(stripVTControlCharacters(coloured)).toBe(await said(parameters, { isTTY: true, env: { NO_COLOR: '1' } }));
-  });
-
-  test.each([
-    ['off a terminal', { isTTY: false }],
-    ['with NO_COLOR', { isTTY: true, env: { NO_COLOR: '1' } }],
-    ['on a terminal that has none', { isTTY: true, env: { TERM: 'dumb' } }],
-  ])('has none %s', async (_name, given) => {
-    expect(await said(parameters, given)).not.toContain('\u001b');
-  });
-});
+    expect(await said(parameters, { isTTY: false })).not.toContain('\u001b');
+  },
+);
 
 test('an empty NO_COLOR says nothing, and JSON has no colours', async () => {
   expect(await said(['run', 'nowhere.yaml'], { isTTY: true, env: { NO_COLOR: '' } })).toMatch(colour);
+  expect(await said(['run', 'nowhere.yaml'], { isTTY: true, env: { TERM: 'dumb' } })).not.toContain('\u001b');
   for (const words of [
     ['doctor', '--rate-limit', '500', '--format', 'json', '--log-format', 'json'],
     ['test', 'p.yaml', '--format', 'json', '--log-format', 'json'],

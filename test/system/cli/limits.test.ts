@@ -37,17 +37,6 @@ test('too little memory for WebAssembly (ulimit -v) is told by its name', async 
   expectTold(await runUnder('-v 9000000'), 'E_RUN_MEMORY');
 });
 
-test.each(['--version', 'schema'])('a working folder that was removed is told by its name, and what to do (%s)', async (word) => {
-  const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"';
-  const { code, stdout, stderr } = await start('sh', ['-c', script, process.execPath, main, word], { cwd: await temporaryFolder() })
-    .finished;
-  expect({ code, stdout, stderr }).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(/^leadstream: E_RUN_FOLDER: the working folder no longer exists\. Change to an existing folder/),
-  });
-});
-
 describe('limitReached', () => {
   const coded = (code: string) => Object.assign(new Error(`${code}: as the system says it, open '/x'`), { code });
 
