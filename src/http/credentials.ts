@@ -177,11 +177,5 @@ function notInHeader(value: string): string | undefined {
 }
 
 function wrongHeaderName(name: string): string | undefined {
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'is not a valid header name';
-  return ownHeaders.includes(name.toLowerCase()) ? 'is a header that every request already has' : undefined;
+  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) ? undefined : 'is not a valid header name';
 }
-
-const ownHeaders: readonly string[] = [
-  ...['accept', 'accept-encoding', 'cache-control', 'connection', 'content-length', 'host', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade', 'user-agent', 'x-leadstream-purpose'],
-];

@@ -54,7 +54,7 @@ export function checkOptions(options: unknown, wanted: Check, are = 'the options
     throw wrongOption(`${are} must be an object, not ${typeof options === 'string' ? 'a text' : given(options)}`);
   const problems = faultsIn(wanted, options, ['baseUrl', 'auth', 'secrets', 'proxy', 'ca']);
   if (problems.length === 0) return;
-  const redact = createRedactor(credentialsOf(options));
+  const redact = createRedactor(isRecord(options) ? textsIn(options['auth']) : []);
   throw wrongOption(problems.map(redact).join('; '));
 }
 
@@ -94,16 +94,11 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-function credentialsOf(options: unknown): readonly string[] {
-  const auth: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'auth') : undefined;
-  if (typeof auth !== 'object' || auth === null) return typeof auth === 'string' ? [auth] : [];
-  return Object.values(auth).flatMap((value: unknown) => (typeof value === 'string' ? [value] : textsIn(value)));
-}
-
 function isScheduler(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'schedule' in value && 'now' in value;
 }
 
 function textsIn(value: unknown): readonly string[] {
-  return typeof value === 'object' && value !== null ? Object.values(value).filter((text) => typeof text === 'string') : [];
+  if (typeof value === 'string') return [value];
+  return isRecord(value) ? Object.values(value).flatMap(textsIn) : [];
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Agent as HttpAgent, AgentOptions } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import { SourceError } from '../core/index.js';
@@ -89,40 +90,14 @@ export interface Agents {
   abandon?(): void;
 }
 
-/** Time limit for a proxy to open a connection to the service, in milliseconds. */
-const connectMs = 10_000;
-
 /** Returns agents whose requests use a proxy: a tunnel (`CONNECT`) to a service with TLS, otherwise a request to the proxy itself. */
 export async function proxyAgents(proxy: string, connections: AgentOptions): Promise<Agents> {
   const [{ HttpProxyAgent }, { HttpsProxyAgent }] = await Promise.all([import('http-proxy-agent'), import('https-proxy-agent')]);
-  const opening = new Set<AbortController>();
-  const [http, tunnel] = [new HttpProxyAgent(proxy, connections), new HttpsProxyAgent(proxy, connections)];
-  for (const agent of [http, tunnel]) bound(agent, opening);
+  // A tunnel that a proxy never opens outlives its request, and no agent knows of it.
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  const options = { ...connections, signal: closing.signal };
   // This agent takes both protocols, but in the types of Node it is for HTTP only.
-  const https = tunnel as unknown as HttpsAgent;
-  return { http, https, abandon: () => opening.forEach((controller) => controller.abort()) };
-}
-
-/** The members of the agents that are needed here; the options are those of the connection to the proxy. */
-interface Connecting {
-  connectOpts: object;
-  connect(...request: never[]): Promise<unknown>;
-}
-
-/** Limits the time for opening a connection. If its request is abandoned meanwhile, only this limit or `abandon` closes it. */
-function bound(agent: Connecting, opening: Set<AbortController>): void {
-  const connect = agent.connect.bind(agent);
-  const options = agent.connectOpts;
-  agent.connect = async (...request) => {
-    const controller = new AbortController();
-    const timer = setTimeout(() => controller.abort(), connectMs).unref();
-    opening.add(controller);
-    try {
-      agent.connectOpts = { ...options, signal: controller.signal };
-      return await connect(...request);
-    } finally {
-      clearTimeout(timer);
-      opening.delete(controller);
-    }
-  };
+  const https = new HttpsProxyAgent(proxy, options) as unknown as HttpsAgent;
+  return { http: new HttpProxyAgent(proxy, options), https, abandon: () => closing.abort() };
 }

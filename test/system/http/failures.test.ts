@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
-import { everySecond } from '../../support/rung.js';
 import {
   answer,
   endless,
@@ -23,7 +22,7 @@ import {
 const attempts = 4;
 
 describe('transient failures', () => {
-  test.each(everySecond([408, 425, 429, 500, 502, 503, 504, 599]))('retries HTTP %d until the attempts are used up', async (status) => {
+  test.each([408, 425, 429, 500, 503])('retries HTTP %d until the attempts are used up', async (status) => {
     const { error, requests, notices } = await failedRead(answer(status, `the key is ${oddKey}`));
     expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', kind: 'transient', status });
     expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
@@ -50,7 +49,7 @@ describe('transient failures', () => {
     ['closed before its head', (response) => response.destroy()],
     ['not the gzip that it claims to be', answer(200, '[]', { 'content-encoding': 'gzip' })],
   ];
-  test.each(everySecond(cut))('retries an answer that is %s', async (_name, handler) => {
+  test.each(cut)('retries an answer that is %s', async (_name, handler) => {
     const { error, requests } = await failedRead(handler);
     expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', kind: 'transient' });
     expect(requests).toBe(attempts);
@@ -157,7 +156,7 @@ describe('suspect answers', () => {
 describe('a status that is not 200', () => {
   const rows = JSON.stringify([{ lead_id: '1' }]);
 
-  test.each(everySecond([201, 202, 203, 206, 207, 226, 250, 299]))('has no rows, whatever its body (HTTP %d)', async (status) => {
+  test.each([201, 206, 299])('has no rows, whatever its body (HTTP %d)', async (status) => {
     const { error, requests } = await failedRead(answer(status, rows, { 'content-range': 'rows 0-0/2' }));
     expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status });
     expect(error.message).toContain(`: HTTP ${status}, but only 200 has rows (after 3 attempts)`);
@@ -255,25 +254,22 @@ describe('permanent failures', () => {
     expect(requests).toBe(1);
   });
 
-  test.each(everySecond([400, 404, 405, 410, 418, 422]))('ends at once with E_SOURCE_REFUSED on HTTP %d', async (status) => {
+  test.each([400, 404, 410])('ends at once with E_SOURCE_REFUSED on HTTP %d', async (status) => {
     const { error, requests } = await failedRead(answer(status, `refused ${oddKey}`));
     expect(error).toMatchObject({ code: 'E_SOURCE_REFUSED', kind: 'permanent', status });
     expect(requests).toBe(1);
   });
 
-  test.each(everySecond([301, 302, 303, 307, 308]))(
-    'follows no redirect (HTTP %d): the other host never gets the query',
-    async (status) => {
-      await withServer(json([]), async (other) => {
-        const redirect: Handler = (response, url) =>
-          response.writeHead(status, { location: `${other.url}${url.pathname}${url.search}` }).end();
-        const { error, requests } = await failedRead(redirect);
-        expect(error).toMatchObject({ code: 'E_SOURCE_REFUSED', kind: 'permanent', status });
-        expect(requests).toBe(1);
-        expect(other.requests).toEqual([]);
-      });
-    },
-  );
+  test.each([301, 303, 308])('follows no redirect (HTTP %d): the other host never gets the query', async (status) => {
+    await withServer(json([]), async (other) => {
+      const redirect: Handler = (response, url) =>
+        response.writeHead(status, { location: `${other.url}${url.pathname}${url.search}` }).end();
+      const { error, requests } = await failedRead(redirect);
+      expect(error).toMatchObject({ code: 'E_SOURCE_REFUSED', kind: 'permanent', status });
+      expect(requests).toBe(1);
+      expect(other.requests).toEqual([]);
+    });
+  });
 
   test('takes a 304, which nobody asked for, for no answer and no redirect', async () => {
     const { error, requests } = await failedRead(answer(304));
@@ -304,7 +300,7 @@ describe('a failure of the network names the code of the system and the host, an
     ['an answer that is cut', 'ECONNRESET', /the response was cut off \(ECONNRESET 127\.0\.0\.1:\d+\)/, cut],
     ['no response in time', 'ETIMEDOUT', /no response in time \((?:request|response)\)/, () => {}],
   ];
-  test.each(everySecond(cases))('%s', async (_what, systemCode, message, handler) => {
+  test.each(cases)('%s', async (_what, systemCode, message, handler) => {
     await withServer(typeof handler === 'string' ? answer(200) : handler, async ({ url }) => {
       const baseUrl = typeof handler === 'string' ? handler : url;
       await withClient({ baseUrl, timeoutMs: 300 }, async (client) => {
