@@ -10,7 +10,7 @@ import { pipelineText, service, type LoggedService } from '../support/services.j
 import { temporaryFolder } from '../support/temporary.js';
 import { until } from '../support/until.js';
 
-const kills = 15;
+const kills = 100;
 const source = generate({ leads: 4_000, bridges: 250, seed: 7 });
 const faults = ['delay=8', '503=0@rate=0.04', 'html@rate=0.02', 'cut=chunked@rate=0.02'];
 

@@ -8,8 +8,6 @@ import { killedBefore } from '../support/killed.js';
 import { leads } from '../support/pipelines.js';
 import { pipelineText, service } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
-/** Limits after many chains of steps. */
-import '../system/pipeline/limit.test.js';
 
 test('a run that a limit stopped, killed at any moment of its commit, leaves a whole table or a part, and the memory of the last whole run', async () => {
   const whole = 'from: leads\nto:\n  - parquet: { path: t }\n';

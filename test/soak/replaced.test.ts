@@ -10,7 +10,7 @@ import { pipelineText, service, type LoggedService } from '../support/services.j
 import { temporaryFolder } from '../support/temporary.js';
 import { until } from '../support/until.js';
 
-const kills = 10;
+const kills = 50;
 const replaces = 12;
 
 /** A table of many small files, so that a publication has many renames. */

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { loadPipeline, testPipelines } from '../../../src/index.js';
 import { cli, startCli } from '../../support/cli.js';
-import { everySecond } from '../../support/rung.js';
 import { folderWith, temporaryFolder, visible } from '../../support/temporary.js';
 
 /** A pipeline file with tests. */
@@ -24,7 +23,7 @@ const given = 'given: { leads: [{ lead_id: 1, lead_status: NEW }, { lead_id: 2, 
 
 describe('test', () => {
   test('passes for every pipeline that is shipped, each of which has tests', async () => {
-    const files = everySecond(readdirSync('pipelines').filter((name) => name.endsWith('.yaml')));
+    const files = readdirSync('pipelines').filter((name) => name.endsWith('.yaml'));
     const { code, stdout, stderr } = await cli(['test', ...files.map((name) => `pipelines/${name}`)], { cwd: process.cwd() });
     expect(stderr).toMatch(/^\d+ tests?, \d+ passed, 0 failed\n$/);
     expect(code).toBe(0);

@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { MomentEvent } from '../../../src/index.js';
-import { everySecond } from '../../support/rung.js';
 import { duckdb } from '../../support/duckdb.js';
 import type { Handler } from '../../support/odd-server.js';
 import {
@@ -54,7 +53,7 @@ describe.each([
     expect(await keysOf(folder)).toEqual(upTo(203));
   });
 
-  test.each(everySecond([0, 1, 9, 10, 11]))('has %i rows', async (count) => {
+  test.each([0, 1, 9, 10, 11])('has %i rows', async (count) => {
     const server = await ownServer(serve(orders(count)));
     const folder = await temporaryFolder();
     expect(await runOwn(server, ownText(declared), folder)).toMatchObject({ read: count });
@@ -302,17 +301,15 @@ describe('an interrupted read', () => {
 });
 
 describe('a link to the next page', () => {
-  test.each(
-    everySecond([
-      ['http://other.example/v2/orders?after=10', 'points to http://other.example, another origin'],
-      ['//other.example/v2/orders?after=10', 'points to http://other.example, another origin'],
-      ['/v3/orders?after=10', 'points outside the path of base_url, /v2/'],
-      ['/v2/../v3/orders', 'points outside the path of base_url, /v2/'],
-      ['/v2/%2e%2e/v3', 'points outside the path of base_url, /v2/'],
-      ['http://[', 'is not a valid address'],
-      ['file:///etc/passwd', 'points to file:, another origin'],
-    ]),
-  )('to %s is refused before anything is sent', async (to, why) => {
+  test.each([
+    ['http://other.example/v2/orders?after=10', 'points to http://other.example, another origin'],
+    ['//other.example/v2/orders?after=10', 'points to http://other.example, another origin'],
+    ['/v3/orders?after=10', 'points outside the path of base_url, /v2/'],
+    ['/v2/../v3/orders', 'points outside the path of base_url, /v2/'],
+    ['/v2/%2e%2e/v3', 'points outside the path of base_url, /v2/'],
+    ['http://[', 'is not a valid address'],
+    ['file:///etc/passwd', 'points to file:, another origin'],
+  ])('to %s is refused before anything is sent', async (to, why) => {
     const server = await ownServer(byLink(orders(30), () => to));
     await expect(runOwn(server, ownText(link), await temporaryFolder())).rejects.toMatchObject({
       code: 'E_SOURCE_LINK',

@@ -10,7 +10,6 @@ import { publishedManifest, tableRuns, RunLog, verifyTable } from '../../../src/
 import { duckdb } from '../../support/duckdb.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
-import { everySecond } from '../../support/rung.js';
 
 const columns = [column('id', 'text', { source: 'id' }), column('day', 'date')];
 const rowsOf = (day: string, ...ids: string[]): Row[] => ids.map((id) => ({ id, day }));
@@ -94,7 +93,7 @@ test('a folder of runs in which no run was published is that of a new table', as
   expect(await readdir(join(base, '.t.runs'))).not.toContain('run-0');
 });
 
-describe.each(everySecond(keeping))('a table that is not what its run wrote, with %j', (options) => {
+describe.each(keeping)('a table that is not what its run wrote, with %j', (options) => {
   const next = (base: string) => run(base, 'run-2', options, rowsOf('20240102', 'c'));
 
   /** Other data in the place of a part, and a manifest that says so. */

@@ -8,7 +8,6 @@ import type { Row } from '../../../src/core/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { publishedManifest, verifyTable } from '../../../src/lake/index.js';
 import { pageOf } from '../../support/pages.js';
-import { everySecond, rung } from '../../support/rung.js';
 import { column, elsewhere, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
@@ -54,29 +53,27 @@ describe('a partitioned table', () => {
         const rows = await read(folder, 'id, state');
         expect(Object.fromEntries(rows.map(({ id, state }) => [String(id), state]))).toEqual({ ...distinct });
       }),
-      { numRuns: rung(4, 150) },
+      { numRuns: 4 },
     );
   });
 
-  test.each(
-    everySecond([
-      '..',
-      '.',
-      '../../x',
-      '/etc',
-      'a/b',
-      '__HIVE_DEFAULT_PARTITION__x',
-      'NULL',
-      'null',
-      'a=b',
-      '%2F',
-      ' x ',
-      'x.parquet',
-      "it's",
-      '*',
-      'ü😀',
-    ]),
-  )('stays below its root with the value %j and gives it back', async (state) => {
+  test.each([
+    '..',
+    '.',
+    '../../x',
+    '/etc',
+    'a/b',
+    '__HIVE_DEFAULT_PARTITION__x',
+    'NULL',
+    'null',
+    'a=b',
+    '%2F',
+    ' x ',
+    'x.parquet',
+    "it's",
+    '*',
+    'ü😀',
+  ])('stays below its root with the value %j and gives it back', async (state) => {
     const folder = await temporaryFolder();
     await write(folder, {}, [{ id: '1', state, n: '1' }]);
     expect(await readdir(folder)).toEqual(['.t.runs', 't']);
@@ -140,12 +137,10 @@ describe('a partitioned table', () => {
     ]);
   });
 
-  test.each(
-    everySecond([
-      ['arrow', ['state']],
-      ['parquetjs-lite', ['{{ run.date }}', 'state']],
-    ] as const),
-  )('of %s has one file at its root with every column when there are no rows, by %j', async (engine, by) => {
+  test.each([
+    ['arrow', ['state']],
+    ['parquetjs-lite', ['{{ run.date }}', 'state']],
+  ] as const)('of %s has one file at its root with every column when there are no rows, by %j', async (engine, by) => {
     const folder = await temporaryFolder();
     const all = [column('id'), column('state', 'flag', { original: 'The State' }), column('n', 'integer')];
     await write(folder, { engine, partition_by: by, sort_by: engine === 'parquetjs-lite' ? [] : ['n'], naming: 'original' }, [], all, {
@@ -186,7 +181,7 @@ describe('a partitioned table', () => {
 
   test('has every row once although there are more partitions than files may be open', async () => {
     const folder = await temporaryFolder();
-    const count = rung(1_500, 5_000);
+    const count = 1_500;
     const rows = Array.from({ length: count }, (_, n) => ({ id: String(n), state: `s${(n * 7) % 120}`, n: String(n) }));
     await write(folder, { row_group_rows: 100 }, rows);
     expect(await read(folder, 'count(*)::int AS rows, count(DISTINCT n)::int AS different, count(DISTINCT state)::int AS states')).toEqual([

@@ -3,7 +3,6 @@ import { appendFile, copyFile, cp, link, mkdir, readdir, readFile, rename, rm, s
 import { dirname, join } from 'node:path';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { RunLog, tableRuns, verifyTable, type Manifest } from '../../../src/lake/index.js';
-import { everySecond } from '../../support/rung.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -30,16 +29,14 @@ describe('verifyTable', () => {
     expect(await verifyTable(path)).toMatchObject({ run: 'run-1', files: 2, rows: 20, differences: [] });
   });
 
-  test.each<[string, (path: string) => Promise<unknown>, string]>(
-    everySecond([
-      ['a missing file', (path) => rm(join(path, part)), `${part} is missing`],
-      ['a file that grew', (path) => appendFile(join(path, part), 'x'), ' bytes, but the manifest says '],
-      ['a byte that flipped', (path) => flip(join(path, part)), `the contents of ${part} differ from the manifest (SHA-256)`],
-      ['a missing key index', (path) => rm(keysIn(path)), 'the key index is missing, or its size differs from the manifest'],
-      ['a damaged key index', (path) => flip(keysIn(path)), 'the contents of the key index differ from the manifest (SHA-256)'],
-      ['a sum that is wrong', (path) => edit(path, { rows: 21, keys: { rows: 21 } }), 'the manifest says 21 rows, but its files have 20'],
-    ]),
-  )('finds %s', async (_name, damage, difference) => {
+  test.each<[string, (path: string) => Promise<unknown>, string]>([
+    ['a missing file', (path) => rm(join(path, part)), `${part} is missing`],
+    ['a file that grew', (path) => appendFile(join(path, part), 'x'), ' bytes, but the manifest says '],
+    ['a byte that flipped', (path) => flip(join(path, part)), `the contents of ${part} differ from the manifest (SHA-256)`],
+    ['a missing key index', (path) => rm(keysIn(path)), 'the key index is missing, or its size differs from the manifest'],
+    ['a damaged key index', (path) => flip(keysIn(path)), 'the contents of the key index differ from the manifest (SHA-256)'],
+    ['a sum that is wrong', (path) => edit(path, { rows: 21, keys: { rows: 21 } }), 'the manifest says 21 rows, but its files have 20'],
+  ])('finds %s', async (_name, damage, difference) => {
     const folder = await temporaryFolder();
     const path = await table(folder);
     await damage(path);
@@ -47,15 +44,16 @@ describe('verifyTable', () => {
     expect(differences).toEqual([expect.stringContaining(difference)]);
   });
 
-  test.each(
-    everySecond(['more.parquet', 'more.parq', 'MORE.PARQUET', 'more', '.hidden', '_SUCCESS', '_manifest.json', 'state=TX/more.parquet']),
-  )('finds a file that somebody added: %s', async (name) => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
-    await mkdir(dirname(join(path, name)), { recursive: true });
-    await copyFile(join(path, part), join(path, name));
-    expect((await verifyTable(path)).differences).toEqual([`${name} exists, but is not in the manifest`]);
-  });
+  test.each(['more.parquet', 'more.parq', 'MORE.PARQUET', 'more', '.hidden', '_SUCCESS', '_manifest.json', 'state=TX/more.parquet'])(
+    'finds a file that somebody added: %s',
+    async (name) => {
+      const folder = await temporaryFolder();
+      const path = await table(folder);
+      await mkdir(dirname(join(path, name)), { recursive: true });
+      await copyFile(join(path, part), join(path, name));
+      expect((await verifyTable(path)).differences).toEqual([`${name} exists, but is not in the manifest`]);
+    },
+  );
 
   test('finds folders and links that are not of the table', async () => {
     const folder = await temporaryFolder();
@@ -72,7 +70,7 @@ describe('verifyTable', () => {
     ]);
   });
 
-  test.each(everySecond(['.t.runs/run-1/state=CA', `.t.runs/run-1/state=CA/${part}`, '.t.runs/run-1', '.t.runs']))(
+  test.each(['.t.runs/run-1/state=CA', `.t.runs/run-1/state=CA/${part}`, '.t.runs/run-1', '.t.runs'])(
     'finds %s replaced by a link to the same',
     async (name) => {
       const folder = await temporaryFolder();
@@ -109,32 +107,30 @@ describe('verifyTable', () => {
     expect((await verifyTable(path)).differences).toContain(`${part} and ${second} are the same file`);
   });
 
-  test.each<[string, (files: readonly unknown[]) => object, string]>(
-    everySecond([
-      ['a file that is listed twice', ([file]) => ({ rows: 20, files: [file, file] }), `the manifest lists ${part} more than once`],
-      ['another type', () => ({ schema: { 0: { type: 'integer' } } }), `${part} has columns with other types than the manifest says: uid`],
-      ['a column too few', () => ({ schema: [] }), `${part} has columns that the manifest does not list: uid, state`],
-      [
-        'a column too many',
-        () => ({ schema: { 2: { name: 'x', field: 'x', original: 'x', type: 'text' } } }),
-        `${part} lacks columns that the manifest lists: x`,
-      ],
-      ['another partitioning', () => ({ partition_by: ['uid'] }), `${part} is not in the partition folders uid`],
-      [
-        'rows that the footers have not',
-        () => ({ rows: 19, files: { 0: { rows: 9 } } }),
-        `${part} has 10 rows, 10 of them in row groups, but the manifest says 9`,
-      ],
-      ['rows that the run did not write', () => ({ run: { written: 19 } }), 'the run wrote 19 rows, but its files have 20'],
-      [
-        'books of other rows',
-        () => ({ books: { parquet: { written: 19, unchanged: 0 } } }),
-        'books has 19 rows written and 0 unchanged, but run has 20 and 0',
-      ],
-      ['books of another sink', () => ({ books: { csv: { written: 20, unchanged: 0 } } }), 'books has no entry for parquet'],
-      ['an index of other rows', () => ({ keys: { rows: 7 } }), 'the key index has 7 rows, but the table has 20'],
-    ]),
-  )('finds what a manifest says wrong: %s', async (_name, change, difference) => {
+  test.each<[string, (files: readonly unknown[]) => object, string]>([
+    ['a file that is listed twice', ([file]) => ({ rows: 20, files: [file, file] }), `the manifest lists ${part} more than once`],
+    ['another type', () => ({ schema: { 0: { type: 'integer' } } }), `${part} has columns with other types than the manifest says: uid`],
+    ['a column too few', () => ({ schema: [] }), `${part} has columns that the manifest does not list: uid, state`],
+    [
+      'a column too many',
+      () => ({ schema: { 2: { name: 'x', field: 'x', original: 'x', type: 'text' } } }),
+      `${part} lacks columns that the manifest lists: x`,
+    ],
+    ['another partitioning', () => ({ partition_by: ['uid'] }), `${part} is not in the partition folders uid`],
+    [
+      'rows that the footers have not',
+      () => ({ rows: 19, files: { 0: { rows: 9 } } }),
+      `${part} has 10 rows, 10 of them in row groups, but the manifest says 9`,
+    ],
+    ['rows that the run did not write', () => ({ run: { written: 19 } }), 'the run wrote 19 rows, but its files have 20'],
+    [
+      'books of other rows',
+      () => ({ books: { parquet: { written: 19, unchanged: 0 } } }),
+      'books has 19 rows written and 0 unchanged, but run has 20 and 0',
+    ],
+    ['books of another sink', () => ({ books: { csv: { written: 20, unchanged: 0 } } }), 'books has no entry for parquet'],
+    ['an index of other rows', () => ({ keys: { rows: 7 } }), 'the key index has 7 rows, but the table has 20'],
+  ])('finds what a manifest says wrong: %s', async (_name, change, difference) => {
     const folder = await temporaryFolder();
     const path = await table(folder);
     await edit(path, change(await filesIn(path)));
@@ -261,12 +257,10 @@ describe('verifyTable with the log of runs', () => {
     expect((await verifyTable(join(there, 't'), stateOf(folder))).differences).toEqual([`run run-1 is not in the log of runs ${log}`]);
   });
 
-  test.each(
-    everySecond([
-      ['lines that are none', (log: string) => appendFile(log, `\n${'{"run":'.repeat(100_000)}\n{"run":1}\n\u0000\n`)],
-      ['as many lines', (log: string) => appendFile(log, `\n${'{"run":"run-0","table":"/elsewhere","sha256":"0"}\n'.repeat(50_000)}`)],
-    ]),
-  )('reads on behind %s of a long log', async (_what, lengthen) => {
+  test.each([
+    ['lines that are none', (log: string) => appendFile(log, `\n${'{"run":'.repeat(100_000)}\n{"run":1}\n\u0000\n`)],
+    ['as many lines', (log: string) => appendFile(log, `\n${'{"run":"run-0","table":"/elsewhere","sha256":"0"}\n'.repeat(50_000)}`)],
+  ])('reads on behind %s of a long log', async (_what, lengthen) => {
     const folder = await temporaryFolder();
     const path = await table(folder);
     await lengthen(join(folder, 'state/runs.ndjson'));

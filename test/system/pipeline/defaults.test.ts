@@ -6,7 +6,6 @@ import { parseAllDocuments, stringify } from 'yaml';
 import { SpecError } from '../../../src/core/errors.js';
 import { loadPipelines, parsePipeline, parsePipelines, pipelineSchema, runPipeline, type Pipeline } from '../../../src/pipeline/index.js';
 import { service } from '../../support/services.js';
-import { rung } from '../../support/rung.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
@@ -123,7 +122,6 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
         const [alone] = await parse(users('a', textOf(whole)));
         expect(essenceOf(divided)).toEqual(essenceOf(alone));
       }),
-      { numRuns: rung(20, 300) },
     );
   });
 

@@ -7,7 +7,6 @@ import { collections } from '../../../src/collections/index.js';
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { cli, startCli, type Finished } from '../../support/cli.js';
 import { pipelineText, service, serviceOf, testKey } from '../../support/services.js';
-import { everySecond, rung } from '../../support/rung.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** The key as it is, and as URLs, forms, JSON and base64 show it. */
@@ -76,7 +75,7 @@ describe('the key of a run occurs nowhere', () => {
     await expectNoKey(cwd, finished);
   });
 
-  test.each(everySecond(answers))('after %s', async (_what, responder, told) => {
+  test.each(answers)('after %s', async (_what, responder, told) => {
     const from = await service(undefined, { responders: [responder] });
     const { cwd, finished } = await run(from.env);
     expect(finished.code).toBe(69);
@@ -84,20 +83,15 @@ describe('the key of a run occurs nowhere', () => {
     await expectNoKey(cwd, finished);
   });
 
-  test.each(
-    rung(
-      ['html'],
-      [
-        ...['500', '503=1', '429=date+1', 'hang', 'stall', 'cut=length', 'cut=chunked', 'cut=close', 'html', 'empty-body'],
-        ...['empty-object', 'null', 'non-objects', 'gzip-bomb=100', 'redirect=http://127.0.0.1:9'],
-      ],
-    ),
-  )('after the fault %s on page 2, in every word that is said', async (fault) => {
-    const from = await service(undefined, { faults: [`${fault}@page=2`] });
-    const { cwd, finished } = await run(from.env, body, ['--log-level', 'debug', '--set', 'service.deadline=8s']);
-    expect(finished.code).toBe(69);
-    await expectNoKey(cwd, finished);
-  });
+  test.each(['500', 'cut=chunked', 'empty-body', 'non-objects', 'gzip-bomb=100'])(
+    'after the fault %s on page 2, in every word that is said',
+    async (fault) => {
+      const from = await service(undefined, { faults: [`${fault}@page=2`] });
+      const { cwd, finished } = await run(from.env, body, ['--log-level', 'debug', '--set', 'service.deadline=8s']);
+      expect(finished.code).toBe(69);
+      await expectNoKey(cwd, finished);
+    },
+  );
 
   test('after a signal', async () => {
     const from = await service(undefined, { faults: ['delay=100'] });
@@ -219,7 +213,7 @@ describe('the user id of an account', () => {
     await expectNoUid(ran);
   });
 
-  test.each(everySecond(['500', 'hang', 'redirect=http://127.0.0.1:9', 'html']))('is told nowhere after the fault %s', async (fault) => {
+  test.each(['500', 'hang', 'redirect=http://127.0.0.1:9', 'html'])('is told nowhere after the fault %s', async (fault) => {
     const ran = await runAs('uid-7f3a9c', { faults: [fault] });
     expect(ran.finished.code).toBe(69);
     await expectNoUid(ran);
@@ -242,21 +236,22 @@ describe('a field that is called after the key', () => {
     [hmacKey]: 'z',
   });
 
-  test.each(
-    everySecond(['csv: { path: lake/users.csv }', 'ndjson: { path: lake/users.ndjson }', 'parquet: { path: lake/users }', 'stdout: {}']),
-  )('has another name in everything that %s leaves, and rows keep their values', async (sink) => {
-    const from = await serviceOf({ users: [named(testKey), named(testKey)] });
-    const env = { ...from.env, LEADSTREAM_HMAC_KEY: hmacKey };
-    const text = `from: users\nsteps:\n  - mask: { email: drop }\nto:\n  - ${sink}`;
-    const { cwd, finished } = await run(env, text, ['--log-level', 'debug', '--log-format', 'json']);
-    expect(finished.code).toBe(0);
-    await expectNoKey(cwd, finished);
-    expect(`${finished.stdout}${finished.stderr}`).not.toContain(hmacKey);
-    const report = JSON.parse(await readFile(join(cwd, 'report.json'), 'utf8')) as { findings: object; warnings: object };
-    expect(report.findings).toMatchObject({ unknown: { '[redacted]': 2, '[redacted] 2': 2, '[redacted] 3': 2 } });
-    // A second run finds the columns where the first one left them.
-    expect((await cli(['run', 'p.yaml', '--set', 'schema=freeze'], { cwd, env })).code).toBe(0);
-  });
+  test.each(['csv: { path: lake/users.csv }', 'ndjson: { path: lake/users.ndjson }', 'parquet: { path: lake/users }', 'stdout: {}'])(
+    'has another name in everything that %s leaves, and rows keep their values',
+    async (sink) => {
+      const from = await serviceOf({ users: [named(testKey), named(testKey)] });
+      const env = { ...from.env, LEADSTREAM_HMAC_KEY: hmacKey };
+      const text = `from: users\nsteps:\n  - mask: { email: drop }\nto:\n  - ${sink}`;
+      const { cwd, finished } = await run(env, text, ['--log-level', 'debug', '--log-format', 'json']);
+      expect(finished.code).toBe(0);
+      await expectNoKey(cwd, finished);
+      expect(`${finished.stdout}${finished.stderr}`).not.toContain(hmacKey);
+      const report = JSON.parse(await readFile(join(cwd, 'report.json'), 'utf8')) as { findings: object; warnings: object };
+      expect(report.findings).toMatchObject({ unknown: { '[redacted]': 2, '[redacted] 2': 2, '[redacted] 3': 2 } });
+      // A second run finds the columns where the first one left them.
+      expect((await cli(['run', 'p.yaml', '--set', 'schema=freeze'], { cwd, env })).code).toBe(0);
+    },
+  );
 
   test('leaves the rows alone: a value that is the key stays one', async () => {
     const from = await serviceOf({ users: [named('plain')] });

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parsePipeline } from '../../../src/pipeline/index.js';
-import { everySecond } from '../../support/rung.js';
 import { changing } from '../../support/changing.js';
 import { duckdb } from '../../support/duckdb.js';
 import { leads, runIn } from '../../support/pipelines.js';
@@ -77,12 +76,10 @@ describe('on_new_field: restart', () => {
     expect(askedFor(from)).toEqual({ 1: 1, 2: 1, 3: 1 });
   });
 
-  test.each(
-    everySecond([
-      ['steps leave the fields out', 'steps:\n  - select: [lead_id]\n', undefined],
-      ['no output has them', '', '  - csv: { path: c.csv, columns: [lead_id] }\n'],
-    ]),
-  )('does not begin again where %s', async (_what, more, to) => {
+  test.each([
+    ['steps leave the fields out', 'steps:\n  - select: [lead_id]\n', undefined],
+    ['no output has them', '', '  - csv: { path: c.csv, columns: [lead_id] }\n'],
+  ])('does not begin again where %s', async (_what, more, to) => {
     const [from, folder] = [await serviceOf({ leads: late() }), await temporaryFolder()];
     expect(restarts((await runIn(from, body(more, to), folder)).warnings)).toEqual([]);
   });
@@ -135,21 +132,15 @@ describe('on_new_field: restart is refused before any request', () => {
     await expect(strict).rejects.toThrow('p.yaml:8:15 service.strict refuses every new field');
   });
 
-  test.each(
-    everySecond([
-      [
-        'with a sink that prints',
-        body('', '  - csv: { path: c.csv }\n  - stdout: {}\n'),
-        'p.yaml:8:15 a run that prints cannot start again',
-      ],
-      ['with frozen columns', body('schema: freeze\n'), 'p.yaml:8:15 schema: freeze refuses every new field'],
-      [
-        'misspelt',
-        body().replace('restart', 'restrat'),
-        "p.yaml:8:15 on_new_field: expected one of next_run, restart; did you mean 'restart'?",
-      ],
-    ]),
-  )('%s', async (_what, text, message) => {
+  test.each([
+    ['with a sink that prints', body('', '  - csv: { path: c.csv }\n  - stdout: {}\n'), 'p.yaml:8:15 a run that prints cannot start again'],
+    ['with frozen columns', body('schema: freeze\n'), 'p.yaml:8:15 schema: freeze refuses every new field'],
+    [
+      'misspelt',
+      body().replace('restart', 'restrat'),
+      "p.yaml:8:15 on_new_field: expected one of next_run, restart; did you mean 'restart'?",
+    ],
+  ])('%s', async (_what, text, message) => {
     await expect(parsePipeline(pipelineText(text), 'p.yaml', { env })).rejects.toThrow(message);
   });
 });

@@ -8,7 +8,6 @@ import { logCommit, storeOf } from '../../../src/store/index.js';
 import { headerOf } from '../../../src/source/spool/page-log.js';
 import { recoverRuns, parsePipeline, parsePipelines, rollbackTable, runPipeline, type RunOptions } from '../../../src/pipeline/index.js';
 import { csv, ndjson, parquet } from '../../../src/sinks/index.js';
-import { everySecond } from '../../support/rung.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
@@ -32,15 +31,13 @@ async function problems(body: string): Promise<readonly string[]> {
 }
 
 describe('the path of an output', () => {
-  test.each(
-    everySecond([
-      ['~/x.csv', "only a shell expands '~'; write the path in full, or ${HOME}/…"],
-      ['~nobody/x.csv', "only a shell expands '~'"],
-      ['$HOME/x.csv', "only a shell expands '$HOME'; write ${HOME} in the file, or the path in full"],
-      ['out/$DAY.csv', "only a shell expands '$DAY'"],
-      ['out/leads-$DAY.csv', "only a shell expands '$DAY'"],
-    ]),
-  )('is no %s, which a shell would fill in', async (path, message) => {
+  test.each([
+    ['~/x.csv', "only a shell expands '~'; write the path in full, or ${HOME}/…"],
+    ['~nobody/x.csv', "only a shell expands '~'"],
+    ['$HOME/x.csv', "only a shell expands '$HOME'; write ${HOME} in the file, or the path in full"],
+    ['out/$DAY.csv', "only a shell expands '$DAY'"],
+    ['out/leads-$DAY.csv', "only a shell expands '$DAY'"],
+  ])('is no %s, which a shell would fill in', async (path, message) => {
     expect(await problems(to(path, 'csv'))).toEqual([expect.stringContaining(message)]);
   });
 
@@ -55,7 +52,7 @@ describe('the path of an output', () => {
     expect(await readFile(join(folder, 'real.csv'), 'utf8')).toBe('as it was');
   });
 
-  test.each(everySecond(sinkNames))('is a path of this machine, for %s', async (sink) => {
+  test.each(sinkNames)('is a path of this machine, for %s', async (sink) => {
     const what = sink === 'parquet' ? 'tables' : 'outputs';
     for (const path of [
       's3://bucket/x',
@@ -85,7 +82,7 @@ describe('the path of an output', () => {
     expect(await problems(to(path))).toEqual([expect.stringContaining('it begins or ends with white space')]);
   });
 
-  test.each(everySecond(sinkNames))('knows a few names in braces and no others, for %s', async (sink) => {
+  test.each(sinkNames)('knows a few names in braces and no others, for %s', async (sink) => {
     for (const path of ['{{ run.date }}/x', 'a/{{run.id}}', '{{  pipeline }}', 'a-{{ run.date }}-{{ pipeline }}-{{ run.id }}'])
       expect(await problems(to(path, sink))).toEqual([]);
     for (const name of ['run.day', 'date', '', 'run.Date', 'run', 'run . date', 'env.HOME', '../x', 'run.date | x']) {
@@ -104,7 +101,7 @@ describe('the path of an output', () => {
     },
   );
 
-  test.each(everySecond(sinkNames))('is well-formed Unicode without NUL, for %s', async (sink) => {
+  test.each(sinkNames)('is well-formed Unicode without NUL, for %s', async (sink) => {
     for (const path of ['x\\uD800', 'x\\uDC00.csv', '\\uD800/x', 'a\\uDC00\\uD800', 'x\\0y', '\\0', '{{ run.date }}\\0']) {
       const body = `${to('PATH', sink)}\nrejects: { path: r }`.replace(/'PATH'|"PATH"|PATH/, `"${path}"`);
       expect(await problems(body)).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ path: it has characters that no path may have/)]);
@@ -117,24 +114,20 @@ describe('the path of an output', () => {
     expect(await problems(to('../lake/{{ run.date }}'))).toEqual([]);
   });
 
-  test.each(
-    everySecond([
-      ['s3://bucket/r', 'is a scheme'],
-      ['{{ run.day }}', 'the names are {{ run.date }}'],
-    ]),
-  )('is checked for the rejects too: %s', async (path, message) => {
+  test.each([
+    ['s3://bucket/r', 'is a scheme'],
+    ['{{ run.day }}', 'the names are {{ run.date }}'],
+  ])('is checked for the rejects too: %s', async (path, message) => {
     expect(await problems(`${to('x')}\nrejects: { path: '${path}' }`)).toEqual([expect.stringContaining(message)]);
   });
 
-  test.each(
-    everySecond([
-      ['csv', 'x-{{ run.date }}.csv', 'x-{{run.date}}.csv'],
-      ['parquet', 'x/{{ run.date }}', 'x/2026-10-05'],
-      ['ndjson', 'x/{{ run.date }}/y', 'x/2026-10-05'],
-      ['csv', '{{ pipeline }}.csv', 'test.csv'],
-      ['csv', '{{ run.id }}', 'a/../{{run.id}}'],
-    ]),
-  )('is that of no other output on any day: %s %s and %s', async (sink, one, other) => {
+  test.each([
+    ['csv', 'x-{{ run.date }}.csv', 'x-{{run.date}}.csv'],
+    ['parquet', 'x/{{ run.date }}', 'x/2026-10-05'],
+    ['ndjson', 'x/{{ run.date }}/y', 'x/2026-10-05'],
+    ['csv', '{{ pipeline }}.csv', 'test.csv'],
+    ['csv', '{{ run.id }}', 'a/../{{run.id}}'],
+  ])('is that of no other output on any day: %s %s and %s', async (sink, one, other) => {
     expect(await problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toContainEqual(
       expect.stringContaining('to[0] writes to the same or an overlapping path'),
     );
@@ -143,13 +136,11 @@ describe('the path of an output', () => {
     ]);
   });
 
-  test.each(
-    everySecond([
-      ['x/{{ run.date }}', 'x/2026-10'],
-      ['x/{{ run.date }}', 'x/{{ run.id }}'],
-      ['{{ run.date }}.csv', '{{ pipeline }}.csv'],
-    ]),
-  )('is another one: %s and %s', async (one, other) => {
+  test.each([
+    ['x/{{ run.date }}', 'x/2026-10'],
+    ['x/{{ run.date }}', 'x/{{ run.id }}'],
+    ['{{ run.date }}.csv', '{{ pipeline }}.csv'],
+  ])('is another one: %s and %s', async (one, other) => {
     expect(await problems(`from: leads\nto:\n  - csv: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toEqual([]);
   });
 
@@ -166,17 +157,15 @@ describe('the path of an output', () => {
 });
 
 describe('a key __proto__', () => {
-  test.each(
-    everySecond([
-      ['steps:\n  - derive: { __proto__: upper(uid) }', 'p.yaml:8:15'],
-      ['steps:\n  - mask: { __proto__: drop }', 'p.yaml:8:13'],
-      ['steps:\n  - rename: { __proto__: x }', 'p.yaml:8:15'],
-      ['steps:\n  - cast: { types: { __proto__: flag } }', 'p.yaml:8:22'],
-      ['steps:\n  - join: { with: bridges, on: { __proto__: id } }', 'p.yaml:8:34'],
-      ['expect: { max_null: { __proto__: 1% } }', 'p.yaml:7:23'],
-      ['__proto__: { x: y }', 'p.yaml:7:1'],
-    ]),
-  )('is refused at its place, where it would vanish: %s', async (body, place) => {
+  test.each([
+    ['steps:\n  - derive: { __proto__: upper(uid) }', 'p.yaml:8:15'],
+    ['steps:\n  - mask: { __proto__: drop }', 'p.yaml:8:13'],
+    ['steps:\n  - rename: { __proto__: x }', 'p.yaml:8:15'],
+    ['steps:\n  - cast: { types: { __proto__: flag } }', 'p.yaml:8:22'],
+    ['steps:\n  - join: { with: bridges, on: { __proto__: id } }', 'p.yaml:8:34'],
+    ['expect: { max_null: { __proto__: 1% } }', 'p.yaml:7:23'],
+    ['__proto__: { x: y }', 'p.yaml:7:1'],
+  ])('is refused at its place, where it would vanish: %s', async (body, place) => {
     const found = await problems(`${body}\nfrom: leads\nto:\n  - csv: { path: x }`);
     expect(found).toContainEqual(`${place} '__proto__' is not a valid name: its value would be lost`);
   });
@@ -288,12 +277,10 @@ describe('outputs with names in braces', () => {
 
   const joined = dated('steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n');
 
-  test.each(
-    everySecond([
-      ['that spooled the same collection', dated()],
-      ['that spooled the other side of a join', dated().replace('from: leads', 'from: bridges')],
-    ]),
-  )('do not bear the day of another pipeline %s', async (_what, other) => {
+  test.each([
+    ['that spooled the same collection', dated()],
+    ['that spooled the other side of a join', dated().replace('from: leads', 'from: bridges')],
+  ])('do not bear the day of another pipeline %s', async (_what, other) => {
     const folder = await temporaryFolder();
     const from = await serviceOf({ leads: leads(250), bridges: Array.from({ length: 250 }, (_, id) => ({ id, title: 'A' })) });
     const options = { stateDir: join(folder, 'state') };

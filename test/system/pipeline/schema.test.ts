@@ -4,7 +4,6 @@ import { describe, expect, test } from '@jest/globals';
 import { runPipeline, summaryOf } from '../../../src/pipeline/index.js';
 import { outputColumns, refuseChanges } from '../../../src/pipeline/gates/schema.js';
 import { publishedManifest } from '../../../src/lake/index.js';
-import { everySecond } from '../../support/rung.js';
 import { duckdb } from '../../support/duckdb.js';
 import { serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -68,12 +67,10 @@ describe('undeclared fields', () => {
     expect(await duckdb(`select count(late_field)::int as n from '${folder}/t/*.parquet'`)).toEqual([{ n: 1 }]);
   });
 
-  test.each(
-    everySecond([
-      ['a mask of all that is personal', 'mask: { preset: personal }'],
-      ['a selection', 'select: [lead_id]'],
-    ]),
-  )('that come after page 1 are no columns of the next run after %s, and it is not said that they are', async (_, step) => {
+  test.each([
+    ['a mask of all that is personal', 'mask: { preset: personal }'],
+    ['a selection', 'select: [lead_id]'],
+  ])('that come after page 1 are no columns of the next run after %s, and it is not said that they are', async (_, step) => {
     const { night, columns } = await nights(`steps:\n  - ${step}\n`);
     const { warnings, findings } = await night(late());
     expect(findings.late).toEqual(['Late Field']);
@@ -95,12 +92,10 @@ describe('undeclared fields', () => {
     expect(news((await night([lead(1, { odd: 'x' })])).warnings)[0]).toContain('the steps leave it out');
   });
 
-  test.each(
-    everySecond([
-      ['from page 1 on', 1],
-      ['later', 150],
-    ]),
-  )('that have the name of a column of the steps give way, %s, and are said to be left out', async (_when, first) => {
+  test.each([
+    ['from page 1 on', 1],
+    ['later', 150],
+  ])('that have the name of a column of the steps give way, %s, and are said to be left out', async (_when, first) => {
     const lists = {
       leads: leads(200, (index) => ({
         bridge_id: index === 199 ? 'none' : '1',
@@ -188,21 +183,19 @@ describe('schema: freeze', () => {
     await night([lead(1)], freeze);
   });
 
-  test.each(
-    everySecond([
-      ['a new field of page 1', [lead(1, { odd: 'x' })], '', 'found new: odd'],
-      ['a new field after page 1', late(), '', 'found new: late_field'],
-      ['a column that a step adds', [lead(1)], 'steps:\n  - derive: { place: zip_city(zipcode) }\n', 'found new: place'],
-      ['a column that a step takes away', [lead(1)], 'steps:\n  - mask: { age: drop }\n', 'found missing: age'],
-      [
-        'a column of another type',
-        [lead(1)],
-        'steps:\n  - cast: { types: { age: decimal } }\n',
-        'found changed type: age (integer before, decimal now)',
-      ],
-      ['all of these', [lead(1, { odd: 'x' })], 'steps:\n  - mask: { age: drop, sin_number: drop }\n', 'found new: odd; missing: '],
-    ]),
-  )('refuses %s', async (_what, rows, steps, message) => {
+  test.each([
+    ['a new field of page 1', [lead(1, { odd: 'x' })], '', 'found new: odd'],
+    ['a new field after page 1', late(), '', 'found new: late_field'],
+    ['a column that a step adds', [lead(1)], 'steps:\n  - derive: { place: zip_city(zipcode) }\n', 'found new: place'],
+    ['a column that a step takes away', [lead(1)], 'steps:\n  - mask: { age: drop }\n', 'found missing: age'],
+    [
+      'a column of another type',
+      [lead(1)],
+      'steps:\n  - cast: { types: { age: decimal } }\n',
+      'found changed type: age (integer before, decimal now)',
+    ],
+    ['all of these', [lead(1, { odd: 'x' })], 'steps:\n  - mask: { age: drop, sin_number: drop }\n', 'found new: odd; missing: '],
+  ])('refuses %s', async (_what, rows, steps, message) => {
     const { night, columns } = await nights();
     await night([lead(1)]);
     const before = await columns();

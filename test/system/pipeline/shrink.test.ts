@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { GateError, SpecError } from '../../../src/core/errors.js';
 import { parsePipeline, rollbackTable, runPipeline, summaryOf, type RunReport, type RunOptions } from '../../../src/pipeline/index.js';
-import { everySecond } from '../../support/rung.js';
 import { changing, type Lists } from '../../support/changing.js';
 import { bridged, bridges, changingLists, joined, toCsv, toTable } from '../../support/changing-lists.js';
 import { generate } from '../../../src/service/index.js';
@@ -65,29 +64,27 @@ describe('shrinking', () => {
   });
 
   describe('a list that has become small', () => {
-    test.each<[string, Lists, string, string]>(
-      everySecond([
-        ['the list that is read, when it is empty', { leads: [] }, 'leads: 0 rows were read, and 100 ', '{ leads: 100% }'],
-        [
-          'the list that is read, when it lost more than half',
-          { leads: bridged(49) },
-          'leads: 49 rows were read, and 100 ',
-          '{ leads: 51% }',
-        ],
-        [
-          'the other side of a join, when it is empty',
-          { bridges: [] },
-          'bridges (steps[0] join): 0 rows were read, and 10 ',
-          '{ bridges: 100% }',
-        ],
-        [
-          'the other side of a join, when it lost more than half',
-          { bridges: bridges(4) },
-          'bridges (steps[0] join): 4 rows were read, and 10 ',
-          '{ bridges: 60% }',
-        ],
-      ]),
-    )('refuses the run: %s', async (_what, changes, message, share) => {
+    test.each<[string, Lists, string, string]>([
+      ['the list that is read, when it is empty', { leads: [] }, 'leads: 0 rows were read, and 100 ', '{ leads: 100% }'],
+      [
+        'the list that is read, when it lost more than half',
+        { leads: bridged(49) },
+        'leads: 49 rows were read, and 100 ',
+        '{ leads: 51% }',
+      ],
+      [
+        'the other side of a join, when it is empty',
+        { bridges: [] },
+        'bridges (steps[0] join): 0 rows were read, and 10 ',
+        '{ bridges: 100% }',
+      ],
+      [
+        'the other side of a join, when it lost more than half',
+        { bridges: bridges(4) },
+        'bridges (steps[0] join): 4 rows were read, and 10 ',
+        '{ bridges: 60% }',
+      ],
+    ])('refuses the run: %s', async (_what, changes, message, share) => {
       const { runId } = await night({});
       const [line = '', ...others] = await refused(changes);
       expect(others).toEqual([]);
@@ -284,12 +281,10 @@ describe('shrinking', () => {
       expect(performance.now() - started).toBeLessThan(35_000);
     });
 
-    test.each<[string, Lists]>(
-      everySecond([
-        ['leads?page=3&limit=100', { leads: bridged(190) }],
-        ['bridges?page=2&limit=100', { bridges: bridges(9) }],
-      ]),
-    )('waits before them, in lists that are joined too: %s', async (end, changes) => {
+    test.each<[string, Lists]>([
+      ['leads?page=3&limit=100', { leads: bridged(190) }],
+      ['bridges?page=2&limit=100', { bridges: bridges(9) }],
+    ])('waits before them, in lists that are joined too: %s', async (end, changes) => {
       await night({ leads: bridged(195) });
       const [stop, asked] = [new AbortController(), from.requests.length];
       const stopped = night(changes, { wait: '35s', options: { signal: stop.signal } });
@@ -322,16 +317,14 @@ describe('shrinking', () => {
       await night({ leads: bridged(90) }, allowing('10%'));
     });
 
-    test.each(
-      everySecond([
-        ['max_read_shrink: 80', 'p.yaml:13:20 ', 'a share is written like 20%'],
-        ['max_read_shrink: 101%', 'p.yaml:13:20 ', 'nothing shrinks by more than 100%'],
-        ['max_read_shrink: { leads: 200% }', 'p.yaml:13:', 'nothing shrinks by more than 100%'],
-        ['max_shrink: 200%', 'p.yaml:13:15 ', 'nothing shrinks by more than 100%'],
-        ['max_read_shrink: { bridge: 80% }', 'p.yaml:13:22 ', "bridge is not read here; did you mean 'bridges'?"],
-        ['max_read_shrink: { links: 80% }', 'p.yaml:13:22 ', 'links is not read here; this pipeline reads leads, bridges'],
-      ]),
-    )('is checked before anything is read: %s', async (gate, place, message) => {
+    test.each([
+      ['max_read_shrink: 80', 'p.yaml:13:20 ', 'a share is written like 20%'],
+      ['max_read_shrink: 101%', 'p.yaml:13:20 ', 'nothing shrinks by more than 100%'],
+      ['max_read_shrink: { leads: 200% }', 'p.yaml:13:', 'nothing shrinks by more than 100%'],
+      ['max_shrink: 200%', 'p.yaml:13:15 ', 'nothing shrinks by more than 100%'],
+      ['max_read_shrink: { bridge: 80% }', 'p.yaml:13:22 ', "bridge is not read here; did you mean 'bridges'?"],
+      ['max_read_shrink: { links: 80% }', 'p.yaml:13:22 ', 'links is not read here; this pipeline reads leads, bridges'],
+    ])('is checked before anything is read: %s', async (gate, place, message) => {
       const text = pipelineText(`from: leads\n${joined}${toCsv}\nexpect:\n  ${gate}`);
       const parsing = parsePipeline(text, 'p.yaml', { env: from.env });
       await expect(parsing).rejects.toThrow(SpecError);
@@ -348,14 +341,12 @@ describe('shrinking', () => {
       expect(await cliRun(body)).toMatchObject({ code: 0 });
     });
 
-    test.each<[string, number, readonly string[]]>(
-      everySecond([
-        ['max_shrink: 20%', 40, ['max_read_shrink: overridden', 'expect.max_shrink: overridden']],
-        ['max_read_shrink: 50%', 49, ['max_read_shrink: overridden']],
-        ['max_shrink: 20%', 90, ['max_read_shrink: passed', 'expect.max_shrink: passed']],
-        ['max_shrink: 20%', 70, ['max_read_shrink: passed', 'expect.max_shrink: overridden']],
-      ]),
-    )('leaves its trace in report and summary, and only where it was needed: %s at %i rows', async (gate, rows, expected) => {
+    test.each<[string, number, readonly string[]]>([
+      ['max_shrink: 20%', 40, ['max_read_shrink: overridden', 'expect.max_shrink: overridden']],
+      ['max_read_shrink: 50%', 49, ['max_read_shrink: overridden']],
+      ['max_shrink: 20%', 90, ['max_read_shrink: passed', 'expect.max_shrink: passed']],
+      ['max_shrink: 20%', 70, ['max_read_shrink: passed', 'expect.max_shrink: overridden']],
+    ])('leaves its trace in report and summary, and only where it was needed: %s at %i rows', async (gate, rows, expected) => {
       const body = `from: leads\n${toCsv}\nexpect: { ${gate} }`;
       await night({}, { body });
       const report = await night({ leads: bridged(rows) }, { body, options: { allowShrink: true } });

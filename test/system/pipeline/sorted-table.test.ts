@@ -3,7 +3,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
-import { everySecond } from '../../support/rung.js';
 import { duckdb } from '../../support/duckdb.js';
 import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
 import { pipelineText, serviceOf } from '../../support/services.js';
@@ -33,12 +32,10 @@ const boundsOf = (folder: string, column: string) =>
     from parquet_metadata('${folder}/lake/leads/**/*.parquet') where path_in_schema = '${column}' order by file_name, row_group_id`);
 
 describe('sort_by with scope: table', () => {
-  test.each(
-    everySecond([
-      ['within its memory', '256MB'],
-      ['beyond it', '32MB'],
-    ]),
-  )('sorts all rows of a table, so that row groups do not overlap, %s', async (_where, memory) => {
+  test.each([
+    ['within its memory', '256MB'],
+    ['beyond it', '32MB'],
+  ])('sorts all rows of a table, so that row groups do not overlap, %s', async (_where, memory) => {
     const from = await serviceOf({ leads: records });
     const folder = await temporaryFolder();
     const stateDir = join(await temporaryFolder(), 'state');
@@ -102,19 +99,17 @@ describe('sort_by with scope: table', () => {
     expect(await readdir(stopped)).toEqual([]);
   });
 
-  test.each(
-    everySecond([
-      ['mode: append, sort_by: { columns: [uid], scope: table }', 'mode: append keeps the files of earlier runs as they are'],
-      ['sort_by: { columns: [uid], memory: 4MB }', 'memory needs scope: table'],
-      ['sort_by: { columns: [uidd], scope: table }', "unknown column 'uidd', did you mean 'uid'?"],
-      ['sort_by: { columns: [uidd] }', "unknown column 'uidd', did you mean 'uid'?"],
-      ['sort_by: { columns: [uid, uid desc] }', "'uid' is listed twice"],
-      ['sort_by: { columns: [], scope: table }', 'must have at least one entry'],
-      ['sort_by: { columns: [uid], scope: file }', 'expected one of row_group, table'],
-      ['sort_by: { columns: [uid], scope: table, memory: 5MB }', 'must be at least 32MB'],
-      ['sort_by: { scope: table }', 'columns'],
-    ]),
-  )('refuses %s', async (options, message) => {
+  test.each([
+    ['mode: append, sort_by: { columns: [uid], scope: table }', 'mode: append keeps the files of earlier runs as they are'],
+    ['sort_by: { columns: [uid], memory: 4MB }', 'memory needs scope: table'],
+    ['sort_by: { columns: [uidd], scope: table }', "unknown column 'uidd', did you mean 'uid'?"],
+    ['sort_by: { columns: [uidd] }', "unknown column 'uidd', did you mean 'uid'?"],
+    ['sort_by: { columns: [uid, uid desc] }', "'uid' is listed twice"],
+    ['sort_by: { columns: [], scope: table }', 'must have at least one entry'],
+    ['sort_by: { columns: [uid], scope: file }', 'expected one of row_group, table'],
+    ['sort_by: { columns: [uid], scope: table, memory: 5MB }', 'must be at least 32MB'],
+    ['sort_by: { scope: table }', 'columns'],
+  ])('refuses %s', async (options, message) => {
     const env = { LEADSTREAM_BASE_URL: 'http://localhost:1', LEADSTREAM_REST_API_KEY: 'no request is sent' };
     const checked = parsePipeline(pipelineText(bodyOf(options)), 'p.yaml', { env, baseDir: '/tmp' });
     await expect(checked).rejects.toMatchObject({ message: expect.stringContaining(message) });

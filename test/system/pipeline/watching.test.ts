@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { connect, watch, type RunReport, type Watcher } from '../../../src/index.js';
-import { everySecond } from '../../support/rung.js';
 import { cli, start, startCli } from '../../support/cli.js';
 import { exportSpans, type Attributes, type Span } from '../../../examples/open-telemetry.js';
 import { leads, runIn } from '../../support/pipelines.js';
@@ -133,14 +132,12 @@ describe('watching a run', () => {
   });
 
   describe('no event has the key', () => {
-    test.each<[string, Parameters<typeof service>[1]]>(
-      everySecond([
-        ['when all goes well', {}],
-        ['when attempts fail', { faults: ['503@page=2,times=1', 'cut=length@page=3,times=1', 'html@page=4,times=1'] }],
-        ['when the run fails', { faults: ['401@page=2'] }],
-        ['when the service answers with it', { responders: [() => ({ kind: 'raw', status: 500, headers: {}, body: testKey })] }],
-      ]),
-    )('%s', async (_when, options) => {
+    test.each<[string, Parameters<typeof service>[1]]>([
+      ['when all goes well', {}],
+      ['when attempts fail', { faults: ['503@page=2,times=1', 'cut=length@page=3,times=1', 'html@page=4,times=1'] }],
+      ['when the run fails', { faults: ['401@page=2'] }],
+      ['when the service answers with it', { responders: [() => ({ kind: 'raw', status: 500, headers: {}, body: testKey })] }],
+    ])('%s', async (_when, options) => {
       const [from, folder] = [await service(undefined, options), await temporaryFolder()];
       const told: string[] = [];
       const end = watch(watcherOf((event) => told.push(JSON.stringify(event))));

@@ -5,7 +5,6 @@ import { connect, type ConnectOptions, type MomentEvent, type Warning } from '..
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { generate } from '../../../src/service/index.js';
 import type { Misbehaviour } from '../../support/misbehaviour.js';
-import { everySecond } from '../../support/rung.js';
 import { leads, runIn } from '../../support/pipelines.js';
 import { withServer, type Handler } from '../../support/odd-server.js';
 import { service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
@@ -37,13 +36,11 @@ describe('the end of a list', () => {
   });
 
   // The pages behind it were asked for meanwhile; they are compared with the pages before them, which may never be asked for.
-  test.each(
-    everySecond([
-      ['is empty', (page: number) => (page === 5 ? empty : undefined), 8],
-      ['is empty, and another one fails', (page: number) => (page === 5 ? empty : page === 7 ? failure(400, 'no') : undefined), 8],
-      ['is the one before it again', (page: number) => (page === 6 ? 5 : undefined), 8],
-    ]),
-  )('is looked into when a page answers late and %s', async (_what, answerTo, until) => {
+  test.each([
+    ['is empty', (page: number) => (page === 5 ? empty : undefined), 8],
+    ['is empty, and another one fails', (page: number) => (page === 5 ? empty : page === 7 ? failure(400, 'no') : undefined), 8],
+    ['is the one before it again', (page: number) => (page === 6 ? 5 : undefined), 8],
+  ])('is looked into when a page answers late and %s', async (_what, answerTo, until) => {
     let held = false;
     const from = await misleading(async (facts, next) => {
       const answer = facts.limit === 1 ? undefined : answerTo(facts.page);
@@ -67,12 +64,10 @@ describe('the end of a list', () => {
     });
   });
 
-  test.each(
-    everySecond([
-      ['in the middle', 5, 8],
-      ['at the beginning', 1, 9],
-    ]),
-  )('is refused when there are rows behind a hole %s, however few requests are under way', async (_what, first, last) => {
+  test.each([
+    ['in the middle', 5, 8],
+    ['at the beginning', 1, 9],
+  ])('is refused when there are rows behind a hole %s, however few requests are under way', async (_what, first, last) => {
     const from = await misleading((facts, next) => {
       const row = (facts.page - 1) * facts.limit;
       return row >= (first - 1) * 100 && row < (last - 1) * 100 ? empty : next(facts);
@@ -120,12 +115,10 @@ describe('the end of a list', () => {
     expect(await runIn(from, toFile, folder, { stateDir })).toMatchObject({ read: rows, resumed: 0 });
   });
 
-  test.each(
-    everySecond([
-      ['the last one that there may be', (page: number) => Math.min(page, 5)],
-      ['the first one', (page: number) => (page > 5 ? 1 : page)],
-    ]),
-  )('is refused when pages above a number are %s again', async (_what, shown) => {
+  test.each([
+    ['the last one that there may be', (page: number) => Math.min(page, 5)],
+    ['the first one', (page: number) => (page > 5 ? 1 : page)],
+  ])('is refused when pages above a number are %s again', async (_what, shown) => {
     const from = await misleading((facts, next) => next({ ...facts, page: shown(facts.page) }));
     await expect(runIn(from, toFile, await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_PAGE_CAP', exit: 69 });
   });
@@ -190,22 +183,23 @@ describe('the other side of a join', () => {
     return service(source, { responders: [answers] });
   }
 
-  test.each(
-    everySecond([
-      ['users', 'repair'],
-      ['users', 'off'],
-      ['links', 'repair'],
-      ['links', 'off'],
-    ] as const),
-  )('is looked at again in the end, and rows that came meanwhile are joined by a second go: %s, consistency %s', async (side, mode) => {
-    const [from, cwd] = [await growing(side), await temporaryFolder()];
-    let reads = 0;
-    const watch = { read: { start: () => void (reads += 1) } };
-    const report = await runIn(from, `consistency: ${mode}\n${joined('ndjson: { path: rows.ndjson }', side)}`, cwd, { watch });
-    expect(reads).toBe(4);
-    expect(from.requests.filter((request) => request === 'leads?page=1&limit=100')).toHaveLength(1);
-    expect(report.sinks[0]?.books).toMatchObject({ read: rows, written: rows });
-  });
+  test.each([
+    ['users', 'repair'],
+    ['users', 'off'],
+    ['links', 'repair'],
+    ['links', 'off'],
+  ] as const)(
+    'is looked at again in the end, and rows that came meanwhile are joined by a second go: %s, consistency %s',
+    async (side, mode) => {
+      const [from, cwd] = [await growing(side), await temporaryFolder()];
+      let reads = 0;
+      const watch = { read: { start: () => void (reads += 1) } };
+      const report = await runIn(from, `consistency: ${mode}\n${joined('ndjson: { path: rows.ndjson }', side)}`, cwd, { watch });
+      expect(reads).toBe(4);
+      expect(from.requests.filter((request) => request === 'leads?page=1&limit=100')).toHaveLength(1);
+      expect(report.sinks[0]?.books).toMatchObject({ read: rows, written: rows });
+    },
+  );
 
   test('is refused when rows were printed that nobody can take back', async () => {
     const options = { stdout: new PassThrough().resume() };
@@ -286,12 +280,10 @@ describe('connect', () => {
   });
 });
 
-test.each(
-  everySecond([
-    ['the row behind the end', (page: number, size: number) => size === 1 && page >= 1],
-    ['the page before the first', (page: number) => page === 0],
-  ]),
-)('a program that reads no further ends the request for %s', async (_what, hangs) => {
+test.each([
+  ['the row behind the end', (page: number, size: number) => size === 1 && page >= 1],
+  ['the page before the first', (page: number) => page === 0],
+])('a program that reads no further ends the request for %s', async (_what, hangs) => {
   const all = Array.from({ length: 60 }, (_, index) => ({ uid: String(1_000 + index), email: '', affid: '' }));
   let begun: (() => void) | undefined;
   const asked = new Promise<void>((done) => (begun = done));
@@ -342,23 +334,24 @@ describe('links, which come in one answer', () => {
   const all = Array.from({ length: 300 }, (_, index) => JSON.stringify({ id: String(1_000 + index) }));
   const page = (number: number, size: number) => all.slice((number - 1) * size, number * size);
 
-  test.each(
-    everySecond([
-      ['in pages of 30', page],
-      ['in pages of 30, of which the second is empty once', (number, size, request) => (request === 2 ? [] : page(number, size))],
-      [
-        'in pages of 30, in front of which a row comes',
-        (number, size, request) => (request === 2 ? [all[29] ?? '', ...page(number, size)] : page(number, size)),
-      ],
-      ['in pages of at most 15', (number, size, request) => (request === 1 ? page(1, 30) : page(number, Math.min(15, size)))],
-      ['in one answer', () => all],
-    ] as readonly [string, (number: number, size: number, request: number) => readonly string[]][]),
-  )('are read whole %s', async (_what, answers) => {
-    let requests = 0;
-    const ofLinks: Responder = (facts, next) =>
-      facts.collection === 'links' ? { kind: 'rows', rows: answers(facts.page, facts.limit, (requests += 1)) } : next(facts);
-    const from = await service(source, { responders: [ofLinks] });
-    const report = await runIn(from, 'from: links\nto:\n  - ndjson: { path: rows.ndjson }', await temporaryFolder());
-    expect(report.read).toBe(300);
-  });
+  test.each([
+    ['in pages of 30', page],
+    ['in pages of 30, of which the second is empty once', (number, size, request) => (request === 2 ? [] : page(number, size))],
+    [
+      'in pages of 30, in front of which a row comes',
+      (number, size, request) => (request === 2 ? [all[29] ?? '', ...page(number, size)] : page(number, size)),
+    ],
+    ['in pages of at most 15', (number, size, request) => (request === 1 ? page(1, 30) : page(number, Math.min(15, size)))],
+    ['in one answer', () => all],
+  ] as readonly [string, (number: number, size: number, request: number) => readonly string[]][])(
+    'are read whole %s',
+    async (_what, answers) => {
+      let requests = 0;
+      const ofLinks: Responder = (facts, next) =>
+        facts.collection === 'links' ? { kind: 'rows', rows: answers(facts.page, facts.limit, (requests += 1)) } : next(facts);
+      const from = await service(source, { responders: [ofLinks] });
+      const report = await runIn(from, 'from: links\nto:\n  - ndjson: { path: rows.ndjson }', await temporaryFolder());
+      expect(report.read).toBe(300);
+    },
+  );
 });

@@ -5,7 +5,6 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { lockOutputs } from '../../../src/store/index.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
-import { rung } from '../../support/rung.js';
 import { until } from '../../support/until.js';
 import { lockPath, plantLock, Runner } from './support.js';
 
@@ -223,7 +222,7 @@ describe('a lock of another run', () => {
 });
 
 describe('of several processes', () => {
-  const rounds = rung(6, 200);
+  const rounds = 20;
   const runners: Runner[] = [];
   beforeAll(async () => {
     runners.push(...(await Promise.all([1, 2, 3, 4].map(() => Runner.start()))));

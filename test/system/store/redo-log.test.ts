@@ -13,7 +13,6 @@ import {
   recoverCommits,
   type RenameAction,
 } from '../../../src/store/index.js';
-import { everySecond } from '../../support/rung.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 import { start } from './support.js';
 
@@ -91,7 +90,7 @@ describe('logCommit', () => {
     expect(await readFile(join(folder, 'a.csv'), 'utf8')).toBe('old');
   });
 
-  test.each(everySecond(inTheWayOfALink))('logs nothing when %s where a link belongs', async (_what, put) => {
+  test.each(inTheWayOfALink)('logs nothing when %s where a link belongs', async (_what, put) => {
     const folder = await temporaryFolder();
     const { state, commit } = await prepared(folder);
     await rm(join(folder, 'table'));
@@ -104,19 +103,16 @@ describe('logCommit', () => {
     expect(await filesBelow(folder)).toEqual(before);
   });
 
-  test.each(everySecond(inTheWayOfALink))(
-    'gives a commit that replaces nothing of a person, put there in between: %s',
-    async (_what, put) => {
-      const folder = await temporaryFolder();
-      const { state, commit } = await prepared(folder);
-      const ready = await logCommit(state, commit);
-      await rm(join(folder, 'table'));
-      await put(join(folder, 'table'));
-      const before = await lstat(join(folder, 'table'));
-      await expect(ready.commit()).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
-      expect((await lstat(join(folder, 'table'))).ino).toBe(before.ino);
-    },
-  );
+  test.each(inTheWayOfALink)('gives a commit that replaces nothing of a person, put there in between: %s', async (_what, put) => {
+    const folder = await temporaryFolder();
+    const { state, commit } = await prepared(folder);
+    const ready = await logCommit(state, commit);
+    await rm(join(folder, 'table'));
+    await put(join(folder, 'table'));
+    const before = await lstat(join(folder, 'table'));
+    await expect(ready.commit()).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    expect((await lstat(join(folder, 'table'))).ino).toBe(before.ino);
+  });
 
   test('names the folder when nothing can be written there', async () => {
     const folder = await temporaryFolder();
@@ -128,12 +124,10 @@ describe('logCommit', () => {
 });
 
 describe('recoverCommits', () => {
-  test.each(
-    everySecond([
-      ['before anything was renamed', 0],
-      ['when a file was renamed', 1],
-    ]),
-  )('replaces no file of a person that took the place of the link %s, and goes on when that was moved away', async (_what, done) => {
+  test.each([
+    ['before anything was renamed', 0],
+    ['when a file was renamed', 1],
+  ])('replaces no file of a person that took the place of the link %s, and goes on when that was moved away', async (_what, done) => {
     const folder = await temporaryFolder();
     const { state, commit } = await prepared(folder);
     await logCommit(state, commit);
@@ -233,23 +227,21 @@ describe('recoverCommits', () => {
     expect(await readdir(state)).toEqual(['run-1.commit.json']);
   });
 
-  test.each(
-    everySecond([
-      [
-        'is gone, while the earlier output stands',
-        (path: string) => rm(path),
-        'is gone, and the existing file has bytes that differ from those written',
-      ],
-      ['lost bytes', (path: string) => truncate(path, 2), 'has 2 bytes, but 3 were written'],
-      ['has other bytes', (path: string) => writeFile(path, 'odd'), 'has bytes that differ from those written'],
-      ['became a folder', (path: string) => rm(path).then(() => mkdir(path)), 'is not a regular file'],
-      [
-        'became a link to the same',
-        (path: string) => rename(path, `${path}.x`).then(() => symlink(`${path}.x`, path)),
-        'is not a regular file',
-      ],
-    ]),
-  )('commits nothing when a partial file %s, and keeps the log', async (_what, damage, message) => {
+  test.each([
+    [
+      'is gone, while the earlier output stands',
+      (path: string) => rm(path),
+      'is gone, and the existing file has bytes that differ from those written',
+    ],
+    ['lost bytes', (path: string) => truncate(path, 2), 'has 2 bytes, but 3 were written'],
+    ['has other bytes', (path: string) => writeFile(path, 'odd'), 'has bytes that differ from those written'],
+    ['became a folder', (path: string) => rm(path).then(() => mkdir(path)), 'is not a regular file'],
+    [
+      'became a link to the same',
+      (path: string) => rename(path, `${path}.x`).then(() => symlink(`${path}.x`, path)),
+      'is not a regular file',
+    ],
+  ])('commits nothing when a partial file %s, and keeps the log', async (_what, damage, message) => {
     const folder = await temporaryFolder();
     const { state, commit } = await prepared(folder);
     await logCommit(state, commit);

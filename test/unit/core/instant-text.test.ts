@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { instantTexts, textOf } from '../../../src/core/index.js';
-import { rung } from '../../support/rung.js';
 
 const instant = fc.oneof(
   fc.date({ noInvalidDate: true }),
@@ -17,7 +16,7 @@ test('instants and days have the texts that they have alone', () => {
     fc.property(instant, fc.constantFrom('timestamp', 'date'), (date, type) => {
       expect(text(date, type)).toBe(textOf(date, type));
     }),
-    { numRuns: rung(300, 2_000) },
+    { numRuns: 300 },
   );
 });
 

@@ -6,7 +6,6 @@ import { SourceError } from '../../../src/core/errors.js';
 import { keep, pagedSource, rows, type Page } from '../../../src/flow/index.js';
 import { countedFetch, immediate, listOf, shown, turns } from '../../support/pages.js';
 import { seeded } from '../../support/seeded.js';
-import { rung } from '../../support/rung.js';
 
 /** Subscribes with a sink that keeps what it gets and releases nothing by itself. */
 function hoard<T>(source$: Observable<Page<T>>) {
@@ -73,7 +72,6 @@ describe('pagedSource', () => {
           expect(most).toBeLessThanOrEqual(window);
           expect(list.mostInFlight()).toBeLessThanOrEqual(Math.min(concurrency, window));
         }),
-        { numRuns: rung(50, 150) },
       );
     });
 

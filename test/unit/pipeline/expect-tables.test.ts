@@ -4,7 +4,6 @@ import type { Column, Row, Value } from '../../../src/core/index.js';
 import { openExpectations } from '../../../src/pipeline/gates/expectations.js';
 import { pageOf } from '../../support/pages.js';
 import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
-import { rung } from '../../support/rung.js';
 
 const columns: readonly Column[] = [
   { name: 'a', original: 'a', type: 'text', cast: false, sensitivity: 'plain' },
@@ -37,6 +36,5 @@ test('the gates say of tables what they say of their rows, and make no rows', ()
       });
       expect(byColumns.results([])).toEqual(byRows.results([]));
     }),
-    { numRuns: rung(60, 300) },
   );
 });

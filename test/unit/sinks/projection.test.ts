@@ -7,7 +7,6 @@ import { standaloneSink } from '../../../src/sinks/alone.js';
 import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
 import { dictionaryBatches, batchOfTexts, firstPage } from '../../support/batches.js';
 import { column, recording } from '../../support/sinks.js';
-import { rung } from '../../support/rung.js';
 
 const typed: ProjectionOptions = { types: 'typed', naming: 'snake_case' };
 const text: ProjectionOptions = { types: 'text', naming: 'snake_case' };
@@ -47,7 +46,6 @@ describe('a table', () => {
         expect(values).toEqual(pages.map((texts) => [texts.map((a) => cast(a) ?? null)]));
         expect(context.nulls).toHaveLength(pages.flat().filter((a) => cast(a) === undefined).length);
       }),
-      { numRuns: rung(60, 300) },
     );
   });
 
@@ -68,7 +66,6 @@ describe('a table', () => {
         for (const table of [batchOfTexts, dictionaryBatches(true), dictionaryBatches(false)])
           expect(taken(type, options, ...rows.map((page) => table(page)))).toEqual(expected);
       }),
-      { numRuns: rung(60, 500) },
     );
   });
 

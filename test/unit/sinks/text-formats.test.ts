@@ -7,7 +7,6 @@ import type { OutputColumn } from '../../../src/core/index.js';
 import { FlatVector } from '../../../src/vector/index.js';
 import { Batch } from '../../../src/vector/batch.js';
 import type { Piece, TextFormat } from '../../../src/sinks/text-sink.js';
-import { rung } from '../../support/rung.js';
 
 const awkward = [
   '',
@@ -59,7 +58,6 @@ describe('CSV', () => {
           theirs,
         );
       }),
-      { numRuns: rung(80, 500) },
     );
   });
 
@@ -95,7 +93,6 @@ describe('NDJSON', () => {
           .map((row) => `{${row.map((text, index) => `${JSON.stringify(names[index])}:${JSON.stringify(text)}`).join(',')}}\n`);
         expect(String(output(new NdjsonFormat(names.map(textColumn)), names.length, pages))).toBe(lines.join(''));
       }),
-      { numRuns: rung(80, 500) },
     );
   });
 });

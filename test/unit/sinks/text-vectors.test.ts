@@ -9,7 +9,6 @@ import { CsvFormat, nul } from '../../../src/sinks/csv/format.js';
 import { NdjsonFormat } from '../../../src/sinks/ndjson/format.js';
 import { tableFormat } from '../../../src/sinks/stdout/table.js';
 import { textSink, type TextSink, type TextTarget } from '../../../src/sinks/text-sink.js';
-import { rung } from '../../support/rung.js';
 import { dictionaryBatches, batchOfTexts } from '../../support/batches.js';
 import { column, recording } from '../../support/sinks.js';
 
@@ -102,7 +101,6 @@ describe.each(Object.entries(sinks))('%s', (_name, sink) => {
           expect(await written(options, columns, tables)).toEqual(ofRows);
         }
       }),
-      { numRuns: rung(60, 3_000) },
     );
   });
 });

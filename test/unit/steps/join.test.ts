@@ -8,7 +8,6 @@ import { steps } from '../../../src/steps/registry.js';
 import type { Choice } from '../../../src/steps/join/build-side.js';
 import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 import { castTo, leads, opened, otherSide, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
-import { rung } from '../../support/rung.js';
 import { heldWarnings } from '../../support/warnings.js';
 
 type Options = JoinOptions<Row, Row, 'b', string>;
@@ -265,7 +264,6 @@ describe('join', () => {
             expect(out).toEqual(left.flatMap((row) => loopedOver(row, others.flat(), pick, fold)));
           },
         ),
-        { numRuns: rung(60, 300) },
       );
     });
 

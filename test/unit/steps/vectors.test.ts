@@ -6,7 +6,6 @@ import type { RecordBatch } from '../../../src/vector/index.js';
 import { batchOf, countOf, keep, pageOf, type Page, type Step, standalone, type OnError } from '../../../src/flow/index.js';
 import { cast, dedupe, select, type StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import { rung } from '../../support/rung.js';
 import { dictionaryBatches, pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 import { opened, pagesFor, runtime, sample, watched } from './support.js';
 
@@ -197,7 +196,7 @@ test.each(cases)('%s %s gives the same whatever vectors its columns have', async
       expect(await outcome(open, batchesOf(definition, lists, dictionaryBatches(true)))).toEqual(expected);
       expect(await outcome(open, batchesOf(definition, lists, dictionaryBatches(false)))).toEqual(expected);
     }),
-    { numRuns: rung(3, 90) },
+    { numRuns: 5 },
   );
 });
 

@@ -1,2 +1,0 @@
-/** No fault tells the key of a run. */
-import '../system/pipeline/discreet.test.js';

@@ -1,2 +1,0 @@
-/** Many races for a lock. */
-import '../system/store/lock.test.js';

@@ -1,2 +1,0 @@
-/** Partitions of many drawn values. */
-import '../system/lake/partitions.test.js';
