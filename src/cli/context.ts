@@ -103,21 +103,9 @@ function readEnvFile(file: string, cwd: string): Readonly<Record<string, string 
   const tells = found.isFile() && process.platform !== 'win32';
   if (tells && (found.mode & 0o002) !== 0)
     throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write to it; make it private (chmod 600)`);
-  return parseEnv(entriesOf(text, file).join('\n'));
-}
-
-/** Matches a variable, whose quoted value may span several lines, or a line without a variable. */
-const envEntry = /[ \t]*(?:(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*((?:"[^"]*"|'[^']*'|`[^`]*`)?[^\n]*)|(?:#[^\n]*)?)(?:\n|$)/y;
-
-/** Splits a file into its variables: Node 20 loses one that follows a blank line and an indented comment. */
-function entriesOf(text: string, file: string): readonly string[] {
-  const whole = text.replaceAll('\r\n', '\n');
-  const entries: string[] = [];
-  for (let at = 0; at < whole.length; at = envEntry.lastIndex) {
-    envEntry.lastIndex = at;
-    const found = envEntry.exec(whole);
-    if (!found) throw new LeadstreamError('E_USAGE', `--env ${file}: line ${whole.slice(0, at).split('\n').length} is not NAME=value`);
-    if (found[1] !== undefined) entries.push(`${found[1]}=${found[2] ?? ''}`);
-  }
-  return entries;
+  // Node 20 takes an indented comment after a blank line for a part of the next name.
+  const variables = parseEnv(text.replaceAll('\r\n', '\n').replaceAll(/^[ \t]+#/gm, '#'));
+  if (Object.keys(variables).some((name) => !/^[A-Za-z_][\w.-]*$/.test(name)))
+    throw new LeadstreamError('E_USAGE', `--env ${file}: a line is not NAME=value`);
+  return variables;
 }

@@ -7,9 +7,12 @@ import { LeadstreamError } from '../core/index.js';
  * `**`, `{a,b}` and `[ab]` mean the same here as in a shell. Names that begin with a dot match only patterns that begin with one.
  *
  * @returns Each file once, in the order of the words; the files of a pattern are sorted by name.
- * @throws {LeadstreamError} `E_USAGE` for a pattern that no file matches.
+ * @throws {LeadstreamError} `E_USAGE` for a pattern that no file matches, and for a word among several that is no file. It may be anything typed by mistake, even
+ * a key, so it is not repeated. A word with the name of a pipeline file is left to the code that opens it.
  */
 export async function filesNamed(words: readonly string[], cwd: string): Promise<readonly string[]> {
+  const missing = words.findIndex((word) => !isPattern(word) && !/\.(?:ya?ml|json)$/i.test(word) && !existsSync(resolve(cwd, word)));
+  if (words.length > 1 && missing >= 0) throw new LeadstreamError('E_USAGE', `file ${missing + 1} of ${words.length} does not exist`);
   const isOne = (word: string) => !isPattern(word) || existsSync(resolve(cwd, word));
   if (words.every(isOne)) return unique(words, cwd);
   const { globSync } = await import('tinyglobby');
@@ -25,17 +28,6 @@ export async function filesNamed(words: readonly string[], cwd: string): Promise
 function unique(files: readonly string[], cwd: string): readonly string[] {
   const seen = new Set<string>();
   return files.filter((file) => seen.size < seen.add(resolve(cwd, file)).size);
-}
-
-/**
- * Refuses words that are not files. Among several, a word may be anything typed by mistake, even a key, so it is not repeated. A word with the name of a
- * pipeline file is left to the code that opens it, which reports a missing file like any other bad file.
- *
- * @throws {LeadstreamError} `E_USAGE`.
- */
-export function refuseMissing(words: readonly string[], cwd: string): void {
-  const missing = words.findIndex((word) => !isPattern(word) && !/\.(?:ya?ml|json)$/i.test(word) && !existsSync(resolve(cwd, word)));
-  if (words.length > 1 && missing >= 0) throw new LeadstreamError('E_USAGE', `file ${missing + 1} of ${words.length} does not exist`);
 }
 
 /** Whether a word can stand for several files, or for one with another name. */

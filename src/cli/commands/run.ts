@@ -86,13 +86,12 @@ async function runLoaded(
   const { loadFiles, refuseClashes, refuseWritingOver } = await import('../run-files.js');
   const { ReportFiles } = await import('../report/file.js');
   const { runSeries } = await import('../series.js');
-  const { filesNamed, refuseMissing } = await import('../files.js');
+  const { filesNamed } = await import('../files.js');
   const { prepareFetching } = await import('../../source/index.js');
   // The fetching thread starts while the files are checked.
   prepareFetching();
   const { files, report: reportFiles, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
   const { cwd, envFile } = context;
-  refuseMissing(files, cwd);
   const isWanted = (name: string) => only.length === 0 || only.includes(name);
   const loading = { ...(await loadOptionsOf(arguments_, context)), stateDir };
   const loaded = await loadFiles(await filesNamed(files, cwd), loading, isWanted);

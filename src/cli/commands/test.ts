@@ -38,9 +38,8 @@ type Tested = { readonly file: string } & ({ readonly results: TestResults } | {
 
 async function test({ files: words, only, format, plugin }: TestArguments, context: CommandContext): Promise<number> {
   const { testPipelines } = await import('../../index.js');
-  const { filesNamed, refuseMissing } = await import('../files.js');
+  const { filesNamed } = await import('../files.js');
   const { cwd, console, signal, stdout } = context;
-  refuseMissing(words, cwd);
   const own = await loadPlugins(plugin, context);
   const tested: Tested[] = [];
   let exit = 0;

@@ -37,11 +37,10 @@ export function addValidate(yargs: Argv, runner: Runner): Argv {
 
 async function validate(arguments_: ValidateArguments, context: CommandContext): Promise<number> {
   const { lintPipelines } = await import('../../index.js');
-  const { filesNamed, refuseMissing } = await import('../files.js');
+  const { filesNamed } = await import('../files.js');
   const { refuseClashes, refuseWritingOver } = await import('../run-files.js');
   const { console, cwd, stdout } = context;
   const { files: words, format, strict, envCheck } = arguments_;
-  refuseMissing(words, cwd);
   const options = { ...(await loadOptionsOf(arguments_, context)), stateDir: '.leadstream', strict, envCheck };
   const files: (LintResult & { readonly file: string })[] = [];
   for (const file of await filesNamed(words, cwd)) {

@@ -12,21 +12,14 @@ const commands = 'init, run, validate, doctor, explain, explain-row, preview, te
 const help = 'See `leadstream --help` and the help of the command.';
 
 describe('a command line', () => {
-  test.each([
-    [['--help']],
-    [['run', '--help']],
-    [['--version']],
-    [['-h']],
-    [['run', '-h']],
-    [['help']],
-    [['help', 'run']],
-    [['-v']],
-    [['--quiet', 'run', '--help']],
-  ])('answers %j with 0', async (parameters) => {
-    const { code, stdout } = await cli(parameters, { cwd: await temporaryFolder() });
-    expect(code).toBe(0);
-    expect(stdout).not.toBe('');
-  });
+  test.each([[['--help']], [['run', '-h']], [['help']], [['-v']], [['--quiet', 'run', '--help']]])(
+    'answers %j with 0',
+    async (parameters) => {
+      const { code, stdout } = await cli(parameters, { cwd: await temporaryFolder() });
+      expect(code).toBe(0);
+      expect(stdout).not.toBe('');
+    },
+  );
 
   test.each([[[]], [['rum']], [['run']], [['run', 'p.yaml', '--unknown']], [['fetch', 'leds']], [['run', 'p.yaml', '--set', 'nonsense']]])(
     'answers %j with 2',
@@ -44,31 +37,10 @@ describe('a command line', () => {
     expect(stderr).toBe((await cli(['--help'], { cwd })).stdout);
   });
 
-  test('is answered with the help of the command by help COMMAND', async () => {
-    const cwd = await temporaryFolder();
-    expect(await cli(['help', 'run'], { cwd })).toEqual(await cli(['run', '--help'], { cwd }));
-  });
-
-  test.each(commands.split(', '))('shows by help %s how it is used, and completes it and its options', async (name) => {
-    const cwd = await temporaryFolder();
-    const { code, stdout } = await cli(['help', name], { cwd });
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout: expect.stringMatching(new RegExp(`^leadstream ${name}\\b[^]*\\nExamples:\\n.*leadstream ${name}\\b`)),
-    });
-    const verbs = await cli(['--get-yargs-completions', 'leadstream', ''], { cwd });
-    expect(verbs.stdout.split('\n')).toContain(name);
-    const options = await cli(['--get-yargs-completions', 'leadstream', name, '--log'], { cwd });
-    expect(options.stdout.split('\n')).toEqual(expect.arrayContaining(['--log-level', '--log-format']));
-  });
-
-  test('checks several files, tells all that is wrong, and ends with the first failure', async () => {
-    const cwd = await workplace(toCsv);
-    await writeFile(join(cwd, 'q.yaml'), 'name: q');
-    const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: testKey };
-    const { code, stderr } = await cli(['validate', 'q.yaml', 'p.yaml'], { cwd, env });
-    expect(code).toBe(78);
-    expect(stderr).toMatch(/^q\.yaml:1:1 [^]*^p\.yaml: ok/m);
+  test.each(commands.split(', '))('shows by help %s how it is used', async (name) => {
+    const { code, stdout } = await cli(['help', name], { cwd: await temporaryFolder() });
+    const usage = expect.stringMatching(new RegExp(`^leadstream ${name}\\b[^]*\\nExamples:\\n.*leadstream ${name}\\b`));
+    expect({ code, stdout }).toEqual({ code: 0, stdout: usage });
   });
 
   test.each([
@@ -84,16 +56,11 @@ describe('a command line', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });
 
-  test.each([
-    ['KEY: value', 1],
-    ['# a comment\n\nA=1\n{"B": "2"}', 4],
-    ['A="of\nseveral\nlines"\nexport B=2\nB 3', 5],
-    ['\u0000A\u0000=\u00001', 1],
-  ])('takes no file of --env with %j', async (text, line) => {
+  test('takes no file of --env with a line that is not NAME=value', async () => {
     const cwd = await workplace(toCsv);
-    await writeFile(join(cwd, 'v.env'), text);
+    await writeFile(join(cwd, 'v.env'), 'KEY: value\nB=2\n');
     const { code, stderr } = await cli(['validate', 'p.yaml', '--env', 'v.env'], { cwd });
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`--env v.env: line ${line} is not NAME=value`) });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--env v.env: a line is not NAME=value') });
   });
 
   test('takes a file of --env with a byte order mark, comments, blank lines, export and quotes', async () => {
