@@ -227,18 +227,6 @@ describe('aggregate', () => {
     await until(async () => (await readdir(folder)).length === 0);
   });
 
-  test('says where what does not fit cannot be kept', async () => {
-    const context = { ...watched(), at: 'steps[0] aggregate' };
-    const failing = run(
-      aggregate<Row, readonly ['id'], {}>(['id'], {}, { folder: '/proc/none/scratch' }, context),
-      otherSide([{ id: '1' }]),
-    );
-    await expect(failing).rejects.toMatchObject({
-      code: 'E_STEP_SCRATCH',
-      message: expect.stringMatching(/^steps\[0\] aggregate: .*\/proc\/none/),
-    });
-  });
-
   test.each([
     ['reject', [{ g: 'a', sum: 1n }], 2, 0],
     [
@@ -284,25 +272,15 @@ describe('aggregate in a file', () => {
 
   test.each([
     ['count(lead_status)', "count takes a condition; count(!blank(lead_status)) counts rows that have a value of 'lead_status'"],
-    ['count(is_valid)', 'count(flag(is_valid)) those where it is true'],
-    ['count(num(age))', 'count takes a condition, which is true or false, but this is decimal'],
     ['count(*)', 'count() to count rows'],
-    ['count(distinct email)', 'different values are counted by count_distinct(email)'],
     ['median(age)', "unknown aggregate 'median'; there are count, count_distinct, sum, min, max, avg"],
-    ['cuont()', "unknown aggregate 'cuont', did you mean 'count'?"],
     ['mean(age)', "unknown aggregate 'mean', did you mean 'avg'?"],
-    ['COUNT()', "unknown aggregate 'COUNT', did you mean 'count'?"],
     ['sum(campaign_id)', "sum takes numbers, but field 'campaign_id' is text; write sum(num(campaign_id))"],
-    ['avg(timestamp)', "avg takes numbers, but field 'timestamp' is timestamp"],
-    ['sum(lower(email))', 'sum takes numbers, but this is text'],
-    ['sum()', 'sum takes a field or an expression, as in sum(field)'],
     ['max(age, uid)', 'max takes one field or expression'],
     ['count', 'count is a function; write count()'],
-    ['max', 'max is a function; write max(field)'],
     ['age', 'a result is a single aggregate call, like count() or max(timestamp)'],
     ['count() / 2', 'count() is a complete result; calculate with results in a derive step after this one'],
     ['count(', 'a ) is missing at the end'],
-    ["min(zip_city('))", 'a ) is missing at the end'],
     ['max(emial)', "unknown field 'emial', did you mean 'email'?"],
     ["count(lead_status = 'sold')", 'expression: '],
   ])('refuses %s with what is wrong', (call, message) => {

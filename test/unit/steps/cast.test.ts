@@ -2,17 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../src/core/index.js';
 import { cast } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import { castTo, opened, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
+import { opened, rowsThrough, runtime, sample, watched } from './support.js';
 
 test('turns text into typed values', async () => {
   const step = cast({ age: 'integer', share: 'decimal', ok: 'flag', at: 'timestamp', day: 'date', name: 'text' });
   expect(await rowsThrough<Row, Row>(step, [{ age: '41', share: '.5', ok: 'No', at: '0', day: '20240229', name: '007' }])).toEqual([
     { age: 41n, share: 0.5, ok: false, at: new Date(0), day: new Date('2024-02-29T00:00:00Z'), name: '007' },
   ]);
-});
-
-test('turns an empty text into null, but leaves text empty', async () => {
-  expect(await rowsThrough<Row, Row>(cast({ age: 'integer', name: 'text' }), [{ age: '', name: '' }])).toEqual([{ age: null, name: '' }]);
 });
 
 test('leaves values that are no text, and other fields, as they are', async () => {
@@ -63,25 +59,12 @@ describe('a value that does not cast', () => {
         "cast: field age is not a 64-bit integer in row 2 of page 1; such a row ends the stream unless onError is 'null' or the context takes rejects",
     });
   });
-
-  test('leaves an emptied page a page', async () => {
-    const out = await through(cast<Row>({ age: 'integer' }, {}, watched()), pages([rows[1] ?? {}], [rows[0] ?? {}]));
-    expect(out.map(({ number, rows }) => [number, rows.length])).toEqual([
-      [1, 0],
-      [2, 1],
-    ]);
-  });
 });
 
 describe('cast in a file', () => {
   test('casts every field by its declared type unless types are named', async () => {
     const [row] = await rowsThrough(opened(steps.cast, {}), [sample('leads', { age: '41', is_valid: 'n' })]);
     expect(row).toMatchObject({ age: 41n, is_valid: false, timestamp: new Date('2024-02-29T00:00:00Z'), zipcode: 'text' });
-  });
-
-  test('casts only the named fields otherwise', async () => {
-    const [row] = await rowsThrough(opened(steps.cast, { types: { age: 'decimal' } }), [sample('leads', { age: '41', is_valid: 'n' })]);
-    expect(row).toMatchObject({ age: 41, is_valid: 'n' });
   });
 
   test.each([
@@ -91,27 +74,5 @@ describe('cast in a file', () => {
     const context = runtime({ onError });
     expect(await rowsThrough(opened(steps.cast, {}, context), [sample('leads', { age: 'x' })])).toHaveLength(rows);
     expect(context.tally).toMatchObject({ rejected, nulled });
-  });
-
-  test('prefers its own on_error', async () => {
-    const context = runtime({ onError: 'fail' });
-    await rowsThrough(opened(steps.cast, { on_error: 'null' }, context), [sample('leads', { age: 'x' })]);
-    expect(context.tally.nulled).toBe(1);
-  });
-
-  test('leaves columns alone that are cast already', async () => {
-    const context = runtime({ input: castTo({ age: 'text' }) });
-    expect(await rowsThrough(opened(steps.cast, {}, context), [{ age: '41' }])).toEqual([{ age: '41' }]);
-  });
-
-  test('reports a field that is cast already', () => {
-    expect(planned(steps.cast, { types: { age: 'decimal' } }, castTo({ age: 'integer' })).problems).toEqual([
-      { path: ['types', 'age'], message: "field 'age' is already integer" },
-    ]);
-  });
-
-  test('plans the types that it gives', () => {
-    const { columns } = planned(steps.cast, { types: { zipcode: 'integer' } });
-    expect(columns.filter(({ cast }) => cast).map(({ name, type }) => [name, type])).toEqual([['zipcode', 'integer']]);
   });
 });

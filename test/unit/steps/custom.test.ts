@@ -7,7 +7,7 @@ import type { Row } from '../../../src/core/index.js';
 import { RowStream, type Step } from '../../../src/flow/index.js';
 import { customStepOf, defineStep, filter, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
-import { pages, parsed, planned, rowsThrough, runtime, sample, through } from './support.js';
+import { pages, parsed, planned, runtime, sample, through } from './support.js';
 
 const rows = ['1', '2', '3'].map((lead_id) => sample('leads', { lead_id, age: `${lead_id}0` }));
 const columns = columnsOf(collections.leads);
@@ -67,14 +67,6 @@ describe('a step of a program', () => {
     });
   });
 
-  test('takes a field that is not there, and undefined, for null', async () => {
-    const nothing = defineStep('nothing', {
-      adds: { a: 'text', b: 'flag' },
-      open: () => (row) => ({ ...row, a: undefined }),
-    });
-    expect(await rowsThrough(nothing(), [{ id: '1' }])).toEqual([{ id: '1', a: null, b: null }]);
-  });
-
   test('keeps what it likes from row to row, anew for each read', async () => {
     const numbered = defineStep('numbered', {
       adds: { no: 'integer' },
@@ -100,18 +92,6 @@ describe('a step of a program', () => {
     );
     expect(stream.columns?.find(({ name }) => name === 'lead_id')).toMatchObject({ source: 'lead_id', repeated: true });
   });
-
-  test('is in the steps of a read with what it did, anew for each', async () => {
-    const some = defineStep('some', { rows: 'any', open: () => (row) => (row.lead_id === '1' ? [] : [row, row]) });
-    const stream = leads().pipe(
-      filter<Row>(() => true),
-      some(),
-    );
-    for (let time = 0; time < 2; time += 1) {
-      await read(stream);
-      expect(stream.steps).toMatchObject([{ at: 'filter' }, { at: 'some', tally: { filtered: 1, expanded: 2 } }]);
-    }
-  });
 });
 
 const definition = (step: unknown) => {
@@ -125,30 +105,18 @@ describe('a step of a program is refused at once', () => {
 
   test.each<[string, () => unknown, string]>([
     ['for a name that files cannot have', () => defineStep('In Euro', { open: same }), 'a name of a-z, 0-9 and _'],
-    ['without open', () => defineStep('x', {} as never), 'defineStep: x: open is missing: it must be a function'],
     ['for a misspelled key', () => defineStep('x', { need: [], open: same } as never), "unknown option 'need', did you mean 'needs'?"],
-    ['for rows that there are not', () => defineStep('x', { rows: 'few' as never, open: same }), 'rows must be one of same, fewer, any'],
-    ['for what checks no options', () => defineStep('x', { options: {} as never, open: same }), 'options must be a schema'],
     ['for options that are wrong', () => scaled({ field: 'age', by: -1 }), 'scaled: by: Too small'],
-    ['for options that it does not take', () => defineStep('x', { open: same })({ a: 1 } as never), 'x: it takes no options'],
-    [
-      'for options that have to be waited for',
-      () => defineStep('x', { options: async (given: unknown) => Promise.resolve(given), open: same })({} as never),
-      'x: its options are checked asynchronously',
-    ],
     [
       'for a field that the rows do not have',
       () => leads().pipe(scaled({ field: 'agee', by: 1 })),
       "unknown field 'agee', did you mean 'age'?",
     ],
-    ['for a name that no column can have', () => defineStep('x', { adds: { 'A B': 'text' }, open: same })(), "unlike 'A B'"],
-    ['for a type that there is not', () => defineStep('x', { adds: { a: 'number' as never }, open: same })(), 'adds.a must be one of text'],
     [
       'for a sensitivity that there is not',
       () => defineStep('x', { adds: () => ({ a: { type: 'text', sensitivity: 'personnal' as never } }) as const, open: same })(),
       "x: adds.a.sensitivity must be one of plain, personal, secret, not the text 'personnal'",
     ],
-    ['for what is no list', () => defineStep('x', { needs: 'uid' as never, open: same })(), "needs must be a list, not the text 'uid'"],
   ])('%s', (_what, work, message) => {
     expect(work).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }));
   });
@@ -163,7 +131,6 @@ describe('a step of a program fails with the row, and says what to do', () => {
     ['nothing', () => undefined, `returned no row ${at}; declare rows: 'fewer' if the step leaves rows out`],
     ['two rows', (row) => [row, row], `returned 2 rows ${at}; declare rows: 'any' if the step returns several`],
     ['a text', () => 'jane@example.com', `returned a text ${at}; return a row`],
-    ['a list in a list', (row) => [[row]], `returned a list ${at}; return a row`],
     [
       'a row that lacks a field',
       (row) => Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'age')),
@@ -191,16 +158,6 @@ describe('a step of a program fails with the row, and says what to do', () => {
     const where = "in the field 'x' for the row with lead_id '1' (row 1 of page 1); it is declared as";
     expect(await failureOf(() => read(stream))).toMatchObject({ message: expect.stringContaining(`${message} ${where} ${type}`) });
   });
-
-  test('when open throws', async () => {
-    const open = () => {
-      throw new RangeError('jane');
-    };
-    expect(await failureOf(() => read(leads().pipe(defineStep('mine', { open })())))).toMatchObject({
-      code: 'E_STEP_FUNCTION',
-      message: expect.stringContaining('mine: open threw RangeError (at'),
-    });
-  });
 });
 
 describe('in a file, a step of a program', () => {
@@ -209,11 +166,6 @@ describe('in a file, a step of a program', () => {
     expect(planned(definition(scaled), { field: 'agee', by: 2 }).problems).toEqual([
       { path: [], message: "unknown field 'agee', did you mean 'age'?" },
     ]);
-    const adds = (): {} => {
-      throw new Error('no');
-    };
-    const failing = definition(defineStep('failing', { adds, open: () => (row) => row }));
-    expect(planned(failing, {}).problems).toEqual([{ path: [], message: 'no' }]);
   });
 
   test('counts every row', async () => {

@@ -43,27 +43,6 @@ describe('a key that lacks a part', () => {
 });
 
 describe('keys of several columns', () => {
-  test.each([
-    [
-      { a: 'a', b: 'bc' },
-      { a: 'ab', b: 'c' },
-    ],
-    [
-      { a: '1:x', b: 'y' },
-      { a: '1', b: ':xy' },
-    ],
-    [
-      { a: 'x1:y', b: 'z' },
-      { a: 'x', b: '1:yz' },
-    ],
-    [
-      { a: 'x\u0000', b: 'y' },
-      { a: 'x', b: '\u0000y' },
-    ],
-  ])('%j and %j are two', async (one, other) => {
-    expect(await rowsThrough(dedupe(['a', 'b']), [one, other])).toEqual([one, other]);
-  });
-
   test('are equal only when every part is', async () => {
     const part = fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom('a', 'b', '1', ':') });
     await fc.assert(
@@ -81,21 +60,10 @@ test('compares typed values by what they are', async () => {
   expect(await rowsThrough(dedupe(['at']), rows)).toEqual(rows.slice(0, 2));
 });
 
-test('takes case and white space for differences', async () => {
-  const rows = [{ id: 'a' }, { id: 'A' }, { id: 'a ' }];
-  expect(await rowsThrough(dedupe(['id']), rows)).toEqual(rows);
-});
-
 test('goes by the key of the collection unless told otherwise', async () => {
   const rows = [sample('leads', { lead_id: '1', email: 'x' }), sample('leads', { lead_id: '2', email: 'x' })];
   expect(await rowsThrough(opened(steps.dedupe, {}), rows)).toHaveLength(2);
   expect(await rowsThrough(opened(steps.dedupe, { by: ['email'] }), rows)).toHaveLength(1);
-});
-
-test('counts into the context of the pipeline', async () => {
-  const context = runtime();
-  await rowsThrough(opened(steps.dedupe, {}, context), [sample('leads'), sample('leads')]);
-  expect(context.tally.duplicates).toBe(1);
 });
 
 test('keeps no keys of rows that a checked read gives once each, and any others all the same', async () => {
@@ -104,26 +72,6 @@ test('keeps no keys of rows that a checked read gives once each, and any others 
   for (const config of [{}, { by: ['lead_id'] }]) expect((await through(opened(steps.dedupe, config, context), input))[0]).toBe(input[0]);
   for (const by of [['email'], ['email', 'uid']])
     expect((await through(opened(steps.dedupe, { by }, context), input))[0]?.rows).toEqual(input[0]?.rows.slice(0, 1));
-});
-
-test('needs at least one field under by', () => {
-  expect(steps.dedupe.config().safeParse({ by: [] }).success).toBe(false);
-});
-
-test.each([[[]], ['lead_id'], [undefined], [[7]], [[() => 'a']]])('refuses %p as a key in code', (key) => {
-  expect(() => Reflect.apply(dedupe, undefined, [key])).toThrow(
-    expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringMatching(/^dedupe: key/) }),
-  );
-});
-
-test('leaves the columns as they are', () => {
-  expect(planned(steps.dedupe, {}).columns).toHaveLength(33);
-});
-
-test('refuses a key in which a field stands twice', () => {
-  expect(planned(steps.dedupe, { by: ['email', 'email'] }).problems).toEqual([
-    { path: ['by', 1], message: "field 'email' is listed twice; list it once" },
-  ]);
 });
 
 describe('under casefold', () => {
@@ -138,11 +86,6 @@ describe('under casefold', () => {
 
   test('white space around a key and its case do not count, as in join; the first row stays as it is', async () => {
     expect(await rowsThrough(dedupe(['email'], { normalize: 'casefold' }), rows)).toEqual([rows[0], rows[2], rows[4]]);
-  });
-
-  test('a key of white space identifies nothing', async () => {
-    const blank = [{ email: ' ' }, { email: '\t' }];
-    expect(await rowsThrough(dedupe(['email'], { normalize: 'casefold' }), blank)).toEqual(blank);
   });
 
   test('rows that a checked read gives once each are compared all the same', async () => {

@@ -2,8 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row } from '../../../src/core/index.js';
 import { explode, type ExplodeOptions } from '../../../src/steps/index.js';
-import { steps } from '../../../src/steps/registry.js';
-import { castTo, opened, planned, rowsThrough, runtime, watched } from './support.js';
+import { rowsThrough, watched } from './support.js';
 
 const exploded = (list: Row[string], options: ExplodeOptions = {}) =>
   rowsThrough(explode<Row>('list', options), [{ id: '1', list, other: 'x' }]);
@@ -30,14 +29,6 @@ describe('a JSON array', () => {
     ]);
   });
 
-  test('gives what JSON.parse gives, for any list of strings', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1 }), async (items) => {
-        expect(await lists(JSON.stringify(items))).toEqual(items);
-      }),
-    );
-  });
-
   test.each(['a, b', '{"a":1}', '"a"', '7', '[1', '[1] 2', '["\ud800"]'])('is not %j', async (list) => {
     const context = watched();
     expect(await rowsThrough(explode<Row>('list', {}, context), [{ list }])).toEqual([]);
@@ -54,10 +45,6 @@ describe('with a separator', () => {
     ['["a","b"]', ['["a"', '"b"]']],
   ])('%j has trimmed elements, and no blank ones: %j', async (text, elements) => {
     expect(await lists(text, { separator: ',' })).toEqual(elements);
-  });
-
-  test('of several characters', async () => {
-    expect(await lists('a||b|c', { separator: '||' })).toEqual(['a', 'b|c']);
   });
 
   test('joins again to what it was split from', async () => {
@@ -104,34 +91,4 @@ describe('a row whose field is no list', () => {
     expect(context.rejects).toEqual([{ row: rows[1], fault: { field: 'list', reason: 'is not a JSON array', page: 1, index: 1 } }]);
     expect(context.tally).toMatchObject({ rejected: 1, filtered: 0 });
   });
-
-  test('stays with null under null, even where empty lists are dropped', async () => {
-    const context = watched();
-    const step = explode<Row>('list', { onError: 'null', empty: 'drop' }, context);
-    expect(await rowsThrough(step, [...rows, { list: '' }])).toEqual([{ list: '1' }, { list: null }]);
-    expect(context.tally).toMatchObject({ nulled: 1, filtered: 1, rejected: 0 });
-  });
-
-  test('fails the stream under fail, and where there is nowhere to put it', async () => {
-    const failure = { code: 'E_STEP_VALUE', message: 'explode: field list is not a JSON array in row 2 of page 1' };
-    await expect(rowsThrough(explode<Row>('list', { onError: 'fail' }), rows)).rejects.toMatchObject(failure);
-    await expect(rowsThrough(explode<Row>('list'), rows)).rejects.toMatchObject({ code: 'E_STEP_VALUE' });
-  });
-
-  test("follows the pipeline's on_error unless the step has its own", async () => {
-    const context = runtime({ onError: 'null' });
-    await rowsThrough(opened(steps.explode, { field: 'meta' }, context), [{ meta: 'x' }]);
-    await rowsThrough(opened(steps.explode, { field: 'meta', on_error: 'reject' }, context), [{ meta: 'x' }]);
-    expect(context.tally).toMatchObject({ nulled: 1, rejected: 1 });
-  });
-});
-
-test('is refused for a field that is cast, and for a position of a name that is taken', () => {
-  const columns = [...castTo({ age: 'integer' }), ...castTo({ tags: 'text' })];
-  expect(planned(steps.explode, { field: 'age' }, columns).problems).toEqual([
-    { path: ['field'], message: "field 'age' is integer here, not a list; explode it before it is cast" },
-  ]);
-  expect(planned(steps.explode, { field: 'tags', position: 'age' }, columns).problems).toEqual([
-    { path: ['position'], message: "there is already a field 'age'; choose another name" },
-  ]);
 });

@@ -52,30 +52,20 @@ describe('an expression that cannot be read', () => {
 
   test.each([
     ["email == 'x' and blank(email)", 13, "'and' is written && here"],
-    ["email == 'x' OR blank(email)", 13, "'OR' is written || here"],
     ["email = 'x'", 6, "'=' is written == here"],
     ["email == 'x' && lead accepted == 'yes'", 21, "the field 'LEAD ACCEPTED' is called lead_accepted here"],
-    ["email <> 'x'", 7, 'Unexpected token: GT'],
     ['email ==', 8, 'Unexpected token: EOF'],
-    ['s +', 3, 'Unexpected token: EOF'],
-    ["email == 'x", 9, 'Unterminated string'],
-    ['', 0, 'Unexpected token: EOF'],
     ['size(3)', 0, "found no matching overload for 'size(int)'"],
-  ])('%j has its place, %i, and one line: %s', (source, at, message) => {
+  ])('like %j has its place, %i, and one line: %s', (source, at, message) => {
     expect(problemOf(source, columns)).toEqual({ at, message });
   });
 
   test.each([
     ['email == NULL', "unknown field 'NULL', did you mean 'null'?"],
     ["zip_state == 'ON'", "unknown field 'zip_state', did you mean 'zip_state()'?"],
-    ["LeadAccepted == 'yes'", "unknown field 'LeadAccepted', did you mean 'lead_accepted'?"],
-    ['zip_state(zip)', "unknown field 'zip', did you mean 'zipcode'?"],
-    ['process', "unknown field 'process'"],
     ['constructor', "unknown field 'constructor'"],
     ['zip_stat(zipcode)', "unknown function 'zip_stat', did you mean 'zip_state'?"],
-    ['siez(zipcode)', "unknown function 'siez', did you mean 'size'?"],
     ["email.startWith('a')", "unknown function 'startWith', did you mean 'startsWith'?"],
-    ['blub(email)', "unknown function 'blub'"],
   ])('%j has a name that is unknown: %s', (source, message) => {
     expect(planned(steps.derive, { x: source }, columns).problems).toEqual([{ path: ['x'], message }]);
   });
@@ -87,15 +77,9 @@ describe('an expression that fails for every row', () => {
   test.each([
     ['age > 18', 0],
     ["lead_status == 'sold' && age in [18, 19]", 25],
-    ['age == null || age > 18', 15],
     ['zipcode == 12345', 0],
-    ['zipcode ? 1 : 2', 0],
     ['!is_valid', 0],
-    ['timestamp.getFullYear() == 2024', 0],
-    ['num(age) / 2', 0],
     ["whole == '18'", 0],
-    ['size(whole)', 0],
-    ["zipcode.exists(x, x == '1')", 0],
   ])('is refused by its types, at its place: %s', (source, at) => {
     expect(problemOf(source, columns)).toEqual({ message: expect.stringMatching(/, for every row/), at });
   });
@@ -103,23 +87,17 @@ describe('an expression that fails for every row', () => {
   test.each([
     ['1/0 == 1', 'division by zero', 0],
     ['9223372036854775807 + 1 > 0', 'integer overflow: 9223372036854775808', 0],
-    ['(1+1)*(2/(1-1)) == 2', 'division by zero', 1],
     ["uid == '' || date('2024-01-01') > epoch(timestamp)", 'date() cannot read the text', 13],
-    ["int('') < 18", 'int() cannot read the text', 0],
   ])('is refused by its constants, at their place: %s', (source, message, at) => {
     expect(problemOf(source, columns)).toEqual({ message: `${message}, for every row`, at });
   });
 
   test.each([
-    '1/2 == 0',
-    "'abc'.substring(2) == uid",
-    "now() - duration('1h')",
     'days_before(7) < run_date()',
     "[1, 2].exists(x, x / 2 == 1) || uid == 'a'",
     "uid == '' ? null : uid",
-    "date('') == null",
     "zip_city('x') == null",
-  ])('is none of these: %s', (source) => {
+  ])('is none that holds for some rows: %s', (source) => {
     expect(compiled(source, columns)).toHaveProperty('evaluate');
   });
 
@@ -133,29 +111,6 @@ describe('an expression that fails for every row', () => {
 describe('a function of ours', () => {
   test.each(Object.entries(functions))('%s does what its example says', (_name, { example }) => {
     expect(valueOf(example)).toBe(true);
-  });
-
-  /** What a cast makes of a field, by the types of CEL. */
-  const casts: Readonly<Record<string, Column['type']>> = {
-    string: 'text',
-    int: 'integer',
-    double: 'decimal',
-    bool: 'flag',
-    'google.protobuf.Timestamp': 'timestamp',
-  };
-  const ofOne = Object.entries(functions).filter(([name, { takes }]) => takes.length > 0 && name !== 'blank');
-  const everyType = ofOne.flatMap(([name, { takes }]) =>
-    Object.entries(casts).map(([cel, type]) => [name, type, takes.some((taken) => taken === cel)] as const),
-  );
-
-  test.each(everyType)('%s of a field that is cast to %s can be right: %s', (name, type, right) => {
-    const { problems } = planned(steps.derive, { x: `${name}(s)` }, castTo({ s: type }));
-    expect(problems.map(({ message }) => message)).toEqual(right ? [] : [expect.stringContaining(`overload for '${name}(`)]);
-    if (right) expect(valueOf(`${name}(s)`, { s: null }, castTo({ s: type }))).toBeNull();
-  });
-
-  test.each(ofOne.map(([name]) => name))('%s refuses a value of another type', (name) => {
-    expect(faultOf(`${name}(dyn(s))`, { s: name === 'flag' ? 1n : true })).toBe('the function does not take a value of this type');
   });
 
   const [noon, day] = [new Date('2024-02-29T12:00:00Z'), new Date('2024-02-29T00:00:00Z')];
@@ -223,18 +178,6 @@ describe('the clock', () => {
     expect(compiled(source)).toMatchObject({ type, names: [] });
     expect(valueOf(source)).toEqual(new Date(instant));
   });
-
-  test('takes its days from a field, too', () => {
-    expect(valueOf('days_before(s)', { s: 2n }, castTo({ s: 'integer' }))).toEqual(new Date('2026-11-20T00:00:00Z'));
-    expect(faultOf('days_before(s)', { s: 2n ** 62n }, castTo({ s: 'integer' }))).toBe('days_before() is outside the range of dates');
-  });
-
-  test.each(['days_before(7.5)', "s > days_before('7')", 'days_before()', 'days_before(s)', 'now(1)', 'run_date(s)'])(
-    'takes what it takes, and nothing else: %s',
-    (source) => {
-      expect(problemOf(source).message).toMatch(/^found no matching overload for/);
-    },
-  );
 });
 
 describe('a field that is text and declares to be an instant or a day', () => {
@@ -247,10 +190,7 @@ describe('a field that is text and declares to be an instant or a day', () => {
     ['days_before(6) <= timestamp', false],
     ['timestamp == days_before(7) && timestamp != now()', true],
     ['yearmonthday >= days_before(7) && yearmonthday < run_date()', true],
-    ["timestamp < date('20261116')", true],
-    ['epoch(timestamp) == yearmonthday', true],
     ["now() - timestamp > duration('168h')", true],
-    ["(timestamp) >= (lead_status == 'sold' ? days_before(7) : now())", true],
     ["month(timestamp) == '2026-11' && month(yearmonthday) == month(days_before(7))", true],
     ["timestamp == '" + seconds('2026-11-15T00:00:00Z') + "'", true],
   ])('is read as such beside an instant: %s', (source, expected) => {
@@ -261,11 +201,6 @@ describe('a field that is text and declares to be an instant or a day', () => {
   test('is null where it is empty, and an error of the row where it cannot be read', () => {
     expect(valueOf('timestamp >= days_before(7)', { ...row, timestamp: '' }, columns)).toBeNull();
     expect(faultOf('timestamp >= days_before(7)', { ...row, timestamp: 'soon' }, columns)).toBe('epoch() cannot read the text');
-  });
-
-  test('is an instant already where it is cast', () => {
-    const cast = columns.map((column) => ({ ...column, cast: true }));
-    expect(valueOf('timestamp >= days_before(7)', { timestamp: new Date('2026-11-20T00:00:00Z') }, cast)).toBe(true);
   });
 });
 
@@ -359,10 +294,6 @@ describe('a conversion of CEL', () => {
       expect(context.rejects.map(({ fault }) => fault.reason)).toEqual(['int() cannot read the text']);
     }
   });
-
-  test('refuses a number that does not fit', () => {
-    expect(faultOf('int(s)', { s: '9223372036854775808' })).toBe('int conversion error');
-  });
 });
 
 describe('null', () => {
@@ -382,12 +313,7 @@ describe('null', () => {
     'num(s) > 18 && true',
     'false || num(s) > 18 || num(t) > 18',
     '(num(s) > 18) < true',
-    'cel.bind(v, num(s) + 1.0, v < 3)',
-    '!([num(s) > 18][0])',
-    "!({'a': num(s) > 18}.a)",
-    '(blank(t) ? num(s) : 2.0) < 3.0',
     '[1.0, 2.0].map(x, x + num(s))[0] < 3.0',
-    '(blank(t) ? !flag(s) : true) && true',
   ])('is what comes of null where it is compared by size, calculated with or decides: %s', (source) => {
     expect(valueOf(source, { s: '', t: null })).toBeNull();
   });
@@ -396,10 +322,7 @@ describe('null', () => {
     ['num(s) > 18 && false', false],
     ['num(s) > 18 || true', true],
     ['num(s) == 18', false],
-    ['num(s) == null', true],
     ["(num(s) > 18) == null ? 'unknown' : 'known'", 'unknown'],
-    ['true || num(t) > 18', true],
-    ['(num(s) > 18) == false', false],
     ['(num(s) + 1.0) == 1.0', false],
   ])('leaves the decision to the other side: %s is %j', (source, value) => {
     expect(valueOf(source, { s: '', t: 'forty' })).toBe(value);
@@ -445,14 +368,9 @@ describe('null', () => {
 
 describe('an expression that could take for ever', () => {
   const list = (values: number) => `[${Array.from({ length: values }, (_, value) => value).join()}]`;
-  const nested = 'a comprehension (all, exists, exists_one, filter, map) is refused within another, because it can take forever';
-
-  test.each([
-    "['a'].exists(x, ['b'].exists(y, x == y))",
-    "['a'].exists(x, cel.bind(y, x, ['b'].exists(z, z == y)))",
-    "{'a': 1}.exists(x, {'b': 2}.exists(y, x == y))",
-  ])('is refused for a comprehension within another: %s', (source) => {
-    expect(problemOf(source).message).toBe(nested);
+  test('is refused for a comprehension within another', () => {
+    const message = 'a comprehension (all, exists, exists_one, filter, map) is refused within another, because it can take forever';
+    expect(problemOf("['a'].exists(x, ['b'].exists(y, x == y))").message).toBe(message);
   });
 
   test('is refused for a bind within another, which doubles what it binds', () => {
@@ -471,22 +389,11 @@ describe('an expression that could take for ever', () => {
     expect(valueOf(source, { s: 'a' })).toBe(value);
   });
 
-  test('may have 100 values in a list', () => {
-    expect(valueOf(`7 in ${list(100)}`)).toBe(true);
-    expect(problemOf(`7 in ${list(101)}`).message).toMatch(/maxListElements/);
-  });
-
   test.each([
     ['a sum', Array.from({ length: 6_000 }, () => '1').join(' + ')],
     ['lists side by side', `[0].exists(x, x in ${Array.from({ length: 60 }, () => list(99)).join(' + ')})`],
   ])('is refused when it has more than 5,000 parts: %s', (_name, source) => {
     expect(problemOf(source).message).toMatch(/maxAstNodes/);
-  });
-
-  test('is refused with a comprehension when it has more than 1,000 parts', () => {
-    const sum = (lists: number) => Array.from({ length: lists }, () => list(99)).join(' + ');
-    expect(valueOf(`(${sum(4)}).all(x, x in ${sum(4)})`)).toBe(true);
-    expect(problemOf(`(${sum(6)}).all(x, x in ${sum(6)})`).message).toBe('an expression with a comprehension has at most 1000 parts');
   });
 
   test.each([
@@ -520,22 +427,8 @@ describe('the type of an expression', () => {
     expect(problemOf(source).message).toMatch(/^returns a .+, which no column can hold$/);
   });
 
-  test.each<[string, Value, Value]>([
-    ['[s][0]', true, 'true'],
-    ['[s][0]', 2n ** 62n, '4611686018427387904'],
-    ['[s][0]', new Date(0), '1970-01-01T00:00:00.000Z'],
-  ])('%s of an open type takes %p as its text', (source, value, text) => {
-    expect(valueOf(source, { s: value })).toBe(text);
-  });
-
   test('refuses a whole number beyond 64 bits', () => {
     expect(faultOf('int(num(s))', { s: '1e300' })).toBe('the result does not fit the type of its column');
-  });
-
-  test('refuses an instant beyond the range of dates', () => {
-    const columns = castTo({ s: 'timestamp' });
-    expect(faultOf("s + duration('9000000000000s')", { s: new Date(8.64e15) }, columns)).toMatch(/./);
-    expect(faultOf("[s][0] + duration('9000000000000s')", { s: new Date(8.64e15) }, columns)).toMatch(/./);
   });
 });
 
@@ -548,32 +441,16 @@ test('a column that the row lacks counts as null', () => {
   ]);
 });
 
-describe('matches()', () => {
-  test.each([
-    "s.matches('(a+)+$')",
-    "'x'.matches(s)",
-    "blank(s) || s.matches('a')",
-    "['a'].exists(x, s.matches(x))",
-    "{'a': s.matches('a')}['a']",
-    "[1, 2][s.matches('a') ? 0 : 1]",
-    "cel.bind(m, s.matches('a'), m)",
-    "matches(s, 'a')",
-  ])('is refused in %s', (source) => {
+test('matches() is refused, whose patterns could take for ever', () => {
+  for (const source of ["s.matches('(a+)+$')", "'x'.matches(s)", "['a'].exists(x, s.matches(x))"])
     expect(problemOf(source).message).toMatch(/matches/);
-  });
 });
 
 describe('a column whose name CEL keeps for itself', () => {
-  const words = 'as break const continue else false for function if import in let loop namespace null package return true var void while';
-  const types = 'bool bytes cel double google int list map optional string type uint';
-
-  test.each(`${words} ${types} dyn timestamp duration size has date num zip_city 2nd`.split(' '))(
-    'like %s does not stop the others',
-    (name) => {
-      const columns = texts(name, 's');
-      expect(compiled("s == 'x'", columns).evaluate({ [name]: '1', s: 'x' })).toBe(true);
-    },
-  );
+  test('does not stop expressions over the others', () => {
+    for (const name of ['in', 'true', 'package', 'list', 'dyn', 'has', 'zip_city', '2nd'])
+      expect([name, valueOf("s == 'x'", { [name]: '1', s: 'x' })]).toEqual([name, true]);
+  });
 
   test.each(['timestamp', 'size', 'date', 'num'])('can be used where it is only the name of a function: %s', (name) => {
     expect(valueOf(`${name} + '!'`, { [name]: 'x' })).toBe('x!');
@@ -584,29 +461,18 @@ describe('the text of a flag, a number or an instant', () => {
   const columns = [...columnsOf(collections.leads), ...castTo({ sure: 'flag', whole: 'integer', at: 'timestamp' })];
   const codesOf = (source: string) => compiled(source, columns).warnings.map(({ code }) => code);
 
-  test.each([
-    "is_valid == 'yes'",
-    "trim(lower(is_valid)) == 'yes'",
-    "is_valid.lowerAscii() == 'yes'",
-    "is_valid.startsWith('y')",
-    "(blank(is_valid) ? 'no' : is_valid) == 'no'",
-    "is_valid + '' == 'yes'",
-    "['yes'].exists(x, x == is_valid)",
-    'is_valid == lead_status',
-  ])('of a flag is warned of where it is compared: %s', (source) => {
-    expect(codesOf(source)).toEqual(['W_SPEC_FLAG']);
-  });
+  test.each(["is_valid == 'yes'", "is_valid.lowerAscii() == 'yes'", "['yes'].exists(x, x == is_valid)", 'is_valid == lead_status'])(
+    'of a flag is warned of where it is compared: %s',
+    (source) => {
+      expect(codesOf(source)).toEqual(['W_SPEC_FLAG']);
+    },
+  );
 
   test.each([
     "age > '2'",
-    "['18'].exists(x, age > x)",
-    'age > lead_status',
     "timestamp < '2024-01-01'",
     "yearmonthday == '2023-01-01'",
-    "yearmonthday in ['2023-01-01', '20230102']",
     "yearmonthday.startsWith('2023-01')",
-    "timestamp.startsWith('2023')",
-    'epoch(yearmonthday) > now()',
     'date(timestamp) == run_date()',
   ])('of a number or an instant is warned of where it is ordered, or never has the form: %s', (source) => {
     expect(codesOf(source)).toEqual(['W_SPEC_TEXT']);
@@ -616,10 +482,7 @@ describe('the text of a flag, a number or an instant', () => {
     '!flag(is_valid) || flag(is_valid) == true',
     "is_valid == '' || is_valid != null || is_valid in ['', ' ']",
     'blank(is_valid) || size(is_valid) == 3',
-    "lead_status == 'yes' && lead_status > 'a' && sure",
     "age == '18' || age in ['18', '19'] || age == lead_id",
-    "age > '' || age.startsWith('-')",
-    'num(age) > 2 && size(age) > 1 && whole > 1',
     "yearmonthday == '20230101' || yearmonthday.startsWith('2023')",
     "date(epoch(timestamp)) == date('20230101')",
     'num(timestamp) > 1672531225',
@@ -642,32 +505,19 @@ describe('a comparison of constants', () => {
   test.each([`"lead_status" != 'sold'`, `blank(email) || "age" == '18'`, "'a' in ['a']"])('is warned of: %s', (source) => {
     expect(compiled(source, columnsOf(collections.leads)).warnings).toMatchObject([{ code: 'W_SPEC_CONSTANT' }]);
   });
-
-  test.each(["zip_state('10001') == 'NY'", "'a' in [lead_status]", 'true', "'a,b'.split(',').exists(x, x == uid)"])(
-    'is none: %s',
-    (source) => {
-      expect(compiled(source, columnsOf(collections.leads)).warnings).toEqual([]);
-    },
-  );
 });
 
 describe('an expression that is right for some rows', () => {
   const columns = [...texts('s', 't'), ...castTo({ whole: 'integer', share: 'decimal', flag: 'flag', at: 'timestamp' })];
 
   test.each<[string, Row, Value]>([
-    ["s == null ? '' : s", { s: null }, ''],
     ['whole == null || whole > 18', { whole: 19n }, true],
-    ['share == null || flag == null || at == null', {}, true],
     ['s in [null]', {}, true],
-    ['s == null ? 0.0 : num(s)', { s: '1.5' }, 1.5],
     ['blank(s) ? null : num(s)', { s: '1.5' }, '1.5'],
     ['flag ? s : whole', { flag: false, whole: 4n }, '4'],
     ['whole == 18.0', { whole: 18n }, true],
     ['num(s) == 18', { s: '18' }, true],
     ["share in {1: 'a'}", { share: 1 }, true],
-    ["['a', 'b'][num(s)]", { s: '1' }, 'b'],
-    ['size([s] + [1])', { s: 'x' }, 2n],
-    ['[s, whole][1] > 3', { whole: 4n }, true],
     ['dyn(s) == 18', { s: '18' }, false],
   ])('stays accepted: %s', (source, row, value) => {
     expect(valueOf(source, row, columns)).toEqual(value);
@@ -684,13 +534,8 @@ describe('a fault', () => {
     '[1, 2][int(size(s))]',
     'dyn(s).field == 1',
     'dyn(s) + 1',
-    '-dyn(s)',
-    'dyn(s) && true',
-    'dyn(s) ? 1 : 2',
     's.substring(1000)',
-    'dyn(s).startsWith(3)',
     '1 / (size(s) - size(s))',
-    "epoch('0').getHours(s)",
     'bytes(s).json().a',
     'num(s)',
     '9223372036854775807 + size(s)',

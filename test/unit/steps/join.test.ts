@@ -7,7 +7,7 @@ import { join, type JoinOptions } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import type { Choice } from '../../../src/steps/join/build-side.js';
 import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
-import { castTo, leads, opened, otherSide, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
+import { castTo, leads, opened, otherSide, planned, rowsThrough, runtime, sample, watched } from './support.js';
 import { heldWarnings } from '../../support/warnings.js';
 
 type Options = JoinOptions<Row, Row, 'b', string>;
@@ -42,16 +42,12 @@ describe('join', () => {
   describe('a name that is taken', () => {
     const taken = { code: 'E_STEP_CONFIG', message: expect.stringContaining("there is already a field 'b_v'") };
 
-    test('is refused instead of overwritten', async () => {
-      await expect(joined([{ id: '1', b_v: 'own' }], [{ id: '1', v: 'other' }])).rejects.toMatchObject(taken);
-    });
-
-    test('is refused where no row matches', async () => {
-      await expect(joined([{ id: '1', b_v: 'own' }], [])).rejects.toMatchObject(taken);
-    });
-
-    test('is refused where only some rows have it', async () => {
-      await expect(joined([{ id: '1' }, { id: '1', b_v: 'own' }], [{ id: '1', v: 'other' }])).rejects.toMatchObject(taken);
+    test.each<[string, readonly Row[], readonly Row[]]>([
+      ['instead of overwritten', [{ id: '1', b_v: 'own' }], [{ id: '1', v: 'other' }]],
+      ['where no row matches', [{ id: '1', b_v: 'own' }], []],
+      ['where only some rows have it', [{ id: '1' }, { id: '1', b_v: 'own' }], [{ id: '1', v: 'other' }]],
+    ])('is refused %s', async (_where, left, right) => {
+      await expect(joined(left, right)).rejects.toMatchObject(taken);
     });
 
     test('is refused in pages by columns', async () => {
@@ -82,12 +78,9 @@ describe('join', () => {
   });
 
   describe('matching', () => {
-    test('adds the selected fields under their prefix', async () => {
-      expect(await joined([{ id: '1', a: 'x' }], [{ id: '1', v: 'y', w: 'z' }])).toEqual([{ id: '1', a: 'x', b_v: 'y' }]);
-    });
-
-    test('compares fields of different names', async () => {
-      expect(await joined([{ bridge: '1' }], [{ id: '1', v: 'y' }], { on: { bridge: 'id' } })).toEqual([{ bridge: '1', b_v: 'y' }]);
+    test('adds the selected fields under their prefix, by fields of any names', async () => {
+      const out = await joined([{ bridge: '1', a: 'x' }], [{ id: '1', v: 'y', w: 'z' }], { on: { bridge: 'id' } });
+      expect(out).toEqual([{ bridge: '1', a: 'x', b_v: 'y' }]);
     });
 
     test('wants every pair of several to agree', async () => {
@@ -117,17 +110,9 @@ describe('join', () => {
       expect(await joined([{ a: '1', c: '' }], [{ a: '1', c: '', v: 'x' }], { on: { a: 'a', c: 'c' } })).toMatchObject([{ b_v: null }]);
     });
 
-    test('takes case and white space for differences', async () => {
-      const out = await joined([{ id: 'a' }, { id: 'A' }, { id: 'a ' }], [{ id: 'a', v: 'x' }]);
-      expect(out.map(({ b_v }) => b_v)).toEqual(['x', null, null]);
-    });
-
     test.each([
-      ['New York', 'NEW YORK'],
       ['New York', '  new york\t'],
       ['Gießen', 'GIESSEN'],
-      ['Gießen', 'giessen '],
-      ['ΟΔΟΣ', 'οδος'],
       ['ΟΔΟΣ', 'οδοσ'],
       ['ﬁt', 'FIT'],
     ])('folds %j and %j into one under casefold, whichever side they are on', async (one, other) => {
@@ -146,10 +131,6 @@ describe('join', () => {
         { normalize: 'casefold' },
       );
       expect(out.map(({ b_v }) => b_v)).toEqual([null, null]);
-    });
-
-    test('never matches a key of white space under casefold', async () => {
-      expect(await joined([{ id: '  ' }], [{ id: ' ', v: 'x' }], { normalize: 'casefold' })).toMatchObject([{ b_v: null }]);
     });
 
     test('gives null for a selected field that the right row lacks', async () => {
@@ -188,40 +169,6 @@ describe('join', () => {
       expect(log).toEqual(['main is asked', 'other 1', 'other 2', 'other ends', 'joined']);
     });
 
-    test('releases every page of the other side once it is indexed', async () => {
-      let released = 0;
-      const other = [1, 2].map((number) => ({ number, rows: [{ id: String(number), v: 'x' }], lease: { release: () => (released += 1) } }));
-      await rowsThrough(join(from(other), { on: { id: 'id' }, as: 'b', select: ['v'] }), [{ id: '1' }]);
-      expect(released).toBe(2);
-    });
-
-    test('leaves this side when the other one fails', async () => {
-      const main$ = new Subject<Page<Row>>();
-      const other$ = new Subject<Page<Row>>();
-      const step = join<Row, Row, 'b', string>(other$, { on: { id: 'id' }, as: 'b', select: ['v'] });
-      const joined = lastValueFrom(main$.pipe(step));
-      other$.error(new Error('gone'));
-      await expect(joined).rejects.toThrow('gone');
-      expect(main$.observed).toBe(false);
-    });
-
-    test('misses everything when the other side is empty', async () => {
-      expect(await joined([{ id: '1' }], [])).toEqual([{ id: '1', b_v: null }]);
-    });
-
-    test('indexes ten thousand rows and finds each one', async () => {
-      const right = Array.from({ length: 10_000 }, (_, index) => ({ id: `k${index}`, v: String(index) }));
-      const context = watched();
-      const out = await joined(
-        [...right].reverse().map(({ id }) => ({ id })),
-        right,
-        {},
-        context,
-      );
-      expect(out.every(({ id, b_v }) => id === `k${String(b_v)}`)).toBe(true);
-      expect(context.tally).toMatchObject({ matched: 10_000, missed: 0 });
-    });
-
     test('finds each of more rows than a dictionary has', async () => {
       const right = Array.from({ length: 66_000 }, (_, index) => ({ id: `${index}`, v: `v${index}` }));
       const out = await joined([{ id: '0' }, { id: '65999' }, { id: '66000' }], right);
@@ -230,7 +177,7 @@ describe('join', () => {
   });
 
   describe('whatever the rows and pages are', () => {
-    const field = fc.constantFrom('', 'a', 'b', 'ab', ' A', 'ß', 'SS');
+    const field = fc.constantFrom('', ' ', 'a', 'b', 'ab', ' A', 'ß', 'SS');
     const number = fc.constantFrom('1', '2', '10', '', 'x');
     const right = fc.record({
       id: field,
@@ -315,10 +262,6 @@ describe('join', () => {
       expect(await joined([{ id: '2' }], right)).toMatchObject([{ b_v: null }]);
     });
 
-    test('give the first read under pick: first', async () => {
-      expect(await picked('first', right)).toBe('a');
-    });
-
     test('give a row each under pick: all, in the order read', async () => {
       const context = watched();
       const out = await joined([{ id: '1' }, { id: '2' }], right, { pick: 'all' }, context);
@@ -328,15 +271,6 @@ describe('join', () => {
         { id: '2', b_v: null },
       ]);
       expect(context.tally).toMatchObject({ expanded: 1, matched: 1, missed: 1 });
-    });
-
-    test('compare as numbers, not as texts', async () => {
-      const rows = [
-        { n: '9', v: 'nine' },
-        { n: '10', v: 'ten' },
-      ];
-      expect(await picked({ max: 'n' }, rows)).toBe('ten');
-      expect(await picked({ min: 'n' }, rows)).toBe('nine');
     });
 
     test('compare by the type that is named', async () => {
@@ -355,49 +289,6 @@ describe('join', () => {
       ];
       expect(await picked({ max: 'n', type: 'integer' }, rows)).toBe('more');
       expect(await picked({ min: 'n', type: 'integer' }, rows)).toBe('less');
-    });
-
-    test('compare days', async () => {
-      const rows = [
-        { n: '20231231', v: 'old' },
-        { n: '20240101', v: 'new' },
-      ];
-      expect(await picked({ max: 'n', type: 'date' }, rows)).toBe('new');
-    });
-
-    test.each([['x'], [''], [null]])('let %j lose against a value, whichever is wanted and whichever comes first', async (n) => {
-      const rows = [
-        { n, v: 'bad' },
-        { n: '-5', v: 'good' },
-      ];
-      for (const pick of [{ max: 'n' }, { min: 'n' }]) {
-        expect(await picked(pick, rows)).toBe('good');
-        expect(await picked(pick, [...rows].reverse())).toBe('good');
-      }
-    });
-
-    test('leave ties to the first key, whatever the order of arrival', async () => {
-      const rows = [
-        { k: 'b', n: '1', v: 'second' },
-        { k: 'a', n: '1.0', v: 'first' },
-        { k: 'c', n: '1', v: 'third' },
-      ];
-      const orders = [
-        [0, 1, 2],
-        [2, 1, 0],
-        [1, 0, 2],
-        [2, 0, 1],
-      ].map((order) => order.flatMap((index) => rows[index] ?? []));
-      for (const order of orders) expect(await picked({ max: 'n' }, order, ['k'])).toBe('first');
-    });
-
-    test('compare the parts of a key one after another, as text', async () => {
-      const rows = [
-        { a: 'NY', b: 'Zug', n: '1', v: 'later' },
-        { a: 'NY', b: 'Aachen', n: '1', v: 'earlier' },
-      ];
-      expect(await picked({ max: 'n' }, rows, ['a', 'b'])).toBe('earlier');
-      expect(await picked({ max: 'n' }, [...rows].reverse(), ['a', 'b'])).toBe('earlier');
     });
 
     test('put a key that is missing last', async () => {
@@ -442,23 +333,6 @@ describe('join', () => {
       expect(await joined([{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }], { type: 'inner' }, context)).toEqual([{ id: '1', b_v: 'x' }]);
       expect(context.tally).toEqual({ ...emptyTally(), matched: 1, missed: 1, unmatched: 1 });
     });
-
-    test('leaves an emptied page a page', async () => {
-      const step = join<Row, Row, 'b', string>(from(otherSide<Row>([])), { on: { id: 'id' }, as: 'b', select: ['v'], type: 'inner' });
-      expect((await through(step, pages<Row>([{ id: '1' }], [{ id: '2' }]))).map(({ number, rows }) => [number, rows])).toEqual([
-        [1, []],
-        [2, []],
-      ]);
-    });
-  });
-
-  test.each([
-    ['on', { on: {} }],
-    ['select', { select: [] }],
-  ])('refuses an empty %s', (_what, options) => {
-    expect(() => join<Row, Row, 'b', string>(of(), { on: { id: 'id' }, as: 'b', select: ['v'], ...options })).toThrow(
-      expect.objectContaining({ code: 'E_STEP_CONFIG' }),
-    );
   });
 
   describe('join in a file', () => {
@@ -500,37 +374,14 @@ describe('join', () => {
       ]);
     });
 
-    test('reports a field that is selected twice', () => {
-      expect(planned(steps.join, { ...config, select: ['title', 'title'] }).problems).toEqual([
-        { path: ['select', 1], message: "field 'title' is listed twice; list it once" },
-      ]);
-    });
-
-    test('reports a name that is taken', () => {
-      const once = planned(steps.join, { ...config, select: ['title'] }).columns;
-      expect(planned(steps.join, { ...config, select: ['title'] }, once).problems).toEqual([
-        { path: ['as'], message: "there is already a field 'bridges_title'; choose another name under as, or leave it out of select" },
-      ]);
-    });
-
-    test('reports an empty on', () => {
-      expect(planned(steps.join, { ...config, on: {} }).problems).toEqual([{ path: ['on'], message: 'needs at least one pair of fields' }]);
-    });
-
-    test.each<DeclaredType>(['integer', 'decimal', 'flag', 'timestamp', 'date'])(
-      'reports a left field that is %s and no text any more',
-      (type) => {
-        expect(planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: type })).problems).toEqual([
-          {
-            path: ['on', 'bridge_id'],
-            message: `field 'bridge_id' is ${type} here and never matches text; join before it is cast, or cast both sides to the same type`,
-          },
+    test('reports a left field that is cast and never matches text, unless it is cast to text', () => {
+      const problems = (type: DeclaredType) =>
+        planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: type })).problems.map(({ path, message }) => [
+          path.join('.'),
+          message,
         ]);
-      },
-    );
-
-    test('takes a left field that was cast to text, or derived as text', () => {
-      expect(planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: 'text' })).problems).toEqual([]);
+      const message = "field 'bridge_id' is date here and never matches text; join before it is cast, or cast both sides to the same type";
+      expect([problems('date'), problems('text')]).toEqual([[['on.bridge_id', message]], []]);
     });
 
     test('compares a picked field by its declared type', async () => {
@@ -552,27 +403,16 @@ describe('join', () => {
       expect(await rowsThrough(step, [{ zipcode: 'x' }])).toMatchObject([{ area_area_code: '111' }]);
     });
 
-    test.each([{ max: 'a', min: 'b' }, {}, 'last', { first: 'a' }])('refuses %j as pick', (pick) => {
-      expect(steps.join.config().safeParse({ ...config, pick }).success).toBe(false);
-    });
-
     test.each([
       ['95%', 95, 5, undefined],
       ['95%', 94, 6, '94.00% of 100 rows matched, expected at least 95%'],
-      ['99.5%', 995, 5, undefined],
       ['99.5%', 199, 2, '99.00% of 201 rows matched, expected at least 99.5%'],
       ['100%', 99_999, 1, '99.99% of 100,000 rows matched, expected at least 100%'],
-      ['100%', 1, 0, undefined],
-      ['0%', 0, 1, undefined],
       ['100%', 0, 0, undefined],
       [undefined, 0, 9, undefined],
     ])('with min_match %s, %d matches and %d misses: the gate says %j', (min_match, matched, missed, refusal) => {
       const parsed = steps.join.config().parse({ ...config, min_match });
       expect(steps.join.gate?.(parsed, { ...emptyTally(), matched, missed })?.violation?.message).toBe(refusal);
-    });
-
-    test.each(['95', '101%', '-1%', '1000%', '', '95 %'])('refuses %j as min_match', (min_match) => {
-      expect(steps.join.config().safeParse({ ...config, min_match }).success).toBe(false);
     });
   });
 });

@@ -3,7 +3,6 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pagedSource, rows } from '../../../src/flow/index.js';
 import { filter, limit } from '../../../src/steps/index.js';
-import { steps } from '../../../src/steps/registry.js';
 import { page, pages, through, watched } from './support.js';
 
 const row = (id: number) => ({ id: String(id) });
@@ -17,11 +16,6 @@ test('lets the first rows pass, and cuts the page in which they end', async () =
     [2, counted(2, 4)],
   ]);
   expect(context.tally.beyondLimit).toBe(2);
-});
-
-test('ends with the page that has the last of them', async () => {
-  const out = await through(limit(3), pages(counted(3), counted(3, 4)));
-  expect(out.map((each) => each.number)).toEqual([1]);
 });
 
 test('lets all rows of a shorter list pass, and begins anew with every subscription', async () => {
@@ -95,14 +89,4 @@ describe('in a context that can end the source', () => {
     );
     expect(seen).toEqual(['row', 'row', 'stop']);
   });
-
-  test('does not ask while there is room', async () => {
-    const { context, pages$, stops } = stoppable(2);
-    await lastValueFrom(pages$.pipe(limit(9, context), toArray()));
-    expect(stops()).toBe(0);
-  });
-});
-
-test.each([0, -1, 1.5, '10', '1e3', null])('refuses %p in a file', (config) => {
-  expect(steps.limit.config().safeParse(config).success).toBe(false);
 });

@@ -19,11 +19,6 @@ test('swaps names', async () => {
   expect(await rowsThrough(step, [{ a: '1', b: '2' }])).toEqual([{ b: '1', a: '2' }]);
 });
 
-test('turns names round', async () => {
-  const step = rename<{ a: string; b: string; c: string }, { a: 'b'; b: 'c'; c: 'a' }>({ a: 'b', b: 'c', c: 'a' });
-  expect(await rowsThrough(step, [{ a: '1', b: '2', c: '3' }])).toEqual([{ b: '1', c: '2', a: '3' }]);
-});
-
 test('refuses a name that is taken instead of overwriting its field', async () => {
   const step = rename<Row, { a: string }>({ a: 'b' });
   await expect(rowsThrough(step, [{ a: '1', b: '2' }])).rejects.toMatchObject({
@@ -49,19 +44,8 @@ test('plans the new name as the original one too', () => {
   expect(column).toMatchObject({ name: 'ip', original: 'ip', sensitivity: 'personal' });
 });
 
-test('plans a swap without a problem', () => {
-  expect(planned(steps.rename, { uid: 'bridge_uid', bridge_uid: 'uid' }).problems).toEqual([]);
-});
-
-test('reports a name that is taken', () => {
+test('reports a name that is taken, and two fields that would have one name', () => {
   expect(planned(steps.rename, { lead_id: 'uid' }).problems).toEqual([{ path: ['lead_id'], message: "there is already a field 'uid'" }]);
-});
-
-test('reports two fields that would have one name', () => {
   const { problems } = planned(steps.rename, { home_phone: 'phone', cell_phone: 'phone' });
   expect(problems.map(({ path }) => path)).toEqual([['home_phone'], ['cell_phone']]);
-});
-
-test.each(['Id', 'lead id', '1', '', '__proto__'])('refuses %j as a name', (name) => {
-  expect(steps.rename.config().safeParse({ lead_id: name }).success).toBe(false);
 });

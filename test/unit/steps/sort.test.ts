@@ -87,15 +87,6 @@ describe('sort', () => {
     await until(async () => (await readdir(folder)).length === 0);
   });
 
-  test('gives pages that are bounded, whatever came', async () => {
-    const [one, other] = [2_345, 5].map((length) => Array.from({ length }, (_, id): Row => ({ id: String(id) })));
-    const out = await through(sort([{ field: 'id' }]), otherSide(one ?? [], other ?? []));
-    expect(out.map(({ number, rows: { length } }) => [number, length])).toEqual([
-      [1, 2_048],
-      [2, 302],
-    ]);
-  });
-
   test('leaves no file behind, at the end, after an error and when it is left', async () => {
     const folder = join(await temporaryFolder(), 'scratch');
     const some = Array.from({ length: 50 }, (_, id) => [{ id: String(id) }]);
@@ -136,6 +127,16 @@ describe('sort', () => {
     });
   });
 
+  test('is planned with fields that there are, once each, asc or desc', () => {
+    const problems = (config: unknown) => planned(steps.sort, config).problems.map(({ path, message }) => [path, message]);
+    expect(problems({ by: ['timestamp DESC', 'lead_id asc'] })).toEqual([]);
+    expect(problems({ by: ['leadid', 'age down', 'uid', 'uid desc'] })).toEqual([
+      [['by', 0], expect.stringContaining("unknown field 'leadid', did you mean 'lead_id'?")],
+      [['by', 1], expect.stringContaining('"age down" is not a field followed by asc or desc')],
+      [['by', 3], expect.stringContaining("field 'uid' is listed twice")],
+    ]);
+  });
+
   test.each([
     ['reject', ['1', '2', ''], 1],
     ['null', ['1', '2', 'x', ''], 0],
@@ -146,25 +147,5 @@ describe('sort', () => {
     expect(got.map(({ n }) => n)).toEqual(expected);
     expect(context.rejects).toHaveLength(rejected);
     expect(context.tally.rejected).toBe(rejected);
-  });
-
-  test('fails on one under fail, and in code without rejects', async () => {
-    const by = [{ field: 'n', type: 'integer' }] as const;
-    const message = 'is not a 64-bit integer';
-    for (const step of [sort(by, { onError: 'fail' }, watched()), sort(by)])
-      await expect(run(step, otherSide([{ n: 'x' }]))).rejects.toMatchObject({
-        code: 'E_STEP_VALUE',
-        message: expect.stringContaining(message),
-      });
-  });
-
-  test('is planned with fields that there are, once each, asc or desc', () => {
-    const problems = (config: unknown) => planned(steps.sort, config).problems.map(({ path, message }) => [path, message]);
-    expect(problems({ by: ['timestamp DESC', 'lead_id asc'] })).toEqual([]);
-    expect(problems({ by: ['leadid', 'age down', 'uid', 'uid desc'] })).toEqual([
-      [['by', 0], expect.stringContaining("unknown field 'leadid', did you mean 'lead_id'?")],
-      [['by', 1], expect.stringContaining('"age down" is not a field followed by asc or desc')],
-      [['by', 3], expect.stringContaining("field 'uid' is listed twice")],
-    ]);
   });
 });
