@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SpecError } from '../../../src/core/errors.js';
-import { loadPipeline, parsePipeline, parsePipelines } from '../../../src/pipeline/index.js';
+import { parsePipeline, parsePipelines } from '../../../src/pipeline/index.js';
 import { pipelineText } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -26,7 +26,7 @@ describe('a key of the environment', () => {
     return (await problems(pipelineText(`from: leads\n${to}`), env)).issues.map(({ message }) => message);
   };
 
-  test('that is not set is told once, and the text of its reference is measured by nobody', async () => {
+  test('that is not set is one problem', async () => {
     expect(await messagesWith(undefined)).toEqual(['the environment variable LEADSTREAM_REST_API_KEY is not set']);
     const short = pipelineText(`from: leads\n${to}`).replace('LEADSTREAM_REST_API_KEY', 'KEY');
     expect((await problems(short)).issues.map(({ message }) => message)).toEqual(['the environment variable KEY is not set']);
@@ -36,7 +36,7 @@ describe('a key of the environment', () => {
     [' key-of-the-test', 'the key has white space or a line break around it; check where it is set'],
     ['key-of-the-test\n', 'the key has white space or a line break around it; check where it is set'],
     ['"key-of-the-test"', 'the key has quotes around it, which the shell or an env file left; check where it is set'],
-  ])('that has more than itself is refused before it is sent: %j', async (key, message) => {
+  ])('with white space or quotes around it is refused before it is sent: %j', async (key, message) => {
     expect(await messagesWith(key)).toEqual([message]);
   });
 });
@@ -48,88 +48,9 @@ describe('a pipeline file', () => {
     expect(pipeline.plan.columns()).toHaveLength(33);
   });
 
-  test.each([
-    ['an unknown key', `from: leads\nstep: []\n${to}`, 'p.yaml:8:1', "unknown key 'step', did you mean 'steps'?"],
-    ['a wrong type', `from: leads\nsteps: 5\n${to}`, 'p.yaml:8:8', 'expected a list'],
-    ['an unknown collection', `from: lead\n${to}`, 'p.yaml:7:7', "did you mean 'leads'?"],
-    ['an unknown step', `from: leads\nsteps:\n  - dedup: {}\n${to}`, 'p.yaml:9:5', "unknown step 'dedup', did you mean 'dedupe'?"],
-    ['an unknown sink', 'from: leads\nto:\n  - cvs: { path: x }', 'p.yaml:9:5', "unknown sink 'cvs', did you mean 'csv'?"],
-    [
-      'an unknown field',
-      `from: leads\nsteps:\n  - select: [lead_id, zipcod]\n${to}`,
-      'p.yaml:9:23',
-      "unknown field 'zipcod', did you mean 'zipcode'?",
-    ],
-    [
-      'an unknown function',
-      `from: leads\nsteps:\n  - derive: { x: zip_citi(zipcode) }\n${to}`,
-      'p.yaml:9:18',
-      "unknown function 'zip_citi', did you mean 'zip_city'?",
-    ],
-    [
-      'an unknown field of the other side',
-      `from: leads\nsteps:\n  - join: { with: bridges, on: { bridge_id: id }, select: [titel] }\n${to}`,
-      'p.yaml:9:60',
-      "did you mean 'title'?",
-    ],
-    [
-      'an unknown key of a step',
-      `from: leads\nsteps:\n  - dedupe: { bye: [lead_id] }\n${to}`,
-      'p.yaml:9:15',
-      "unknown key 'bye', did you mean 'by'?",
-    ],
-    ['an unknown key of a sink', 'from: leads\nto:\n  - csv: { path: x, delimeter: ";" }', 'p.yaml:9:21', "did you mean 'delimiter'?"],
-    [
-      'a field that an earlier step dropped',
-      `from: leads\nsteps:\n  - select: [lead_id]\n  - filter: zipcode == '1'\n${to}`,
-      'p.yaml:10:13',
-      "field 'zipcode' is gone here: steps[0] select does not pass it on",
-    ],
-    [
-      'a credential-like field that is not revealed',
-      `from: bridges\nsteps:\n  - select: [id, crm_key]\n${to}`,
-      'p.yaml:9:18',
-      'is withheld because it is credential-like',
-    ],
-    ['a step of two keys', `from: leads\nsteps:\n  - dedupe: {}\n    select: [lead_id]\n${to}`, 'p.yaml:9:5', 'a map with a single key'],
-    ['a limit over the cap', `from: leads\n${to}`, 'p.yaml:6:10', 'must be at most 500'],
-    [
-      'two sinks on one path',
-      'from: leads\nto:\n  - csv: { path: a/x }\n  - ndjson: { path: a/../a/x }',
-      'p.yaml:10:13',
-      'writes to the same or an overlapping path',
-    ],
-    ['a text in place of a list', `from: leads\nsteps:\n  - select: lead_id\n${to}`, 'p.yaml:9:13', 'expected a list, like [lead_id]'],
-    [
-      'a step without its map',
-      `from: leads\nsteps:\n  - dedupe:\n${to}`,
-      'p.yaml:9:5',
-      'expected a map; the value is empty: write {} for an empty map',
-    ],
-    ['a part that is missing', `from: leads\nsteps:\n  - join: { with: users }\n${to}`, 'p.yaml:9:11', "'on' is missing: expected a map"],
-    ['a switch that is none', `from: leads\nspool: on\n${to}`, 'p.yaml:8:10', 'expected off, or a map'],
-    ['an empty text', `from: leads\nsteps:\n  - filter:\n${to}`, 'p.yaml:9:5', 'must not be empty'],
-    ['no output', 'from: leads\nto: []', 'p.yaml:8:5', 'must have at least one entry'],
-    [
-      'a codec that the engine does not have',
-      'from: leads\nto:\n  - parquet: { path: x, engine: parquetjs-lite, compression: brotli }',
-      'p.yaml:9:',
-      'expected one of',
-    ],
-  ])('tells %s with its place', async (_what, body, place, message) => {
-    const whole = pipelineText(body);
-    const text = _what.startsWith('a limit') ? whole.replace('limit: 100', 'limit: 501') : whole;
-    const error = await problems(text);
-    expect(error.exit).toBe(78);
-    const line = error.message.split('\n').find((each) => each.startsWith(place));
-    expect(line ?? error.message).toContain(message);
-  });
-
-  test.each([
-    ['to:', 'p.yaml:8:1 to: expected a list'],
-    ['to: csv', 'p.yaml:8:5 to: expected a list, like [csv]'],
-  ])('tells one problem of %j', async (text, message) => {
-    expect((await problems(pipelineText(`from: leads\n${text}`))).message).toBe(message);
+  test('may not select credential-like fields that are not revealed', async () => {
+    const { message } = await problems(pipelineText(`from: bridges\nsteps:\n  - select: [id, crm_key]\n${to}`));
+    expect(message).toMatch(/^p\.yaml:9:18 .*is withheld because it is credential-like/);
   });
 
   test('refuses times of nothing before a run does', async () => {
@@ -138,13 +59,9 @@ describe('a pipeline file', () => {
     expect((await problems(text.replace('0m', '597h'))).message).toContain('p.yaml:6:13 deadline: must be at most 596h');
   });
 
-  test('tells every problem at once, in the order of the file', async () => {
+  test('has all its problems reported at once, in their order', async () => {
     const error = await problems(pipelineText('from: leads\nsteps:\n  - select: [a]\n  - dedup: {}\nto:\n  - csv: {}'));
     expect(error.issues.map(({ line }) => line)).toEqual([9, 10, 12]);
-  });
-
-  test.each([['broken YAML', 'a: [', /p\.yaml:\d+:\d+ /]])('refuses %s', async (_what, text, message) => {
-    expect((await problems(text)).message).toMatch(message);
   });
 
   const reference = 'needs quotes here: YAML interprets its braces';
@@ -153,23 +70,16 @@ describe('a pipeline file', () => {
 
   test.each([
     ['service: { auth: { rest_api_key: ${KEY} } }', '1:35', reference],
-    ['reveal: [${A}, ${B}]', '1:11', reference],
     ['to:\n  - csv: { path: out/{{ run.date }}.csv }', '2:22', reference],
-    ['to:\n  - csv:\n      path: {{ run.date }}.csv', '3:27', reference],
     [inFilter('!hunter2'), '3:13', 'tags are not accepted'],
-    [inFilter('!!str hunter2'), '3:19', 'tags are not accepted'],
     [inFilter('*hunter2'), '3:13', aliases],
-    [inFilter('&hunter2 b'), '3:22', aliases],
-    ['*hunter2 : b', '1:1', aliases],
     [inFilter('%hunter2'), '3:13', 'Plain value cannot start with'],
     ['%hunter2 b\n---\nname: a', '1:1', 'directives are not accepted'],
     [inFilter("'a' hunter2"), '3:17', 'Unexpected scalar at node end'],
     [inFilter('"\\hunter2"'), '3:14', 'Invalid escape sequence'],
-    [inFilter('|hunter2'), '3:14', 'Block scalar header includes extra characters'],
     ['name: ]hunter2', '1:7', 'Unexpected flow-seq-end token'],
     ['name: a\nname: hunter2', '2:1', 'Map keys must be unique'],
-    ['name: { [a]: hunter2 }', '1:9', 'a key must be a text'],
-  ])('is refused with the place of the first problem of %j as YAML, and no value of the file', async (text, place, message) => {
+  ])('is refused with the place of its first problem as YAML, and no value of the file: %j', async (text, place, message) => {
     const error = await problems(text);
     expect(error).toMatchObject({ code: 'E_SPEC_YAML', message: expect.stringContaining(`p.yaml:${place} `) });
     expect(error.message).toContain(message);
@@ -177,18 +87,11 @@ describe('a pipeline file', () => {
   });
 
   test.each([
-    ['lists on a line', `name: ${'['.repeat(100_000)}${']'.repeat(100_000)}`],
     ['lists that do not end', `name: ${'['.repeat(100_000)}`],
-    ['maps on a line', `name: ${'{a: '.repeat(5_000)}x${'}'.repeat(5_000)}`],
     ['maps by indentation', Array.from({ length: 1_000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
-    ['lists by dashes', `${'- '.repeat(20_000)}a`],
     ['just one level more than allowed', `name: ${'['.repeat(64)}${']'.repeat(64)}`],
-  ])('may not be as deep as %s', async (_what, text) => {
+  ])('is refused when it is too deep: %s', async (_what, text) => {
     expect((await problems(text)).message).toMatch(/^p\.yaml:\d+:\d+ lists and maps are nested more than 64 levels deep$/);
-  });
-
-  test('may be deep, as far as YAML is concerned', async () => {
-    expect((await problems(`name: ${'['.repeat(63)}${']'.repeat(63)}`)).code).toBe('E_SPEC_INVALID');
   });
 
   test('prints nothing by itself', async () => {
@@ -203,33 +106,22 @@ describe('a pipeline file', () => {
 
   test.each([
     ['authorized_uid: ${LEADSTREAM_REST_API_KEY}', "5:5 'authorized_rest_api_key' is missing: expected a text"],
-    ['authorised_uid: ${K}\n    authorized_rest_api_key: ${K}', "5:5 unknown key 'authorised_uid', did you mean 'authorized_uid'?"],
     ['authorized_uid: ${K}\n    rest_api_key: ${K}', "5:5 'authorized_uid' does not go with 'rest_api_key'"],
-    ['rest_api_kye: ${K}', "5:5 unknown key 'rest_api_kye', did you mean 'rest_api_key'?"],
     ['header: { name: X-Key, valeu: "${K}" }', "5:28 unknown key 'valeu', did you mean 'value'?"],
-    ['{}', "4:9 'rest_api_key' is missing: expected a text"],
-  ])('with %j under auth is told one thing', async (auth, message) => {
-    const text = pipelineText(`from: leads\n${to}`).replace(/ \{ rest_api_key: .*/, auth === '{}' ? ' {}' : `\n    ${auth}`);
+  ])('with wrong keys under auth is one problem: %j', async (auth, message) => {
+    const text = pipelineText(`from: leads\n${to}`).replace(/ \{ rest_api_key: .*/, `\n    ${auth}`);
     expect((await problems(text, { ...env, K: 'k' })).message).toBe(`p.yaml:${message}`);
   });
 
   test.each([
-    ['a wrong key on the left of a join', '- join: { with: bridges, on: { bridge_idd: id } }', '9:34'],
     ['a wrong key on the right of a join', '- join: { with: bridges, on: { bridge_id: idd } }', '9:45'],
-    ['a masked field', '- mask: { emial: drop }', '9:13'],
-    ['a field that is renamed', '- rename: { emial: mail }', '9:15'],
-    ['a field that is cast', '- cast: { types: { emial: text } }', '9:22'],
-    ['a name that is none', '- derive: { "E Mail": email }', '9:15'],
     ['a name in an expression', "- filter: lead_status == 'x' && emial == 'y'", '9:35'],
-    ['a function in an expression', "- filter: lead_status == 'x' && blnk(email)", '9:35'],
-    ['the middle of an expression', "- filter: email == 'x' and blank(email)", '9:26'],
     ['the middle of one in quotes', `- filter: "email == 'x' and blank(email)"`, '9:27'],
     ['the middle of one in quotes with quotes inside', "- filter: 'email == ''x'' and blank(email)'", '9:13'],
     ['the middle of one in quotes with escapes', '- filter: "email == \\"x\\" and blank(email)"', '9:13'],
     ['the start of a block', "- filter: |\n      email == 'x'\n      and blank(email)", '9:13'],
-    ['the start of a text of two lines', "- filter: email == 'x'\n      and blank(email)", '9:13'],
     ['the start of a text whose references were replaced', '- filter: email == ${QUOTED} and blank(email)', '9:13'],
-  ])('is told the place of %s', async (_what, step, place) => {
+  ])('is refused at the place of %s', async (_what, step, place) => {
     const error = await problems(pipelineText(`from: leads\nsteps:\n  ${step}\n${to}`), { ...env, QUOTED: "'x'" });
     expect(error.message).toMatch(new RegExp(`^p\\.yaml:${place} `));
   });
@@ -250,7 +142,6 @@ describe('references', () => {
   test.each([
     ['${OUT}', 'made'],
     ['${MISSING:-fallback}', 'fallback'],
-    ['${MISSING:-}x', 'x'],
     ['a/${OUT}/$${OUT}', 'a/made/${OUT}'],
   ])('resolve %s to %s', async (reference, expected) => {
     const pipeline = await parsePipeline(withName(reference), 'p.yaml', { env: { ...env, OUT: 'made' }, baseDir: '/base' });
@@ -262,7 +153,7 @@ describe('references', () => {
     ['${MISSING:?say where}', '${MISSING}: say where'],
     ['${file:/nowhere/at/all}', 'the file /nowhere/at/all cannot be read'],
     ['${not a name}', 'is not a reference'],
-  ])('tell what is wrong with %s', async (reference, message) => {
+  ])('are refused when they are wrong: %s', async (reference, message) => {
     expect((await problems(withName(reference))).message).toContain(message);
   });
 
@@ -388,7 +279,7 @@ describe('the environment', () => {
     });
   });
 
-  test('is told what it lacks', async () => {
+  test('is refused for what it lacks', async () => {
     expect((await problems(bare, {})).message).toContain('LEADSTREAM_BASE_URL');
   });
 });
@@ -411,32 +302,19 @@ describe('--set', () => {
   });
 
   test.each([
-    ['service.limit', '0', '--set service.limit: must be at least 1'],
     ['limit', '5', "--set limit: unknown key 'limit'"],
-    ['to.0.cvs.path', 'x', 'a sink is a map with a single key'],
     ['from', 'lead', "--set from: unknown collection 'lead', did you mean 'leads'?"],
-    ['sevice.limit', '3', "--set sevice.limit: unknown key 'sevice', did you mean 'service'?"],
     ['from.x', 'y', '--set from.x: the file has no such place'],
-    ['to.2.csv.path', 'x', '--set to.2.csv.path: the file has no such place'],
-    ['steps.1', 'x', '--set steps.1: the file has no such place'],
-  ])('%s=%s is told as what was said on the command line', async (key, value, message) => {
+  ])('is refused as what the command line says: %s=%s', async (key, value, message) => {
     const error = await problems(pipelineText(`from: leads\n${to}`), env, { [key]: value });
     expect(error.message).toContain(message);
     expect(error.issues).toHaveLength(1);
   });
 
-  test.each(['service.auth.rest_api_key', 'service.auth', 'service'])(
-    'refuses %s, because a command line is no place for keys',
-    async (key) => {
-      expect((await problems(pipelineText(`from: leads\n${to}`), env, { [key]: 'x' })).message).toContain(
-        'not accepted on the command line',
-      );
-    },
-  );
-});
-
-test('a file that is not there is told with its name', async () => {
-  await expect(loadPipeline('/nowhere/p.yaml', { env })).rejects.toThrow('/nowhere/p.yaml:1:1 cannot be read');
+  test.each(['service.auth.rest_api_key', 'service'])('refuses %s, because a command line is no place for keys', async (key) => {
+    const { message } = await problems(pipelineText(`from: leads\n${to}`), env, { [key]: 'x' });
+    expect(message).toContain('not accepted on the command line');
+  });
 });
 
 describe('a join on columns that are no key of the other side', () => {
@@ -455,12 +333,9 @@ describe('a join on columns that are no key of the other side', () => {
 
   test.each([
     '{ with: bridges, on: { bridge_id: id } }',
-    '{ with: bridges, on: { bridge_id: id, campaign_id: campaign_id } }',
     '{ with: areacodes, on: { zipcode: city, bridge_id: area_code, campaign_id: state } }',
-    '{ with: areacodes, on: { zipcode: city }, pick: first }',
-    '{ with: areacodes, on: { zipcode: city }, pick: error }',
     '{ with: areacodes, on: { zipcode: city }, pick: { max: city_population } }',
-  ])('is none, or meant: %s', async (join) => {
+  ])('is no warning where they are a key, or a choice is made: %s', async (join) => {
     expect(await warned(join)).toEqual([]);
   });
 

@@ -1,14 +1,27 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { Ajv } from 'ajv';
+import fc from 'fast-check';
+import { parseAllDocuments, stringify } from 'yaml';
 import { SpecError } from '../../../src/core/errors.js';
-import { loadPipeline, loadPipelines, parsePipeline, parsePipelines } from '../../../src/pipeline/index.js';
+import { parsePipeline, parsePipelines, pipelineSchema, runPipeline, type Pipeline } from '../../../src/pipeline/index.js';
+import { service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
-const document = (name: string, path = `${name}.csv`) => `name: ${name}\nfrom: users\nto:\n  - csv: { path: ${path} }\n`;
+const users = (name: string, more = '') => `name: ${name}\nfrom: users\nto:\n  - csv: { path: ${name}.csv }\n${more}`;
+const given = 'service:\n  base_url: https://a.example\n  auth:\n    rest_api_key: ${LEADSTREAM_REST_API_KEY}\n  limit: 100\n';
+const defaults = (text: string) => `defaults:\n${text.replaceAll(/^(?=.)/gm, '  ')}`;
 const file = (...documents: readonly string[]) => documents.join('---\n');
 const parse = (text: string, set: Record<string, string> = {}) => parsePipelines(text, 'p.yaml', { env, set, baseDir: '/base' });
+
+const textOf = (blocks: object) => (Object.keys(blocks).length === 0 ? '' : stringify(blocks));
+
+/** What defaults decide, in the same words whether a map is absent or empty. */
+const essenceOf = (pipeline: Pipeline | undefined) => ({
+  connection: { ...pipeline?.connection, retry: pipeline?.connection.retry ?? {} },
+  expect: { max_null: {}, ...pipeline?.expect },
+});
 
 async function problems(text: string, set: Record<string, string> = {}): Promise<readonly string[]> {
   try {
@@ -21,21 +34,17 @@ async function problems(text: string, set: Record<string, string> = {}): Promise
 }
 
 describe('a file of several pipelines', () => {
-  test('gives them in the order of the file', async () => {
-    expect((await parse(file(document('b'), document('a')))).map(({ name }) => name)).toEqual(['b', 'a']);
-  });
-
   test.each([
-    ['behind the last separator', `${document('a')}---\n`],
-    ['of comments alone', `# first\n---\n${document('a')}---\n# nothing more\n`],
-    ['between two pipelines', `${document('a')}---\n---\n`],
+    ['behind the last separator', `${users('a')}---\n`],
+    ['of comments alone', `# first\n---\n${users('a')}---\n# nothing more\n`],
+    ['between two pipelines', `${users('a')}---\n---\n`],
   ])('has no pipeline in an empty document %s', async (_what, text) => {
     expect((await parse(text)).map(({ name }) => name)).toEqual(['a']);
     expect((await parsePipeline(text, 'p.yaml', { env })).name).toBe('a');
   });
 
   test('has problems at the lines of the whole file, those of all documents at once', async () => {
-    const text = file(document('a').replace('csv', 'cvs'), document('b'), document('c').replace('users', 'user'));
+    const text = file(users('a').replace('csv', 'cvs'), users('b'), users('c').replace('users', 'user'));
     expect(await problems(text)).toEqual([
       "p.yaml:4:5 unknown sink 'cvs', did you mean 'csv'?",
       expect.stringMatching(/^p\.yaml:12:7 .*did you mean 'users'\?$/),
@@ -43,55 +52,193 @@ describe('a file of several pipelines', () => {
   });
 
   test('has broken YAML at the line of the whole file', async () => {
-    expect((await problems(file(document('a'), 'name: b\nname: b\n')))[0]).toMatch(/^p\.yaml:7:1 /);
-    expect(await problems(file(document('a'), 'name: &b b\nfrom: *b\n'))).toEqual([
+    expect((await problems(file(users('a'), 'name: b\nname: b\n')))[0]).toMatch(/^p\.yaml:7:1 /);
+    expect(await problems(file(users('a'), 'name: &b b\nfrom: *b\n'))).toEqual([
       'p.yaml:6:10 anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a value that begins with & or * needs quotes',
     ]);
   });
 
-  test('has a name once', async () => {
-    expect(await problems(file(document('a'), document('b'), document('a', 'other.csv')))).toEqual([
-      "p.yaml:11:7 the name 'a' is taken by the pipeline on line 1",
-    ]);
-  });
-
-  test.each([
-    ['the same file', document('b', 'a.csv'), "p.yaml:9:10 the pipeline 'a' already writes to the same or an overlapping path"],
-    ['a file within', document('b', 'a.csv/b.csv'), "p.yaml:9:10 the pipeline 'a' already writes to the same or an overlapping path"],
-    [
-      'the rejects of another',
-      `${document('b')}rejects: { path: a.csv.rejects.ndjson }\n`,
-      "p.yaml:10:18 the pipeline 'a' already writes to the same or an overlapping path",
-    ],
-  ])('has outputs that differ: not %s', async (_what, other, problem) => {
-    expect(await problems(file(document('a'), other))).toEqual([problem]);
-  });
-
-  test('has one pipeline at most that writes to stdout', async () => {
-    const printing = (name: string) => `name: ${name}\nfrom: users\nto:\n  - stdout: {}\n`;
-    expect(await problems(file(printing('a'), printing('b')))).toEqual(["p.yaml:9:13 the pipeline 'a' already writes to stdout"]);
-  });
-
   test('takes --set in every document', async () => {
-    const pipelines = await parse(file(document('a'), document('b')), { from: 'bridges' });
+    const pipelines = await parse(file(users('a'), users('b')), { from: 'bridges' });
     expect(pipelines.map(({ plan }) => plan.collection.name)).toEqual(['bridges', 'bridges']);
-    expect(await problems(file(document('a'), document('b')), { name: 'c' })).toHaveLength(1);
+    expect(await problems(file(users('a'), users('b')), { name: 'c' })).toHaveLength(1);
   });
 
   test('is refused where one pipeline is wanted', async () => {
-    await expect(parsePipeline(file(document('a'), document('b')), 'p.yaml', { env })).rejects.toThrow(
+    await expect(parsePipeline(file(users('a'), users('b')), 'p.yaml', { env })).rejects.toThrow(
       'p.yaml:6:1 the file contains 2 pipelines, but one is expected here; load them with loadPipelines, or keep one per file',
     );
   });
+});
 
-  test('is read from disk', async () => {
-    const path = join(await temporaryFolder(), 'p.yaml');
-    await writeFile(path, file(document('a'), document('b')));
-    expect((await loadPipelines(path, { env })).map(({ name }) => name)).toEqual(['a', 'b']);
-    await expect(loadPipeline(path, { env })).rejects.toThrow('contains 2 pipelines');
+describe('a document of defaults', () => {
+  test('gives every pipeline its blocks, and is none itself', async () => {
+    const text = file(defaults(`${given}rejects: { max: 7 }\nspool: off\nexpect: { min_rows: 3 }\n`), users('a'), users('b'));
+    for (const pipeline of await parse(text)) {
+      expect(pipeline).toMatchObject({
+        connection: { baseUrl: 'https://a.example', limit: 100 },
+        rejects: { max: { rows: 7 } },
+        spoolMaxAgeMs: undefined,
+        expect: { min_rows: 3 },
+      });
+    }
+    expect((await parse(text)).map(({ name }) => name)).toEqual(['a', 'b']);
+    expect((await parsePipeline(file(defaults(given), users('a')), 'p.yaml', { env })).connection.limit).toBe(100);
+  });
+
+  test('gives way to what a pipeline has itself, key by key, but for lists and accounts', async () => {
+    const own = `service: { limit: 30, auth: { authorized_uid: '\${USER_ID}', authorized_rest_api_key: '\${OTHER_KEY}' } }
+expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
+    const text = file(
+      defaults(`${given}  concurrency: 2\nexpect: { not_null: [uid, email], max_null: { email: 5%, uid: 5% } }\nspool: off\n`),
+      users('a', own),
+    );
+    const [pipeline] = await parsePipelines(text, 'p.yaml', { env: { ...env, USER_ID: '7', OTHER_KEY: 'another-key' } });
+    expect(pipeline).toMatchObject({
+      connection: { baseUrl: 'https://a.example', limit: 30, concurrency: 2 },
+      expect: { not_null: ['email'], max_null: { email: { share: 0.05 }, uid: { share: 0.01 } } },
+      spoolMaxAgeMs: 3_600_000,
+    });
+    expect(pipeline?.connection.auth).toEqual({ authorized_uid: '7', authorized_rest_api_key: 'another-key' });
+  });
+
+  test.each(['null', ''])('does not give what a pipeline sets to null: %j', async (nothing) => {
+    const text = file(defaults(`${given}expect: { min_rows: 3, max_shrink: 20% }\n`), users('a', `expect: { max_shrink: ${nothing} }\n`));
+    const [pipeline] = await parse(text);
+    expect(pipeline?.expect).toEqual({ min_rows: 3 });
+  });
+
+  test.each([
+    ['an address', 'base_url: https://elsewhere.example', "'auth' is missing: base_url needs it"],
+    ['an account', "auth: { bearer: '${TOKEN}' }", "'base_url' is missing: auth needs it"],
+  ])('never puts %s of the file together with what the environment has', async (_what, part, message) => {
+    const options = { env: { ...env, TOKEN: 'token-of-the-test' }, baseDir: '/base' };
+    await expect(parsePipelines(users('a', `service: { ${part} }\n`), 'p.yaml', options)).rejects.toThrow(message);
+  });
+
+  test('makes of any division of keys the pipeline that has all of them itself', async () => {
+    const service = fc.record(
+      {
+        limit: fc.integer({ min: 1, max: 500 }),
+        window: fc.integer({ min: 8, max: 20 }),
+        retry: fc.record({ attempts: fc.integer({ min: 1, max: 9 }) }),
+      },
+      { requiredKeys: [] },
+    );
+    const gates = fc.record(
+      { min_rows: fc.nat(9), max_null: fc.dictionary(fc.constantFrom('uid', 'email'), fc.constant('5%')) },
+      { requiredKeys: [] },
+    );
+    const blocks = fc.record({ service, expect: gates }, { requiredKeys: [] });
+    const account = { base_url: 'https://a.example', auth: { rest_api_key: '${LEADSTREAM_REST_API_KEY}' } };
+    await fc.assert(
+      fc.asyncProperty(blocks, blocks, async (common, own) => {
+        const inherited = { ...common, service: { ...account, ...common.service } };
+        const whole = {
+          service: { ...inherited.service, ...own.service, retry: { ...common.service?.retry, ...own.service?.retry } },
+          expect: { ...common.expect, ...own.expect, max_null: { ...common.expect?.max_null, ...own.expect?.max_null } },
+        };
+        const [divided] = await parse(file(stringify({ defaults: inherited }), users('a', textOf(own))));
+        const [alone] = await parse(users('a', textOf(whole)));
+        expect(essenceOf(divided)).toEqual(essenceOf(alone));
+      }),
+    );
+  });
+
+  test('is not what --set changes, but the pipelines that inherit it', async () => {
+    const text = file(defaults(`${given}expect: { not_null: [uid, email] }\n`), users('a'), users('b'));
+    const pipelines = await parse(text, { 'service.limit': '5', 'expect.not_null.0': 'affid' });
+    expect(pipelines.map(({ connection, expect }) => [connection.limit, expect?.not_null])).toEqual(
+      Array.from({ length: 2 }, () => [5, ['affid', 'email']]),
+    );
+    expect(await problems(text, { 'defaults.service.limit': '5' })).toEqual([
+      'p.yaml:1:1 --set defaults.service.limit: it applies to every pipeline anyway; leave out defaults, as in service.limit',
+    ]);
+  });
+
+  test('is read by the run, whose requests have its limit and whose rejects go where it says', async () => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const text = file(
+      defaults(
+        `service:\n  base_url: \${LEADSTREAM_BASE_URL}\n  auth:\n    rest_api_key: \${LEADSTREAM_REST_API_KEY}\n  limit: 17\nrejects: { path: 'r/{{ pipeline }}.ndjson' }\n`,
+      ),
+      users('a'),
+      users('b', 'service: { limit: 19 }\n'),
+    );
+    const limits = [];
+    for (const pipeline of await parsePipelines(text, 'p.yaml', { env: from.env, baseDir: folder })) {
+      const before = from.requests.length;
+      const report = await runPipeline(pipeline, { stateDir: join(folder, 'state') });
+      expect(report.rejects.path).toBe(join(folder, 'r', `${pipeline.name}.ndjson`));
+      limits.push(from.requests[before]);
+    }
+    expect(limits).toEqual(['users?page=1&limit=17', 'users?page=1&limit=19']);
   });
 });
 
-test('a file without anything is told to lack what a pipeline needs', async () => {
-  expect(await problems('')).toEqual(['p.yaml:1:1 the file is empty; a pipeline is a map with name, from and to']);
+describe('defaults that are wrong', () => {
+  test.each([
+    [
+      'in a pipeline',
+      file(`name: x\n${defaults(given)}from: users\n`, users('a')),
+      [
+        expect.stringMatching(/^p\.yaml:1:1 'name' cannot be next to defaults; put it under defaults, or in the document of a pipeline/),
+        expect.stringMatching(/^p\.yaml:8:1 'from' cannot be next to defaults/),
+      ],
+    ],
+    [
+      'of other blocks',
+      file(defaults('spool: off\nsteps: []\n'), users('a')),
+      ["p.yaml:3:3 unknown key 'steps'; there are service, collections, rejects, spool, expect, on_success, on_failure"],
+    ],
+  ])('are refused %s', async (_what, text, expected) => {
+    expect(await problems(text)).toEqual(expected);
+  });
+
+  test('are reported once, at their own place, whoever inherits them', async () => {
+    const text = file(defaults(`${given.replace('100', '1000').replace('LEADSTREAM_REST_API_KEY', 'KEY')}`), users('a'), users('b'));
+    expect(await problems(text)).toEqual(['p.yaml:5:21 the environment variable KEY is not set', 'p.yaml:6:12 limit: must be at most 500']);
+  });
+
+  test('are reported with the pipelines that they do not fit', async () => {
+    const bridges = users('b').replace('users', 'bridges');
+    expect(
+      await problems(
+        file(defaults('expect: { not_null: [affid] }\n'), users('a'), bridges, bridges.replaceAll('b', 'c').replace('cridges', 'bridges')),
+      ),
+    ).toEqual([expect.stringMatching(/^p\.yaml:2:24 there is no column 'affid' after the last step.* \(inherited by 'b', 'c'\)$/)]);
+    expect(await problems(file(defaults('service: { limit: 501 }\n'), users('a')))).toEqual(['p.yaml:2:21 limit: must be at most 500']);
+  });
+
+  test('are named where they make two pipelines write to one path', async () => {
+    expect(await problems(file(defaults('rejects: { path: r.ndjson }\n'), users('a'), users('b')))).toEqual([
+      "p.yaml:2:20 the pipeline 'a' already writes to the same or an overlapping path; put {{ pipeline }} in the path (inherited by 'b')",
+    ]);
+  });
+
+  test('keep no credential in the file, and give none away', async () => {
+    const told = await problems(
+      file(
+        defaults('service:\n  base_url: https://a.example\n  auth: { rest_api_key: key-of-the-test }\n'),
+        users('a', 'reveal: [key-of-the-test]\n'),
+      ),
+    );
+    expect(told[0]).toMatch(/^p\.yaml:4:27 a credential must be a reference/);
+    expect(told.join('\n')).not.toContain('key-of-the-test');
+  });
+});
+
+test('an editor accepts defaults and pipelines, and nothing between', async () => {
+  const validate = new Ajv({ strict: false }).compile(await pipelineSchema());
+  const [common, pipeline] = parseAllDocuments(file(defaults(`${given}spool: off\n`), users('a'))).map(
+    (document) => document.toJS() as object,
+  );
+  expect([validate(common), validate(pipeline)]).toEqual([true, true]);
+  expect(validate({ ...common, ...pipeline })).toBe(false);
+  expect(validate({ defaults: { steps: [] } })).toBe(false);
+  expect(validate({ name: 'a' })).toBe(false);
+  const without = { expect: { max_shrink: null }, spool: null, service: { limit: null, retry: { cap: null } }, rejects: null };
+  expect(validate({ ...pipeline, ...without })).toBe(true);
+  expect(validate({ ...common, defaults: { spool: null } })).toBe(false);
+  expect(validate({ ...pipeline, from: null })).toBe(false);
 });

@@ -1,0 +1,205 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { GateError, SpecError } from '../../../src/core/errors.js';
+import { failedRunOf, parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
+import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
+import { pipelineText, service, serviceOf } from '../../support/services.js';
+import { temporaryFolder, visible } from '../../support/temporary.js';
+
+const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
+const to = 'to:\n  - csv: { path: leads.csv }';
+
+/** Runs a pipeline over some leads. @returns The messages of the gates that refused, or none after a run that published. */
+async function refused(rows: readonly object[], gates: string, steps = ''): Promise<readonly string[]> {
+  const [from, folder] = [await serviceOf({ leads: rows.map((row) => ({ ...row })) }), await temporaryFolder()];
+  try {
+    await runIn(from, `from: leads\n${steps}${to}\nexpect:\n${gates}`, folder);
+    return [];
+  } catch (error) {
+    if (!(error instanceof GateError)) throw error;
+    expect(error).toMatchObject({ code: 'E_GATE_EXPECT', exit: 65 });
+    expect(await visible(folder)).toEqual([]);
+    return error.message.split('\n');
+  }
+}
+
+describe('expect is checked before anything is read', () => {
+  test.each([
+    ['  min_row: 10', 'p.yaml:11:3', "unknown key 'min_row', did you mean 'min_rows'?"],
+    ['  max_shrink: 20', 'p.yaml:11:15', 'a share is written like 20%'],
+    ['  max_shrink: 200%', 'p.yaml:11:15', 'nothing shrinks by more than 100%'],
+    ['  max_read_shrink: { bridges: 80% }', 'p.yaml:11:22', 'bridges is not read here'],
+    ['  max_null: { emial: 5% }', 'p.yaml:11:15', "there is no column 'emial' after the last step, did you mean 'email'?"],
+    ['  max_null: { email: few }', 'p.yaml:11:22', 'written like 1% or 100'],
+    ['  not_null: [lead_id, uid, lead_id]', 'p.yaml:11:28', "'lead_id' is listed twice; list it once"],
+    ['  unique: [lead_id, [uid, zipcod]]', 'p.yaml:11:27', "did you mean 'zipcode'?"],
+    ['  accepted_values: { lead_stats: [sold] }', 'p.yaml:11:22', "did you mean 'lead_status'?"],
+  ])('%s', async (gates, place, message) => {
+    const parsing = parsePipeline(pipelineText(`from: leads\n${to}\nexpect:\n${gates}`), 'p.yaml', { env });
+    await expect(parsing).rejects.toThrow(SpecError);
+    await expect(parsing).rejects.toThrow(`${place} `);
+    await expect(parsing).rejects.toThrow(message);
+  });
+
+  test('against the columns that leave the last step', async () => {
+    const parse = (gates: string) =>
+      parsePipeline(pipelineText(`from: leads\nsteps:\n  - rename: { lead_id: id }\n${to}\nexpect:\n${gates}`), 'p.yaml', { env });
+    expect((await parse('  not_null: [id]')).expect).toEqual({ not_null: ['id'] });
+    await expect(parse('  not_null: [lead_id]')).rejects.toThrow("p.yaml:13:14 there is no column 'lead_id' after the last step");
+  });
+});
+
+describe('a run with expectations', () => {
+  test('publishes when all are met, at their very limits', async () => {
+    const rows = leads(100, (index) => (index < 5 ? { email: '' } : { email: `p${index}@example.org` }));
+    const gates = [
+      '  min_rows: 100',
+      '  max_null: { email: 5%, firstname: 100 }',
+      '  not_null: [lead_id]',
+      '  unique: [lead_id, [lead_id, lead_status], email]',
+      '  accepted_values: { lead_status: [sold, open] }',
+    ];
+    expect(await refused(rows, gates.join('\n'))).toEqual([]);
+  });
+
+  test.each([
+    ['too few rows', '  min_rows: 1001', 'expect.min_rows: expected at least 1,001 rows, found 3'],
+    ['too many nulls', '  max_null: { email: 50% }', 'expect.max_null.email: at most 50% of rows may be empty, found 66.67% (2 of 3)'],
+    ['more nulls than a count', '  max_null: { email: 1 }', 'expect.max_null.email: at most 1 row may be empty, found 66.67% (2 of 3)'],
+    ['any null', '  not_null: [email]', 'expect.not_null.email: no row may be empty, found 66.67% (2 of 3)'],
+    ['a repeated value', '  unique: [lead_status]', 'expect.unique.lead_status: values must be unique, found 1 repetition in 3 rows'],
+    [
+      'values that are repeated together',
+      '  unique: [[lead_status, zipcode]]',
+      'expect.unique.lead_status+zipcode: values must be unique, found 1 repetition in 3 rows',
+    ],
+    [
+      'a value that is not listed',
+      '  accepted_values: { lead_status: [open] }',
+      'expect.accepted_values.lead_status: expected only open, found other values in 2 of 3 rows, like "sold"',
+    ],
+    [
+      'a personal value that is not listed, without repeating it',
+      '  accepted_values: { email: [x] }',
+      'expect.accepted_values.email: expected only x, found other values in 1 of 3 rows',
+    ],
+  ])('refuses %s', async (_what, gate, message) => {
+    const rows = [lead(1, { email: 'a@b.c', zipcode: '1' }), lead(2, { email: '', zipcode: '1' }), lead(3, { lead_status: '' })];
+    expect(await refused(rows, gate)).toEqual([message]);
+  });
+
+  test('reports all gates that refuse at once, whatever their kind, under the code of the first', async () => {
+    const from = await serviceOf({ leads: [lead(1, { bridge_id: '1', age: 'x' }), lead(2)], bridges: [{ id: '1', title: 'A' }] });
+    const body = [
+      'from: leads',
+      'steps:',
+      '  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title], min_match: 95% }',
+      '  - derive: { years: int(age) }',
+      `${to}\nexpect:\n  min_rows: 5\n  not_null: [b_title]`,
+    ];
+    const failure: unknown = await runIn(from, body.join('\n'), await temporaryFolder()).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'E_GATE_MATCH', exit: 65 });
+    expect(String(failure).split('\n')).toEqual([
+      expect.stringContaining('steps[0] join'),
+      expect.stringContaining('rows were rejected, but at most 1% may be'),
+      expect.stringContaining('expect.min_rows'),
+    ]);
+  });
+
+  test('compares values that were cast by the text that they have in files', async () => {
+    const rows = leads(2, () => ({ is_valid: 'yes' }));
+    expect(await refused(rows, '  accepted_values: { is_valid: ["true"] }', 'steps:\n  - cast: {}\n')).toEqual([]);
+    expect(await refused(rows, '  accepted_values: { is_valid: ["yes"] }', 'steps:\n  - cast: {}\n')).toHaveLength(1);
+  });
+
+  test('compares the size of an output with that of the last run, and leaves a table that has shrunk or grown too much', async () => {
+    const folder = await temporaryFolder();
+    const night = async (count: number) => {
+      const body = 'from: leads\nto:\n  - parquet: { path: t }\nexpect: { max_shrink: 20%, max_growth: 50% }';
+      return runPipeline(await pipelineFor(await serviceOf({ leads: leads(count) }), body, folder));
+    };
+    for (const rows of [10, 8, 12]) await night(rows);
+    const before = await readdir(`${folder}/t`);
+    for (const rows of [9, 19])
+      await expect(night(rows)).rejects.toMatchObject({
+        code: 'E_GATE_EXPECT',
+        message: expect.stringContaining(`found ${rows} rows, previously 12`),
+      });
+    expect(await readdir(`${folder}/t`)).toEqual(before);
+  });
+});
+
+describe('the gates in a report', () => {
+  const body = `from: leads
+steps:
+  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title], min_match: 10% }
+${to}
+expect: { min_rows: MIN, not_null: [lead_id] }`;
+  const gatesOf = (gates: readonly { gate: string; at: string | undefined; outcome: string }[]) =>
+    gates.map(({ gate, at, outcome }) => `${gate}${at === undefined ? '' : ` of ${at}`}: ${outcome}`);
+
+  test('are all of a run that published', async () => {
+    const report = await runPipeline(await pipelineFor(await service(), body.replace('MIN', '1'), await temporaryFolder()));
+    expect(gatesOf(report.gates)).toEqual([
+      'consistency of leads: passed',
+      'consistency of steps[0] join: passed',
+      'max_read_shrink of leads: not compared',
+      'max_read_shrink of steps[0] join: not compared',
+      'books of to[0] csv: passed',
+      'min_match of steps[0] join: passed',
+      'rejects: passed',
+      'expect.min_rows: passed',
+      'expect.not_null.lead_id: passed',
+    ]);
+  });
+
+  test.each(['steps: [{ limit: 10 }]', 'consistency: off'])('say that changes of the list were not looked for, with %s', async (more) => {
+    const report = await runPipeline(await pipelineFor(await service(), `from: leads\n${more}\n${to}`, await temporaryFolder()));
+    expect(gatesOf(report.gates)).toContain('consistency of leads: not checked');
+  });
+
+  test('have the violations of a run that they refused, next to its row counts', async () => {
+    const pipeline = await pipelineFor(await service(), body.replace('MIN', '5000'), await temporaryFolder());
+    const report = failedRunOf(await runPipeline(pipeline).catch((error: unknown) => error));
+    expect(report?.gates.filter(({ outcome }) => outcome === 'refused')).toEqual([
+      {
+        gate: 'expect.min_rows',
+        at: undefined,
+        outcome: 'refused',
+        violations: [{ code: 'E_GATE_EXPECT', message: 'expect.min_rows: expected at least 5,000 rows, found 1,200' }],
+      },
+    ]);
+    expect(report).toMatchObject({ read: 1_200, keptPages: 0, sinks: [{ books: { written: 1_200 } }] });
+  });
+
+  test('are none of a run that failed before them', async () => {
+    const from = await service(undefined, { faults: ['400@collection=leads,page=5-'] });
+    const pipeline = await pipelineFor(from, body.replace('MIN', '1'), await temporaryFolder());
+    const report = failedRunOf(await runPipeline(pipeline).catch((error: unknown) => error));
+    expect(report?.gates).toEqual([]);
+    expect(report?.keptPages).toBeGreaterThan(0);
+  });
+});
+
+describe('outputs that a gate refused', () => {
+  const body = 'from: leads\nto:\n  - csv: { path: out/l.csv }\n  - ndjson: { path: out/l.ndjson }\nexpect: { min_rows: 5 }';
+
+  test('are kept aside when asked, and the failure says where', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(3) }), await temporaryFolder()];
+    const failure: unknown = await runIn(from, body, folder, { keepFailed: true }).catch((error: unknown) => error);
+    if (!(failure instanceof GateError)) throw failure;
+    expect(failure).toMatchObject({ code: 'E_GATE_EXPECT', message: expect.stringContaining('expect.min_rows') });
+    expect(failure.kept).toHaveLength(2);
+    expect((await readFile(failure.kept[0] ?? '', 'utf8')).trim().split('\n')).toHaveLength(4);
+    expect(await visible(join(folder, 'out'))).toEqual(failure.kept.map((path) => path.slice(join(folder, 'out').length + 1)).sort());
+  });
+
+  test('are removed otherwise, and when something else than a gate fails', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(3) }), await temporaryFolder()];
+    await expect(runIn(from, body, folder)).rejects.toMatchObject({ code: 'E_GATE_EXPECT', kept: [] });
+    const failing = await service(undefined, { faults: ['404@page=3'] });
+    await expect(runIn(failing, body, folder, { keepFailed: true })).rejects.toMatchObject({ code: 'E_SOURCE_ORDER' });
+    expect(await visible(folder)).toEqual([]);
+  });
+});
