@@ -1,6 +1,6 @@
 import { channel, subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import { Observable, Subject, lastValueFrom, of, take, throwError } from 'rxjs';
+import { Subject, lastValueFrom, of, throwError } from 'rxjs';
 import { createRedactor, SourceError } from '../../../src/core/index.js';
 import { Events, watch, type OperationEvent, type Watcher } from '../../../src/events/index.js';
 
@@ -34,12 +34,6 @@ describe('events', () => {
       silent.emit('page', never);
       expect(await silent.during('commit', never, () => Promise.resolve(7))).toBe(7);
       expect(await lastValueFrom(silent.during$('request', never, of(8), never))).toBe(8);
-    });
-
-    test('a watcher of something else makes none', () => {
-      events({ retry: () => {}, request: {} }).emit('page', () => {
-        throw new Error('somebody asked for facts');
-      });
     });
   });
 
@@ -99,21 +93,6 @@ describe('events', () => {
       expect(told).toEqual(['start - - false', 'end - - true']);
     });
 
-    test('that nobody wants any more in the middle of it makes nothing more', async () => {
-      const made: number[] = [];
-      const source$ = new Observable<number>((subscriber) => {
-        for (let item = 1; item <= 5 && !subscriber.closed; item += 1) {
-          made.push(item);
-          subscriber.next(item);
-        }
-      });
-      const { told, watcher } = notes();
-      const watched$ = events(watcher).during$('request', () => request, source$);
-      expect(await lastValueFrom(watched$.pipe(take(2)))).toBe(2);
-      expect(made).toEqual([1, 2]);
-      expect(told).toEqual(['start - - false', 'end - - true']);
-    });
-
     test('tells nothing of a failure that is not of leadstream but its class', async () => {
       const got: unknown[] = [];
       const watched = events({ commit: { error: ({ error }) => got.push(error) } });
@@ -159,18 +138,6 @@ describe('events', () => {
       ]);
     });
 
-    test('whose promise fails is reported as well, and one that throws what has no text', async () => {
-      const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
-      const late = (): unknown => Promise.reject(new Error('late'));
-      const odd = () => {
-        throw Object.create(null);
-      };
-      events({ page: late }, { page: odd }).emit('page', () => page);
-      await Promise.resolve();
-      await Promise.resolve();
-      expect(warn).toHaveBeenCalledTimes(2);
-    });
-
     test('of the whole process gets the events of every run, until it ends', () => {
       const runs: string[] = [];
       const end = watch({ page: ({ run }) => runs.push(run) });
@@ -180,49 +147,6 @@ describe('events', () => {
       tell('c');
       expect(runs).toEqual(['a', 'b']);
       expect(channel('leadstream:page').hasSubscribers).toBe(false);
-    });
-
-    test('may be of a class, with methods that know it', () => {
-      class Count {
-        #rows = 0;
-        request = new (class {
-          #ends = 0;
-          asyncEnd() {
-            this.#ends += 1;
-          }
-          get ends() {
-            return this.#ends;
-          }
-        })();
-        page({ rows }: { readonly rows: number }) {
-          this.#rows += rows;
-        }
-        reset() {
-          this.#rows = 0;
-        }
-        get rows() {
-          return this.#rows;
-        }
-      }
-      const count = new Count();
-      const some = events(count);
-      for (const _ of [1, 2]) some.emit('page', () => page);
-      some
-        .during$(
-          'request',
-          () => request,
-          of(8),
-          () => ({}),
-        )
-        .subscribe();
-      expect([count.rows, count.request.ends]).toEqual([60, 1]);
-      class Wrong {
-        page = undefined;
-        get retry() {
-          return 'log';
-        }
-      }
-      expect(() => watch(new Wrong() as unknown as Watcher)).toThrow(/retry must be a function/);
     });
 
     test('of something that does not happen is refused', () => {
@@ -243,15 +167,6 @@ describe('events', () => {
           () => ({ rows: 1, bytes: 1 }),
         ),
       ).resolves.toBe(1);
-      const frozen = eventsFor({ finish: { start: Object.freeze } });
-      await expect(
-        frozen.during(
-          'finish',
-          () => ({ at: 'x' }),
-          () => Promise.resolve(2),
-          () => ({ rows: 1, bytes: 1 }),
-        ),
-      ).resolves.toBe(2);
     });
   });
 });

@@ -3,7 +3,6 @@ import { createRedactor } from '../../../src/core/index.js';
 import {
   accountOf,
   credentialForms,
-  credentialParameters,
   credentialsProblem,
   headersOf,
   keyField,
@@ -63,18 +62,10 @@ test('what tells accounts apart stays as it is: spools and counts of earlier run
   ]);
 });
 
-test('no text is searched for a user id', () => {
-  expect(secretsOf(samples.authorized_uid)).toEqual([key]);
-});
-
 test('every form has a sample here, and no field of another form', () => {
   expect(Object.keys(samples)).toEqual(credentialForms.map(({ fields }) => Object.keys(fields)[0]));
   const names = credentialForms.flatMap(({ fields }) => Object.keys(fields));
   expect(new Set(names).size).toBe(names.length);
-});
-
-test('the parameters that bear credentials are those of the service', () => {
-  expect(credentialParameters).toEqual(['rest_api_key', 'authorized_uid', 'authorized_rest_api_key']);
 });
 
 test.each([

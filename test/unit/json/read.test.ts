@@ -22,19 +22,7 @@ function native(json: string): { readonly value: unknown } | undefined {
 }
 
 describe('readJson', () => {
-  test.each([
-    ['9007199254740993'],
-    ['12345678901234567890'],
-    ['1.10'],
-    ['1e400'],
-    ['-0'],
-    ['1E5'],
-    ['1.0'],
-    ['0.1e-7'],
-    ['123456789.123456789123456789'],
-    ['true'],
-    ['false'],
-  ])('keeps %s as it is written', (literal) => {
+  test.each([['9007199254740993'], ['1.10'], ['1e400'], ['-0'], ['true']])('keeps %s as it is written', (literal) => {
     expect(read(`[{"a" : ${literal} }]`)).toEqual([{ a: new JsonText(literal) }]);
     expect(read(`{"a":"x","b":${literal}}`)).toEqual({ a: 'x', b: new JsonText(literal) });
   });

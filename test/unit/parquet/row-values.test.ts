@@ -83,9 +83,3 @@ test.each([
     expect([group.rows, group.room]).toEqual([0, 100]);
   }
 });
-
-test('refuses a sort key that is no column', () => {
-  expect(() => new RowValues([output('a', 'text')], { rows: 1, text: 1, sortedBy: [{ column: 'b', descending: false }] })).toThrow(
-    'there is no column b to sort by',
-  );
-});

@@ -1,11 +1,10 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import { EMPTY, type Observable, catchError, concat, defer, map, of, retry, take, throwError, timer } from 'rxjs';
-import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
 import { type Page, pageOf as byColumns, RowStream } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/pipeline/index.js';
-import { customSinkOf, defineSink, type CustomWriter } from '../../../src/sinks/index.js';
+import { defineSink, type CustomWriter } from '../../../src/sinks/index.js';
 import { join, limit } from '../../../src/steps/index.js';
 import { batchFromRows } from '../../../src/vector/index.js';
 import { leasedPages } from '../../support/pages.js';
@@ -136,12 +135,6 @@ describe('a sink of a program', () => {
     expect(commits).toEqual([1, 2].map(() => ['commit', { rows, partial }]));
   });
 
-  test('is told the columns and committed when there are no rows', async () => {
-    const { sink, names } = noting();
-    await writeTo(streamOf(of()), sink());
-    expect(names()).toEqual(['open', 'begin', 'commit']);
-  });
-
   test('gets values of their declared types where it asks for them', async () => {
     const rows: Row[] = [];
     const typed = defineSink('typed', {
@@ -222,35 +215,5 @@ describe('a sink of a program', () => {
       'noting: write returned a boolean on page 1; it must return a promise that resolves when the rows are stored; for a Node stream, wait for drain';
     expect(await failureOf(writeTo(streamOf(), sink()))).toMatchObject({ code: 'E_SINK_FUNCTION', message });
     expect(names().at(-1)).toBe('abort');
-  });
-
-  test.each<[string, unknown, string]>([
-    ['nothing', undefined, 'open returned undefined; it must return an object with write, commit and abort'],
-    ['half a writer', { write: () => {}, abort: () => {} }, 'and commit is missing'],
-  ])('whose open gives %s is refused', async (_what, writer, message) => {
-    const broken = defineSink('broken', { open: () => writer as never });
-    await expect(writeTo(streamOf(), broken())).rejects.toMatchObject({
-      code: 'E_SINK_FUNCTION',
-      message: expect.stringContaining(message),
-    });
-  });
-});
-
-describe('a sink of a program is refused at once', () => {
-  test.each<[string, () => unknown, string]>([
-    ['for a name that files cannot have', () => defineSink('My Sink', { open: throwing }), 'a name of a-z, 0-9 and _'],
-    [
-      'for a misspelled key',
-      () => defineSink('x', { type: 'typed', open: throwing } as never),
-      "unknown option 'type', did you mean 'types'?",
-    ],
-  ])('%s', (_what, work, message) => {
-    expect(work).toThrow(expect.objectContaining({ code: 'E_SINK_CONFIG', message: expect.stringContaining(message) }));
-  });
-
-  test('for options that are wrong', async () => {
-    const sink = defineSink('x', { options: z.object({ name: z.string() }), open: throwing });
-    await expect(sink({} as never)).rejects.toMatchObject({ code: 'E_SINK_CONFIG', message: expect.stringContaining('x: name: ') });
-    for (const other of [undefined, {}, throwing]) expect(customSinkOf(other)).toBeUndefined();
   });
 });

