@@ -37,7 +37,7 @@ export {
   withKeyOrigin,
 } from './errors.js';
 export { type LogEvent, logEvents } from './log-events.js';
-export { hintAt, nearest, unknownName } from './names.js';
+export { didYouMean, nearest, unknownName } from './names.js';
 export { byName, defined, itemAt } from './objects.js';
 export { onAbort } from './on-abort.js';
 export { createRedactor, minSecretLength, type Redactor } from './redact.js';

@@ -1,15 +1,13 @@
-/** Returns the end of a message about an unknown value: the nearest known one, if any. */
-export function hintAt(value: unknown, known: readonly string[]): string {
-  const near = typeof value === 'string' ? nearest(value, known) : undefined;
-  return near === undefined ? '' : `; did you mean '${near}'?`;
+/** Returns the end of a message about a name: the nearest known one, if any is near. */
+export function didYouMean(name: unknown, known: readonly string[]): string {
+  const near = typeof name === 'string' ? nearest(name, known) : undefined;
+  return near === undefined ? '' : `, did you mean '${near}'?`;
 }
 
 /** Describes an unknown name, with the nearest known one or all of them. */
 export function unknownName(kind: string, name: string, known: readonly string[]): string {
-  const unknown = `unknown ${kind} '${name}'`;
-  if (known.length === 0) return unknown;
-  const near = nearest(name, known);
-  return near === undefined ? `${unknown}; there are ${known.join(', ')}` : `${unknown}, did you mean '${near}'?`;
+  const all = known.length === 0 ? '' : `; there are ${known.join(', ')}`;
+  return `unknown ${kind} '${name}'${didYouMean(name, known) || all}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { defer, tap, type Observable } from 'rxjs';
 import { type Column, declaredTypes, sensitivities } from '../core/index.js';
-import { check, checkGiven, filledText, flag, listOf, object, oneOf, repeatsIn, standsTwice, text } from '../options/index.js';
+import { checkGiven, filledText, flag, listOf, object, oneOf, repeatsIn, standsTwice, text } from '../options/index.js';
 import type { Check } from '../options/index.js';
 import type { Page } from './page.js';
 import type { OpenedSource, ReadFor } from './row-source.js';
@@ -15,18 +15,14 @@ const column = object(
   ['name', 'original', 'type', 'cast', 'sensitivity'],
   'open',
 );
-const some = check('a list that is not empty', (value) => Array.isArray(value) && value.length > 0);
-const list = listOf(column);
+const list = listOf(column, 1);
 
 /** Checks for the columns of rows given by a program: a list that is not empty, without repeated names. */
-export const givenColumns: Check = {
-  wants: some.wants,
-  faults: (value, place) => {
-    const wrong = [...some.faults(value, place), ...list.faults(value, place)];
-    if (wrong.length > 0) return wrong.slice(0, 1);
-    const names = (value as readonly { readonly name: string }[]).map(({ name }) => name);
-    return repeatsIn(names).map((index) => ({ place: `${place}[${index}]`, message: standsTwice(names[index] ?? ''), value }));
-  },
+export const givenColumns: Check = (value, place) => {
+  const wrong = list(value, place);
+  if (wrong.length > 0) return wrong.slice(0, 1);
+  const names = (value as readonly { readonly name: string }[]).map(({ name }) => name);
+  return repeatsIn(names).map((index) => `${place}[${index}]: ${standsTwice(names[index] ?? '')}`);
 };
 
 const taken = object({ columns: givenColumns });

@@ -26,7 +26,7 @@ export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsA
 export { preload } from './preload.js';
 export { onItsOwn } from './reading.js';
 export { failureAt, namingRow, namingRows, type RowPlace } from './row-failure.js';
-export { keepRows, kindOf, ofEachRow, type Refused, refusedCondition, refusedPromise } from './row-function.js';
+export { keepRows, ofEachRow, type Refused, refusedCondition, refusedPromise } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';
 export { gather, LookupCache } from './look-ups.js';
 export { unlessDry } from './stalled.js';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { Observable, Subscription } from 'rxjs';
 import { StepError } from '../core/index.js';
-import { given } from '../options/index.js';
+import { kindOf } from '../options/index.js';
 import { keep } from './lease.js';
 import { rowsOf, type Page } from './page.js';
 
@@ -150,5 +150,5 @@ function isLost(value: unknown): boolean {
 }
 
 function nameOf(value: unknown): string {
-  return typeof value === 'object' ? Object.prototype.toString.call(value).slice(8, -1) : given(value).replace(/^a /, '');
+  return typeof value === 'object' ? Object.prototype.toString.call(value).slice(8, -1) : kindOf(value).replace(/^a /, '');
 }

@@ -1,9 +1,9 @@
 import { declaredTypes, sensitivities, strictest, type Column, type DeclaredType, type Row, type Sensitivity } from '../core/index.js';
 import type { Value, ValueOf } from '../core/index.js';
-import { check, checkGiven, object, oneOf, type Check } from '../options/index.js';
+import { check, checkGiven, kindOf, object, oneOf, type Check } from '../options/index.js';
 import { fieldOf, FlatVector, ownValue, RecordBatch } from '../vector/index.js';
 import { withBatch, withRows, type Page } from './page.js';
-import { kindOf, refusedRow, type Refused } from './row-function.js';
+import { refusedRow, type Refused } from './row-function.js';
 import type { StepFacts } from './step-facts.js';
 
 /** The declared types that fit a JavaScript value. */
@@ -34,17 +34,14 @@ const detailed = object({ type, sensitivity: oneOf(sensitivities) }, ['type']);
 const map = check("a map of names to types, like { euro: 'decimal' }", (value) => isRecord(value) && !Array.isArray(value));
 
 /** Checks for columns by name, as declared for functions that create them. */
-export const declaredColumns: Check = {
-  wants: map.wants,
-  faults: (value, place) => {
-    const wrong = map.faults(value, place);
-    if (wrong.length > 0 || !isRecord(value)) return wrong;
-    return Object.entries(value).flatMap(([name, one]) =>
-      /^(?!__proto__$)[a-z_][a-z0-9_]*$/.test(name)
-        ? (isRecord(one) ? detailed : type).faults(one, `${place}.${name}`)
-        : [{ place, message: `a column name may contain only a-z, 0-9 and _, unlike '${name}'`, value: name }],
-    );
-  },
+export const declaredColumns: Check = (value, place) => {
+  const wrong = map(value, place);
+  if (wrong.length > 0 || !isRecord(value)) return wrong;
+  return Object.entries(value).flatMap(([name, one]) =>
+    /^(?!__proto__$)[a-z_][a-z0-9_]*$/.test(name)
+      ? (isRecord(one) ? detailed : type)(one, `${place}.${name}`)
+      : [`${place}: a column name may contain only a-z, 0-9 and _, unlike '${name}'`],
+  );
 };
 
 const madeOptions = object({ columns: declaredColumns });

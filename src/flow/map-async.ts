@@ -1,6 +1,6 @@
 import { Observable, catchError, defer, finalize, map, mergeMap, of, pipe, single, tap, throwError, type ObservableInput } from 'rxjs';
 import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
-import { checkGiven, given, number, object } from '../options/index.js';
+import { checkGiven, kindOf, number, object } from '../options/index.js';
 import { handOver, keep } from './lease.js';
 import { stalled, whenDry } from './stalled.js';
 import { reorder } from './reorder.js';
@@ -56,7 +56,7 @@ function failed(thrown: unknown, { number }: Page<unknown>): unknown {
 function checkRows(rows: unknown, { number }: Page<unknown>): void {
   if (Array.isArray(rows)) return;
   const remedy = 'it must return the rows of the page as a list, in a promise or an observable of one value';
-  throw new StepError('E_STEP_FUNCTION', `mapAsync: the function returned ${given(rows)} for page ${number}; ${remedy}`);
+  throw new StepError('E_STEP_FUNCTION', `mapAsync: the function returned ${kindOf(rows)} for page ${number}; ${remedy}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { OperatorFunction } from 'rxjs';
 import { type Row, StepError } from '../core/index.js';
-import { given } from '../options/index.js';
+import { kindOf } from '../options/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 
 /**
@@ -75,7 +75,7 @@ export function batchOf<T extends Row>(page: Page<T>): RecordBatch {
   const { number, rows } = page;
   const wrong = rows.findIndex((row: unknown) => !isRecord(row) || Array.isArray(row) || row instanceof Promise);
   if (wrong >= 0)
-    throw new StepError('E_STEP_CONFIG', `page ${number}: row ${wrong + 1} must be an object with fields, not ${given(rows[wrong])}`);
+    throw new StepError('E_STEP_CONFIG', `page ${number}: row ${wrong + 1} must be an object with fields, not ${kindOf(rows[wrong])}`);
   return batchFromRows(rows);
 }
 

@@ -1,6 +1,6 @@
 import { EMPTY, Observable, type Subscriber, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
 import { SourceError, StepError, type Row } from '../core/index.js';
-import { bounds, callable, defaults, faultsIn, flag, given, number, object, text } from '../options/index.js';
+import { bounds, callable, defaults, faultsIn, flag, kindOf, number, object, text } from '../options/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { handOver, untilReleased } from './lease.js';
 import { pageOf, type Lease, type Page } from './page.js';
@@ -68,7 +68,10 @@ export function pagedSource<T>(fetch: (page: number) => Observable<readonly T[]>
 /** Creates the failure for anything but a list of rows, which could pass for an empty page, and so for the end of the list. */
 function notRows(rows: unknown, page: number): StepError {
   const remedy = 'it must return an observable of one value, the list of its rows, like defer(() => fetchOrders(page))';
-  return new StepError('E_STEP_FUNCTION', `pagedSource: the function returned an observable of ${given(rows)} for page ${page}; ${remedy}`);
+  return new StepError(
+    'E_STEP_FUNCTION',
+    `pagedSource: the function returned an observable of ${kindOf(rows)} for page ${page}; ${remedy}`,
+  );
 }
 
 /** Reads a list page by page, as batches. */

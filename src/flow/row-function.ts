@@ -1,4 +1,5 @@
 import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
+import { kindOf } from '../options/index.js';
 import { isBatchPage, rowsOf, withBatch, withRows, type Page } from './page.js';
 import { failureAt, type RowPlace } from './row-failure.js';
 
@@ -81,16 +82,6 @@ export function refusedRow(
     const message = `${who}: the function ${what} for ${row}${remedy === undefined ? '' : `; ${remedy}`}`;
     return new StepError('E_STEP_FUNCTION', message, cause === undefined ? {} : { cause });
   });
-}
-
-/** Describes the kind of a value without revealing it; it may be personal. */
-export function kindOf(value: unknown): string {
-  if (isPromise(value)) return 'a promise';
-  if (value === null || value === undefined) return String(value);
-  if (value instanceof Date) return 'a Date';
-  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
-  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'an object';
-  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
 }
 
 function isPromise(value: unknown): boolean {

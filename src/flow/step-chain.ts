@@ -1,6 +1,6 @@
 import { identity, tap, type Observable } from 'rxjs';
 import { type Column, type Row, StepError } from '../core/index.js';
-import { given } from '../options/index.js';
+import { kindOf } from '../options/index.js';
 import { isPage, type Page, type Step } from './page.js';
 import { namingRows, type KnownRows } from './row-failure.js';
 import type { OpenReading } from './reading.js';
@@ -87,7 +87,7 @@ export function checkPage(who: string): (page: Page) => void {
     if (isPage(page)) return;
     throw new StepError(
       'E_STEP_CONFIG',
-      `${who} must emit pages, not ${given(page)}; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs`,
+      `${who} must emit pages, not ${kindOf(page)}; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs`,
     );
   };
 }

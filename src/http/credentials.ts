@@ -1,4 +1,4 @@
-import { itemAt, minSecretLength, nearest, unknownName } from '../core/index.js';
+import { itemAt, minSecretLength } from '../core/index.js';
 import { getIn, setIn } from '../options/index.js';
 
 /**
@@ -120,24 +120,30 @@ export function withKey(credentials: Credentials, other: string): Credentials {
 
 /** Describes what is wrong with the credentials that a program gives, in words that follow their name and reveal no value. */
 export function credentialsProblem(auth: unknown): string | undefined {
-  const shapes = credentialForms.map(({ fields }) => shapeOf(fields));
-  const remedy = `use ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(shapes)}`;
-  if (typeof auth !== 'object' || auth === null) return auth === undefined ? remedy : `must be an object: ${remedy}`;
-  const names = Object.entries(auth).flatMap(([name, value]: [string, unknown]) => (value === undefined ? [] : [name]));
-  const known = credentialForms.flatMap(({ fields }) => Object.keys(fields));
-  const unknown = names.find((name) => !known.includes(name));
-  // A name that does not resemble a field could be the key itself.
-  if (unknown !== undefined)
-    return nearest(unknown, known) === undefined ? `has an unknown field: ${remedy}` : unknownName('field', unknown, known);
-  const form = credentialForms.find(({ fields }) => names.length > 0 && names.every((name) => Object.hasOwn(fields, name)));
-  if (!form) return names.length === 0 ? remedy : `${names.join(' and ')} cannot be combined: ${remedy}`;
-  for (const { path, field } of fieldsIn(form.fields)) {
-    const value = getIn(auth, path);
-    if (value === undefined) return `${path.join('.')} is missing: ${remedy}`;
-    const problem = typeof value === 'string' ? field.problem(value) : 'must be a text';
-    if (problem !== undefined) return `${path.join('.')} ${problem}`;
-  }
-  return undefined;
+  const form = credentialForms.find(({ fields }) => hasForm(auth, fields));
+  // A name that is no field could be the key itself, so none is shown.
+  if (form === undefined) return mustHaveForm();
+  const problems = fieldsIn(form.fields).map(({ path, field }) => {
+    const problem = field.problem(String(getIn(auth, path)));
+    return problem === undefined ? undefined : `${path.join('.')} ${problem}`;
+  });
+  return problems.find((problem) => problem !== undefined);
+}
+
+/** Returns the message about credentials of no form. */
+export function mustHaveForm(): string {
+  const forms = credentialForms.map(({ fields }) => shapeOf(fields));
+  return `must be ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(forms)}, all texts`;
+}
+
+function hasForm(value: unknown, fields: CredentialFields): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const given = new Map<string, unknown>(Object.entries(value).filter(([, each]) => each !== undefined));
+  const entries = Object.entries(fields);
+  return (
+    given.size === entries.length &&
+    entries.every(([name, field]) => (isField(field) ? typeof given.get(name) === 'string' : hasForm(given.get(name), field)))
+  );
 }
 
 /** Returns a form's fields, like `{ header: { name, value } }`. */

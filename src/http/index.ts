@@ -10,6 +10,7 @@ export {
   isField,
   keyField,
   keyProblem,
+  mustHaveForm,
   privacyAt,
   queryOf,
   secretsOf,

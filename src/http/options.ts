@@ -8,7 +8,6 @@ import {
   callable,
   check,
   faultsIn,
-  given,
   judged,
   number,
   numberOrInfinity,
@@ -16,7 +15,6 @@ import {
   texts,
   type Check,
   type Checks,
-  type Fault,
 } from '../options/index.js';
 import { credentialsProblem } from './credentials.js';
 import { proxyProblem } from './proxy.js';
@@ -50,12 +48,10 @@ export const clientChecks: Checks = {
  * @throws {SourceError} `E_SOURCE_CONFIG` with every problem.
  */
 export function checkOptions(options: unknown, wanted: Check, are = 'the options of a connection, like { baseUrl, auth },'): void {
-  if (anyObject.faults(options, '').length > 0)
-    throw wrongOption(`${are} must be an object, not ${typeof options === 'string' ? 'a text' : given(options)}`);
-  const problems = faultsIn(wanted, options, ['baseUrl', 'auth', 'secrets', 'proxy', 'ca']);
-  if (problems.length === 0) return;
+  const problems = anyObject(options, are).length > 0 ? anyObject(options, are) : faultsIn(wanted, options);
+  // A name that is no option could be a key.
   const redact = createRedactor(isRecord(options) ? textsIn(options['auth']) : []);
-  throw wrongOption(problems.map(redact).join('; '));
+  if (problems.length > 0) throw wrongOption(problems.map(redact).join('; '));
 }
 
 /** Returns the error for an option that cannot be right. */
@@ -65,15 +61,15 @@ export function wrongOption(message: string): SourceError {
 
 /** Extends a check of options: agents must include one for the address, and some options do not go with any. */
 export function withAgent(options: Check): Check {
-  const faultsOf = ({ agent: agents, baseUrl, threads, proxy }: Readonly<Record<string, unknown>>): readonly Fault[] => {
+  const problemsOf = ({ agent: agents, baseUrl, threads, proxy }: Readonly<Record<string, unknown>>): readonly string[] => {
     if (!isRecord(agents) || addressProblem(baseUrl) !== undefined) return [];
     const protocol = new URL(String(baseUrl)).protocol.slice(0, -1);
     // Otherwise requests would take another way than the program wants.
-    if (agents[protocol] === undefined) return [{ place: `agent.${protocol}`, message: `the base URL uses ${protocol}`, value: undefined }];
+    if (agents[protocol] === undefined) return [`agent.${protocol} is missing: the base URL uses ${protocol}`];
     const combined = { ...(threads === 1 && { threads }), ...(typeof proxy === 'string' && { proxy }) };
-    return Object.entries(combined).map(([place, value]) => ({ place, message: 'cannot be combined with agent', value }));
+    return Object.keys(combined).map((option) => `${option} cannot be combined with agent`);
   };
-  return { ...options, faults: (value, place) => [...options.faults(value, place), ...(isRecord(value) ? faultsOf(value) : [])] };
+  return (value, place) => [...options(value, place), ...(isRecord(value) ? problemsOf(value) : [])];
 }
 
 /** Describes what is wrong with a value that should be certificates in PEM. */

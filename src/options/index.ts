@@ -1,4 +1,3 @@
-export { checkArguments, checkGiven, checkUsage } from './arguments.js';
 export { defaults, usual, usually } from './defaults.js';
 export { distinct, repeatsIn, standsTwice } from './distinct.js';
 export {
@@ -10,29 +9,28 @@ export {
   type OptionsCheck,
   type StandardSchema,
 } from './extension.js';
-export { getIn, type Issue, issuesOf, keysOf, setIn, wantedAt, wrongKey } from './issues.js';
-export { given } from './given.js';
 export { bounds, consistencyModes, addressProblem, maxTimerMs } from './bounds.js';
 export {
   abortSignal,
-  anyList,
   anyObject,
-  filledText,
-  listOf,
-  text,
   callable,
+  check,
   type Check,
   type Checks,
-  type Fault,
-  check,
+  checkGiven,
+  checkUsage,
   faultsIn,
+  filledText,
   flag,
   judged,
+  kindOf,
+  listOf,
   number,
   numberOrInfinity,
   object,
   oneOf,
+  text,
   texts,
 } from './check.js';
-export { callback, judgedBy, optionProblems } from './problems.js';
+export { callback, checkArguments, getIn, schemaProblems, setIn } from './schema-problems.js';
 export { settings, windowHoldsConcurrency, windowTooSmall, type Windowed } from './settings.js';

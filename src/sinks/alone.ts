@@ -1,7 +1,7 @@
 import { defined, newRunId, SinkError, type Column } from '../core/index.js';
 import type { Page } from '../flow/index.js';
 import type { Published, RunFacts } from '../lake/index.js';
-import { optionProblems } from '../options/index.js';
+import { schemaProblems } from '../options/index.js';
 import { lockOutputs, type Lock } from '../store/index.js';
 import { placeOf } from './options.js';
 import { unfitAt } from './projection.js';
@@ -44,7 +44,10 @@ export async function openInCode<C>(
 ): Promise<SinkWriter> {
   const at = sink.name;
   const { data: config, success } = sink.config().safeParse(options);
-  if (!success) throw new SinkError('E_SINK_CONFIG', `${at}: ${optionProblems(sink.config(), options).join('; ')}`);
+  if (!success) {
+    const problems = schemaProblems(sink.config(), options).map(({ message }) => message);
+    throw new SinkError('E_SINK_CONFIG', `${at}: ${problems.join('; ')}`);
+  }
   const context = standaloneSink(at, overrides);
   const output = sink.output(config, placeOf(context));
   if (output === undefined) return sink.open(config, context);

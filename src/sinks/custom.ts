@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { itemAt, LeadstreamError, outputColumn, reasonOf, SinkError, warnProcess, whatWasThrown } from '../core/index.js';
 import type { Column, OutputColumn, Row, Value } from '../core/index.js';
 import { unlessDry, type Page } from '../flow/index.js';
-import { extended, extensionConfig, extensionOf, given, oneOf, type Extension, type ExtensionDeclaration } from '../options/index.js';
+import { extended, extensionConfig, extensionOf, kindOf, oneOf, type Extension, type ExtensionDeclaration } from '../options/index.js';
 import { ownValue, type Batch } from '../vector/index.js';
 import { standaloneSink } from './alone.js';
 import { PhasedWriter, type BegunSink, type OpenedSink } from './phases.js';
@@ -148,7 +148,7 @@ async function openCustom(sink: AnySink, options: unknown, context: SinkContext)
   const lacks = ['write', 'commit', 'abort'].find((name) => typeof Reflect.get(Object(writer), name) !== 'function');
   if (lacks === undefined) return new PhasedWriter(at, new OpenedCustom(writer as AnyWriter, sink.types ?? 'text', context, abort));
   const remedy = `it must return an object with write, commit and abort, and ${lacks} is missing`;
-  throw new SinkError('E_SINK_FUNCTION', `${at}: open returned ${given(writer)}; ${remedy}`);
+  throw new SinkError('E_SINK_FUNCTION', `${at}: open returned ${kindOf(writer)}; ${remedy}`);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { nearest, schema, zod, type Column, SinkError, type Naming } from '../core/index.js';
+import { didYouMean, schema, zod, type Column, SinkError, type Naming } from '../core/index.js';
 import { distinct } from '../options/index.js';
 import { filledPath, pathProblem, storeOf, tableProblem } from '../store/index.js';
 import type { OutputPlace, SinkContext, SinkPlan } from './sink.js';
@@ -51,8 +51,7 @@ export function requireArriving(name: string, path: readonly (string | number)[]
   if (names.includes(name)) return;
   const step = plan.gone?.get(name);
   if (step !== undefined) return plan.problem(path, `column '${name}' does not reach this sink: ${step} does not pass it on`);
-  const near = nearest(name, names);
-  plan.problem(path, `unknown column '${name}'${near === undefined ? '' : `, did you mean '${near}'?`}`);
+  plan.problem(path, `unknown column '${name}'${didYouMean(name, names)}`);
 }
 
 /** Creates the option for the path of an output, in any store. */

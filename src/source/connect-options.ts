@@ -6,7 +6,7 @@ import {
   abortSignal,
   consistencyModes,
   flag,
-  given,
+  kindOf,
   judged,
   object,
   oneOf,
@@ -46,15 +46,10 @@ const single = object({ signal: abortSignal });
 
 /** Extends an options check: the window must be at least the concurrency. */
 function withWindow(options: Check): Check {
-  return {
-    ...options,
-    faults: (value, place) => {
-      const faults = options.faults(value, place);
-      const unfit = faults.some((fault) => fault.place === 'window' || fault.place === 'concurrency');
-      // Without a fault these are numbers or `undefined`.
-      if (unfit || !isWindowed(value) || windowHoldsConcurrency(value)) return faults;
-      return [...faults, { place: 'window', message: windowTooSmall, value: value.window }];
-    },
+  return (value, place) => {
+    const problems = options(value, place);
+    // Without a problem these are numbers or `undefined`.
+    return problems.length > 0 || !isWindowed(value) || windowHoldsConcurrency(value) ? problems : [`window ${windowTooSmall}`];
   };
 }
 
@@ -104,7 +99,7 @@ function collectionsProblem(own: unknown): string | undefined {
   if (own === undefined) return undefined;
   if (!Array.isArray(own)) return 'must be a list of what defineCollection returns';
   const stranger: unknown = own.find((collection: unknown) => !isDefined(collection));
-  if (stranger !== undefined) return `one of them is ${given(stranger)}, which defineCollection did not create`;
+  if (stranger !== undefined) return `one of them is ${kindOf(stranger)}, which defineCollection did not create`;
   const names = own.filter(isDefined).map(({ name }) => name);
   return (
     names.map(nameProblem).find((problem) => problem !== undefined) ??
@@ -121,5 +116,5 @@ function isDefined(value: unknown): value is Collection {
  */
 export function checkFind(collection: string, id: unknown, options: unknown): void {
   checkOptions(options, single, `the options of ${collection}.find, like { signal },`);
-  if (typeof id !== 'string') throw wrongOption(`${collection}: an identifier must be a text, not ${given(id)}`);
+  if (typeof id !== 'string') throw wrongOption(`${collection}: an identifier must be a text, not ${kindOf(id)}`);
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { SourceError, type DeclaredType, type Sensitivity, declaredTypes, schema, sensitivities, unknownName } from '../core/index.js';
-import { optionProblems, distinct, settings, usually } from '../options/index.js';
+import { schemaProblems, distinct, settings, usually } from '../options/index.js';
 import { type Collection, type EndForm, type Field, type Paging, type Served, collectionNames } from '../collections/index.js';
 import { credentialParameters } from '../http/index.js';
 import { segmentsOf } from '../json/index.js';
@@ -75,8 +75,6 @@ function isCredentialLike(name: string): boolean {
   return credentialParameters.includes(name.toLowerCase()) || /(?:^|[_-])(?:api[_-]?key|token|secret|password)$/i.test(name);
 }
 
-const keyless = "'key' is missing: name the columns that together identify a row, like key: [id]";
-
 const declaration = schema((z) => {
   const column = z
     .string()
@@ -86,9 +84,7 @@ const declaration = schema((z) => {
       .string()
       .refine(isPath, 'must be a path below base_url, like /v2/orders, without a query, dots or characters that need escaping')
       .describe('Path of the list below base_url, like /v2/orders.'),
-    key: distinct(z.array(column, { error: ({ input }) => (input === undefined ? keyless : undefined) }).min(1)).describe(
-      'Columns that together identify a row.',
-    ),
+    key: distinct(z.array(column).min(1)).describe('Columns that together identify a row.'),
     paging: paging().describe('How the list is paged.'),
     rows: pointer().optional().describe('JSON pointer to the list in a response, like /data/items. Default: the response itself.'),
     query: z
@@ -238,9 +234,13 @@ export function defineCollection<const N extends string, const F extends FieldDe
   name: N,
   declaration: CollectionDeclaration<F>,
 ): CollectionOf<N, F> {
-  const problems = optionProblems(collectionShape(name), declaration, ['query']);
+  const problems = schemaProblems(collectionShape(name), declaration);
   if (problems.length > 0)
-    throw new SourceError('E_SOURCE_CONFIG', 'permanent', problems.map((problem) => `collection ${String(name)}: ${problem}`).join('; '));
+    throw new SourceError(
+      'E_SOURCE_CONFIG',
+      'permanent',
+      problems.map(({ message }) => `collection ${String(name)}: ${message}`).join('; '),
+    );
   // A valid declaration creates the fields of its type, which the type system cannot follow through the map of fields.
   return collectionOf(name, collectionShape(name).parse(declaration)) as unknown as CollectionOf<N, F>;
 }

@@ -1,19 +1,9 @@
 import { defer, map } from 'rxjs';
 import { LeadstreamError, reasonOf, repeated, StepError, strictest, whatWasThrown } from '../core/index.js';
 import type { Column, DeclaredType, Row, Value, ValueOf } from '../core/index.js';
-import {
-  batchOf,
-  columnsNamed,
-  declaredColumns,
-  DeclaredValues,
-  isRow,
-  kindOf,
-  ofEachRow,
-  refusedPromise,
-  withBatch,
-} from '../flow/index.js';
+import { batchOf, columnsNamed, declaredColumns, DeclaredValues, isRow, ofEachRow, refusedPromise, withBatch } from '../flow/index.js';
 import type { ColumnsContext, NamedColumns, Page, Refused, Step, StepContext } from '../flow/index.js';
-import { check, checkGiven, extended, extensionConfig, extensionOf, object, oneOf, texts } from '../options/index.js';
+import { check, checkGiven, extended, extensionConfig, extensionOf, kindOf, object, oneOf, texts } from '../options/index.js';
 import type { Extension, ExtensionDeclaration } from '../options/index.js';
 import { derivedColumns } from './derive/derive.js';
 import { requireColumn } from './fields.js';

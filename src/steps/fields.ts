@@ -1,5 +1,5 @@
 import { map } from 'rxjs';
-import { hintAt, nearest, schema, StepError, strictest, type Column, type Row } from '../core/index.js';
+import { didYouMean, schema, StepError, strictest, type Column, type Row } from '../core/index.js';
 import { missingDuckdb } from '../engine/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
 import { batchOf, withBatch, type ColumnsContext, type ConfigPath, type Step, type StepFacts } from '../flow/index.js';
@@ -60,8 +60,7 @@ export function refuseRepeats(fields: readonly string[], plan: ColumnsContext, p
 /** Reports an unknown name, with the reason if there is one, and the most similar name. */
 export function unknownName(kind: string, name: string, known: readonly string[], { withheld }: Pick<ColumnsContext, 'withheld'>): string {
   if (withheld.includes(name)) return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
-  const near = nearest(name, known);
-  return near === undefined ? `unknown ${kind} '${name}'` : `unknown ${kind} '${name}', did you mean '${near}'?`;
+  return `unknown ${kind} '${name}'${didYouMean(name, known)}`;
 }
 
 /**
@@ -75,7 +74,7 @@ export function requireFields<T extends Row>(at: string, fields: readonly string
     const batch = batchOf(page);
     const absent = batch.length > 0 ? fields.find((field) => !batch.columns.has(field)) : undefined;
     if (absent !== undefined) {
-      const hint = hintAt(absent, [...batch.columns.keys()]);
+      const hint = didYouMean(absent, [...batch.columns.keys()]);
       throw new StepError('E_STEP_FIELD', `${at}: no row of page ${page.number} has a field ${absent}${hint}`);
     }
     return withBatch<T>(page, batch);

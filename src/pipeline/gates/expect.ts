@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { nearest, schema, type Column } from '../../core/index.js';
+import { didYouMean, schema, type Column } from '../../core/index.js';
 import type { Problem } from '../spec/references.js';
 import { acceptedValues } from './expect/accepted-values.js';
 import { maxGrowth, maxShrink } from './expect/change.js';
@@ -39,9 +39,8 @@ export function checkLists(expect: Expect, read: readonly string[], problem: Pro
   for (const gate of gatesIn(expect)) {
     const unread = gate.judges === 'lists' ? gate.lists.filter((name) => !read.includes(name)) : [];
     for (const name of unread) {
-      const near = nearest(name, read);
-      const hint = near === undefined ? `this pipeline reads ${read.join(', ')}` : `did you mean '${near}'?`;
-      problem(['expect', gate.name, name], `${name} is not read here; ${hint}`, true);
+      const hint = didYouMean(name, read) || `; this pipeline reads ${read.join(', ')}`;
+      problem(['expect', gate.name, name], `${name} is not read here${hint}`, true);
     }
   }
 }
@@ -52,10 +51,8 @@ export function checkExpect(expect: Expect, { columns, gone }: Leaving, problem:
   const require = (gate: string, { name, path, onKey }: NamedColumn) => {
     if (known.includes(name)) return;
     const step = gone?.get(name);
-    const near = step === undefined ? nearest(name, known) : undefined;
-    const lost = step === undefined ? '' : `: ${step} does not pass it on`;
-    const hint = near === undefined ? '' : `, did you mean '${near}'?`;
-    problem(['expect', gate, ...path], `there is no column '${name}' after the last step${lost}${hint}`, onKey);
+    const hint = step === undefined ? didYouMean(name, known) : `: ${step} does not pass it on`;
+    problem(['expect', gate, ...path], `there is no column '${name}' after the last step${hint}`, onKey);
   };
   for (const gate of gatesIn(expect)) if (gate.judges === 'rows') for (const column of gate.columns) require(gate.name, column);
 }

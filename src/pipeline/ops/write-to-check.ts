@@ -2,7 +2,7 @@ import { isObservable } from 'rxjs';
 import { SinkError, unknownName, type Column } from '../../core/index.js';
 import { givenColumns, RowStream, unlessDry } from '../../flow/index.js';
 import { watchersProblem } from '../../events/index.js';
-import { abortSignal, faultsIn, given, judged, object, text } from '../../options/index.js';
+import { abortSignal, faultsIn, kindOf, judged, object, text } from '../../options/index.js';
 import type { SinkWriter } from '../../sinks/index.js';
 
 const taken = object({ columns: givenColumns, name: text, signal: abortSignal, watch: judged(watchersProblem) });
@@ -17,7 +17,7 @@ const used = new WeakSet<object>();
  */
 export async function claimSink(sink: unknown): Promise<SinkWriter> {
   const opened = await unlessDry(Promise.resolve(sink), 'writeTo: the promise of the sink');
-  if (!isSink(opened)) throw wrong(`the second argument must be a sink, like csv({ path }), not ${given(opened)}`);
+  if (!isSink(opened)) throw wrong(`the second argument must be a sink, like csv({ path }), not ${kindOf(opened)}`);
   if (used.has(opened)) throw wrong('this sink was already used; open another one for another stream');
   used.add(opened);
   return opened;
@@ -26,7 +26,7 @@ export async function claimSink(sink: unknown): Promise<SinkWriter> {
 /** @throws {SinkError} `E_SINK_CONFIG` for an invalid stream, invalid options, and columns that the rows do not have. */
 export function checkWriting(rows: unknown, options: { readonly columns?: readonly Column[] | undefined }): void {
   const isStream = rows instanceof RowStream;
-  if (!isStream && !isObservable(rows)) throw wrong(`the first argument must be a stream of rows, like service.leads, not ${given(rows)}`);
+  if (!isStream && !isObservable(rows)) throw wrong(`the first argument must be a stream of rows, like service.leads, not ${kindOf(rows)}`);
   const [problem] = faultsIn(taken, options);
   if (problem !== undefined) throw wrong(`the third argument, like { columns: columnsOf(collections.leads) }: ${problem}`);
   const known = isStream ? rows.columns?.map(({ name }) => name) : undefined;

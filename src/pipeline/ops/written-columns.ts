@@ -1,6 +1,6 @@
 import { SinkError, type Column, type Value, type Warning } from '../../core/index.js';
 import { batchOf, isPage, type Page } from '../../flow/index.js';
-import { given } from '../../options/index.js';
+import { kindOf } from '../../options/index.js';
 import { firstOtherThanText } from '../../vector/index.js';
 import { wrong } from './write-to-check.js';
 
@@ -38,7 +38,7 @@ export class WrittenColumns {
    * `E_SINK_VALUE` for values whose type differs from that of their column.
    */
   check(page: Page): void {
-    if (!isPage(page)) throw wrong(`the stream emitted ${given(page)}, which is not a page; pass service.leads or .pages$, not .rows$`);
+    if (!isPage(page)) throw wrong(`the stream emitted ${kindOf(page)}, which is not a page; pass service.leads or .pages$, not .rows$`);
     const { columns } = this;
     const isFirst = !this.#begun;
     this.#begun = true;

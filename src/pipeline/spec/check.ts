@@ -21,7 +21,7 @@ import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineName, pipelineShape, type PipelineShape } from './spec.js';
 import type { TestShape } from './test-shape.js';
 import { nullsInTests } from './typed-scalars.js';
-import { refuseLostKeys, validated } from './validate.js';
+import { validated } from './validate.js';
 
 /** A document of a pipeline file after validation. */
 export interface Checked {
@@ -172,7 +172,6 @@ export function inheritedOf({ value }: SpecDocument): unknown {
 
 /** Resolves the references in a value. */
 function resolvedIn(value: unknown, from: ReferenceSource, issues: IssueList): unknown {
-  refuseLostKeys(value, issues.problem);
   const { file, referenceProblem: problem, unsetProblem: unset } = issues;
   issues.resolved = resolveReferences(value, from, file.credentials, { problem, unset });
   return issues.resolved;

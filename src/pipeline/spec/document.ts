@@ -199,6 +199,7 @@ function refusalOf(node: Node, isKey: boolean, depth: number): string | undefine
   if (isAlias(node) || node.anchor !== undefined) return noAnchors;
   if (node.tag !== undefined) return noTags;
   if (depth >= maxDepth && isCollection(node)) return tooDeep;
+  if (isKey && isScalar(node) && node.value === '__proto__') return "'__proto__' is not a valid name: its value would be lost";
   return isKey && !isScalar(node) ? 'a key must be a text; a value that begins with a bracket or brace needs quotes' : undefined;
 }
 

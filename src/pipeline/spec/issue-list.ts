@@ -86,9 +86,7 @@ export class IssueList {
 
   #add(reference: boolean, path: Path, message: string, onKey?: boolean, at?: number): void {
     const set = this.document.overridden.find((over) => isWithin(path, over) || (onKey === true && isWithin(over, path)));
-    const told = this.file.credentials.redact(
-      set ? `--set ${set.join('.')}: ${withoutKey(message, set)}${setHint(message, set)}` : message,
-    );
+    const told = this.file.credentials.redact(set ? `--set ${set.join('.')}: ${withoutKey(message, set)}` : message);
     const place = this.document.locate([...this.root, ...path], onKey, at !== undefined && this.#asWritten(path) ? at : undefined);
     this.#all.push({ message: told, ...place, reference, inherited: !set && this.document.inherits([...this.root, ...path]) });
   }
@@ -107,12 +105,6 @@ export function dependsOn(path: Path, unknown: readonly Path[]): boolean {
 /** Returns whether a value of a step or sink is unknown, other than its path, which decides about nothing else. */
 export function isOpen(at: Path, unknown: readonly Path[]): boolean {
   return unknown.some((each) => isWithin(each, at) && each[at.length] !== 'path');
-}
-
-/** Suggests how to use `--set` for a value that it cannot set as a whole. */
-function setHint(message: string, set: Path): string {
-  if (message.includes('expected a list')) return `; set its items, as in --set ${[...set, 0].join('.')}=…`;
-  return message.includes('expected a map') ? `; set its keys, as in --set ${set.join('.')}.KEY=…` : '';
 }
 
 /** Collects the doubts about a document. */

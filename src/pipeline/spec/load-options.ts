@@ -1,5 +1,4 @@
-import { LeadstreamError, schema } from '../../core/index.js';
-import { anyObject, callback, checkUsage, judgedBy, optionProblems } from '../../options/index.js';
+import { anyObject, callable, check, checkUsage, filledText, judged, listOf, object, text } from '../../options/index.js';
 import type { Extensions } from './definitions.js';
 import { environmentProblem, type Environment } from './reference-source.js';
 
@@ -17,26 +16,23 @@ export interface LoadOptions extends Extensions {
   readonly stateDir?: string;
 }
 
-const taken = schema((z) =>
-  z.strictObject({
-    file: z.string().min(1),
-    text: z.string().optional(),
-    env: judgedBy(environmentProblem).optional(),
-    set: z.record(z.string(), z.string()).optional(),
-    cwd: z.string().min(1).optional(),
-    baseDir: z.string().min(1).optional(),
-    stateDir: z.string().min(1).optional(),
-    steps: z.array(callback()).optional(),
-    sinks: z.array(callback()).optional(),
-  }),
+const taken = object(
+  {
+    ...{ file: filledText, text, env: judged(environmentProblem), set: check('an object of texts', isTexts) },
+    ...{ cwd: filledText, baseDir: filledText, stateDir: filledText, steps: listOf(callable), sinks: listOf(callable) },
+  },
+  ['file'],
 );
+
+function isTexts(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.values(value).every((each) => typeof each === 'string');
+}
 
 /**
  * @param at The called function, for messages.
- * @throws {LeadstreamError} `E_USAGE` for invalid arguments. Values of the environment are not shown.
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments.
  */
 export function checkLoading(at: string, given: { readonly file: unknown; readonly text?: unknown }, options: unknown): void {
   checkUsage(at, anyObject, options);
-  const [problem] = optionProblems(taken(), { ...(options as object), ...given }, ['env', 'set', 'text']);
-  if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${at}: ${problem}`);
+  checkUsage(at, taken, { ...(options as object), ...given });
 }

@@ -1,4 +1,4 @@
-import { nearest, unknownName, type Column, type OutputColumn } from '../../core/index.js';
+import { unknownName, type Column, type OutputColumn } from '../../core/index.js';
 import type { Step, Tally } from '../../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../../store/index.js';
 import type { SinkContext, SinkDefinition, SinkPlan, SinkWriter } from '../../sinks/index.js';
@@ -104,7 +104,7 @@ export function planStep(
 }
 
 function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, problem: Problem): BoundStep | undefined {
-  const config = validated(definition.config(), value, path, problem, definition.examples);
+  const config = validated(definition.config(), value, path, problem);
   if (config === undefined) return undefined;
   return {
     name: definition.name,
@@ -158,7 +158,7 @@ function bindSink(
   problem: Problem,
 ): PlannedSink | undefined {
   const at = `to[${index}] ${definition.name}`;
-  const config = validated(definition.config(), value, ['to', index, definition.name], problem, definition.examples);
+  const config = validated(definition.config(), value, ['to', index, definition.name], problem);
   if (config === undefined) return undefined;
   return {
     name: definition.name,
@@ -194,9 +194,8 @@ function chooseOne<D>(
   problem: Problem,
 ): { name: string; definition: D; value: unknown } | undefined {
   const [name, ...others] = Object.keys(entry);
-  const known = Object.keys(registry);
   if (name === undefined || others.length > 0) {
-    problem(path, severalKeys(kind, Object.keys(entry), entry, known));
+    problem(path, `a ${kind} is a map with a single key, its name; indent what belongs to it below the name`);
     return undefined;
   }
   const definition = Object.hasOwn(registry, name) ? registry[name] : undefined;
@@ -205,27 +204,12 @@ function chooseOne<D>(
       [...path, name],
       Object.hasOwn(elsewhere, name)
         ? `'${name}' is not a ${kind}; it belongs under ${below}`
-        : `${unknownName(kind, name, known)}${nearest(name, known) === undefined ? ownNeeds(kind) : ''}`,
+        : unknownName(kind, name, [...Object.keys(registry), 'those of --plugin FILE']),
       true,
     );
     return undefined;
   }
   return { name, definition, value: entry[name] };
-}
-
-/** Describes where a custom step or sink of that name could come from. */
-function ownNeeds(kind: string): string {
-  return `; a ${kind} from a plug-in needs --plugin FILE, or in a program the option ${kind}s`;
-}
-
-/** Describes several keys in an entry. The most common cause is that the keys of a step are next to its name instead of below it. */
-function severalKeys(kind: string, [name = '', ...others]: readonly string[], entry: object, known: readonly string[]): string {
-  const beside = others.map((key) => `'${key}'`).join(', ');
-  if (known.includes(name) && Reflect.get(entry, name) === '' && others.length > 0 && !others.some((key) => known.includes(key)))
-    return `${beside} ${others.length > 1 ? 'are' : 'is'} next to '${name}' instead of below it; indent further than '${name}'`;
-  const several =
-    others.length > 0 && others.every((key) => known.includes(key)) ? `; put '${name}' and ${beside} in separate entries` : '';
-  return `a ${kind} is a map with a single key${several === '' ? `: one of ${known.join(', ')}` : several}`;
 }
 
 /** Returns the names in paths as far as they are known before a run. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { collectionNames } from '../../collections/index.js';
 import { schema, type Zod } from '../../core/index.js';
-import { credentialForms, isField, type CredentialField, type CredentialFields, type Credentials } from '../../http/index.js';
+import { credentialForms, isField, mustHaveForm, type CredentialField, type CredentialFields, type Credentials } from '../../http/index.js';
 import { defaults, maxTimerMs, settings, usually, windowHoldsConcurrency, windowTooSmall } from '../../options/index.js';
 import { outputPath } from '../../sinks/index.js';
 import { expectShape } from '../gates/expect.js';
@@ -13,7 +13,10 @@ const name = schema((z) => z.string().min(1));
 
 /** The shape of `service.auth`: credentials of one of the forms. What is wrong with a key is told later, with where it comes from. */
 export const authShape = schema((z) => {
-  const shape = z.union(credentialForms.map(({ fields }) => objectOf(z, fields)));
+  const shape = z.union(
+    credentialForms.map(({ fields }) => objectOf(z, fields)),
+    mustHaveForm(),
+  );
   // They are the objects of the forms, which the type system cannot follow through the list of them.
   return (shape as z.ZodType<Credentials>).optional().describe(description());
 });

@@ -1,6 +1,6 @@
 import { map } from 'rxjs';
 import { declaredTypes, schema, strictest, type Column, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
-import { callback, checkArguments, judgedBy, optionProblems } from '../../options/index.js';
+import { callback, checkArguments } from '../../options/index.js';
 import { batchOf, ofEachRow, withBatch, withFacts, type Step } from '../../flow/index.js';
 import { FlatVector, ownValue } from '../../vector/index.js';
 
@@ -25,16 +25,11 @@ type ResultOf<D> = D extends (...row: never[]) => infer V
 
 type Defined<V> = undefined extends V ? Exclude<V, undefined> | null : V;
 
-const taken = schema((z) => z.strictObject({ derivations: z.record(z.string(), judgedBy(derivationProblem)) }));
-
-const typed = schema((z) => z.strictObject({ type: z.enum(declaredTypes), of: callback() }));
-
-/** Describes what is wrong with a derivation. */
-function derivationProblem(derivation: unknown): string | undefined {
-  if (typeof derivation === 'function') return undefined;
-  if (typeof derivation !== 'object' || derivation === null) return `must be a function, or one with its type as { type, of }`;
-  return optionProblems(typed(), derivation)[0];
-}
+const taken = schema((z) =>
+  z.strictObject({
+    derivations: z.record(z.string(), z.union([callback(), z.strictObject({ type: z.enum(declaredTypes), of: callback() })])),
+  }),
+);
 
 /**
  * Adds fields computed from each row, or overwrites existing ones. All functions see the row as it came in.

@@ -101,8 +101,8 @@ describe('--plugin', () => {
     const cwd = await place();
     const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd });
     expect(code).toBe(78);
-    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown step 'shout'; there are .*; a step from a plug-in needs --plugin FILE/);
-    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown sink 'log'; there are .*; a sink from a plug-in needs --plugin FILE/);
+    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown step 'shout'; there are .*, those of --plugin FILE/);
+    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown sink 'log'; there are .*, those of --plugin FILE/);
   });
 
   test.each<[string, string, string]>([

@@ -232,12 +232,12 @@ describe('a proxy', () => {
     });
 
     test.each<[object, string]>([
-      [{ threads: 1 }, 'threads: cannot be combined with agent'],
-      [{ proxy: 'http://127.0.0.1:1' }, 'proxy: cannot be combined with agent'],
-      [{ agent: { http: {} } }, 'agent.http must be an agent of node:http or node:https, not an object'],
+      [{ threads: 1 }, 'threads cannot be combined with agent'],
+      [{ proxy: 'http://127.0.0.1:1' }, 'proxy cannot be combined with agent'],
+      [{ agent: { http: {} } }, 'agent.http must be an agent of node:http or node:https'],
       [{ agent: {} }, 'agent.http is missing: the base URL uses http'],
       [{ agent: { https: new HttpsAgent() } }, 'agent.http is missing: the base URL uses http'],
-      [{ agent: 'keep' }, "agent must be an object with http, https, not the text 'keep'"],
+      [{ agent: 'keep' }, 'agent must be an object with http, https'],
     ])('and refuse %j', (more, message) => {
       const options = { baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, agent: { http: new HttpAgent() }, ...more };
       for (const refused of [() => connect(options), () => createClient(options)]) {

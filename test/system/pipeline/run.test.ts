@@ -28,9 +28,9 @@ describe('a run', () => {
   test.each([
     ['nothing', undefined, {}, 'a pipeline, like await loadPipeline(file), not undefined'],
     ['an object', {}, {}, 'a pipeline, like await loadPipeline(file), not an object'],
-    ['a signal that is none', 'pipeline', { signal: 5 }, 'signal must be an AbortSignal, not 5'],
+    ['a signal that is none', 'pipeline', { signal: 5 }, 'signal must be an AbortSignal'],
     ['an option that is misspelt', 'pipeline', { statedir: 'x' }, "unknown option 'statedir', did you mean 'stateDir'?"],
-    ['options of another kind', 'pipeline', { restart: 'yes' }, "restart must be true or false, not the text 'yes'"],
+    ['options of another kind', 'pipeline', { restart: 'yes' }, 'restart must be true or false'],
     ['watchers that are none', 'pipeline', { watch: { pages: () => undefined } }, 'watch'],
   ])('refuses %s', async (_what, pipeline, options, message) => {
     const from = await service();

@@ -197,7 +197,10 @@ describe('defaults that are wrong', () => {
 
   test('are reported once, at their own place, whoever inherits them', async () => {
     const text = file(defaults(`${given.replace('100', '1000').replace('LEADSTREAM_REST_API_KEY', 'KEY')}`), users('a'), users('b'));
-    expect(await problems(text)).toEqual(['p.yaml:5:21 the environment variable KEY is not set', 'p.yaml:6:12 limit: must be at most 500']);
+    expect(await problems(text)).toEqual([
+      'p.yaml:5:21 the environment variable KEY is not set',
+      'p.yaml:6:12 limit: Too big: expected number to be <=500',
+    ]);
   });
 
   test('are reported with the pipelines that they do not fit', async () => {
@@ -207,7 +210,9 @@ describe('defaults that are wrong', () => {
         file(defaults('expect: { not_null: [affid] }\n'), users('a'), bridges, bridges.replaceAll('b', 'c').replace('cridges', 'bridges')),
       ),
     ).toEqual([expect.stringMatching(/^p\.yaml:2:24 there is no column 'affid' after the last step.* \(inherited by 'b', 'c'\)$/)]);
-    expect(await problems(file(defaults('service: { limit: 501 }\n'), users('a')))).toEqual(['p.yaml:2:21 limit: must be at most 500']);
+    expect(await problems(file(defaults('service: { limit: 501 }\n'), users('a')))).toEqual([
+      'p.yaml:2:21 limit: Too big: expected number to be <=500',
+    ]);
   });
 
   test('are named where they make two pipelines write to one path', async () => {

@@ -105,8 +105,8 @@ describe('sort_by with scope: table', () => {
     ['sort_by: { columns: [uidd], scope: table }', "unknown column 'uidd', did you mean 'uid'?"],
     ['sort_by: { columns: [uidd] }', "unknown column 'uidd', did you mean 'uid'?"],
     ['sort_by: { columns: [uid, uid desc] }', "'uid' is listed twice"],
-    ['sort_by: { columns: [], scope: table }', 'must have at least one entry'],
-    ['sort_by: { columns: [uid], scope: file }', 'expected one of row_group, table'],
+    ['sort_by: { columns: [], scope: table }', 'Too small'],
+    ['sort_by: { columns: [uid], scope: file }', 'scope: Invalid option'],
     ['sort_by: { columns: [uid], scope: table, memory: 5MB }', 'must be at least 32MB'],
     ['sort_by: { scope: table }', 'columns'],
   ])('refuses %s', async (options, message) => {

@@ -43,7 +43,7 @@ describe('columns that a sink names', () => {
     ['partition_by: [uid, uid]', "p.yaml:9:45 'uid' is listed twice"],
     ['sort_by: [uid, uid desc]', "p.yaml:9:40 'uid' is listed twice"],
     ['mode: append, key: [uid, uid]', "p.yaml:9:50 'uid' is listed twice"],
-    ['keep: many', 'expected a number'],
+    ['keep: many', 'expected number'],
   ])('are checked with the file: %s', async (options, message) => {
     const from = await serviceOf({ leads: [] });
     await expect(pipelineFor(from, `from: leads\nto:\n  - parquet: { path: t, ${options} }`, '/nowhere')).rejects.toThrow(message);

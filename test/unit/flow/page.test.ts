@@ -49,7 +49,7 @@ describe('rows of a page by columns', () => {
 test.each([
   [undefined, 'undefined'],
   [Promise.resolve({}), 'a promise, which must be awaited'],
-  ['x', "the text 'x'"],
+  ['x', 'a text'],
 ])('what is no row of a page is named: %p', (row, what) => {
   const rows: readonly unknown[] = [{ a: '1' }, row];
   const wrong: unknown = { ...page, number: 3, rows };

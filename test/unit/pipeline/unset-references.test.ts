@@ -40,7 +40,7 @@ describe('a value whose variable is not set', () => {
     expect((await problemsOf(file)).map((message) => message.slice(0, 22))).toEqual([
       "unknown column 'emial'",
       "unknown key 'copies'; ",
-      'window: must be at lea',
+      'window: Too small: exp',
       "unknown field 'emial',",
       'schema: freeze refuses',
     ]);

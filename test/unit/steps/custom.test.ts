@@ -115,7 +115,7 @@ describe('a step of a program is refused at once', () => {
     [
       'for a sensitivity that there is not',
       () => defineStep('x', { adds: () => ({ a: { type: 'text', sensitivity: 'personnal' as never } }) as const, open: same })(),
-      "x: adds.a.sensitivity must be one of plain, personal, secret, not the text 'personnal'",
+      'x: adds.a.sensitivity must be one of plain, personal, secret',
     ],
   ])('%s', (_what, work, message) => {
     expect(work).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }));

@@ -1,0 +1,103 @@
+import type { z } from 'zod';
+import { schema, StepError, unknownName } from '../core/index.js';
+
+type Issue = z.core.$ZodIssue;
+type Path = readonly (string | number)[];
+
+/** A problem that a schema finds: of a value, or with `onKey` of its key. */
+export interface SchemaProblem {
+  readonly path: Path;
+  readonly message: string;
+  readonly onKey: boolean;
+}
+
+/**
+ * Returns every problem that a schema finds in a value, in the words of zod unless the schema has its own. These show no value.
+ *
+ * @param at Path of the value, with which the paths of problems begin.
+ *
+ * @example
+ * schemaProblems(z.strictObject({ limit: z.number() }), { limt: '5' });
+ * // [{ path: ['limit'], message: "'limit' is missing" }, { path: ['limt'], message: "unknown key 'limt', did you mean 'limit'?", onKey: true }]
+ */
+export function schemaProblems(wanted: z.ZodType, value: unknown, at: Path = []): readonly SchemaProblem[] {
+  const { error } = wanted.safeParse(value, { reportInput: true, error: wordsFor });
+  const issues = error ? error.issues.flatMap(ofAlternativeMeant) : [];
+  // An empty text is also too short for a list.
+  const wrongKind = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => path.join('.')));
+  return issues.flatMap((issue) => (issue.code === 'too_small' && wrongKind.has(issue.path.join('.')) ? [] : problemsOf(issue, at)));
+}
+
+/**
+ * Checks the arguments of a function against a schema.
+ *
+ * @param at Name of the function, for messages.
+ * @param taken Schema of an object with the arguments.
+ * @param given The arguments by name.
+ * @throws {StepError} `E_STEP_CONFIG`.
+ */
+export function checkArguments(at: string, taken: () => z.ZodType, given: unknown): void {
+  const problems = schemaProblems(taken(), given).map(({ message }) => message);
+  if (problems.length > 0) throw new StepError('E_STEP_CONFIG', `${at}: ${problems.join('; ')}`);
+}
+
+/** Checks for a caller's function. */
+export const callback = schema((z) => z.custom<unknown>((value) => typeof value === 'function', 'must be a function'));
+
+/** Returns one line for each unknown key; for other issues nothing, so that zod uses its own words. */
+function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== 'unrecognized_keys') return undefined;
+  const known = Object.keys(getIn(issue.inst, ['_zod', 'def', 'shape']) ?? {});
+  return issue.keys.map((key) => unknownName('key', key, known)).join('\n');
+}
+
+function problemsOf(issue: Issue, at: Path): readonly SchemaProblem[] {
+  const path = [...at, ...issue.path.map((part) => (typeof part === 'number' ? part : String(part)))];
+  const name = nameOf(path);
+  if (issue.code === 'unrecognized_keys') {
+    const lines = issue.message.split('\n');
+    return issue.keys.map((key, index) => ({ path: [...path, key], message: lines[index] ?? '', onKey: true }));
+  }
+  if (issue.code === 'invalid_key')
+    return [{ path, message: `'${String(path.at(-1))}': ${issue.issues.map(({ message }) => message).join(', ')}`, onKey: true }];
+  const isDefault = issue.message.startsWith('Invalid ');
+  if (isDefault && issue.input === undefined && typeof path.at(-1) === 'string')
+    return [{ path, message: `'${name}' is missing`, onKey: false }];
+  const isSplit = issue.code === 'invalid_union' && issue.message === 'Invalid input';
+  const alternatives = isSplit ? issue.errors.flat().map(({ message }) => message) : [issue.message];
+  const message = [...new Set(alternatives.map((text) => text.replace(/, received .*$/, '')))].join(', or ');
+  const isSentence = issue.code === 'custom' && !/^(?:must|needs|it) /.test(message);
+  return [{ path, message: name === '' || isSentence ? message : `${name}: ${message}`, onKey: false }];
+}
+
+/** Returns the last key of a path, with the indexes below it. */
+function nameOf(path: Path): string {
+  const at = path.findLastIndex((part) => typeof part === 'string');
+  return at < 0
+    ? ''
+    : `${path[at]}${path
+        .slice(at + 1)
+        .map((index) => `[${index}]`)
+        .join('')}`;
+}
+
+/** Returns the issue itself, or for a union without words of its own those of the alternative that has the right kind and the fewest issues. */
+function ofAlternativeMeant(issue: Issue): readonly Issue[] {
+  if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return [issue];
+  const [deep] = issue.errors
+    .filter((issues) => issues.some(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'))
+    .sort((a, b) => a.length - b.length);
+  return deep?.flatMap((inner) => ofAlternativeMeant({ ...inner, path: [...issue.path, ...inner.path] })) ?? [issue];
+}
+
+/** Returns the value at a path; `undefined` if there is none. */
+export function getIn(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined), value);
+}
+
+/** Replaces the value at an existing path. */
+export function setIn(value: unknown, path: readonly PropertyKey[], to: unknown): void {
+  const parent = getIn(value, path.slice(0, -1));
+  const key = path.at(-1);
+  if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.set(parent, key, to);
+}
