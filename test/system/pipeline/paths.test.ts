@@ -1,21 +1,20 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { SpecError } from '../../../src/core/errors.js';
 import { logCommit, storeOf } from '../../../src/store/index.js';
 import { headerOf } from '../../../src/source/spool/page-log.js';
 import { recoverRuns, parsePipeline, parsePipelines, rollbackTable, runPipeline, type RunOptions } from '../../../src/pipeline/index.js';
-import { csv, ndjson, parquet } from '../../../src/sinks/index.js';
+import { csv, parquet } from '../../../src/sinks/index.js';
 import { cli } from '../../support/cli.js';
+import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
 import { pipelineText, serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
-import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
 import { workplace } from '../cli/support.js';
 
 const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
-const sinkNames = ['csv', 'ndjson', 'parquet'] as const;
 const to = (path: string, sink = 'csv') => `from: leads\nto:\n  - ${sink}: { path: '${path}' }`;
 
 /** The problems of a file, which is refused with 78. */
@@ -33,15 +32,33 @@ async function problems(body: string): Promise<readonly string[]> {
 describe('the path of an output', () => {
   test.each([
     ['~/x.csv', "only a shell expands '~'; write the path in full, or ${HOME}/…"],
-    ['~nobody/x.csv', "only a shell expands '~'"],
-    ['$HOME/x.csv', "only a shell expands '$HOME'; write ${HOME} in the file, or the path in full"],
-    ['out/$DAY.csv', "only a shell expands '$DAY'"],
     ['out/leads-$DAY.csv', "only a shell expands '$DAY'"],
-  ])('is no %s, which a shell would fill in', async (path, message) => {
-    expect(await problems(to(path, 'csv'))).toEqual([expect.stringContaining(message)]);
+    ['s3://bucket/x', "'s3:' is a scheme, but outputs are files on this machine"],
+    ['file:///tmp/x', "'file:' is a scheme"],
+    ['GS:x', "'GS:' is a scheme"],
+    ['x://y', "'x:' is a scheme"],
+    [' x', 'it begins or ends with white space'],
+    ['x-{{ run.day }}', 'the names are {{ run.date }}'],
+    ['x-{{ env.HOME }}', 'run.date'],
+    ['x-{{ run.date', 'run.date'],
+    ['{{ run.date }}}}', 'run.date'],
+    ['a/{{ pipeline }}/b/../../../x', "'..' after"],
+  ])('is refused when it is %j, and so is that of the rejects', async (path, message) => {
+    expect(await problems(to(path))).toEqual([expect.stringContaining(message)]);
+    expect(await problems(`${to('x')}\nrejects: { path: '${path}' }`)).toEqual([expect.stringContaining(message)]);
   });
 
-  test('is no link, whose file would stay as it was', async () => {
+  test.each(['x\\uD800', '\\0'])('is refused when it is no valid text: %s', async (path) => {
+    const message = 'it has characters that no path may have';
+    expect(await problems(to('PATH').replace("'PATH'", `"${path}"`))).toEqual([expect.stringContaining(message)]);
+  });
+
+  test.each(['./s3:x', 'leads:2024.csv', '/data/s3:x', 'a-{{ run.date }}-{{pipeline}}-{{  run.id }}', '../lake/{{ run.date }}', 'ü 😀'])(
+    'may be %s',
+    async (path) => expect(await problems(to(path))).toEqual([]),
+  );
+
+  test('is refused when it is a link, whose file would stay as it was', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'real.csv'), 'as it was');
     await symlink('real.csv', join(folder, 'x.csv'));
@@ -51,135 +68,120 @@ describe('the path of an output', () => {
     });
     expect(await readFile(join(folder, 'real.csv'), 'utf8')).toBe('as it was');
   });
+});
 
-  test.each(sinkNames)('is a path of this machine, for %s', async (sink) => {
-    const what = sink === 'parquet' ? 'tables' : 'outputs';
-    for (const path of [
-      's3://bucket/x',
-      'gs://b/x',
-      'file:///tmp/x',
-      'S3:/bucket/x',
-      'hdfs://host:9000/x',
-      'abfss://a@b/x',
-      'az+x://b',
-      's3:b/x',
-      'GS:x',
-    ]) {
-      expect(await problems(to(path, sink))).toEqual([
-        expect.stringMatching(new RegExp(`^p\\.yaml:9:\\d+ '\\S+:' is a scheme, but ${what} are files on this machine; .*copy`)),
-      ]);
-    }
-  });
+test.each([
+  ['steps:\n  - derive: { __proto__: upper(uid) }', 'p.yaml:8:15'],
+  ['steps:\n  - join: { with: bridges, on: { __proto__: id } }', 'p.yaml:8:34'],
+  ['__proto__: { x: y }', 'p.yaml:7:1'],
+])('a key __proto__ is refused, because its value would be lost: %j', async (body, place) => {
+  const found = await problems(`${body}\nfrom: leads\nto:\n  - csv: { path: x }`);
+  expect(found).toContainEqual(`${place} '__proto__' is not a valid name: its value would be lost`);
+});
 
-  test.each(['./s3:/bucket/x', './s3:x', 's3/x', 'a:b.csv', 'leads:2024.csv', '/data/s3:x', 'x://y'])(
-    'may contain a colon that ends no scheme: %s',
-    async (path) => {
-      expect(await problems(to(path))).toEqual(path === 'x://y' ? [expect.stringContaining('scheme')] : []);
-    },
-  );
+/** A folder with a table and links, given as what they point to by their names. */
+async function folderWith(links: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await temporaryFolder();
+  for (const name of ['lake/.t.runs/run-1', 'out', 'other']) await mkdir(join(folder, name), { recursive: true });
+  await symlink('.t.runs/run-1', join(folder, 'lake/t'));
+  for (const [name, target] of Object.entries(links)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await symlink(target, join(folder, name));
+  }
+  return folder;
+}
 
-  test.each([' x', 'x ', '\tx', ' s3://bucket/x'])('has no white space around it: %j', async (path) => {
-    expect(await problems(to(path))).toEqual([expect.stringContaining('it begins or ends with white space')]);
-  });
+const both = (first: string, second: string) => `from: users\nto:\n  - ${first}\n  - ${second}`;
+const file = (path: string) => `csv: { path: '${path}' }`;
+const table = 'parquet: { path: lake/t }';
+const tableU = 'parquet: { path: out/u }';
 
-  test.each(sinkNames)('knows a few names in braces and no others, for %s', async (sink) => {
-    for (const path of ['{{ run.date }}/x', 'a/{{run.id}}', '{{  pipeline }}', 'a-{{ run.date }}-{{ pipeline }}-{{ run.id }}'])
-      expect(await problems(to(path, sink))).toEqual([]);
-    for (const name of ['run.day', 'date', '', 'run.Date', 'run', 'run . date', 'env.HOME', '../x', 'run.date | x']) {
-      expect(await problems(to(`x-{{ ${name} }}`, sink))).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ '\{\{.*\}\}' .*run\.date/)]);
-    }
-  });
-
-  test.each(['x-{{ run.date', 'x-run.date }}', '{{ {{ run.date }} }}', '{{ run.date }}}}'])('has braces in pairs: %s', async (path) => {
-    expect(await problems(to(path))).toEqual([expect.stringContaining('run.date')]);
-  });
-
-  test.each(['{{ run.date }}/../x', 'a/{{ pipeline }}/b/../../../x', '{{ run.id }}/..'])(
-    'does not climb behind a name in braces: %s',
-    async (path) => {
-      expect(await problems(to(path))).toEqual([expect.stringContaining("'..' after")]);
-    },
-  );
-
-  test.each(sinkNames)('is well-formed Unicode without NUL, for %s', async (sink) => {
-    for (const path of ['x\\uD800', 'x\\uDC00.csv', '\\uD800/x', 'a\\uDC00\\uD800', 'x\\0y', '\\0', '{{ run.date }}\\0']) {
-      const body = `${to('PATH', sink)}\nrejects: { path: r }`.replace(/'PATH'|"PATH"|PATH/, `"${path}"`);
-      expect(await problems(body)).toEqual([expect.stringMatching(/^p\.yaml:9:\d+ path: it has characters that no path may have/)]);
-      expect(await problems(`${to('x', sink)}\nrejects: { path: "${path}" }`)).toEqual([expect.stringContaining('no path may have')]);
-    }
-    expect(await problems(to('x', sink).replace(/'x'|"x"|\bx\b/, '"\\uD83D\\uDE00 ü"'))).toEqual([]);
-  });
-
-  test('may climb before one', async () => {
-    expect(await problems(to('../lake/{{ run.date }}'))).toEqual([]);
-  });
-
-  test.each([
-    ['s3://bucket/r', 'is a scheme'],
-    ['{{ run.day }}', 'the names are {{ run.date }}'],
-  ])('is checked for the rejects too: %s', async (path, message) => {
-    expect(await problems(`${to('x')}\nrejects: { path: '${path}' }`)).toEqual([expect.stringContaining(message)]);
-  });
-
-  test.each([
-    ['csv', 'x-{{ run.date }}.csv', 'x-{{run.date}}.csv'],
-    ['parquet', 'x/{{ run.date }}', 'x/2026-10-05'],
-    ['ndjson', 'x/{{ run.date }}/y', 'x/2026-10-05'],
-    ['csv', '{{ pipeline }}.csv', 'test.csv'],
-    ['csv', '{{ run.id }}', 'a/../{{run.id}}'],
-  ])('is that of no other output on any day: %s %s and %s', async (sink, one, other) => {
-    expect(await problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toContainEqual(
-      expect.stringContaining('to[0] writes to the same or an overlapping path'),
-    );
-    expect(await problems(`from: leads\nto:\n  - ${sink}: { path: '${one}' }\nrejects: { path: '${other}' }`)).toEqual([
-      expect.stringContaining('a sink writes to'),
-    ]);
+describe('two outputs on one place', () => {
+  test.each<[what: string, first: string, second: string, links?: Readonly<Record<string, string>>]>([
+    ['the same path', file('a/x'), file('a/../a/x')],
+    ['a path on one day', file('x-{{ run.date }}.csv'), file('x-{{run.date}}.csv')],
+    ['a path within another one on one day', 'parquet: { path: "x/{{ run.date }}" }', file('x/2026-10-05')],
+    ['the name of the pipeline', file('{{ pipeline }}.csv'), file('test.csv')],
+    ['a linked folder', file('out/u.csv'), file('link/u.csv'), { link: 'out' }],
+    ['a link to a link', file('out/u.csv'), file('link/u.csv'), { link: 'other/link', 'other/link': '../out' }],
+    ['a linked folder above folders that are missing', file('out/a/b/u.csv'), file('link/a/b/u.csv'), { link: 'out' }],
+    ['a link to the table that is the other', table, file('link/u.csv'), { link: 'lake/t' }],
+    ['a linked folder on every day', file('out/{{ run.date }}/u.csv'), file('link/{{ run.date }}'), { link: 'out' }],
+    ['a link to a run of the table that is the other', table, file('link/u.csv'), { link: 'lake/.t.runs/run-1' }],
+    ['the lock of the other', file('out/u'), file('out/.u.lock')],
+    ['a partial file of the other', file('out/u'), file('out/.u.run-1.partial')],
+    ['a file in the runs of the other', tableU, file('out/.u.runs/x/y')],
+    ['what a gate refused of the other', tableU, file('out/.u.failed/x')],
+  ])('are refused when the file is checked, also in two pipelines: %s', async (_what, first, second, links = {}) => {
+    const baseDir = await folderWith(links);
+    const overlapping = /writes to the same or an overlapping path/;
+    for (const body of [both(first, second), both(second, first)])
+      await expect(parsePipeline(pipelineText(body), 'p.yaml', { env, baseDir })).rejects.toThrow(overlapping);
+    const one = pipelineText(`from: users\nto:\n  - ${first}`);
+    const two = pipelineText(`from: users\nto:\n  - ${second}`).replace('name: test', 'name: second');
+    if (!first.includes('pipeline'))
+      await expect(parsePipelines(`${one}\n---\n${two}`, 'p.yaml', { env, baseDir })).rejects.toThrow(overlapping);
   });
 
   test.each([
     ['x/{{ run.date }}', 'x/2026-10'],
-    ['x/{{ run.date }}', 'x/{{ run.id }}'],
     ['{{ run.date }}.csv', '{{ pipeline }}.csv'],
-  ])('is another one: %s and %s', async (one, other) => {
-    expect(await problems(`from: leads\nto:\n  - csv: { path: '${one}' }\n  - csv: { path: '${other}' }`)).toEqual([]);
+    ['out/u', 'out/.u'],
+    ['out/u', 'out/.u.lockx.lock'],
+    ['out/u', 'out/x/.u.lock'],
+    ['out/u.csv', 'out/v.csv'],
+  ])('are not %s and %s', async (first, second) => {
+    const baseDir = await folderWith({ 'out/v.csv': 'u.csv', link: 'out', loop: 'loop' });
+    const { plan } = await parsePipeline(pipelineText(both(file(first), file(second))), 'p.yaml', { env, baseDir });
+    expect(plan.sinks).toHaveLength(2);
   });
 
-  test('is told apart between the pipelines of a file', async () => {
+  test('are refused by a run before any request, where a link came after the check', async () => {
+    const [from, baseDir] = [await serviceOf({ users: [] }), await temporaryFolder()];
+    await mkdir(join(baseDir, 'out'));
+    await writeFile(join(baseDir, 'out/u.csv'), 'old');
+    const text = pipelineText(both(file('out/u.csv'), file('link/u.csv')));
+    const pipeline = await parsePipeline(text, 'p.yaml', { env: from.env, baseDir });
+    await symlink('out', join(baseDir, 'link'));
+    await expect(runPipeline(pipeline)).rejects.toMatchObject({
+      code: 'E_SINK_PATH',
+      message: expect.stringContaining('are the same through a link, or one is inside the other'),
+    });
+    expect(from.requests).toEqual([]);
+    expect(await readdir(join(baseDir, 'out'))).toEqual(['u.csv']);
+  });
+
+  test('are not those of pipelines that have their names in the path', async () => {
     const document = (name: string, path: string) => `name: ${name}\nfrom: users\nto:\n  - csv: { path: '${path}' }\n`;
-    const parse = (path: string, other = path) => parsePipelines(`${document('a', path)}---\n${document('b', other)}`, 'p.yaml', { env });
-    await expect(parse('{{ run.date }}.csv')).rejects.toThrow("the pipeline 'a' already writes to the same or an overlapping path");
-    await expect(parse('{{ run.date }}.csv', '2026-10-05.csv')).rejects.toThrow(
-      "the pipeline 'a' already writes to the same or an overlapping path",
-    );
+    const parse = (path: string) => parsePipelines(`${document('a', path)}---\n${document('b', path)}`, 'p.yaml', { env });
     expect(await parse('{{ pipeline }}-{{ run.date }}.csv')).toHaveLength(2);
     expect(await parse('{{ run.id }}.csv')).toHaveLength(2);
   });
 });
 
-describe('a key __proto__', () => {
-  test.each([
-    ['steps:\n  - derive: { __proto__: upper(uid) }', 'p.yaml:8:15'],
-    ['steps:\n  - mask: { __proto__: drop }', 'p.yaml:8:13'],
-    ['steps:\n  - rename: { __proto__: x }', 'p.yaml:8:15'],
-    ['steps:\n  - cast: { types: { __proto__: flag } }', 'p.yaml:8:22'],
-    ['steps:\n  - join: { with: bridges, on: { __proto__: id } }', 'p.yaml:8:34'],
-    ['expect: { max_null: { __proto__: 1% } }', 'p.yaml:7:23'],
-    ['__proto__: { x: y }', 'p.yaml:7:1'],
-  ])('is refused at its place, where it would vanish: %s', async (body, place) => {
-    const found = await problems(`${body}\nfrom: leads\nto:\n  - csv: { path: x }`);
-    expect(found).toContainEqual(`${place} '__proto__' is not a valid name: its value would be lost`);
+describe('an output in the state folder', () => {
+  test.each(['.leadstream/runs.ndjson', '.leadstream/x/{{ run.date }}', 'link/x'])('is refused: %s', async (path) => {
+    const [from, baseDir] = [await serviceOf({ users: [] }), await folderWith({ link: '.leadstream/counts' })];
+    await mkdir(join(baseDir, '.leadstream/counts'), { recursive: true, mode: 0o700 });
+    const text = pipelineText(`from: users\nto: [{ csv: { path: '${path}' } }]`);
+    const load = (stateDir?: string) => parsePipelines(text, 'p.yaml', { env: from.env, baseDir, ...(stateDir && { stateDir }) });
+    await expect(load('.leadstream')).rejects.toThrow(/is inside the state folder .*\/\.leadstream, or contains it/);
+    expect(await load('elsewhere')).toHaveLength(1);
+    await expect(runPipeline(await parsePipeline(text, 'p.yaml', { env: from.env, baseDir }))).rejects.toMatchObject({
+      code: 'E_SINK_PATH',
+    });
+    expect(from.requests).toEqual([]);
+    expect(await readdir(join(baseDir, '.leadstream'))).toEqual(['counts']);
+  });
+
+  test.each(['lake/.leadstream', '.lake.runs/x', 'lake'])('is refused around it, too: %s', async (stateDir) => {
+    const options = { env, baseDir: await folderWith({}), stateDir };
+    const text = pipelineText('from: users\nto: [{ parquet: { path: lake } }]');
+    await expect(parsePipelines(text, 'p.yaml', options)).rejects.toThrow(/or contains it/);
   });
 });
 
 describe('outputs with names in braces', () => {
-  test('are where the file says, and not where the name of the pipeline would be a scheme', async () => {
-    const [from, folder] = [await serviceOf({ leads: leads(3) }), await temporaryFolder()];
-    const pipeline = await pipelineFor(from, to('{{ pipeline }}://bucket/x.csv'), folder, { name: 's3' });
-    const report = await runPipeline(pipeline, { stateDir: join(folder, 'state') });
-    expect(report.sinks[0]?.path).toBe(join(folder, 's3:/bucket/x.csv'));
-    expect(existsSync(join(folder, 's3:/bucket/x.csv'))).toBe(true);
-  });
-
   const today = () => new Date().toISOString().slice(0, 10);
 
   test('are published under them, the rejects too', async () => {
@@ -277,10 +279,8 @@ describe('outputs with names in braces', () => {
 
   const joined = dated('steps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\n');
 
-  test.each([
-    ['that spooled the same collection', dated()],
-    ['that spooled the other side of a join', dated().replace('from: leads', 'from: bridges')],
-  ])('do not bear the day of another pipeline %s', async (_what, other) => {
+  test('do not bear the day of another pipeline that spooled the other side of a join', async () => {
+    const other = dated().replace('from: leads', 'from: bridges');
     const folder = await temporaryFolder();
     const from = await serviceOf({ leads: leads(250), bridges: Array.from({ length: 250 }, (_, id) => ({ id, title: 'A' })) });
     const options = { stateDir: join(folder, 'state') };
@@ -308,7 +308,6 @@ describe('outputs with names in braces', () => {
 
   test.each<[string, string, RunOptions]>([
     ['that was told to start over', dated(), { restart: true }],
-    ['that spools nothing', dated('', 'off'), {}],
     ['that finds pages which are too old', dated('', '{ max_age: 6h }'), {}],
   ])('bear the day of a run %s', async (_what, body, more) => {
     const [from, folder] = [await serviceOf({ leads: leads(250) }), await temporaryFolder()];
@@ -339,7 +338,7 @@ describe('outputs with names in braces', () => {
 });
 
 describe('paths in code and of the command line', () => {
-  test.each([csv, ndjson, parquet])('are refused in the same way', async (sink) => {
+  test.each([csv, parquet])('are refused in the same way', async (sink) => {
     for (const path of ['s3://bucket/x', 'x-{{ run.day }}', '{{ run.date }}/../x', 'x\uD800', 'x\0'])
       await expect(sink({ path })).rejects.toMatchObject({ code: 'E_SINK_CONFIG', exit: 78 });
   });
@@ -353,22 +352,18 @@ describe('paths in code and of the command line', () => {
       await expect(csv({ path: 'a/{{ pipeline }}.csv' }, { baseDir, pipeline })).rejects.toMatchObject({ code: 'E_SINK_CONFIG' });
   });
 
-  test('are refused for what is on this machine', async () => {
+  test('are refused when they name another machine', async () => {
     const [from, cwd] = [await serviceOf({ leads: leads(3) }), await workplace(to('x.csv'))];
     for (const flag of ['--state-dir', '--report', '--metrics']) {
       for (const path of ['s3://bucket/x.prom', 'x-{{ run.date }}.prom']) {
         const { code, stderr } = await cli(['run', 'p.yaml', flag, path], { cwd, env: from.env });
-        const problem = path.startsWith('s3:') ? `'s3:' is a scheme, but ${flag} takes a path on this machine` : 'only outputs and rejects';
-        expect([code, stderr]).toEqual([2, expect.stringContaining(`${flag} ${path}: ${problem}`)]);
+        expect([code, stderr]).toEqual([2, expect.stringContaining(`${flag} ${path}: `)]);
       }
     }
-    for (const verb of ['runs', 'verify', 'rollback']) {
-      const { code, stderr } = await cli([verb, 's3://bucket/t'], { cwd });
-      expect([code, stderr]).toEqual([
-        2,
-        expect.stringContaining("DIR s3://bucket/t: 's3:' is a scheme, but tables are files on this machine"),
-      ]);
-    }
+    expect(await cli(['verify', 's3://bucket/t'], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("'s3:' is a scheme"),
+    });
     expect(from.requests).toEqual([]);
     expect(await visible(cwd)).toEqual(['p.yaml']);
   });
