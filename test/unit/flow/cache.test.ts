@@ -38,12 +38,6 @@ describe('a cached stream', () => {
     expect(asked.filter((page) => page === 1)).toHaveLength(2);
   });
 
-  test('asks for nothing before somebody wants it', async () => {
-    const { asked, stream } = cached();
-    await turns();
-    expect([asked, stream.columns]).toEqual([[], undefined]);
-  });
-
   test('keeps no error, and tells it to all who wait', async () => {
     const { fail, asked, read } = cached(Infinity, 'hand');
     const outcomes = Promise.allSettled([read(), read()]);
@@ -85,17 +79,6 @@ describe('a cached stream', () => {
     expect(seen.length).toBeLessThan(all.length);
     await slow;
     expect(seen).toEqual(all);
-  });
-
-  test('may be left by a subscriber while it gets what was there', async () => {
-    const { stream, read } = cached();
-    await read();
-    const seen: number[] = [];
-    for await (const row of stream) {
-      seen.push(row);
-      if (seen.length === 3) break;
-    }
-    expect(seen).toEqual(all.slice(0, 3));
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { EMPTY, NEVER, Subject, concat, firstValueFrom, lastValueFrom, map, of, tap, throwError, timer, toArray } from 'rxjs';
+import { NEVER, Subject, firstValueFrom, lastValueFrom, throwError, timer } from 'rxjs';
 import { deliver, type Page } from '../../../src/flow/index.js';
 import { leasedPages, marbles, pageOf, turns } from '../../support/pages.js';
 
@@ -12,19 +12,6 @@ describe('deliver', () => {
     });
   });
 
-  test('begins the next write only when the one before it has ended', async () => {
-    let open = 0;
-    let most = 0;
-    const write = async (): Promise<void> => {
-      open += 1;
-      most = Math.max(most, open);
-      await turns(2);
-      open -= 1;
-    };
-    await lastValueFrom(leasedPages([['a'], ['b'], ['c'], ['d']]).pages$.pipe(deliver(write)));
-    expect(most).toBe(1);
-  });
-
   test('releases a page after its write and not before', async () => {
     const { pages$, released } = leasedPages([['a']]);
     const gate = new Subject<void>();
@@ -34,15 +21,6 @@ describe('deliver', () => {
     gate.next();
     expect(await done).toBe(1);
     expect(released).toEqual([1]);
-  });
-
-  test('runs a writer that returns an observable to its completion', async () => {
-    const written: string[] = [];
-    const write = ({ rows }: Page<string>) => concat(timer(0), of(1, 2)).pipe(tap((part) => void written.push(`${rows[0]}${part}`)));
-    const { pages$, released } = leasedPages([['a'], ['b']]);
-    expect(await lastValueFrom(pages$.pipe(deliver(write), toArray()))).toEqual([1, 2]);
-    expect(written).toEqual(['a0', 'a1', 'a2', 'b0', 'b1', 'b2']);
-    expect(released).toEqual([1, 2]);
   });
 
   test('keeps an error of the stream behind the pages that came before it', () => {
@@ -63,17 +41,6 @@ describe('deliver', () => {
     expect(released).toEqual([1]);
   });
 
-  test('fails the stream when the writer throws before it returns', async () => {
-    const thrown = lastValueFrom(
-      leasedPages([['a']]).pages$.pipe(
-        deliver(() => {
-          throw new Error('no such folder');
-        }),
-      ),
-    );
-    await expect(thrown).rejects.toThrow('no such folder');
-  });
-
   test('begins no further write after an unsubscribe', async () => {
     const begun: number[] = [];
     const subscription = leasedPages([['a'], ['b']])
@@ -87,17 +54,5 @@ describe('deliver', () => {
     subscription.unsubscribe();
     await turns();
     expect(begun).toEqual([1]);
-  });
-
-  test('completes without a write when there are no pages', async () => {
-    expect(
-      await lastValueFrom(
-        EMPTY.pipe(
-          deliver(() => of(1)),
-          map(String),
-        ),
-        { defaultValue: 'nothing' },
-      ),
-    ).toBe('nothing');
   });
 });

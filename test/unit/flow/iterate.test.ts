@@ -1,12 +1,9 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { NEVER, concat, finalize, from, throwError, type Observable } from 'rxjs';
-import { fromPages, pagedSource, type Page, type RowStream } from '../../../src/flow/index.js';
+import { NEVER, concat, finalize, throwError } from 'rxjs';
+import { fromPages, pagedSource, type RowStream } from '../../../src/flow/index.js';
 import { countedFetch, leasedPages, listOf, turns } from '../../support/pages.js';
 
 /** Ten rows on each of so many pages, with a window of four. */
@@ -24,24 +21,7 @@ async function all<T>(rows: AsyncIterable<T>): Promise<readonly T[]> {
   return seen;
 }
 
-const numbers = (count: number) => Array.from({ length: count }, (_, row) => row);
-
 describe('a loop over a row stream', () => {
-  test('gives every row once, in order', async () => {
-    expect(await all(fromPages(list(30).pages$))).toEqual(numbers(300));
-  });
-
-  test('is never further ahead than the window of the source, however slow the loop is', async () => {
-    const { asked, pages$ } = list(30);
-    let row = 0;
-    for await (const _ of fromPages(pages$)) {
-      row += 1;
-      if (row % 10 === 5) await turns(10);
-      expect(Math.max(...asked)).toBeLessThanOrEqual(Math.max(4, Math.ceil(row / 10) + 3));
-      if (row === 250) break;
-    }
-  });
-
   test('leaves the source when the loop is left, and releases what is asked for no more', async () => {
     const { asked, inFlight, pages$ } = list(30);
     for await (const row of fromPages(pages$)) if (row === 25) break;
@@ -49,15 +29,6 @@ describe('a loop over a row stream', () => {
     const before = asked.length;
     await turns(20);
     expect(asked).toHaveLength(before);
-  });
-
-  test('asks for nothing before the first row is asked for', async () => {
-    const { asked, pages$ } = list(3);
-    const rows = fromPages(pages$)[Symbol.asyncIterator]();
-    await turns(5);
-    expect(asked).toEqual([]);
-    await rows.return?.();
-    expect(asked).toEqual([]);
   });
 
   test('tells an error behind the rows before it', async () => {
@@ -88,35 +59,9 @@ describe('a loop over a row stream', () => {
 });
 
 describe('toReadable', () => {
-  test('gives rows as objects, to a slow writer at its pace', async () => {
-    const { asked, pages$ } = list(30);
-    const seen: unknown[] = [];
-    let ahead = 0;
-    const slow = new Writable({
-      objectMode: true,
-      highWaterMark: 1,
-      write: (row, _encoding, done) => {
-        seen.push(row);
-        ahead = Math.max(ahead, Math.max(...asked) - Math.ceil(seen.length / 10));
-        void setImmediate().then(() => done());
-      },
-    });
-    await pipeline(fromPages(pages$).toReadable(), slow);
-    expect(seen).toEqual(numbers(300));
-    // The window, what the two streams buffer, and the end, for which one looks behind it.
-    expect(ahead).toBeLessThanOrEqual(8);
-  });
-
   test('gives lines of JSON, whole numbers with all their digits', async () => {
     const rows$ = leasedPages([[{ a: 'é\n', b: null }], [], [{ a: 2n, b: 2n ** 60n, c: undefined }]]).pages$;
     expect(await text(fromPages(rows$).toReadable('ndjson'))).toBe(`{"a":"é\\n","b":null}\n{"a":2,"b":${2n ** 60n}}\n`);
-  });
-
-  test('gives nested whole numbers, dates and rows that are no objects as JSON has them', async () => {
-    const day = new Date(0);
-    const rows$ = leasedPages<unknown>([[{ a: [2n ** 60n, { b: 1n, c: undefined, d: day }] }, day, 7, null]]).pages$;
-    const lines = [`{"a":[${2n ** 60n},{"b":1,"d":"1970-01-01T00:00:00.000Z"}]}`, '"1970-01-01T00:00:00.000Z"', '7', 'null'];
-    expect(await text(fromPages(rows$).toReadable('ndjson'))).toBe(`${lines.join('\n')}\n`);
   });
 
   test.each<[string, unknown]>([
@@ -152,23 +97,6 @@ describe('toReadable', () => {
     await turns(20);
     expect(asked).toHaveLength(before);
   });
-
-  test('is a stream of the web too, which leaves the source when it is cancelled', async () => {
-    const { inFlight, pages$ } = list(30);
-    const reader = fromPages(pages$).toWeb().getReader();
-    expect(await reader.read()).toEqual({ done: false, value: 0 });
-    await reader.cancel();
-    await turns(5);
-    expect(inFlight()).toBe(0);
-  });
-
-  test('fails with the source', async () => {
-    const broken$: Observable<Page<number>> = concat(
-      from(leasedPages([[1]]).pages),
-      throwError(() => new Error('gone')),
-    );
-    await expect(text(fromPages(broken$).toReadable('ndjson'))).rejects.toThrow('gone');
-  });
 });
 
 test.each<[string, (rows: RowStream<number>) => () => unknown]>([
@@ -203,9 +131,4 @@ test.each<[string, (rows: RowStream<number>) => () => unknown]>([
   await leave();
   await turns(5);
   expect([inFlight(), aborted.toSorted((a, b) => a - b)]).toEqual([0, [1, 2]]);
-});
-
-test('a list of one page is no other case', async () => {
-  const fetch = countedFetch(listOf(1), 'sync');
-  expect(await all(fromPages(pagedSource(fetch.fetch)))).toEqual(listOf(1)(1));
 });

@@ -34,12 +34,6 @@ describe('untilReleased', () => {
     });
   });
 
-  test('passes an error at once when no page is out', () => {
-    marbles(({ cold, expectObservable }) => {
-      expectObservable(cold<Page<string>>('--#').pipe(untilReleased('the list'))).toBe('--#');
-    });
-  });
-
   test('passes a completion at once, also while pages are out', () => {
     marbles(({ cold, expectObservable }) => {
       expectObservable(cold('a-b|', pages).pipe(untilReleased('the list'), numbers)).toBe('a-b|', { a: 1, b: 2 });
@@ -59,13 +53,5 @@ describe('untilReleased', () => {
     expect(failure).toBeUndefined();
     seen[1]?.lease.release();
     expect(failure).toBe('broken');
-  });
-
-  test('hands the release on to the source', () => {
-    const released: number[] = [];
-    of(pageOf(1, ['x'], () => void released.push(1)))
-      .pipe(untilReleased('the list'))
-      .subscribe((page) => page.lease.release());
-    expect(released).toEqual([1]);
   });
 });

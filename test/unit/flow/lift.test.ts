@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { delay, distinct, from, map, of, pipe, take, takeLast, throwError } from 'rxjs';
-import { StepError, type Row } from '../../../src/core/index.js';
-import { liftRows, mapRows, rows, pageOf as columnsPage, type Page } from '../../../src/flow/index.js';
+import { delay, distinct, from, map, of, take, takeLast, throwError } from 'rxjs';
+import { StepError } from '../../../src/core/index.js';
+import { liftRows, mapRows, rows, type Page } from '../../../src/flow/index.js';
 import { filter as keepRows } from '../../../src/steps/index.js';
-import { batchOfTexts } from '../../support/batches.js';
 import { leasedPages, marbles, pageOf, shown } from '../../support/pages.js';
 
 const pages = { a: pageOf(1, [1, 2]), b: pageOf(2, [2, 3]), c: pageOf(3, [3, 4]) };
@@ -34,12 +33,6 @@ describe('mapRows', () => {
     expect(seen?.lease).toBe(page.lease);
   });
 
-  test('leaves the page that came in alone', () => {
-    const { pages$, pages: before } = leasedPages([[1, 2]]);
-    pages$.pipe(mapRows((n) => n + 1)).subscribe();
-    expect(before.map(shown)).toEqual([{ number: 1, rows: [1, 2] }]);
-  });
-
   test('ends the stream with the row for which the function throws', () => {
     marbles(({ cold, expectObservable }) => {
       const refuse = (n: number): number => {
@@ -51,27 +44,7 @@ describe('mapRows', () => {
   });
 });
 
-test.each([
-  ['of rows', pageOf<Row>(1, [{ a: '1' }, { a: '2' }])],
-  ['by columns', columnsPage(1, batchOfTexts([{ a: '1' }, { a: '2' }]), { release: () => {} })],
-])('functions of a row are told the row alone, of a page %s', (_what, page) => {
-  const told: unknown[] = [];
-  const note = (...given: readonly unknown[]): boolean => {
-    told.push(given);
-    return true;
-  };
-  of(page).pipe(keepRows(note), mapRows(note)).subscribe();
-  expect(told).toEqual([[{ a: '1' }], [{ a: '2' }], [{ a: '1' }], [{ a: '2' }]]);
-});
-
 describe('filter', () => {
-  test('keeps the rows that satisfy the condition', () => {
-    marbles(({ cold, expectObservable }) => {
-      const odd = keepRows((n: number) => n % 2 === 1);
-      expectObservable(cold('a-b|', pages).pipe(odd, show)).toBe('a-b|', { a: '1', b: '3' });
-    });
-  });
-
   test('passes a page that became empty, so that its lease reaches the sink', () => {
     marbles(({ cold, expectObservable }) => {
       const none = keepRows<number>(() => false);
@@ -124,26 +97,9 @@ describe('liftRows', () => {
     ]);
   });
 
-  test('asks for no page when the operator wants none', () => {
-    marbles(({ cold, expectObservable, expectSubscriptions }) => {
-      const source = cold('a-b|', pages);
-      expectObservable(source.pipe(liftRows(take(0)), show)).toBe('|');
-      expectSubscriptions(source.subscriptions).toBe([]);
-    });
-  });
-
   test('sends rows that come after their page with the next, and waits for those after the last', () => {
     marbles(({ cold, expectObservable }) => {
       expectObservable(cold('a--b|', pages).pipe(liftRows(delay(2)), show)).toBe('a--b-(c|)', { a: '', b: '1 2', c: '2 3' });
-    });
-  });
-
-  test('ends when the operator completes between two pages', () => {
-    marbles(({ cold, expectObservable, expectSubscriptions }) => {
-      const source = cold('a---b|', pages);
-      const some = pipe(delay<number>(1), take(2));
-      expectObservable(source.pipe(liftRows(some), show)).toBe('a(b|)', { a: '', b: '1 2' });
-      expectSubscriptions(source.subscriptions).toBe('^!');
     });
   });
 
@@ -164,26 +120,9 @@ describe('liftRows', () => {
       expectObservable(cold('a-#', pages).pipe(liftRows(distinct()), show)).toBe('a-#', { a: '1 2' });
     });
   });
-
-  test('starts the memory of the operator anew with every subscription', () => {
-    const lifted$ = leasedPages([[1, 1, 2]]).pages$.pipe(liftRows(distinct()));
-    const seen: (readonly number[])[] = [];
-    lifted$.subscribe((page) => seen.push(page.rows));
-    lifted$.subscribe((page) => seen.push(page.rows));
-    expect(seen).toEqual([
-      [1, 2],
-      [1, 2],
-    ]);
-  });
 });
 
 describe('rows', () => {
-  test('emits the rows of every page one by one', () => {
-    marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('a---b---|', pages).pipe(rows())).toBe('(ab)(cd)|', { a: 1, b: 2, c: 2, d: 3 });
-    });
-  });
-
   test('releases a page after its last row', () => {
     const { pages$, released } = leasedPages([['a', 'b'], ['c']]);
     const log: string[] = [];

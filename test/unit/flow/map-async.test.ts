@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Observable } from 'rxjs';
-import { EMPTY, NEVER, firstValueFrom, lastValueFrom, map, mergeMap, of, tap, throwError, timer, toArray } from 'rxjs';
+import { EMPTY, NEVER, lastValueFrom, map, mergeMap, of, throwError, timer, toArray } from 'rxjs';
 import { StepError } from '../../../src/core/index.js';
-import { keep, mapAsync, type Page } from '../../../src/flow/index.js';
+import { mapAsync, type Page } from '../../../src/flow/index.js';
 import { leasedPages, marbles, pageOf, turns } from '../../support/pages.js';
 import { seeded } from '../../support/seeded.js';
 
@@ -36,18 +36,6 @@ describe('mapAsync', () => {
     expect(most).toBe(5);
   });
 
-  test('keeps the lease of a page and does not release it', async () => {
-    const { pages$, pages: before, released } = leasedPages([['a']]);
-    const result = await firstValueFrom(
-      pages$.pipe(
-        mapAsync(() => of([1]), 1),
-        tap((page) => keep(page)),
-      ),
-    );
-    expect(result.lease).toBe(before[0]?.lease);
-    expect(released).toEqual([]);
-  });
-
   test('releases what it gives to an operator that keeps nothing', async () => {
     const { pages$, released } = leasedPages([['a'], ['b']]);
     await lastValueFrom(pages$.pipe(mapAsync(() => of([1]), 1)));
@@ -69,43 +57,11 @@ describe('mapAsync', () => {
     });
   });
 
-  test('fails when the function throws before it returns', async () => {
-    const refuse = (): readonly string[] => {
-      throw new Error('refused');
-    };
-    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync<string, string>(() => of(refuse()), 1)))).rejects.toMatchObject({
-      code: 'E_STEP_FUNCTION',
-      message: expect.stringMatching(/^mapAsync: the function failed with Error \(at .*map-async.test.ts:\d+:\d+\) on page 1$/),
-      cause: new Error('refused'),
-    });
-  });
-
-  test('fails for what is no list of rows', async () => {
-    const project = () => of('rows') as unknown as Observable<readonly string[]>;
-    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync(project, 1)))).rejects.toMatchObject({
-      message: expect.stringContaining('mapAsync: the function returned a text for page 1; it must return the rows of the page as a list'),
-    });
-  });
-
-  test('leaves a failure of leadstream as it is', async () => {
-    const failure = new StepError('E_STEP_VALUE', 'mine');
-    await expect(lastValueFrom(leasedPages([['a']]).pages$.pipe(mapAsync(() => throwError(() => failure), 1)))).rejects.toBe(failure);
-  });
-
   test('fails when a page gets no result, instead of losing it and those behind it', async () => {
     const project = ({ number, rows }: Page<string>) => (number === 2 ? EMPTY : of(rows));
     await expect(lastValueFrom(leasedPages([['a'], ['b'], ['c']]).pages$.pipe(mapAsync(project, 2)))).rejects.toMatchObject({
       message: 'mapAsync: the function failed with EmptyError on page 2',
     });
-  });
-
-  test.each([[0], [-1], [1.5], [Number.NaN], [Infinity], [undefined], ['2']])('refuses a concurrency of %p at once', (concurrency) => {
-    expect(() => Reflect.apply(mapAsync, undefined, [() => of([]), concurrency])).toThrow(
-      expect.objectContaining({
-        code: 'E_STEP_CONFIG',
-        message: expect.stringMatching(/^mapAsync: concurrency .*a whole number of at least 1/),
-      }),
-    );
   });
 
   describe('when nothing is left to do', () => {
@@ -125,16 +81,6 @@ describe('mapAsync', () => {
         'mapAsync: page 2 was passed to a function that never returns its rows, and nothing is pending that it could wait for';
       const project = ({ number, rows }: Page<string>) => (number === 2 ? NEVER : of(rows));
       expect(await told(project, 2)).toEqual(['1a', expect.objectContaining({ code: 'E_RUN_STALLED', message })]);
-    });
-
-    test('names all such pages', async () => {
-      const message = expect.stringContaining('pages 1, 2, 3 were passed');
-      expect(await told(() => NEVER, 3)).toEqual([expect.objectContaining({ code: 'E_RUN_STALLED', message })]);
-    });
-
-    test('tells a failure that waits behind such a page, which says more', async () => {
-      const failing = ({ number }: Page<string>) => (number === 1 ? NEVER : throwError(() => `failure of ${number}`));
-      expect(await told(failing, 2)).toEqual([expect.objectContaining({ code: 'E_STEP_FUNCTION', cause: 'failure of 2' })]);
     });
 
     test('listens no longer than somebody is subscribed', async () => {

@@ -6,21 +6,9 @@ import { marbles } from '../../support/pages.js';
 const values = { a: { number: 1 }, b: { number: 2 }, c: { number: 3 }, d: { number: 4 } };
 
 describe('reorder', () => {
-  test('passes items that are in order at once', () => {
-    marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('a-b-c|', values).pipe(reorder(1))).toBe('a-b-c|', values);
-    });
-  });
-
   test('holds what comes early until its turn', () => {
     marbles(({ cold, expectObservable }) => {
       expectObservable(cold('--b-d---a-----(c|)', values).pipe(reorder(1))).toBe('--------(ab)--(cd|)', values);
-    });
-  });
-
-  test('begins at the number it is told', () => {
-    marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('d-(c|)', values).pipe(reorder(3))).toBe('--(cd|)', values);
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { concatMap, lastValueFrom, map, of, pipe, toArray, type OperatorFunction } from 'rxjs';
+import { lastValueFrom, map, toArray } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { StepError, type Column, type Row } from '../../../src/core/index.js';
 import { fromPages, liftRows, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
@@ -94,19 +94,6 @@ describe('a function that throws', () => {
     expect(await failureOf(joined)).toMatchObject(said('filter', placed));
   });
 
-  test('is told with its place in operators that somebody put together', async () => {
-    const both = pipe(
-      select<Row, string>(['email', 'lead_id']),
-      mapRows<Row, Row>((row) => ({ ...row, ok: failing(row) })),
-    );
-    expect(await failureOf(leads().pipe(both))).toMatchObject(said('mapRows', placed));
-  });
-
-  test('is told by an operator under liftRows, with the key of the row that it is given', async () => {
-    const lifted = liftRows<Row, boolean>(map(failing));
-    expect(await failureOf(leads().pipe(lifted))).toMatchObject(said('liftRows', keyed));
-  });
-
   test('stays what it is when it is a failure of leadstream', async () => {
     const own = new StepError('E_STEP_VALUE', 'mine');
     const throwing = () => {
@@ -136,20 +123,6 @@ describe('a function that gives a promise', () => {
       message: `${who}: the function returned a promise for the row with lead_id '1' (row 1 of page 1); a step does not wait for it; mapAsync does`,
     });
   });
-});
-
-test('a stream of other pages names places', async () => {
-  const stream = fromPages<Row>(of({ number: 7, rows, lease: { release: () => {} } }));
-  expect(await failureOf(stream.pipe(mapRows(failing)))).toMatchObject(said('mapRows', 'row 3 of page 7'));
-});
-
-test('mapRows takes a declared column that every object inherits for one only where a row has it', async () => {
-  const stream = leads().pipe(
-    mapRows((row: Row) => (row.lead_id === '2' ? {} : { constructor: String(row.lead_id) }) as { constructor?: string }, {
-      columns: { constructor: 'text' },
-    }),
-  );
-  expect((await lastValueFrom(stream.rows$.pipe(toArray()))).map((row) => Object.values(row))).toEqual([['1'], [null], ['3']]);
 });
 
 describe('rows of leadstream are frozen', () => {
@@ -190,20 +163,5 @@ describe('of rows with declared columns', () => {
     const step = name === 'mapRows' ? mapRows(same, { columns }) : liftRows(map(same), { columns });
     const made = await lastValueFrom(leads().pipe(step).rows$.pipe(toArray()));
     expect(made).toEqual(['1', '2', '3'].map((lead_id) => ({ lead_id, at: new Date(Number(lead_id)) })));
-  });
-});
-
-describe('an operator under liftRows that fails', () => {
-  const failing = (): never => {
-    throw new RangeError('jane@example.com');
-  };
-  test.each<[string, OperatorFunction<Row, unknown>, string]>([
-    ['later', concatMap(() => Promise.reject(new RangeError('jane@example.com'))), 'after page 2'],
-    ['when it is applied', failing, 'before the first page'],
-  ])('%s is told with where it was', async (_when, operator, where) => {
-    expect(await failureOf(leads().pipe(liftRows(operator)))).toMatchObject({
-      ...{ code: 'E_STEP_FUNCTION', cause: new RangeError('jane@example.com') },
-      message: expect.stringMatching(new RegExp(`^liftRows: the operator threw RangeError.* ${where}$`)),
-    });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { NEVER, Observable, lastValueFrom, of, throwError } from 'rxjs';
+import { Observable, lastValueFrom, of, throwError } from 'rxjs';
 import { task } from '../../../src/flow/index.js';
 import { turns } from '../../support/pages.js';
 
@@ -23,27 +23,5 @@ describe('task', () => {
     subscription.unsubscribe();
     await turns();
     expect(steps).toEqual(['unsubscribed']);
-  });
-
-  test('asks for nothing after that', async () => {
-    let asked = 0;
-    const subscription = task(async (ask) => {
-      await Promise.resolve();
-      await ask(new Observable(() => void (asked += 1)));
-    }).subscribe();
-    subscription.unsubscribe();
-    await turns();
-    expect(asked).toBe(0);
-  });
-
-  test('begins again for each subscription', () => {
-    let begun = 0;
-    const task$ = task((ask) => {
-      begun += 1;
-      return ask(NEVER);
-    });
-    task$.subscribe().unsubscribe();
-    task$.subscribe().unsubscribe();
-    expect(begun).toBe(2);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { columnReader, detachedCopier, rowMaker, textCopier } from '../../../src/vector/copier.js';
+import { columnReader, rowMaker, textCopier } from '../../../src/vector/copier.js';
 import type { Row } from '../../../src/core/index.js';
 
-const odd = ['a b', '"', '\\', "'", '`${x}`', '\u2028', '\ud800', '', '0', 'constructor', '__proto__', ']; throw 1; //', 'ü'];
+const odd = ['"', '\\', '`${x}`', '\u2028', '\ud800', '', '0', '__proto__', ']; throw 1; //'];
 const parsed = (text: string): Row => JSON.parse(text);
 /** An object with a field of any name, even `__proto__`. */
 const withField = (name: string, value: string) => parsed(`{${JSON.stringify(name)}:${JSON.stringify(value)}}`);
@@ -49,14 +49,6 @@ describe('columnReader', () => {
   test.each(['constructor', '__proto__', 'toString'])('takes %s for a field only where a row has it', (name) => {
     expect(columnReader([name])([withField(name, 'v'), {}])).toEqual([['v', null]]);
   });
-
-  test.each(['constructor', '__proto__', 'toString'])(
-    'is like copies of rows, which take %s for a field only where a row has it',
-    (name) => {
-      const copy = detachedCopier([name]);
-      expect([Object.entries(copy({})), Object.entries(copy(withField(name, 'v')))]).toEqual([[[name, undefined]], [[name, 'v']]]);
-    },
-  );
 
   test.each(odd)('reads the name %j', (name) => {
     expect(columnReader([name])([withField(name, 'v')])).toEqual([['v']]);

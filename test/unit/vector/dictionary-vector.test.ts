@@ -30,16 +30,6 @@ describe('a dictionary of texts', () => {
     expect(pages.map((page) => page.value(39_999))).toEqual(['text 39999', 'text 39999', 'text 39999', 'text 79999']);
   });
 
-  test('is another one when its texts are long', () => {
-    const [some, others] = ['a', 'b'].map((letter) =>
-      textsOf(Array.from({ length: 40 }, (_, index) => `${letter}${index}`.padEnd(100_000))),
-    );
-    if (!some || !others) throw new Error('two letters');
-    const dictionaries = encodings([some, some, some, others, some]).map(({ values }) => values);
-    expect(dictionaries.slice(1).map((dictionary) => dictionary === dictionaries[0])).toEqual([true, true, true, false]);
-    expect(dictionaries.map((dictionary) => dictionary.length)).toEqual([80, 80, 80, 80, 40]);
-  });
-
   test.each([
     ['of texts that hardly come again', [numbered(0, 40_000), numbered(40_000, 40_000)]],
     ['of more rows than it can have values', [numbered(0, 65_537)]],

@@ -58,15 +58,4 @@ describe('a kept column', () => {
     expect(taken.toArray()).toEqual(rows.map((row) => all[row]));
     expect(column.value(all.length - 1)).toBe(all.at(-1));
   });
-
-  test('gives a page no more bytes than its texts have', () => {
-    const pages = Array.from({ length: 100 }, (_, page) => numbered(500, (n) => `value ${500 * page + n}`));
-    const taken = columnOf(pages).take([1, 49_999]);
-    expect(taken instanceof Utf8Vector && taken.bytes.toString()).toBe('value 1value 49999');
-  });
-
-  test('does not know rows that were not added', () => {
-    for (const row of [1, 70_000]) expect(() => columnOf([['a']]).value(row)).toThrow(`no row ${row} of 1`);
-    expect(() => columnOf([numbered(5_000, String), ['x']]).value(9_000)).toThrow('no row 9000 of 5001');
-  });
 });

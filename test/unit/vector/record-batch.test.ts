@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/core/index.js';
-import { batchFromRows, FlatVector, RecordBatch } from '../../../src/vector/index.js';
+import { batchFromRows, FlatVector } from '../../../src/vector/index.js';
 import { batchOfTexts } from '../../support/batches.js';
 
 const rows: readonly Row[] = [
@@ -25,11 +25,6 @@ describe('rows as a batch', () => {
       }),
     );
   });
-
-  test('have no field that they inherit', () => {
-    const heir: Row = Object.assign(Object.create({ b: 'inherited' }), { a: '1' });
-    expect(batchFromRows([heir, heir]).rows()).toEqual([{ a: '1' }, { a: '1' }]);
-  });
 });
 
 test('a batch that gets columns keeps the place of one that exists, and all others as they are', () => {
@@ -52,12 +47,4 @@ test('a column that is not there is an error with its name, unless a batch may l
   expect(() => batch.column('c')).toThrow('a batch has no column c');
   expect(batch.columnOrNulls('c').toArray()).toEqual([null, null]);
   expect([...batch.select(['c', 'b']).columns.keys()]).toEqual(['b']);
-});
-
-test('a batch of which all rows stay is the same', () => {
-  const batch = batchOfTexts(rows);
-  expect(batch.filter(() => true)).toBe(batch);
-  expect(batch.filter((row) => row === 1).rows()).toEqual(rows.slice(1));
-  expect(batch.take([1, 1, 0]).rows()).toEqual([rows[1], rows[1], rows[0]]);
-  expect(RecordBatch.empty.rows()).toEqual([]);
 });
