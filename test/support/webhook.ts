@@ -17,8 +17,6 @@ export const token = 'T-7f3a9c0d/B-51e2/hook-token-0123456789';
 
 /** A message received. */
 interface Told {
-  /** Milliseconds since 1970. */
-  readonly at: number;
   readonly method: string | undefined;
   readonly path: string | undefined;
   readonly type: string | undefined;
@@ -26,7 +24,7 @@ interface Told {
 }
 
 /** Starts a webhook that answers each message with the next of several statuses, and records the messages. */
-export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'late')[] = [200], server: Server = createServer()) {
+export async function webhook(answers: readonly (number | 'hang' | 'cut')[] = [200], server: Server = createServer()) {
   const told: Told[] = [];
   server.on('request', (request, response) => {
     const pieces: Buffer[] = [];
@@ -34,7 +32,6 @@ export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'late
     request.on('end', () => {
       const answer = answers[Math.min(told.length, answers.length - 1)] ?? 200;
       told.push({
-        at: Date.now(),
         method: request.method,
         path: request.url,
         type: request.headers['content-type'],
@@ -42,7 +39,6 @@ export async function webhook(answers: readonly (number | 'hang' | 'cut' | 'late
       });
       if (answer === 'hang') return;
       if (answer === 'cut') return void request.socket.destroy();
-      if (answer === 'late') return void setTimeout(() => response.end('thank you'), 300);
       response.writeHead(answer, answer === 302 ? { location: '/elsewhere' } : {});
       response.end('thank you');
     });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { connect, watch, type RunReport, type Watcher } from '../../../src/index.js';
-import { cli, start, startCli } from '../../support/cli.js';
+import { cli, startCli } from '../../support/cli.js';
 import { exportSpans, type Attributes, type Span } from '../../../examples/open-telemetry.js';
 import { leads, runIn } from '../../support/pipelines.js';
 import { pipelineText, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
@@ -106,20 +106,14 @@ describe('watching a run', () => {
   });
 
   describe('the spans of a run', () => {
-    test('are those of its report, and of the requests that the service got', async () => {
-      const [from, folder] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
-      const { spans, result } = await traced(() => runIn(from, joined, folder));
-      expectTrace(spans, result, from);
-      expect(spans.filter(({ attributes, failed }) => attributes['status'] === 503 && failed)).toHaveLength(1);
-    });
-
-    test('are told apart from those of another run at the same time', async () => {
-      const [one, other] = [await service(), await serviceOf({ leads: leads(730) })];
+    test('are those of its report and of its requests, also next to another run', async () => {
+      const [one, other] = [await service(undefined, { faults: [busy] }), await serviceOf({ leads: leads(730) })];
       const folders = [await temporaryFolder(), await temporaryFolder()] as const;
       const { spans, result } = await traced(() => Promise.all([runIn(one, joined, folders[0]), runIn(other, toCsv, folders[1])]));
       expect(new Set(spans.map(({ attributes }) => attributes['run'])).size).toBe(2);
       expectTrace(spans, result[0], one);
       expectTrace(spans, result[1], other);
+      expect(spans.filter(({ attributes, failed }) => attributes['status'] === 503 && failed)).toHaveLength(1);
     });
 
     test('of one that fails all end', async () => {
@@ -133,9 +127,7 @@ describe('watching a run', () => {
 
   describe('no event has the key', () => {
     test.each<[string, Parameters<typeof service>[1]]>([
-      ['when all goes well', {}],
       ['when attempts fail', { faults: ['503@page=2,times=1', 'cut=length@page=3,times=1', 'html@page=4,times=1'] }],
-      ['when the run fails', { faults: ['401@page=2'] }],
       ['when the service answers with it', { responders: [() => ({ kind: 'raw', status: 500, headers: {}, body: testKey })] }],
     ])('%s', async (_when, options) => {
       const [from, folder] = [await service(undefined, options), await temporaryFolder()];
@@ -206,32 +198,6 @@ describe('watching a run', () => {
       );
       expect(disturbed).toEqual(undisturbed);
     });
-
-    /** Subscribes to a channel itself, with a function that throws. */
-    const program = `
-    import { subscribe } from 'node:diagnostics_channel';
-    import { parsePipeline, runPipeline } from './dist/index.js';
-    import { generate, startService } from './dist/service/index.js';
-    subscribe('leadstream:page', () => { throw new Error('broken'); });
-    let uncaught = 0;
-    if (process.argv[1] === 'caught') process.on('uncaughtException', () => (uncaught += 1));
-    const key = 'key-of-the-test';
-    const service = await startService({ source: generate({ leads: 1000, seed: 7 }), accounts: [{ restApiKey: key }] });
-    const text = 'name: p\\nfrom: leads\\nservice: { base_url: "\${URL}", auth: { rest_api_key: "\${KEY}" }, limit: 500, end_wait: 1ms }\\nto: [{ ndjson: { path: p } }]';
-    const report = await runPipeline(await parsePipeline(text, 'p.yaml', { env: { URL: service.url, KEY: key }, baseDir: process.argv[2] }));
-    await service.close();
-    console.log(JSON.stringify({ read: report.read, pages: report.pages, uncaught }));
-  `;
-
-    test.each([
-      ['caught', { code: 0, stdout: '{"read":1000,"pages":2,"uncaught":2}\n' }],
-      ['uncaught', { code: 1, stdout: '' }],
-    ])('but a function on a channel itself makes an uncaught exception, which is %s', async (mode, expected) => {
-      const folder = await temporaryFolder();
-      expect(
-        await start(process.execPath, ['--input-type=module', '--eval', program, mode, folder], { cwd: process.cwd() }).finished,
-      ).toMatchObject(expected);
-    });
   });
 
   test('a connection tells its own events alone', async () => {
@@ -267,34 +233,25 @@ describe('watching a run', () => {
       .map((line): Said => JSON.parse(line));
   }
 
-  const asked = ['run', 'p.yaml', '--log-format', 'json', '--set', 'service.retry.base=1ms'];
+  const parameters = ['run', 'p.yaml', '--log-format', 'json', '--set', 'service.retry.base=1ms'];
 
-  describe('--log-level debug', () => {
-    test.each([0, 1])('tells each request in a line, with %i threads that fetch', async (threads) => {
-      const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
-      await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
-      const parameters = [...asked, '--log-level', 'debug', '--set', `service.threads=${threads}`];
-      const { code, stderr } = await startCli(parameters, { cwd, env: from.env }).finished;
-      expect(code).toBe(0);
-      const requests = linesOf(stderr).filter(({ event }) => event === 'request');
-      expect(requests).toHaveLength(from.requests.length + from.probes.length);
-      const page = { collection: 'leads', page: 2, purpose: 'page', ms: expect.any(Number) };
-      expect(requests).toContainEqual(
-        expect.objectContaining({ ...page, attempt: 1, error: expect.objectContaining({ code: 'E_SOURCE_UNAVAILABLE', status: 503 }) }),
-      );
-      expect(requests).toContainEqual(expect.objectContaining({ ...page, attempt: 2, status: 200, bytes: expect.any(Number) }));
-    });
-
-    test('tells each page, write and commit in a line; info tells none of them', async () => {
-      const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
-      await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
-      const { code, stderr } = await cli([...asked, '--log-level', 'debug'], { cwd, env: from.env });
-      expect(code).toBe(0);
-      const count = (name: string, at?: string) => linesOf(stderr).filter((line) => line.event === name && line.at === at).length;
-      expect([count('page'), count('step', 'steps[1] filter'), count('write', 'to[0] csv')]).toEqual([12, 12, 12]);
-      expect([count('finish', 'to[1] parquet'), count('commit'), count('request.retried')]).toEqual([1, 1, 1]);
-      const again = await cli([...asked, '--log-level', 'info'], { cwd, env: from.env });
-      expect(linesOf(again.stderr).map(({ level }) => level)).not.toContain('debug');
-    });
+  test('--log-level debug has a line for each request, page, write and commit; info has none of them', async () => {
+    const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
+    const { code, stderr } = await startCli([...parameters, '--log-level', 'debug'], { cwd, env: from.env }).finished;
+    expect(code).toBe(0);
+    const lines = linesOf(stderr);
+    const requests = lines.filter(({ event }) => event === 'request');
+    expect(requests).toHaveLength(from.requests.length + from.probes.length);
+    const page = { collection: 'leads', page: 2, purpose: 'page', ms: expect.any(Number) };
+    expect(requests).toContainEqual(
+      expect.objectContaining({ ...page, attempt: 1, error: expect.objectContaining({ code: 'E_SOURCE_UNAVAILABLE', status: 503 }) }),
+    );
+    expect(requests).toContainEqual(expect.objectContaining({ ...page, attempt: 2, status: 200, bytes: expect.any(Number) }));
+    const count = (name: string, at?: string) => lines.filter((line) => line.event === name && line.at === at).length;
+    expect([count('page'), count('step', 'steps[1] filter'), count('write', 'to[0] csv')]).toEqual([12, 12, 12]);
+    expect([count('finish', 'to[1] parquet'), count('commit'), count('request.retried')]).toEqual([1, 1, 1]);
+    const again = await cli([...parameters, '--log-level', 'info'], { cwd, env: from.env });
+    expect(linesOf(again.stderr).map(({ level }) => level)).not.toContain('debug');
   });
 });
