@@ -3,8 +3,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Watcher } from '../../../src/index.js';
-import { runPipeline } from '../../../src/pipeline/index.js';
-import { lead as plainLead, pipelineFor, runIn as run } from '../../support/pipelines.js';
+import { lead as plainLead, runIn as run } from '../../support/pipelines.js';
 import { service, serviceOf, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -16,30 +15,6 @@ const objects = async (...path: string[]) =>
   (await lines(...path)).filter(Boolean).map((line): Record<string, unknown> => JSON.parse(line));
 
 describe('a run', () => {
-  test('refuses a pipeline that was not awaited', async () => {
-    const pipeline = pipelineFor(await service(), 'from: leads\nto: [{ csv: { path: leads.csv } }]', await temporaryFolder());
-    await expect(runPipeline(pipeline as never)).rejects.toMatchObject({
-      code: 'E_USAGE',
-      message: expect.stringContaining('which must be awaited'),
-    });
-    await pipeline;
-  });
-
-  test.each([
-    ['nothing', undefined, {}, 'a pipeline, like await loadPipeline(file), not undefined'],
-    ['an object', {}, {}, 'a pipeline, like await loadPipeline(file), not an object'],
-    ['a signal that is none', 'pipeline', { signal: 5 }, 'signal must be an AbortSignal'],
-    ['an option that is misspelt', 'pipeline', { statedir: 'x' }, "unknown option 'statedir', did you mean 'stateDir'?"],
-    ['options of another kind', 'pipeline', { restart: 'yes' }, 'restart must be true or false'],
-    ['watchers that are none', 'pipeline', { watch: { pages: () => undefined } }, 'watch'],
-  ])('refuses %s', async (_what, pipeline, options, message) => {
-    const from = await service();
-    const loaded = await pipelineFor(from, 'from: leads\nto: [{ csv: { path: leads.csv } }]', await temporaryFolder());
-    const run = runPipeline((pipeline === 'pipeline' ? loaded : pipeline) as never, options as never);
-    await expect(run).rejects.toMatchObject({ code: 'E_USAGE', message: expect.stringContaining(message) });
-    expect(from.requests).toEqual([]);
-  });
-
   test('under spool: off publishes without writing a page to the state folder', async () => {
     const [from, folder] = [await service(), await temporaryFolder()];
     const stateDir = join(folder, 'state');
@@ -77,15 +52,6 @@ describe('a run', () => {
     expect(report).toMatchObject({ pages: 12, read: 1_200, sinks: [{ books: { read: 1_200, written: 1_200, rejected: 0 } }] });
   });
 
-  test('asks for every page once, and looks twice where the list ends', async () => {
-    const [from, folder] = [await service(), await temporaryFolder()];
-    await run(from, 'from: leads\nto:\n  - csv: { path: leads.csv }', folder);
-    const asked = (page: number) => from.requests.filter((request) => request === `leads?page=${page}&limit=100`).length;
-    expect(Array.from({ length: 12 }, (_, index) => asked(index + 1))).toEqual(Array(12).fill(1));
-    expect(asked(13)).toBe(2);
-    expect(asked(14)).toBeGreaterThanOrEqual(1);
-  });
-
   test('reads the other sides of joins to their ends while one window of the main side is on its way', async () => {
     const [from, folder] = [await service(), await temporaryFolder()];
     const steps =
@@ -111,29 +77,6 @@ describe('a run', () => {
     const [from, folder] = [await serviceOf({ users: [] }), await temporaryFolder()];
     await run(from, 'from: users\nto:\n  - csv: { path: users.csv }', folder);
     expect(await readFile(join(folder, 'users.csv'), 'utf8')).toBe('uid,email,affid\n');
-  });
-
-  test('reads links in one request', async () => {
-    const [from, folder] = [await service(), await temporaryFolder()];
-    const report = await run(from, 'from: links\nto:\n  - csv: { path: links.csv }', folder);
-    expect(report.read).toBe(400);
-    expect(from.requests).toHaveLength(1);
-  });
-
-  test('keeps a field that nobody declared, when page 1 has it', async () => {
-    const from = await serviceOf({ leads: [lead(1, { 'New Field': 'x' })] });
-    const folder = await temporaryFolder();
-    const report = await run(from, 'from: leads\nto:\n  - ndjson: { path: leads.ndjson }', folder);
-    expect((await objects(folder, 'leads.ndjson'))[0]).toMatchObject({ 'New Field': 'x' });
-    expect(report.findings).toMatchObject({ unknown: { 'New Field': 1 }, late: [] });
-  });
-
-  test('tells of a field that first appears after page 1, and leaves it out', async () => {
-    const from = await serviceOf({ leads: Array.from({ length: 300 }, (_, index) => lead(index, index === 250 ? { late: 'x' } : {})) });
-    const folder = await temporaryFolder();
-    const report = await run(from, 'from: leads\nto:\n  - csv: { path: leads.csv }', folder);
-    expect(report.findings).toMatchObject({ unknown: { late: 1 }, late: ['late'] });
-    expect((await lines(folder, 'leads.csv'))[0]).not.toContain('late');
   });
 
   test('withholds credential-like fields unless they are revealed', async () => {
@@ -196,14 +139,6 @@ describe('rejected rows', () => {
     });
   });
 
-  test('beyond the gate of a sink are told with its reason', async () => {
-    const [from, folder] = [await serviceOf({ leads: rows }), await temporaryFolder()];
-    const refused = run(from, 'from: leads\nto:\n  - parquet: { path: leads }\nrejects: { max: 0.4% }', folder);
-    await expect(refused).rejects.toMatchObject({
-      message: expect.stringContaining('; most often by to[0] parquet, age: is not a 64-bit integer (1 row); see '),
-    });
-  });
-
   test('of steps and of sinks balance the books of each sink by itself', async () => {
     const broken = [...rows.slice(0, 198), lead(300, { timestamp: 'soon' }), lead(301, { age: 'x' })];
     const [from, folder] = [await serviceOf({ leads: broken }), await temporaryFolder()];
@@ -245,17 +180,6 @@ describe('a run that fails', () => {
     await expect(failing).rejects.toMatchObject({ code: 'E_SINK_PATH', exit: 1 });
     expect(from.requests).toEqual([]);
     expect(await readdir(folder)).toEqual(['file']);
-  });
-
-  test('says which join found too few matches, and publishes nothing', async () => {
-    const from = await serviceOf({ leads: [lead(1), lead(2, { bridge_id: '9' })], bridges: [{ id: '1', title: 'A' }] });
-    const folder = await temporaryFolder();
-    const steps = 'steps:\n  - join: { with: bridges, on: { bridge_id: id }, select: [title], min_match: 95% }';
-    await expect(run(from, `from: leads\n${steps}\nto:\n  - csv: { path: l.csv }`, folder)).rejects.toMatchObject({
-      code: 'E_GATE_MATCH',
-      message: 'steps[0] join: 50.00% of 2 rows matched, expected at least 95%',
-    });
-    expect(await readdir(folder)).toEqual([]);
   });
 
   test('publishes nothing after its signal, and makes no more requests', async () => {

@@ -1,0 +1,253 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { lastValueFrom } from 'rxjs';
+import { collections } from '../../../src/collections/index.js';
+import { itemAt } from '../../../src/core/index.js';
+import { explainRow, previewPipeline, runPipeline } from '../../../src/index.js';
+import { connect, csv, join as joined, parquet, writeTo } from '../../../src/leadstream.js';
+import type { ServedTable } from '../../../src/service/index.js';
+import { createClient } from '../../../src/source/index.js';
+import { changing } from '../../support/changing.js';
+import { duckdb } from '../../support/duckdb.js';
+import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
+import { service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+describe('a row that ends a run', () => {
+  /** 250 leads, of which number 210 has an age that is none, and number 105 a bridge that is there twice. */
+  const odd = () =>
+    serviceOf({
+      leads: leads(250, (index) => ({ age: index === 210 ? 'young' : '30', bridge_id: index === 105 ? '2' : '1', zipcode: String(index) })),
+      bridges: ['1', '2', '2'].map((adnum, index) => ({ id: String(index), adnum, title: 'Auto' })),
+    });
+  const young = "the row with lead_id '210' (row 11 of page 3)";
+  const twice = "the row with lead_id '105' (row 6 of page 2)";
+
+  test.each([
+    [
+      'a cast behind a step that drops rows',
+      'on_error: fail\nsteps:\n  - filter: num(zipcode) >= 205.0\n  - cast: { types: { age: integer } }\n',
+      "steps[1] cast: field age is not a 64-bit integer in the row with lead_id '210' (row 6 of page 3)",
+    ],
+    [
+      'a filter that lets none fail',
+      "steps: [filter: { where: age == '30', otherwise: fail }]\n",
+      `steps[0] filter: age does not satisfy age == '30' in ${young}`,
+    ],
+    [
+      'derived fields',
+      'on_error: fail\nsteps: [derive: { years: num(age) }]\n',
+      `steps[0] derive: years: num() cannot read the text in ${young}`,
+    ],
+    ['a sort', 'on_error: fail\nsteps: [sort: { by: [age] }]\n', `steps[0] sort: field age is not a 64-bit integer in ${young}`],
+    [
+      'a join with several matches',
+      'steps: [join: { with: bridges, on: { bridge_id: adnum }, as: bridge, select: [title] }]\n',
+      `steps[0] join: 2 rows match on adnum for ${twice}; choose one with pick`,
+    ],
+    [
+      'a sink of rows without their key',
+      'on_error: fail\nsteps: [select: [age]]\n',
+      'to[0] csv: field age is not a 64-bit integer in row 11 of page 3',
+    ],
+  ])('is named by its key and its place: %s', async (_what, body, message) => {
+    const folder = await temporaryFolder();
+    const text = `from: leads\n${body}to: [csv: { path: out.csv, types: typed }]`;
+    await expect(runIn(await odd(), text, folder)).rejects.toThrow(expect.objectContaining({ message }));
+    expect(await readdir(folder)).not.toContain('out.csv');
+  });
+
+  test('is named in a program, too, by a sink and by a join', async () => {
+    const [{ url }, folder] = [await odd(), await temporaryFolder()];
+    const { leads, bridges } = connect({ baseUrl: url, auth: { rest_api_key: testKey }, limit: 100, endWaitMs: 1 });
+    await expect(writeTo(leads, parquet({ path: join(folder, 'leads') }))).rejects.toMatchObject({
+      code: 'E_SINK_VALUE',
+      message: `parquet: field age is not a 64-bit integer in ${young}`,
+    });
+    const both = leads.pipe(joined(bridges, { on: { bridge_id: 'adnum' }, as: 'bridge', select: ['title'] }));
+    await expect(writeTo(both, csv({ path: join(folder, 'leads.csv') }))).rejects.toMatchObject({
+      code: 'E_STEP_MATCHES',
+      message: `join: 2 rows match on adnum for ${twice}; choose one with pick`,
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('numbers of the service', () => {
+  const count = 237;
+  /** Identifiers of which JavaScript knows every 2,048th. */
+  const idOf = (index: number) => String(12345678901234567890n + BigInt(index));
+
+  /** Leads as a service sends them that knows numbers; in every second answer records differ in their fields. */
+  const table: ServedTable = {
+    count,
+    row: (index) =>
+      `{"lead_id":${idOf(index)},"bridge_id":null,"age":${index},"aff_sub":1.10,"PSID":1e400,"meta":{"z": 1, "a": [9007199254740993, -0]}${index % 200 < 100 ? '' : ',"late":1E5'}}`,
+    find: (id) => [Number(BigInt(id) - 12345678901234567890n)],
+  };
+  const numbers = (options: Parameters<typeof service>[1] = {}): Promise<LoggedService> =>
+    service({ ...changing({}), leads: table }, options);
+  const body = 'from: leads\nsteps:\n  - dedupe: {}\n  - select: [lead_id, aff_sub, psid, meta]\nto:\n  - csv: { path: out.csv }';
+
+  test('reach the file as they were written, and none is taken for another', async () => {
+    const folder = await temporaryFolder();
+    const report = await runIn(await numbers(), body, folder);
+    expect(report.sinks).toMatchObject([{ books: { read: count, written: count, duplicates: 0 } }]);
+    const lines = Array.from({ length: count }, (_, index) => `${idOf(index)},1.10,1e400,"{""z"":1,""a"":[9007199254740993,-0]}"\n`);
+    expect(await readFile(join(folder, 'out.csv'), 'utf8')).toBe(`lead_id,aff_sub,PSID,meta\n${lines.join('')}`);
+  });
+
+  test('are counted once where pages are read again, for a smaller cap and by passes', async () => {
+    const from = await numbers({ quirks: { cap: 30 } });
+    const { findings } = await runIn(from, `consistency: prove\n${body}`, await temporaryFolder());
+    expect(findings).toMatchObject({ notText: { lead_id: count, aff_sub: count, meta: count }, missing: { email: count } });
+  });
+
+  test('stay so in a single record', async () => {
+    const client = createClient({ baseUrl: (await numbers()).url, auth: { rest_api_key: testKey } });
+    const [record] = await lastValueFrom(client.reader(collections.leads).find(idOf(7)));
+    expect(record).toMatchObject({ lead_id: idOf(7), aff_sub: '1.10', psid: '1e400' });
+    await client.close();
+  });
+});
+
+test.each(['csv: { path: out.csv }', 'parquet: { path: out }'])(
+  'a value nested 100,000 deep is a text like any other: %s',
+  async (sink) => {
+    const deep = `${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}`;
+    const row = (index: number) => `{"lead_id":"${index}","meta":${index === 1 ? deep : '"x"'}}`;
+    const from = await service({ ...changing({}), leads: { count: 3, row, find: () => [1] } });
+    const report = await runIn(from, `from: leads\nto:\n  - ${sink}`, await temporaryFolder());
+    expect(report.sinks).toMatchObject([{ books: { read: 3, written: 3 } }]);
+  },
+);
+
+describe('the other side of a join, in which a key came twice', () => {
+  const lists = {
+    leads: [{ lead_id: '1', bridge_id: '12' }],
+    bridges: [
+      { id: '12', title: 'A' },
+      { id: '12', title: 'B' },
+      { id: '13', title: 'C' },
+    ],
+  };
+  const bodyWith = (more: string, pick = '') =>
+    `from: leads${more}\nsteps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title]${pick} }\nto: [{ csv: { path: a.csv } }]`;
+
+  test.each([
+    ['', '', ['A']],
+    ['', ', pick: all', ['A']],
+    ['\nconsistency: off', ', pick: all', ['A', 'B']],
+  ])('is the same in a run, its preview and the explanation of a row: %j %j', async (more, pick, titles) => {
+    const pipeline = await pipelineFor(await serviceOf(lists), bodyWith(more, pick), await temporaryFolder());
+    expect((await runPipeline(pipeline)).sinks[0]?.total).toBe(titles.length);
+    const { stages, failure } = await previewPipeline(pipeline);
+    expect(failure).toBeUndefined();
+    expect(stages.at(-1)?.rows.map(({ b_title }) => b_title)).toEqual(titles);
+    const { steps } = await explainRow(pipeline, ['1']);
+    expect(steps.map(({ outcome, rows }) => [outcome, rows.length])).toEqual([['passed', titles.length]]);
+  });
+
+  test('fails all of them where nobody chooses among several', async () => {
+    const pipeline = await pipelineFor(await serviceOf(lists), bodyWith('\nconsistency: off'), await temporaryFolder());
+    await expect(runPipeline(pipeline)).rejects.toMatchObject({ code: 'E_STEP_MATCHES' });
+    expect(await explainRow(pipeline, ['1'])).toMatchObject({ steps: [{ outcome: 'failed' }], failure: { code: 'E_STEP_MATCHES' } });
+  });
+});
+
+test('explode makes the rows that DuckDB makes of the same lists, and the books say how many it added', async () => {
+  const lists = ['["a","b"]', '[]', '', '["c"]', '["d","e","f"]', '["it\'s","\\"g\\""]'];
+  const from = await serviceOf({ leads: leads(200, (index) => ({ meta: lists[index % lists.length], aff_sub: 'x, y,,z' })) });
+  const folder = await temporaryFolder();
+  const steps = (empty: string) => `from: leads
+steps:
+  - explode: { field: meta, empty: ${empty}, position: n }
+  - explode: { field: aff_sub, separator: ',' }
+to:
+  - parquet: { path: ${empty} }
+`;
+  const plain = await runIn(from, 'from: leads\nto:\n  - parquet: { path: plain }', folder);
+  expect(plain.sinks[0]?.books.written).toBe(200);
+  const of = (table: string) => `read_parquet('${join(folder, table)}/*.parquet')`;
+  const columns = 'lead_id, meta, n::int as n, aff_sub';
+  const unnested = (kind: string) => `
+    select ${columns} from (
+      select lead_id, item.meta as meta, item.n as n, unnest(list_filter(list_transform(string_split(aff_sub, ','), x -> trim(x)), x -> x <> '')) as aff_sub
+      from ${of('plain')} as p ${kind} join lateral (
+        select unnest(json_extract_string(nullif(p.meta, ''), '$[*]')) as meta, unnest(range(1, json_array_length(nullif(p.meta, ''))::bigint + 1)) as n
+      ) as item on true
+    ) order by lead_id::int, n, aff_sub`;
+  for (const [empty, kind] of [
+    ['keep', 'left'],
+    ['drop', 'inner'],
+  ] as const) {
+    const { books } = itemAt((await runIn(from, steps(empty), folder)).sinks, 0);
+    const expected = await duckdb(unnested(kind));
+    expect(await duckdb(`select ${columns} from ${of(empty)} order by lead_id::int, n, aff_sub`)).toEqual(expected);
+    expect(books.read + books.expanded).toBe(expected.length + books.filtered);
+    expect(books.filtered > 0).toBe(empty === 'drop');
+  }
+});
+
+test('the gate of rejected rows knows the rows that explode made, and rejects name the key of the row that they are of', async () => {
+  const from = await serviceOf({ leads: leads(4, () => ({ aff_sub: '1,x,y' })) });
+  const body = (most: string) => `from: leads
+rejects: { max: ${most} }
+steps:
+  - explode: { field: aff_sub, separator: ',' }
+  - cast: { types: { aff_sub: integer } }
+to:
+  - csv: { path: out.csv }`;
+  const folder = await temporaryFolder();
+  expect(await runIn(from, body('67%'), folder)).toMatchObject({ rejects: { rows: 8 } });
+  const rejected = (await readFile(join(folder, 'out.csv.rejects.ndjson'), 'utf8')).trim().split('\n');
+  expect(rejected.map((line) => JSON.parse(line) as unknown)).toEqual(
+    leads(4).flatMap(({ lead_id }) => [expect.objectContaining({ key: { lead_id } }), expect.objectContaining({ key: { lead_id } })]),
+  );
+  await expect(runIn(from, body('60%'), await temporaryFolder())).rejects.toMatchObject({ message: /8 of 12 rows were rejected/ });
+});
+
+test('a sample has the same rows whatever the size of pages and the requests at once', async () => {
+  const from = await service();
+  const sampled = async (set: Readonly<Record<string, string>>) => {
+    const folder = await temporaryFolder();
+    await runIn(from, 'from: leads\nsteps:\n  - sample: { percent: 5 }\nto:\n  - parquet: { path: t }', folder, { set });
+    return duckdb(`select lead_id from read_parquet('${join(folder, 't')}/*.parquet') order by all`);
+  };
+  const first = await sampled({ 'service.limit': '500' });
+  expect(first.length).toBeGreaterThan(30);
+  expect(first.length).toBeLessThan(90);
+  expect(await sampled({ 'service.limit': '70', 'service.concurrency': '2' })).toEqual(first);
+});
+
+test('mask: { preset: personal } leaves no personal value in the file, not even joined ones', async () => {
+  const rows = leads(20, (index) => ({ email: `p-${index}@x.org`, firstname: `p-${index}`, uid: '7', zipcode: 'p-1', source: 'web' }));
+  const from = await serviceOf({ leads: rows, users: [{ uid: '7', email: 'p-u@x.org', affid: '9' }] });
+  const folder = await temporaryFolder();
+  const body = `from: leads
+steps:
+  - join: { with: users, on: { uid: uid } }
+  - derive: { domain: "email + '!'" }
+  - mask: { preset: personal }
+to:
+  - parquet: { path: t }
+`;
+  await runIn(from, body, folder);
+  const [row] = await duckdb(`select * from read_parquet('${join(folder, 't')}/*.parquet')`);
+  expect(row).toMatchObject({ source: 'web', users_affid: '9', uid: '7' });
+  expect(JSON.stringify(row)).not.toContain('p-');
+});
+
+test('the last seven days are asked by the declared type of the field, whatever the time of day', async () => {
+  const midnight = new Date().setUTCHours(0, 0, 0, 0) / 1000;
+  const day = (back: number, seconds = 0) => String(midnight - back * 86_400 + seconds);
+  const times = [day(8), day(7, -1), day(7), day(3), day(0), ''];
+  const from = await serviceOf({ leads: leads(times.length, (index) => ({ timestamp: times[index] })) });
+  const folder = await temporaryFolder();
+  const report = await runIn(from, 'from: leads\nsteps:\n  - filter: timestamp >= days_before(7)\nto:\n  - parquet: { path: t }', folder);
+  expect(report.sinks[0]?.books).toMatchObject({ read: 6, written: 3, filtered: 3 });
+  expect(
+    await duckdb(`select epoch(timestamp)::bigint::text as t from read_parquet('${join(folder, 't')}/*.parquet') order by lead_id`),
+  ).toEqual([day(7), day(3), day(0)].map((t) => ({ t })));
+});
