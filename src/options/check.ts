@@ -1,5 +1,5 @@
 import { LeadstreamError, StepError, unknownName } from '../core/index.js';
-import { rangeText, type Range } from './bounds.js';
+import { rangeText, type Range } from './settings.js';
 
 /**
  * A requirement on a value given in code: returns its problems, each a sentence that begins with the place and shows no value. Unlike a schema it needs no

@@ -1,4 +1,3 @@
-export { defaults, usual, usually } from './defaults.js';
 export { distinct, repeatsIn, standsTwice } from './distinct.js';
 export {
   extended,
@@ -9,7 +8,6 @@ export {
   type OptionsCheck,
   type StandardSchema,
 } from './extension.js';
-export { bounds, consistencyModes, addressProblem, maxTimerMs } from './bounds.js';
 export {
   abortSignal,
   anyObject,
@@ -33,4 +31,16 @@ export {
   texts,
 } from './check.js';
 export { callback, checkArguments, getIn, schemaProblems, setIn } from './schema-problems.js';
-export { settings, windowHoldsConcurrency, windowTooSmall, type Windowed } from './settings.js';
+export {
+  addressProblem,
+  bounds,
+  consistencyModes,
+  defaults,
+  maxTimerMs,
+  settings,
+  usual,
+  usually,
+  windowHoldsConcurrency,
+  windowTooSmall,
+  type Windowed,
+} from './settings.js';

@@ -21,7 +21,7 @@ export { type FindingsReport, type RunReport, type SinkReport, type StepReport, 
 export type { RowCounts } from '../core/index.js';
 export type { RunEnd, RunOptions } from './run/run-options.js';
 export { runPipeline } from './run/run.js';
-export { type Extensions, extensionsOf } from './spec/definitions.js';
+export { type Extensions, extensionsOf, type LoadOptions } from './spec/definitions.js';
 export { connectionFromEnvironment } from './spec/connection.js';
 export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, type LintResult } from './spec/lint.js';
 export {
@@ -34,7 +34,6 @@ export {
   pipelineSchema,
   writesOver,
 } from './spec/load.js';
-export type { LoadOptions } from './spec/load-options.js';
 export type { Pipeline } from './spec/pipeline.js';
 export { bookName } from './spec/test-shape.js';
 export type { Environment } from './spec/reference-source.js';

@@ -6,7 +6,7 @@ import { batchOf, pageOf, withBatch, type Page, type Step, type Tally } from '..
 import { abortSignal, bounds, checkUsage, flag, judged, number, object, texts } from '../../options/index.js';
 import { limit, type StepRuntime } from '../../steps/index.js';
 import { batchFromRows } from '../../vector/index.js';
-import { checkPipeline } from '../run/check-run.js';
+import { checkPipeline } from '../run/run-options.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedStep } from '../spec/planned.js';
 import { asChecked, runObserved, type Observed, type Observing, type Stage } from './observed.js';

@@ -4,7 +4,7 @@ import { headersOf, queryOf, type Credentials } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
 import { firstQuery, windowOf } from '../../source/index.js';
 import { gatesIn } from '../gates/expect.js';
-import { checkPipeline } from '../run/check-run.js';
+import { checkPipeline } from '../run/run-options.js';
 import type { Pipeline } from '../spec/pipeline.js';
 
 /** A column at one point of a pipeline. `type` is that after a cast; unless `cast`, the values are still text. */

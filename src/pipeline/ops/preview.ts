@@ -2,7 +2,7 @@ import { LeadstreamError, type Column, type Row } from '../../core/index.js';
 import { watchersProblem, type Watchers } from '../../events/index.js';
 import { abortSignal, checkUsage, judged, number, object } from '../../options/index.js';
 import { limit } from '../../steps/index.js';
-import { checkPipeline } from '../run/check-run.js';
+import { checkPipeline } from '../run/run-options.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import { asChecked, runObserved } from './observed.js';
 

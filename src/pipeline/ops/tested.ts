@@ -5,7 +5,6 @@ import { itemAt, SpecError, textOf, type Row } from '../../core/index.js';
 import type { Checked } from '../spec/check.js';
 import type { Extensions } from '../spec/definitions.js';
 import { fileText } from '../spec/file-text.js';
-import { checkLoading } from '../spec/load-options.js';
 import type { Pipeline } from '../spec/pipeline.js';
 import type { PlannedSink } from '../spec/planned.js';
 import { referenceSource } from '../spec/reference-source.js';
@@ -57,11 +56,9 @@ const longestMs = 1_000;
  * Loads the tests of a pipeline file. Does not use the environment.
  *
  * @param options Folder that the path resolves against, and steps and sinks of a program.
- * @throws {LeadstreamError} `E_USAGE` for invalid arguments.
  * @throws {SpecError} With every problem of the file, including its tests.
  */
 export async function loadTests(file: string, options: Extensions & { readonly cwd: string }): Promise<readonly PipelineTest[]> {
-  checkLoading('testPipelines', { file }, options);
   const { cwd, ...own } = options;
   const text = await fileText(file, { cwd });
   const { checkDocuments, failureOf } = await import('../spec/check-documents.js');

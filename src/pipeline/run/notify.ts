@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { amountOf, failureOf, reasonOf, SourceError, version, type Warning } from '../../core/index.js';
 import { postJson } from '../../http/index.js';
-import { abortSignal, checkUsage, object, texts } from '../../options/index.js';
 import { ClosedPipeError } from '../../sinks/index.js';
 import type { HookName } from '../spec/credentials.js';
 import { refusedIn, type Hook } from '../spec/hooks.js';
@@ -73,15 +72,12 @@ export interface RefusedOptions {
   readonly signal?: AbortSignal;
 }
 
-const refusing = object({ options: object({ only: texts(), signal: abortSignal }) });
-
 /**
  * Notifies the webhooks under `on_failure` of a pipeline file that it could not be loaded, if file and environment determine them, as `leadstream run` does.
  * Otherwise no one would be notified, since no run starts. It never fails because of a webhook.
  *
  * @param failure The rejection of `loadPipelines` and similar functions; anything else causes no notification.
  * @returns Warnings about the webhooks that could not be notified.
- * @throws {LeadstreamError} `E_USAGE` for invalid options.
  *
  * @example
  * const pipelines = await loadPipelines('leads.yaml').catch(async (failure: unknown) => {
@@ -90,7 +86,6 @@ const refusing = object({ options: object({ only: texts(), signal: abortSignal }
  * });
  */
 export async function notifyRefused(failure: unknown, options: RefusedOptions = {}): Promise<readonly Warning[]> {
-  checkUsage('notifyRefused', refusing, { options });
   const { only = [], signal } = options;
   const warnings: Warning[] = [];
   for (const { name = 'an unnamed pipeline', hook } of refusedIn(failure)) {

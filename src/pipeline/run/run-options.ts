@@ -1,5 +1,7 @@
-import type { RateLimiters } from '../../http/index.js';
-import type { Watchers } from '../../events/index.js';
+import { LeadstreamError } from '../../core/index.js';
+import { abortSignal, callable, check, checkUsage, filledText, flag, judged, kindOf, object } from '../../options/index.js';
+import { RateLimiters } from '../../http/index.js';
+import { watchersProblem, type Watchers } from '../../events/index.js';
 import type { RunReport } from './report.js';
 
 /** How a run ended: with the report of what it published, or with the rejection of `runPipeline`. */
@@ -32,4 +34,26 @@ export interface RunOptions {
   readonly ended?: (end: RunEnd) => unknown;
   /** Receives the events of this run. Default: only the subscribers of the channels. */
   readonly watch?: Watchers | undefined;
+}
+
+// A text such as 'false' would allow what must not be published.
+const taken = object({
+  ...{ signal: abortSignal, stateDir: filledText, ended: callable, watch: judged(watchersProblem) },
+  ...{ restart: flag, keepFailed: flag, allowShrink: flag, allowPartial: flag },
+  stdout: object({ write: callable }, ['write'], 'open'),
+  now: check('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
+  limiters: check('RateLimiters', (value) => value instanceof RateLimiters),
+});
+
+/** @throws {LeadstreamError} `E_USAGE` for anything that is not a pipeline, and for invalid options. */
+export function checkRun(pipeline: unknown, options: unknown): void {
+  checkPipeline('runPipeline', pipeline);
+  checkUsage('runPipeline', taken, options);
+}
+
+/** @throws {LeadstreamError} `E_USAGE` for anything that is not a pipeline, such as a promise of one. */
+export function checkPipeline(at: string, pipeline: unknown): void {
+  if (typeof pipeline === 'object' && pipeline !== null && 'plan' in pipeline) return;
+  const remedy = 'the first argument must be a pipeline, like await loadPipeline(file)';
+  throw new LeadstreamError('E_USAGE', `${at}: ${remedy}, not ${kindOf(pipeline)}`);
 }

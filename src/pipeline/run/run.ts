@@ -1,12 +1,11 @@
 import type { Pipeline } from '../spec/pipeline.js';
 import { limitReached, reasonOf } from '../../core/index.js';
 import { BeginAgain, StaleDay, type Attempt } from './attempt.js';
-import { checkRun } from './check-run.js';
 import { ClaimedRun } from './claimed-run.js';
 import { failedRunOf, noteFailed } from './failed-run.js';
 import { notify } from './notify.js';
 import type { RunReport } from './report.js';
-import type { RunEnd, RunOptions } from './run-options.js';
+import { checkRun, type RunEnd, type RunOptions } from './run-options.js';
 import type { Claim } from './claim.js';
 import { Run } from './start.js';
 

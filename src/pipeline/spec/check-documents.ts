@@ -5,12 +5,11 @@ import { SpecError } from '../../core/index.js';
 import { runTemplate } from '../../store/index.js';
 import { checkDefaults, checkPipeline, inheritedOf, type Checked, collectionsOf } from './check.js';
 import { collide } from './collide.js';
-import { definitionsWith } from './definitions.js';
+import { definitionsWith, type LoadOptions } from './definitions.js';
 import { credentialsIn } from './credentials.js';
 import { parseSpecDocuments, type Path } from './document.js';
 import { noteRefused } from './hooks.js';
-import { issuesOfFile, type Issue } from './issue-list.js';
-import type { LoadOptions } from './load-options.js';
+import type { Issue } from './issue-list.js';
 import { referenceSource, type ReferenceSource } from './reference-source.js';
 
 /** A pipeline file after validation. */
@@ -58,7 +57,10 @@ export async function checkDocuments(
   });
   if (path !== undefined) refuseWritingOver(checked, path);
   if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
-  const issues = issuesOfFile(defaults ? checkDefaults(defaults, from, context) : [], checked);
+  const all = [...(defaults ? checkDefaults(defaults, from, context) : []), ...checked.flatMap((document) => document.issues)];
+  // What is wrong with inherited values is found in each pipeline.
+  const once = new Map(all.map((issue) => [`${issue.line}:${issue.column} ${issue.message}`, issue]));
+  const issues = [...once.values()].toSorted((a, b) => a.line - b.line || a.column - b.column);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
 }
 

@@ -11,7 +11,7 @@ import type { HookName } from './credentials.js';
 import type { Definitions } from './definitions.js';
 import type { Path, SpecDocument } from './document.js';
 import { hooksOf, type Hooks } from './hooks.js';
-import { dependsOn, IssueList, WarningList, type Doubt, type FileContext, type Issue } from './issue-list.js';
+import { dependsOn, IssueList, type Doubt, type FileContext, type Issue } from './issue-list.js';
 import { pipelineOf, type Pipeline } from './pipeline.js';
 import { bindChain, planPipeline, type Chain, type ChainShape, type Plan } from './plan.js';
 import { unfilled, type Place } from './planned.js';
@@ -20,7 +20,6 @@ import { resolveReferences, type Problem } from './references.js';
 import type { RejectsPlan } from '../run/rejects.js';
 import { defaultsShape, pipelineName, pipelineShape, type PipelineShape } from './spec.js';
 import type { TestShape } from './test-shape.js';
-import { nullsInTests } from './typed-scalars.js';
 import { validated } from './validate.js';
 
 /** A document of a pipeline file after validation. */
@@ -64,31 +63,34 @@ export function checkPipeline(document: SpecDocument, { from, file, definitions 
   const shape = validated(pipelineShape(), resolved, [], problem);
   // If the whole is invalid, its parts are read separately, so that one typo does not hide other problems.
   const parts = shape ?? partsOf(resolved);
-  // Under `strict` a warning is a failure, and this one can be reported before anything is read.
-  const warnings = new WarningList(document, file.credentials, unknown, parts.service?.strict ? problem : undefined);
+  issues.isStrict = parts.service?.strict ?? false;
   const place = { baseDir: from.baseDir, pipeline: nameIn(parts), definitions, isPlain: document.isPlain, unknown };
   const chain = bindChain(parts, place, problem);
   const registry = registryOf(resolved, problem);
-  const findings = { problem, warn: warnings.add, unset, unknown };
+  const findings = { problem, warn: issues.warn, unset, unknown };
   const plan = registry && planPipeline(parts, chain, { hmacKey: from.env.LEADSTREAM_HMAC_KEY, collections: registry }, findings);
   const connection = shape && connectionOf(shape.service, from.env, { problem: issues.givenProblem, inFile: problem, unset });
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, place, problem);
   // In place of a refused reference is no address.
   const hookAt = (name: HookName) => (dependsOn([name], unknown) ? undefined : parts[name]);
   const hooks = hooksOf({ on_success: hookAt('on_success'), on_failure: hookAt('on_failure') }, from.env, problem);
-  refuseIdleRestart(parts, chain, problem);
+  refuseRestart(parts, chain, problem);
   // Problems of their shape were already reported with the whole.
   const written = nullsInTests(getIn(resolved, ['tests']), ['tests'], document.isPlain);
   const tests = validated(pipelineShape().shape.tests, written, ['tests'], silent);
   if (tests && registry) refuseUnknownRows(tests, registry, problem);
+  const warnings = issues.doubts.map(({ code, message, line, column }) => ({
+    code,
+    message: `${document.file}:${line}:${column} ${message}`,
+  }));
   const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
   return {
     ...{ document, name: parts.name, plan, tests, hooks },
     outputs: outputsOf(chain, rejects),
     pipeline: isRight
-      ? pipelineOf({ shape, plan, connection, rejects, hooks, from, written: document.value, resolved, warnings: warnings.told })
+      ? pipelineOf({ shape, plan, connection, rejects, hooks, from, written: document.value, resolved, warnings })
       : undefined,
-    ...{ doubts: warnings.all, unset: issues.unset, issues: issues.all, problem },
+    ...{ doubts: issues.doubts, unset: issues.unset, issues: issues.all, problem },
   };
 }
 
@@ -222,15 +224,28 @@ function rejectsOf(
   return { path, pathOf, max, rows };
 }
 
-/** Refuses `on_new_field: restart` if a run cannot start again, or would do so in vain. */
-function refuseIdleRestart({ on_new_field: wanted, schema, service }: Parts, { sinks }: Chain, problem: Problem): void {
-  if (wanted !== 'restart') return;
-  const at = ['on_new_field'];
-  if (sinks.some(({ prints }) => prints))
+/** Refuses `on_new_field: restart` if a run cannot start again. */
+function refuseRestart({ on_new_field: wanted }: Parts, { sinks }: Chain, problem: Problem): void {
+  if (wanted === 'restart' && sinks.some(({ prints }) => prints))
     problem(
-      at,
+      ['on_new_field'],
       'a run that prints cannot start again, because its rows are already printed; leave out the stdout sink, or choose next_run',
     );
-  const refusing = [...(schema === 'freeze' ? ['schema: freeze'] : []), ...(service?.strict ? ['service.strict'] : [])];
-  for (const other of refusing) problem(at, `${other} refuses every new field, so a run would start again for nothing; choose one of them`);
+}
+
+/**
+ * Converts unquoted `null` in rows that tests give and expect; all other values there are texts.
+ *
+ * @param path Path of the tests.
+ */
+function nullsInTests(tests: unknown, path: Path, isPlain: (path: Path) => boolean): unknown {
+  if (typeof tests === 'string') return tests === 'null' && isOfRow(path) && isPlain(path) ? null : tests;
+  if (Array.isArray(tests)) return tests.map((item, index) => nullsInTests(item, [...path, index], isPlain));
+  if (typeof tests !== 'object' || tests === null) return tests;
+  return Object.fromEntries(Object.entries(tests).map(([key, item]) => [key, nullsInTests(item, [...path, key], isPlain)]));
+}
+
+/** Returns whether a path is in a row: under `tests[0].given.leads[0]`, `tests[0].expect.rows[0]` or `tests[0].expect.files.name.rows[0]`. */
+function isOfRow([, , part, of, name, rows]: Path): boolean {
+  return part === 'given' || (part === 'expect' && (of === 'rows' || (of === 'files' && name !== undefined && rows === 'rows')));
 }

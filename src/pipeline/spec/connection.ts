@@ -1,12 +1,10 @@
 import { defined } from '../../core/index.js';
-import { addressProblem, checkUsage, judged, object } from '../../options/index.js';
+import { addressProblem } from '../../options/index.js';
 import { keyProblem, proxyIn, wrongOption, type Credentials } from '../../http/index.js';
 import type { ConnectOptions } from '../../source/index.js';
-import { environmentProblem, type Environment } from './reference-source.js';
+import type { Environment } from './reference-source.js';
 import type { Problem, Unset } from './references.js';
 import type { ServiceSpec } from './spec.js';
-
-const taken = object({ env: judged(environmentProblem) }, ['env']);
 
 /**
  * Returns the connection described by the environment: `LEADSTREAM_BASE_URL`, and `LEADSTREAM_REST_API_KEY` or `LEADSTREAM_AUTHORIZED_UID` with
@@ -20,7 +18,6 @@ const taken = object({ env: judged(environmentProblem) }, ['env']);
  * const service = connect({ ...connection, limit: 500 });
  */
 export function connectionFromEnvironment(env: Environment): Reached | { readonly missing: string } {
-  checkUsage('connectionFromEnvironment', taken, { env });
   const account = accountIn(env);
   if ('missing' in account) return account;
   const address = wrongAddress(account);

@@ -1,6 +1,7 @@
 import { LeadstreamError } from '../../core/index.js';
 import { customSinkOf, sinks, type CustomSink, type SinkDefinition } from '../../sinks/index.js';
 import { customStepOf, loadSteps, type CustomStep, type StepDefinition } from '../../steps/index.js';
+import type { Environment } from './reference-source.js';
 
 /** What a pipeline file can contain in addition to what leadstream provides. */
 export interface Extensions {
@@ -8,6 +9,20 @@ export interface Extensions {
   readonly steps?: readonly CustomStep[] | undefined;
   /** Results of `defineSink`. Default: none. */
   readonly sinks?: readonly CustomSink[] | undefined;
+}
+
+/** The options for loading a pipeline file. */
+export interface LoadOptions extends Extensions {
+  /** Default `process.env`. */
+  readonly env?: Environment;
+  /** Values that replace those of the file, for example `{ 'service.limit': '100' }`. Not under `service.auth`. */
+  readonly set?: Readonly<Record<string, string>>;
+  /** Folder that the path of the pipeline file resolves against. Default: the working directory. */
+  readonly cwd?: string;
+  /** Folder that relative paths in the file resolve against. Default: `cwd`. */
+  readonly baseDir?: string;
+  /** State folder of the runs, which must not contain any output; relative to `baseDir`. Default: checked by the run. */
+  readonly stateDir?: string;
 }
 
 /** Everything that a pipeline file can name, by name. */

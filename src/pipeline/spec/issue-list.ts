@@ -8,8 +8,6 @@ import type { Problem, SpecWarning, Unset } from './references.js';
 export interface Issue extends SpecIssue {
   /** Whether it is about a reference to a variable or file. */
   readonly reference: boolean;
-  /** Whether it is in the defaults of the file, and was found in a pipeline that inherits it. */
-  readonly inherited: boolean;
 }
 
 /** Something valid but probably unintended, with its position. */
@@ -24,13 +22,16 @@ export interface FileContext {
   readonly lenient: boolean;
 }
 
-/** Collects the problems of a document. */
+/** Collects the problems of a document, and the doubts about it. */
 export class IssueList {
   readonly #all: Issue[] = [];
+  readonly #doubts: Doubt[] = [];
   readonly #unknown: Path[] = [];
   readonly #unset = new Set<string>();
   /** The document with its references replaced. */
   resolved: unknown;
+  /** Whether a doubt is a problem, too: a warning fails the run, and this one can be reported before anything is read. */
+  isStrict = false;
 
   /**
    * @param file The credentials of the whole file, and whether references may be unresolved.
@@ -44,6 +45,10 @@ export class IssueList {
 
   get all(): readonly Issue[] {
     return this.#all;
+  }
+
+  get doubts(): readonly Doubt[] {
+    return this.#doubts;
   }
 
   /** Paths of the values whose references cannot be resolved. These values are not checked, nor is what depends on them. */
@@ -79,6 +84,12 @@ export class IssueList {
     this.#unresolved(path);
   };
 
+  readonly warn: SpecWarning = (path, { code, message }) => {
+    if (dependsOn(path, this.#unknown)) return;
+    this.#doubts.push({ code, message: this.file.credentials.redact(message), ...this.document.locate(path) });
+    if (this.isStrict) this.problem(path, message);
+  };
+
   /** What the environment lacks for the document as a whole leaves all of its values known. */
   #unresolved(path: Path): void {
     if (path.length > 0) this.#unknown.push(path);
@@ -86,9 +97,9 @@ export class IssueList {
 
   #add(reference: boolean, path: Path, message: string, onKey?: boolean, at?: number): void {
     const set = this.document.overridden.find((over) => isWithin(path, over) || (onKey === true && isWithin(over, path)));
-    const told = this.file.credentials.redact(set ? `--set ${set.join('.')}: ${withoutKey(message, set)}` : message);
+    const told = this.file.credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
     const place = this.document.locate([...this.root, ...path], onKey, at !== undefined && this.#asWritten(path) ? at : undefined);
-    this.#all.push({ message: told, ...place, reference, inherited: !set && this.document.inherits([...this.root, ...path]) });
+    this.#all.push({ message: told, ...place, reference });
   }
 
   /** Returns whether a value is as written: if a reference was replaced, character positions differ. */
@@ -107,78 +118,7 @@ export function isOpen(at: Path, unknown: readonly Path[]): boolean {
   return unknown.some((each) => isWithin(each, at) && each[at.length] !== 'path');
 }
 
-/** Collects the doubts about a document. */
-export class WarningList {
-  readonly #all: Doubt[] = [];
-
-  /**
-   * @param unknown Paths of unknown values; doubts that depend on these are ignored.
-   * @param refused Also receives each as a problem, if warnings are failures.
-   */
-  constructor(
-    private readonly document: SpecDocument,
-    private readonly credentials: FileCredentials,
-    private readonly unknown: readonly Path[],
-    private readonly refused: Problem | undefined,
-  ) {}
-
-  get all(): readonly Doubt[] {
-    return this.#all;
-  }
-
-  /** The doubts as warnings, each message starting with its position. */
-  get told(): readonly Warning[] {
-    const { file } = this.document;
-    return this.#all.map(({ code, message, line, column }) => ({ code, message: `${file}:${line}:${column} ${message}` }));
-  }
-
-  readonly add: SpecWarning = (path, { code, message }) => {
-    if (dependsOn(path, this.unknown)) return;
-    this.#all.push({ code, message: this.credentials.redact(message), ...this.document.locate(path) });
-    this.refused?.(path, message);
-  };
-}
-
-/**
- * Returns the problems of a file, reporting inherited ones once for all pipelines.
- *
- * @param defaults Problems found in the defaults alone.
- * @param pipelines Problems found in the pipelines, by name.
- */
-export function issuesOfFile(
-  defaults: readonly Issue[],
-  pipelines: readonly { readonly name: string | undefined; readonly issues: readonly Issue[] }[],
-): readonly Issue[] {
-  const found = new Set(defaults.map(idOf));
-  const inherited = new Map<string, { readonly issue: Issue; readonly names: string[] }>();
-  for (const { name = '(unnamed)', issues } of pipelines) {
-    for (const issue of issues.filter((candidate) => candidate.inherited && !found.has(idOf(candidate)))) {
-      const known = inherited.get(idOf(issue));
-      if (known) known.names.push(name);
-      else inherited.set(idOf(issue), { issue, names: [name] });
-    }
-  }
-  return [
-    ...defaults,
-    ...[...inherited.values()].map(({ issue, names }) => ({
-      ...issue,
-      message: `${issue.message} (inherited by ${[...new Set(names)].map((name) => `'${name}'`).join(', ')})`,
-    })),
-    ...pipelines.flatMap(({ issues }) => issues.filter((issue) => !issue.inherited)),
-  ].toSorted((a, b) => a.line - b.line || a.column - b.column);
-}
-
-function idOf({ line, column, message }: SpecIssue): string {
-  return `${line}:${column} ${message}`;
-}
-
 /** Returns whether a path is the same as another one, or below it. */
 function isWithin(inner: Path, outer: Path): boolean {
   return outer.every((part, index) => part === inner[index]);
-}
-
-/** Removes the key at the start of a message, if it was already mentioned. */
-function withoutKey(message: string, path: Path): string {
-  const key = `${String(path.at(-1))}: `;
-  return message.startsWith(key) ? message.slice(key.length) : message;
 }

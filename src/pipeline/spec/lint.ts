@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { SpecError, type Warning } from '../../core/index.js';
-import { checkUsage, flag, getIn, object } from '../../options/index.js';
+import { getIn } from '../../options/index.js';
 import type { Checked } from './check.js';
 import { fileText } from './file-text.js';
-import { checkLoading, type LoadOptions } from './load-options.js';
+import type { LoadOptions } from './definitions.js';
 
 /** A finding in a pipeline file. Lines and columns are 1-based. */
 export interface Finding {
@@ -49,22 +49,18 @@ export interface LintOptions extends LoadOptions {
   readonly strict?: boolean;
 }
 
-const own = object({ envCheck: flag, strict: flag }, [], 'open');
-
 /**
- * Checks a pipeline file without running it, even if the credentials are not available, as in continuous integration. It throws only
- * for invalid arguments: problems of the file are in the result.
+ * Checks a pipeline file without running it, even if the credentials are not available, as in continuous integration. Problems of the file are in
+ * the result.
  *
- * @throws {LeadstreamError} `E_USAGE` for invalid arguments.
+ * @throws {LeadstreamError} `E_USAGE` for custom steps or sinks whose names are taken.
  *
  * @example
  * const { ok, findings } = await lintPipelines('pipelines/leads-enriched.yaml', { strict: true });
  * // findings: [{ severity: 'error', code: 'E_SPEC_INVALID', message: "unknown step 'filtre', …", line: 7, column: 5 }]
  */
 export async function lintPipelines(file: string, options: LintOptions = {}): Promise<LintResult> {
-  checkUsage('lintPipelines', own, options);
   const { envCheck = false, strict = false, ...loading } = options;
-  checkLoading('lintPipelines', { file }, loading);
   try {
     return await resultOf(file, loading, { envCheck, strict });
   } catch (failure) {

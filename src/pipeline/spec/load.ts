@@ -4,7 +4,7 @@ import { loadSteps } from '../../steps/index.js';
 import { runTemplate } from '../../store/index.js';
 import { collide } from './collide.js';
 import { fileText } from './file-text.js';
-import { checkLoading, type LoadOptions } from './load-options.js';
+import type { LoadOptions } from './definitions.js';
 import type { LintedPipeline } from './lint.js';
 import type { Pipeline } from './pipeline.js';
 
@@ -12,13 +12,12 @@ import type { Pipeline } from './pipeline.js';
  * Loads and checks a pipeline file that contains one pipeline.
  *
  * @throws {SpecError} With every problem of the file, each with its position; also if it contains several pipelines.
- * @throws {LeadstreamError} `E_USAGE` for invalid arguments; this also applies to the functions below.
+ * @throws {LeadstreamError} `E_USAGE` for custom steps or sinks whose names are taken; this also applies to the functions below.
  *
  * @example
  * const report = await runPipeline(await loadPipeline('pipelines/leads-enriched.yaml', { set: { 'service.limit': '100' } }));
  */
 export async function loadPipeline(file: string, options: LoadOptions = {}): Promise<Pipeline> {
-  checkLoading('loadPipeline', { file }, options);
   return parsePipeline(await fileText(file, options), file, options);
 }
 
@@ -33,7 +32,6 @@ export async function loadPipeline(file: string, options: LoadOptions = {}): Pro
  * for (const each of await loadPipelines('pipelines/nightly-export.yaml')) await runPipeline(each);
  */
 export async function loadPipelines(file: string, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
-  checkLoading('loadPipelines', { file }, options);
   return parsePipelines(await fileText(file, options), file, options);
 }
 
@@ -47,7 +45,6 @@ export async function loadPipelines(file: string, options: LoadOptions = {}): Pr
  * const pipeline = await parsePipeline('name: users\nfrom: users\nto: [{ csv: { path: users.csv } }]', 'users.yaml');
  */
 export async function parsePipeline(text: string, file: string, options: LoadOptions = {}): Promise<Pipeline> {
-  checkLoading('parsePipeline', { file, text }, options);
   const { checkDocuments, failureOf } = await loadCheck();
   const { pipelines, issues } = await checkDocuments(text, file, options);
   const [first, second] = pipelines;
@@ -70,7 +67,6 @@ export async function parsePipeline(text: string, file: string, options: LoadOpt
  * const [users, links] = await parsePipelines(text, 'both.yaml');
  */
 export async function parsePipelines(text: string, file: string, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
-  checkLoading('parsePipelines', { file, text }, options);
   const { checkDocuments, failureOf } = await loadCheck();
   const { pipelines, issues } = await checkDocuments(text, file, options);
   const sound = pipelines.flatMap(({ pipeline }) => pipeline ?? []);
@@ -87,7 +83,6 @@ export async function parsePipelines(text: string, file: string, options: LoadOp
  * const source = await openDirectory('data', await loadCollections('collections.yaml'));
  */
 export async function loadCollections(file: string, options: LoadOptions = {}): Promise<readonly Collection[]> {
-  checkLoading('loadCollections', { file }, options);
   const { collectionsIn } = await loadCheck();
   return collectionsIn(await fileText(file, options), file, options);
 }

@@ -8,7 +8,6 @@ import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
 import { isOpen } from './issue-list.js';
 import type { Problem } from './references.js';
-import { typedScalars } from './typed-scalars.js';
 import { validated } from './validate.js';
 
 /** A step of a pipeline file, bound to its configuration. */
@@ -215,4 +214,27 @@ function chooseOne<D>(
 /** Returns the names in paths as far as they are known before a run. */
 export function unfilled(pipeline: string): PathNames {
   return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
+}
+
+/**
+ * Converts the scalars of a value in a file: `true`, `false`, `null` (also if empty) and numbers in JSON notation, unless they are quoted. Everything else
+ * stays text, such as `yes`, `0123`, and numbers that would lose digits.
+ *
+ * @example
+ * typedScalars({ by: '2.5', id: '0123', on: 'true' }, [], () => true); // { by: 2.5, id: '0123', on: true }
+ */
+function typedScalars(value: unknown, path: Path, isPlain: (path: Path) => boolean): unknown {
+  if (typeof value === 'string') return isPlain(path) ? scalarOf(value) : value;
+  if (Array.isArray(value)) return value.map((item, index) => typedScalars(item, [...path, index], isPlain));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, typedScalars(item, [...path, key], isPlain)]));
+}
+
+function scalarOf(text: string): unknown {
+  if (text === '' || text === 'null' || text === '~') return null;
+  if (text === 'true' || text === 'false') return text === 'true';
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text)) return text;
+  const number = Number(text);
+  const isWhole = Number.isInteger(number);
+  return Number.isFinite(number) && (!isWhole || Number.isSafeInteger(number)) ? number : text;
 }

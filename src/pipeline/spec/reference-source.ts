@@ -13,13 +13,6 @@ export interface ReferenceSource {
   read(name: string): string | undefined;
 }
 
-/** Describes what is wrong with a value used as an environment. Accepts `process.env`, which is not a plain object. */
-export function environmentProblem(value: unknown): string | undefined {
-  const isOne = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const hasTexts = isOne && Object.values(value).every((text) => text === undefined || typeof text === 'string');
-  return hasTexts ? undefined : 'must be an object of strings, like process.env';
-}
-
 /** Creates the source of the references in a file. */
 export function referenceSource(env: Environment, baseDir: string): ReferenceSource {
   const contents = new Map<string, string | undefined>();

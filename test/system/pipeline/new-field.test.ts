@@ -127,14 +127,8 @@ describe('on_new_field: restart', () => {
 describe('on_new_field: restart is refused before any request', () => {
   const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
 
-  test('where strict refuses every new field', async () => {
-    const strict = parsePipeline(pipelineText(body()), 'p.yaml', { env, set: { 'service.strict': 'true' } });
-    await expect(strict).rejects.toThrow('p.yaml:8:15 service.strict refuses every new field');
-  });
-
   test.each([
     ['with a sink that prints', body('', '  - csv: { path: c.csv }\n  - stdout: {}\n'), 'p.yaml:8:15 a run that prints cannot start again'],
-    ['with frozen columns', body('schema: freeze\n'), 'p.yaml:8:15 schema: freeze refuses every new field'],
     ['misspelt', body().replace('restart', 'restrat'), 'p.yaml:8:15 on_new_field: Invalid option'],
   ])('%s', async (_what, text, message) => {
     await expect(parsePipeline(pipelineText(text), 'p.yaml', { env })).rejects.toThrow(message);

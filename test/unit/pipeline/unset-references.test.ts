@@ -34,25 +34,24 @@ describe('a value whose variable is not set', () => {
         { parquet: { path: '${OUT}/p', keep: '${KEPT}', copies: 'true' } },
         { parquet: { path: '${OUT}/p' } },
       ],
-      on_new_field: 'restart',
-      schema: 'freeze',
+      rejects: { max: 'many' },
     };
     expect((await problemsOf(file)).map((message) => message.slice(0, 22))).toEqual([
       "unknown column 'emial'",
       "unknown key 'copies'; ",
       'window: Too small: exp',
       "unknown field 'emial',",
-      'schema: freeze refuses',
+      'max: must be written l',
     ]);
   });
 
   test('is refused where it has to be set, with all else that is wrong', async () => {
-    const file = { ...sample, service: { limit: '${UNSET}' }, on_new_field: 'restart', schema: 'freeze' };
+    const file = { ...sample, service: { limit: '${UNSET}' }, schema: 'frozen' };
     const env = { LEADSTREAM_BASE_URL: 'http://h.example', LEADSTREAM_REST_API_KEY: 'k'.repeat(9) };
     const { issues, pipelines } = await checkDocuments(stringify(file), 'p.yaml', { env, cwd: '/srv' });
     expect(issues.map(({ message }) => message)).toEqual([
       'the environment variable UNSET is not set',
-      expect.stringContaining('schema: freeze refuses every new field'),
+      expect.stringContaining('schema: Invalid option'),
     ]);
     expect(pipelines[0]?.pipeline).toBeUndefined();
   });
