@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { build } from 'esbuild';
-import type { ServerOptions } from './server.js';
+import type { Dataset } from './data.js';
 
 /** Compiled entry points for processes that run on plain Node: a TypeScript loader would count as part of them. */
 export interface Workshop {
@@ -21,7 +21,7 @@ export async function openWorkshop(): Promise<Workshop> {
   const folder = await mkdtemp(join(tmpdir(), 'leadstream-bench-run-'));
   await symlink(resolve('node_modules'), join(folder, 'node_modules'));
   await build({
-    entryPoints: ['runner', 'server', 'cli-meter'].map((name) => join('test/bench', `${name}.ts`)),
+    entryPoints: ['runner', 'server', 'meter'].map((name) => join('test/bench', `${name}.ts`)),
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -35,7 +35,7 @@ export async function openWorkshop(): Promise<Workshop> {
     folder,
     runner: join(folder, 'runner.mjs'),
     server: join(folder, 'server.mjs'),
-    meter: join(folder, 'cli-meter.mjs'),
+    meter: join(folder, 'meter.mjs'),
     close: () => rm(folder, { recursive: true, force: true }),
   };
 }
@@ -63,8 +63,8 @@ export interface PageServer {
 }
 
 /** Starts a page server in a separate process. It ends with its standard input, so never later than this process. */
-export async function startServer(workshop: Workshop, options: ServerOptions): Promise<PageServer> {
-  const child = spawn(process.execPath, [workshop.server, JSON.stringify(options)], { stdio: ['pipe', 'pipe', 'inherit'] });
+export async function startServer(workshop: Workshop, data: Dataset): Promise<PageServer> {
+  const child = spawn(process.execPath, [workshop.server, JSON.stringify(data)], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface(child.stdout);
   const [port] = await once(lines, 'line');
   const url = `http://127.0.0.1:${String(port)}`;

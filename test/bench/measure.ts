@@ -1,18 +1,17 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Case } from './cases.js';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { key, pipelineText, type Case, type Section, type Work } from './cases.js';
 import { output, type PageServer, type Workshop } from './children.js';
-import type { Dataset } from './data.js';
-import { key, type Job, type Outcome, type Usage } from './job.js';
-import { pipelineText } from './pipelines.js';
-import type { Section } from './plan.js';
-import { enrichment } from './sql.js';
-import { bytesOf, verify, type Contents } from './verify.js';
+import { enrichment, type Dataset } from './data.js';
+import type { Usage } from './meter.js';
+import type { Job, Outcome } from './runner.js';
+
+const concurrency = 4;
 
 /** One run of one case. */
 export interface Measurement {
-  readonly seconds: number;
   readonly rowsPerSecond: number;
   /** Seconds per million rows. */
   readonly cpu: number;
@@ -31,8 +30,10 @@ export interface Surroundings {
   readonly data: Dataset;
   readonly zips: string;
   readonly section: Section;
-  readonly profile: boolean;
 }
+
+/** DuckDB's counts of rows with a bridge and rows with an area code in an output; absent without joins. */
+export type Matches = { readonly bridges: number; readonly areas: number } | undefined;
 
 /**
  * Runs a case once, in a separate process and folder.
@@ -43,55 +44,53 @@ export async function measure(
   which: Case,
   around: Surroundings,
   check: boolean,
-): Promise<{ readonly measurement: Measurement; readonly contents: Contents | undefined }> {
+): Promise<{ readonly measurement: Measurement; readonly matches: Matches }> {
   const { server, section } = around;
   const folder = await mkdtemp(join(around.workshop.folder, 'case-'));
   try {
+    const { variant } = which;
+    if (variant) await writeFile(join(folder, 'pipeline.yaml'), pipelineText(variant, { ...section, concurrency, baseUrl: server.url }));
     const before = await server.cpuSeconds();
-    const outcome = await (which.work === 'cli' ? runCommand(which, folder, around) : runJob(which, which.work, folder, around));
+    const outcome = await (which.work === 'cli' ? runCommand(folder, around) : runJob(which.work, folder, around));
     const serverSeconds = (await server.cpuSeconds()) - before;
     if (outcome.rows !== section.rows) throw new Error(`${which.id} took ${outcome.rows} rows of ${section.rows}`);
-    const contents = check && which.output !== undefined ? await verify(join(folder, which.output), section.rows) : undefined;
+    const written = which.output === undefined ? undefined : join(folder, which.output);
     const millions = section.rows / 1e6;
     const measurement = {
-      seconds: outcome.seconds,
       rowsPerSecond: section.rows / outcome.seconds,
       cpu: outcome.cpuSeconds / millions,
       serverCpu: serverSeconds / millions,
       peakRss: outcome.peakRss,
       workers: outcome.workers,
-      bytes: which.output === undefined ? 0 : await bytesOf(join(folder, which.output)),
+      bytes: written === undefined ? 0 : await bytesOf(written),
     };
-    return { measurement, contents };
+    return { measurement, matches: check && written !== undefined ? await verify(written, section.rows) : undefined };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function runJob(which: Case, work: Job['work'], folder: string, around: Surroundings): Promise<Outcome> {
+async function runJob(work: Work, folder: string, around: Surroundings): Promise<Outcome> {
   const { workshop, server, data, zips, section } = around;
-  await writePipeline(which, folder, around);
   const job: Job = {
     work,
     baseUrl: server.url,
     limit: section.limit,
-    concurrency: section.concurrency,
+    concurrency,
     library: pathToFileURL(resolve('dist/index.js')).href,
     folder,
     counts: { leads: data.leads.rows, bridges: data.bridges.rows, areacodes: data.areacodes.rows },
     sql: work === 'duckdb' ? enrichment(folder, zips) : '',
   };
-  const printed = await output([...(await profiling(which, around)), workshop.runner, JSON.stringify(job)], { cwd: folder });
-  return JSON.parse(printed);
+  return JSON.parse(await output([workshop.runner, JSON.stringify(job)], { cwd: folder }));
 }
 
 /** Measures the whole process, from start to end, and takes the number of rows from its report. */
-async function runCommand(which: Case, folder: string, around: Surroundings): Promise<Outcome> {
-  await writePipeline(which, folder, around);
+async function runCommand(folder: string, { workshop }: Surroundings): Promise<Outcome> {
   const [usage, report] = [join(folder, 'usage.json'), join(folder, 'report.json')];
   const command = [resolve('dist/cli/main.cjs'), 'run', 'pipeline.yaml', '--quiet', '--report', report];
   const start = performance.now();
-  await output([...(await profiling(which, around)), '--import', pathToFileURL(around.workshop.meter).href, ...command], {
+  await output(['--import', pathToFileURL(workshop.meter).href, ...command], {
     cwd: folder,
     env: { ...process.env, BENCH_KEY: key, LEADSTREAM_BENCH_USAGE: usage },
   });
@@ -101,14 +100,32 @@ async function runCommand(which: Case, folder: string, around: Surroundings): Pr
   return { ...used, seconds, rows: read };
 }
 
-async function writePipeline({ variant }: Case, folder: string, { server, section }: Surroundings): Promise<void> {
-  if (variant === undefined) return;
-  await writeFile(join(folder, 'pipeline.yaml'), pipelineText(variant, { ...section, baseUrl: server.url }));
+/** Returns the size of an output, over all its files; the name may begin with `*`. */
+async function bytesOf(pattern: string): Promise<number> {
+  const [folder, name] = [dirname(pattern), basename(pattern)];
+  const names = name.startsWith('*') ? (await readdir(folder)).filter((file) => file.endsWith(name.slice(1))) : [name];
+  let bytes = 0;
+  for (const file of names) bytes += (await stat(join(folder, file))).size;
+  return bytes;
 }
 
-async function profiling({ id }: Case, { profile, section }: Surroundings): Promise<readonly string[]> {
-  if (!profile) return [];
-  const folder = resolve('out/profiles', `${id}-${section.rows}-limit-${section.limit}`);
-  await mkdir(folder, { recursive: true });
-  return ['--cpu-prof', '--cpu-prof-dir', folder];
+/** @throws {Error} If an output does not have exactly that many rows, all with different `lead_id`. */
+async function verify(pattern: string, rows: number): Promise<Matches> {
+  const instance = await DuckDBInstance.create();
+  const connection = await instance.connect();
+  const ask = async (sql: string): Promise<Record<string, unknown>[]> => (await connection.runAndReadAll(sql)).getRowObjectsJson();
+  const read = pattern.endsWith('.csv') ? 'read_csv' : pattern.endsWith('.ndjson') ? 'read_json' : 'read_parquet';
+  const table = `${read}('${pattern}'${read === 'read_csv' ? ', all_varchar = true, header = true' : ''})`;
+  try {
+    const columns = await ask(`SELECT column_name AS name FROM (DESCRIBE SELECT * FROM ${table})`);
+    const joined = columns.some(({ name }) => name === 'bridge_title');
+    const joins = joined ? `, count(nullif(bridge_title, '')) AS bridges, count(nullif(area_area_code, '')) AS areas` : '';
+    const [counted = {}] = await ask(`SELECT count(*) AS rows, count(DISTINCT lead_id) AS leads${joins} FROM ${table}`);
+    if (Number(counted['rows']) !== rows || Number(counted['leads']) !== rows)
+      throw new Error(`${basename(pattern)} has ${String(counted['rows'])} rows with ${String(counted['leads'])} leads, not ${rows}`);
+    return joined ? { bridges: Number(counted['bridges']), areas: Number(counted['areas']) } : undefined;
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
 }

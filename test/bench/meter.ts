@@ -1,10 +1,24 @@
-import { readFileSync } from 'node:fs';
-import type { Usage } from './job.js';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+
+/** The resource usage that a measured process reports. */
+export interface Usage {
+  /** User and system time of the process with all its threads and finished children, in seconds. */
+  readonly cpuSeconds: number;
+  /** Peak resident memory of the process, in bytes. */
+  readonly peakRss: number;
+  /** Number of worker threads started. */
+  readonly workers: number;
+}
 
 let workers = 0;
 process.on('worker', () => {
   workers += 1;
 });
+
+/** Loaded before a command (`node --import`), writes its usage to this file when the process ends. */
+const file = process.env.LEADSTREAM_BENCH_USAGE;
+if (isMainThread && file !== undefined) process.on('exit', () => writeFileSync(file, JSON.stringify(usage())));
 
 /**
  * Returns the usage of this process so far.
@@ -28,9 +42,9 @@ function childSeconds(): number {
   return (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) / 100;
 }
 
-function textOf(file: string): string {
+function textOf(path: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch {
     return '';
   }

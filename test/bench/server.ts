@@ -1,7 +1,7 @@
 /**
  * The page server as a separate process: pages are slices of rendered rows, so answering costs next to nothing.
  *
- *   node server.js OPTIONS      # a ServerOptions as JSON; prints its port
+ *   node server.js DATASET      # as JSON; prints its port
  *
  * `/stats` returns the CPU time used by the process, in microseconds.
  */
@@ -9,15 +9,7 @@ import { openSync, readFileSync, readSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { Dataset, Rendered } from './data.js';
 
-/** The options of the process. */
-export interface ServerOptions {
-  readonly data: Dataset;
-  /** Wait before every answer, in milliseconds. */
-  readonly latencyMs: number;
-}
-
-const options: ServerOptions = JSON.parse(process.argv[2] ?? '{}');
-const { data, latencyMs } = options;
+const data: Dataset = JSON.parse(process.argv[2] ?? '{}');
 const lists = new Map(
   Object.entries({ leads: data.leads, bridges: data.bridges, areacodes: data.areacodes }).map(([name, table]) => [
     `/api/${name}`,
@@ -31,17 +23,13 @@ const server = createServer((request, response) => {
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
     response.end(body);
   };
-  const answer = (): void => {
-    const list = lists.get(url.pathname);
-    const [page, limit] = [Number(url.searchParams.get('page') ?? 1), Number(url.searchParams.get('limit') ?? 30)];
-    if (list === undefined) return send(404, '{"error":"there is no such path"}');
-    if (!Number.isInteger(page) || page < 1) return send(400, '{"error":"page must be a whole number from 1 on"}');
-    if (!Number.isInteger(limit) || limit < 1) return send(400, '{"error":"limit must be a whole number from 1 on"}');
-    send(200, list((page - 1) * Math.min(limit, 500), Math.min(limit, 500)));
-  };
-  if (url.pathname === '/stats') send(200, JSON.stringify(process.cpuUsage()));
-  else if (latencyMs > 0) setTimeout(answer, latencyMs);
-  else answer();
+  if (url.pathname === '/stats') return send(200, JSON.stringify(process.cpuUsage()));
+  const list = lists.get(url.pathname);
+  if (list === undefined) return send(404, '{"error":"there is no such path"}');
+  const limit = Math.min(Number(url.searchParams.get('limit') ?? 30), 500);
+  const page = Number(url.searchParams.get('page') ?? 1);
+  if (!Number.isInteger(page) || page < 1) return send(400, '{"error":"page must be a whole number from 1 on"}');
+  return send(200, list((page - 1) * limit, limit));
 });
 
 server.listen(0, '127.0.0.1', () => {

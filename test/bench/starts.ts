@@ -4,10 +4,8 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { output, startServer, type Workshop } from './children.js';
 import { dataset } from './data.js';
-import type { Goal } from './goals.js';
-import { key } from './job.js';
-import { pipelineText } from './pipelines.js';
-import { spread } from './statistics.js';
+import { key, pipelineText } from './cases.js';
+import { spread, type Goal } from './results.js';
 
 const command = resolve('dist/cli/main.cjs');
 const rows = 10_000;
@@ -18,7 +16,7 @@ const rows = 10_000;
  */
 export async function timeStarts(workshop: Workshop, times: number): Promise<readonly Goal[]> {
   const folder = await mkdtemp(join(tmpdir(), 'leadstream-bench-start-'));
-  const server = await startServer(workshop, { data: await dataset(rows, 200), latencyMs: 0 });
+  const server = await startServer(workshop, await dataset(rows, 200));
   const to = { parquet: { path: 'out/leads' } };
   const pipeline = pipelineText({ steps: ['dedupe', 'derive', 'joins'], to }, { baseUrl: server.url, limit: 500, concurrency: 4 });
   await writeFile(join(folder, 'pipeline.yaml'), pipeline);
