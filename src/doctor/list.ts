@@ -2,7 +2,7 @@ import type { Collection } from '../collections/index.js';
 import { amountOf, itemAt, SourceError } from '../core/index.js';
 import { bounds, defaults } from '../options/index.js';
 import type { DiagnosisFinding } from './diagnosis.js';
-import type { Probe } from './probe.js';
+import type { Names, Probe } from './probe.js';
 
 /** How a service pages its lists. */
 export interface Paged {
@@ -20,14 +20,26 @@ export async function findPaging(probe: Probe, collection: Collection): Promise<
 /** Page sizes to try until one is accepted. */
 const sizes = [20, 5, 1];
 
-/** Reads two small pages as a run does, which refuses a list that begins earlier, and one whose pages are all the same. */
+/**
+ * Reads two small pages as a run does, which refuses a list that begins earlier, and one whose pages are all the same. A run believes any failure of page 0 for
+ * its lack; here it must be refused, or have no other rows.
+ */
 async function findFirstPage(probe: Probe, collection: Collection, [limit = 1, ...smaller] = sizes): Promise<Paged | undefined> {
+  const unknown = (why: string): undefined => {
+    probe.add('first_page', 'unknown', `not determined: ${why}`);
+  };
   let [firstPage, why]: [number, string] = [1, 'page 0 has no other rows'];
+  let zero: Names = [];
   try {
-    if ((await probe.read(collection, 2, limit)).length === 0) {
-      probe.add('first_page', 'unknown', `not determined: neither page 0 nor page 1 of ${collection.name} has rows`);
-      return undefined;
-    }
+    zero = await probe.page(collection, 0, limit);
+  } catch (error) {
+    if (!(error instanceof SourceError) || error.code === 'E_SOURCE_AUTH') throw error;
+    if (error.code !== 'E_SOURCE_REFUSED') return unknown(error.message);
+  }
+  try {
+    const [one] = await probe.read(collection, 2, limit);
+    if (one === undefined) return unknown(`neither page 0 nor page 1 of ${collection.name} has rows`);
+    if (zero.some((name) => !one.includes(name))) return unknown('page 0 had other rows than page 1 once, and then not');
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
     if (error.code === 'E_SOURCE_REFUSED' && smaller.length > 0) return findFirstPage(probe, collection, smaller);
@@ -40,11 +52,15 @@ async function findFirstPage(probe: Probe, collection: Collection, [limit = 1, .
 }
 
 /** Finds the largest number of rows that a page can have, up to what leadstream requests at most. */
-async function findLimit(probe: Probe, collection: Collection, { firstPage, limit: small }: Paged): Promise<Paged> {
+async function findLimit(probe: Probe, collection: Collection, { firstPage, limit: small }: Paged): Promise<Paged | undefined> {
   const [accepted, refusal] = await largestAccepted(probe, collection, firstPage, small);
   // A run restarts with the number of rows that it gets, if others follow.
   const [first, second] = await probe.read(collection, 2, accepted, firstPage);
-  const rows = first?.length ?? 0;
+  if (!first) {
+    probe.add('limit', 'unknown', `not determined: ${collection.name} has no rows with limit=${accepted}`);
+    return undefined;
+  }
+  const rows = first.length;
   // A page past the end may have the rows of the last one in another order.
   const isCap = rows < accepted && second !== undefined && second.length > 0;
   if (isCap) probe.add('limit', 'note', `${rows} is the cap: limit=${accepted} returns ${amountOf(rows, 'row')}, and more follow`);

@@ -1,4 +1,4 @@
-import { defaultIfEmpty, defer, ignoreElements, lastValueFrom, take, tap, throwError, type Observable } from 'rxjs';
+import { defaultIfEmpty, defer, finalize, ignoreElements, lastValueFrom, take, tap, throwError, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import { amountOf, SourceError, type Row } from '../core/index.js';
 import type { Watcher } from '../events/index.js';
@@ -33,6 +33,8 @@ export class Probe {
   /** The requests since the last finding. */
   #evidence: Exchange[] = [];
   #sent = 0;
+  /** Pages that are being requested. */
+  #open = 0;
   #lastMs = 0;
   #isSilent = false;
   readonly #limiters = new RateLimiters();
@@ -138,9 +140,13 @@ export class Probe {
 
   #counted<T>(request$: Observable<T>): Observable<T> {
     return defer(() => {
-      if (!this.#isSilent && this.#sent <= maxRequests - mostPerPage) return request$;
-      const why = this.#isSilent ? 'the service stopped answering' : `the ${maxRequests} requests were used up`;
-      return throwError(() => new SourceError('E_SOURCE_CLOSED', 'transient', why));
+      const isSpent = this.#sent + mostPerPage * (this.#open + 1) > maxRequests;
+      if (this.#isSilent || isSpent) {
+        const why = isSpent ? `the ${maxRequests} requests were used up` : 'the service stopped answering';
+        return throwError(() => new SourceError('E_SOURCE_CLOSED', 'transient', why));
+      }
+      this.#open += 1;
+      return request$.pipe(finalize(() => (this.#open -= 1)));
     });
   }
 

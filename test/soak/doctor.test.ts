@@ -54,12 +54,13 @@ test('a block has the first page and the cap of the service, whatever it is like
       expect(requests).toBeLessThanOrEqual(60);
       expect([block !== undefined, told]).toEqual([ready, expect.not.stringContaining(testKey)]);
       if (block === undefined) return expect([fault !== undefined || given['unstable-order'] !== undefined, told]).toEqual([true, told]);
-      // Without one, a run checks that page 1 is the first.
       const [, firstPage = 1] = /first_page: (\d)/.exec(block) ?? [];
       const [, limit] = /limit: (\d+)/.exec(block) ?? [];
-      // Both are right of a list of one page that every other page repeats.
-      if (count > 20 || !given['repeat-last']) expect([Number(firstPage), told]).toEqual([given['first-page'] ?? 1, told]);
+      // Few rows may be on any page, where pages repeat others or have no order, and a refusal is believed; a run checks that page 1 is the first.
+      const isClear = Math.min(count, given.cap ?? 500) > 20 || (!given['repeat-last'] && given['unstable-order'] === undefined);
+      if (isClear && !/^40/.test(fault ?? '')) expect([Number(firstPage), told]).toEqual([given['first-page'] ?? 1, told]);
       const cap = Math.min(given.cap ?? 500, 500);
+      if (fault !== undefined) return;
       if (count > cap || given['refuse-over-cap']) expect([Number(limit), told]).toEqual([cap, told]);
       else expect(Number(limit)).toBeGreaterThanOrEqual(Math.min(cap, count));
     } finally {
@@ -70,5 +71,5 @@ test('a block has the first page and the cap of the service, whatever it is like
     faults.map((parts) => parts.join('')),
     { nil: undefined },
   );
-  await fc.assert(fc.asyncProperty(quirks, leads, fault, fc.nat(1_000), check), { numRuns: 60 });
+  await fc.assert(fc.asyncProperty(quirks, leads, fault, fc.nat(1_000), check), { numRuns: 100 });
 }, 900_000);
