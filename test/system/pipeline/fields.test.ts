@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { runPipeline, summaryOf } from '../../../src/pipeline/index.js';
-import { outputColumns, refuseChanges } from '../../../src/pipeline/gates/schema.js';
 import { publishedManifest } from '../../../src/lake/index.js';
+import { refuseChanges } from '../../../src/pipeline/gates/schema.js';
+import { parsePipeline, runPipeline, summaryOf } from '../../../src/pipeline/index.js';
+import { changing } from '../../support/changing.js';
 import { duckdb } from '../../support/duckdb.js';
-import { serviceOf } from '../../support/services.js';
-import { temporaryFolder } from '../../support/temporary.js';
 import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
+import { pipelineText, service, serviceOf, type LoggedService } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 /** One table over several nights. */
 async function nights(steps = '') {
@@ -29,16 +30,12 @@ const news = (warnings: readonly { code: string; message: string }[]) =>
 const late = () => leads(150, (index) => (index === 120 ? { 'Late Field': 'x' } : {}));
 
 describe('undeclared fields', () => {
-  test('of page 1 are columns from the first run on, and said to be', async () => {
-    const { night, columns } = await nights();
-    const { warnings } = await night([lead(1, { 'New Field': 'x' })]);
-    expect(news(warnings)).toEqual(['leads: the service has an undeclared field "New Field"; it is the column new_field from this run on']);
-    expect(await columns()).toContain('New Field');
-  });
-
-  test('keep their column when the service leaves them out, and are news no more', async () => {
+  test('of page 1 are columns from the first run on, also when the service leaves them out later', async () => {
     const { night, columns, folder } = await nights();
-    await night([lead(1, { 'New Field': 'x' })]);
+    const first = await night([lead(1, { 'New Field': 'x' })]);
+    expect(news(first.warnings)).toEqual([
+      'leads: the service has an undeclared field "New Field"; it is the column new_field from this run on',
+    ]);
     const { warnings, findings } = await night([lead(1), lead(2)]);
     expect(news(warnings)).toEqual([]);
     expect(findings.late).toEqual([]);
@@ -67,11 +64,8 @@ describe('undeclared fields', () => {
     expect(await duckdb(`select count(late_field)::int as n from '${folder}/t/*.parquet'`)).toEqual([{ n: 1 }]);
   });
 
-  test.each([
-    ['a mask of all that is personal', 'mask: { preset: personal }'],
-    ['a selection', 'select: [lead_id]'],
-  ])('that come after page 1 are no columns of the next run after %s, and it is not said that they are', async (_, step) => {
-    const { night, columns } = await nights(`steps:\n  - ${step}\n`);
+  test('that come after page 1 are no columns of the next run after a mask of all that is personal', async () => {
+    const { night, columns } = await nights('steps:\n  - mask: { preset: personal }\n');
     const { warnings, findings } = await night(late());
     expect(findings.late).toEqual(['Late Field']);
     expect(news(warnings)).toEqual(['leads: the service has an undeclared field "Late Field"; the steps leave it out']);
@@ -87,19 +81,11 @@ describe('undeclared fields', () => {
     expect(await columns()).not.toContain('zip_place');
   });
 
-  test('are said to be left out when the steps select others', async () => {
-    const { night } = await nights('steps:\n  - select: [lead_id]\n');
-    expect(news((await night([lead(1, { odd: 'x' })])).warnings)[0]).toContain('the steps leave it out');
-  });
-
-  test.each([
-    ['from page 1 on', 1],
-    ['later', 150],
-  ])('that have the name of a column of the steps give way, %s, and are said to be left out', async (_when, first) => {
+  test('that have the name of a column of the steps give way', async () => {
     const lists = {
       leads: leads(200, (index) => ({
         bridge_id: index === 199 ? 'none' : '1',
-        ...(index >= first - 1 && { bridge_title: 'of the lead' }),
+        ...(index >= 149 && { bridge_title: 'of the lead' }),
       })),
       bridges: [{ id: '1', title: 'of the bridge' }],
     };
@@ -121,14 +107,6 @@ describe('undeclared fields', () => {
     const { warnings } = await runIn(from, 'from: bridges\nto:\n  - csv: { path: b.csv }', folder);
     expect(news(warnings)).toEqual(['bridges: the service has an undeclared field "odd_token"; undeclared fields of bridges are withheld']);
     expect(await readFile(join(folder, 'b.csv'), 'utf8')).not.toContain('odd');
-  });
-
-  test('are summed up when there are very many', async () => {
-    const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`field ${index}`, 'x']));
-    const [from, folder] = [await serviceOf({ leads: [lead(1, many)] }), await temporaryFolder()];
-    const { warnings } = await runIn(from, 'from: leads\nto:\n  - csv: { path: l.csv }', folder);
-    expect(news(warnings)).toHaveLength(21);
-    expect(news(warnings).at(-1)).toBe('leads: the service has 10 more undeclared fields');
   });
 });
 
@@ -152,41 +130,13 @@ describe('a declared field', () => {
     expect(summaryOf(report)).toContain('WARNING: users: no row had the declared field affid; its column is null throughout');
     expect(await readFile(join(folder, 'u.csv'), 'utf8')).toBe('uid,email,affid\n1,a@b.c,\n2,d@e.f,\n');
   });
-
-  test('that some row has is only counted where it is missing', async () => {
-    const report = await runIn(await users({ affid: '' }), body, await temporaryFolder());
-    expect(report.warnings).toEqual([]);
-    expect(report.findings).toMatchObject({ gone: [], missing: { affid: 1 } });
-  });
-
-  test('of a list without rows is not gone', async () => {
-    const report = await runIn(await serviceOf({ users: [] }), body, await temporaryFolder());
-    expect(report.findings.gone).toEqual([]);
-  });
-
-  test('that is gone fails a strict run', async () => {
-    const [from, folder] = [await users({}), await temporaryFolder()];
-    const strict = { ...(await pipelineFor(from, body, folder)) };
-    await expect(runPipeline({ ...strict, connection: { ...strict.connection, strict: true } })).rejects.toMatchObject({
-      code: 'E_GATE_STRICT',
-      message: expect.stringContaining('W_SOURCE_FIELD_GONE'),
-    });
-  });
 });
 
 describe('schema: freeze', () => {
   const freeze = 'schema: freeze';
 
-  test('passes the first run, and every one with the same columns', async () => {
-    const { night } = await nights();
-    await night([lead(1, { odd: 'x' })], freeze);
-    await night([lead(1)], freeze);
-  });
-
   test.each([
-    ['a new field of page 1', [lead(1, { odd: 'x' })], '', 'found new: odd'],
     ['a new field after page 1', late(), '', 'found new: late_field'],
-    ['a column that a step adds', [lead(1)], 'steps:\n  - derive: { place: zip_city(zipcode) }\n', 'found new: place'],
     ['a column that a step takes away', [lead(1)], 'steps:\n  - mask: { age: drop }\n', 'found missing: age'],
     [
       'a column of another type',
@@ -194,10 +144,10 @@ describe('schema: freeze', () => {
       'steps:\n  - cast: { types: { age: decimal } }\n',
       'found changed type: age (integer before, decimal now)',
     ],
-    ['all of these', [lead(1, { odd: 'x' })], 'steps:\n  - mask: { age: drop, sin_number: drop }\n', 'found new: odd; missing: '],
   ])('refuses %s', async (_what, rows, steps, message) => {
     const { night, columns } = await nights();
-    await night([lead(1)]);
+    await night([lead(1)], freeze);
+    await night([lead(2)], freeze);
     const before = await columns();
     await expect(night(rows, freeze, steps)).rejects.toMatchObject({
       code: 'E_GATE_SCHEMA',
@@ -208,22 +158,119 @@ describe('schema: freeze', () => {
     await night(rows, '', steps);
   });
 
-  test('compares what a sink writes: under its names, of its columns, in its types', () => {
-    const column = { name: 'age', original: 'AGE', type: 'integer', cast: false, sensitivity: 'plain' } as const;
-    const other = { ...column, name: 'late_field', original: 'Late Field', type: 'text' } as const;
-    expect(outputColumns({ naming: 'original', types: 'text' }, [column])).toEqual([
-      { name: 'AGE', field: 'age', original: 'AGE', type: 'text' },
-    ]);
-    expect(outputColumns({ columns: ['age'] }, [other, column])).toEqual([{ name: 'age', field: 'age', original: 'AGE', type: 'integer' }]);
-    expect(outputColumns({ path: 'x' }, [other])).toEqual([
-      { name: 'late_field', field: 'late_field', original: 'Late Field', type: 'text' },
-    ]);
-  });
-
   test('knows undeclared fields by the name that the service gives them', () => {
     const earlier = { columns: [{ name: 'odd', field: 'odd', original: 'Odd', type: 'text' }] } as const;
     const columns = [{ name: 'odd_2', field: 'odd_2', original: 'Odd', type: 'text' }] as const;
     expect(refuseChanges([{ at: 'x', columns, earlier }], new Set(['Odd']))).toEqual([]);
     expect(refuseChanges([{ at: 'x', columns, earlier }], new Set())[0]?.message).toContain('new: odd_2; missing: odd');
+  });
+});
+
+const lateFields = (count = 250) =>
+  leads(count, (index) => ({ ...(index === 120 ? { 'Late Field': 'x' } : {}), ...(index >= 220 ? { later: `y${index}` } : {}) }));
+const body = (more = '', to = '  - parquet: { path: t }\n  - csv: { path: c.csv }\n') =>
+  `from: leads\non_new_field: restart\n${more}to:\n${to}`;
+const restarts = (warnings: readonly { code: string; message: string }[]) =>
+  warnings.filter(({ code }) => code === 'W_RUN_RESTARTED').map(({ message }) => message);
+
+/** How often each page was asked for. */
+function askedFor({ requests }: LoggedService): Readonly<Record<string, number>> {
+  return Object.fromEntries([1, 2, 3].map((page) => [page, requests.filter((url) => url === `leads?page=${page}&limit=100`).length]));
+}
+
+describe('on_new_field: restart', () => {
+  test('gives fields that come after page 1 their columns in the same run, in every output, from the spooled pages', async () => {
+    const [from, folder] = [await serviceOf({ leads: lateFields() }), await temporaryFolder()];
+    const report = await runIn(from, body(), folder);
+    expect(restarts(report.warnings)).toEqual([
+      'leads: "Late Field", "later" first appeared after page 1 and are not declared; the run starts again with the spooled pages',
+    ]);
+    expect(report).toMatchObject({ read: 250, resumed: 0, findings: { late: [] } });
+    expect(report.sinks.map(({ books }) => [books.read, books.written])).toEqual([
+      [250, 250],
+      [250, 250],
+    ]);
+    expect(askedFor(from)).toEqual({ 1: 1, 2: 1, 3: 1 });
+    const counts = 'count(*)::int as rows, count(late_field)::int as late, count(later)::int as later, max(later) as last';
+    const expected = [{ rows: 250, late: 1, later: 30, last: 'y249' }];
+    expect(await duckdb(`select ${counts} from '${folder}/t/*.parquet'`)).toEqual(expected);
+    expect((await readFile(join(folder, 'c.csv'), 'utf8')).split('\n')[0]).toMatch(/,Late Field,later$/);
+  });
+
+  test('leaves the table that the next run with next_run would leave, byte for byte', async () => {
+    const [from, folder] = [await serviceOf({ leads: lateFields() }), await temporaryFolder()];
+    const table = '  - parquet: { path: t }\n';
+    const digestOf = async () => duckdb(`select md5(string_agg(content, '')) as digest from read_blob('${folder}/t/*.parquet')`);
+    await runIn(from, body('', table), folder);
+    const restarted = await digestOf();
+    await runIn(from, body('', table).replace('restart', 'next_run'), folder);
+    expect(await digestOf()).toEqual(restarted);
+  });
+
+  test('requests all pages once more without a spool, with a warning', async () => {
+    const [from, folder] = [await serviceOf({ leads: lateFields() }), await temporaryFolder()];
+    const { warnings } = await runIn(from, body('spool: off\n'), folder);
+    expect(restarts(warnings)[0]).toMatch(/the run starts again and requests all pages again, because spool is off$/);
+    expect(askedFor(from)).toEqual({ 1: 2, 2: 2, 3: 2 });
+    expect(await duckdb(`select count(later)::int as later from '${folder}/t/*.parquet'`)).toEqual([{ later: 30 }]);
+  });
+
+  test('keeps the pages of its own that --restart would have thrown away', async () => {
+    const [from, folder] = [await serviceOf({ leads: lateFields() }), await temporaryFolder()];
+    await runIn(from, body(), folder, { restart: true });
+    expect(askedFor(from)).toEqual({ 1: 1, 2: 1, 3: 1 });
+  });
+
+  test('does not begin again where steps leave the fields out', async () => {
+    const [from, folder] = [await serviceOf({ leads: lateFields() }), await temporaryFolder()];
+    expect(restarts((await runIn(from, body('steps:\n  - select: [lead_id]\n'), folder)).warnings)).toEqual([]);
+  });
+
+  test('does not begin again for what page 1 or an earlier run had', async () => {
+    const [from, folder] = [await serviceOf({ leads: lateFields() }), await temporaryFolder()];
+    const table = body('', '  - parquet: { path: t }\n');
+    await runIn(from, table, folder);
+    expect(restarts((await runIn(from, table, folder)).warnings)).toEqual([]);
+  });
+
+  test('begins again once: what comes while it does is left for the next run', async () => {
+    const lists = { leads: lateFields() };
+    const [from, folder] = [await service(changing(lists)), await temporaryFolder()];
+    const report = await runIn(from, body('spool: off\nconsistency: off\n'), folder, {
+      watch: {
+        warning: ({ code }) => {
+          if (code === 'W_RUN_RESTARTED') lists.leads = lateFields().map((row, index) => (index === 130 ? { ...row, newest: 'z' } : row));
+        },
+      },
+    });
+    expect(restarts(report.warnings)).toHaveLength(1);
+    expect(report.findings.late).toEqual(['newest']);
+  });
+
+  test('tells a list that was interrupted before from its own pages', async () => {
+    const [from, folder] = [await serviceOf({ leads: lateFields() }), await temporaryFolder()];
+    const stateDir = join(folder, 'state');
+    const killed = new AbortController();
+    const watch = { warning: ({ code }: { code: string }) => void (code === 'W_RUN_RESTARTED' && killed.abort()) };
+    await expect(runIn(from, body(), folder, { stateDir, signal: killed.signal, watch })).rejects.toThrow('stopped');
+    const report = await runIn(from, body(), folder, { stateDir });
+    expect(report.resumed).toBe(3);
+    expect(askedFor(from)).toEqual({ 1: 1, 2: 1, 3: 1 });
+  });
+});
+
+describe('on_new_field: restart is refused before any request', () => {
+  const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
+
+  test('where strict refuses every new field', async () => {
+    const strict = parsePipeline(pipelineText(body()), 'p.yaml', { env, set: { 'service.strict': 'true' } });
+    await expect(strict).rejects.toThrow('p.yaml:8:15 service.strict refuses every new field');
+  });
+
+  test.each([
+    ['with a sink that prints', body('', '  - csv: { path: c.csv }\n  - stdout: {}\n'), 'p.yaml:8:15 a run that prints cannot start again'],
+    ['with frozen columns', body('schema: freeze\n'), 'p.yaml:8:15 schema: freeze refuses every new field'],
+  ])('%s', async (_what, text, message) => {
+    await expect(parsePipeline(pipelineText(text), 'p.yaml', { env })).rejects.toThrow(message);
   });
 });
