@@ -106,35 +106,6 @@ describe('steps and sinks of a program in a file', () => {
     expect(from.requests).toEqual([]);
   });
 
-  test('get options with the types that the file spells: quoted scalars are text', async () => {
-    const given: unknown[] = [];
-    const seen = defineStep('seen', { options: (options) => given.push(options), open: () => (row) => row });
-    const options = `{ on: false, quoted: 'false', n: 5, digits: "5", list: [1.5, 1e3, '1'], id: 0123, big: 12345678901234567890, none: null,
-      text: "\${LEADSTREAM_TEST_N:-7}" }`;
-    await prepared(
-      await some(),
-      `from: leads\nsteps:\n  - seen: ${options}\n  - seen:\n      env: \${LEADSTREAM_TEST_N:-7}\n  - seen:\nto:\n  - lines: { path: a }\n`,
-      {
-        ...{ steps: [seen], sinks: [lines] },
-      },
-    );
-    const typed = {
-      ...{ on: false, quoted: 'false', n: 5, digits: '5', list: [1.5, 1000, '1'], id: '0123', big: '12345678901234567890', none: null },
-      text: '7',
-    };
-    const distinct = new Set(given.map((each) => JSON.stringify(each)));
-    expect([...distinct].map((each) => JSON.parse(each) as unknown)).toEqual([typed, { env: 7 }, null]);
-  });
-
-  test.each<[string, Extensions, string]>([
-    ['a name of leadstream', { steps: [defineStep('filter', { open: () => (row) => row })] }, "the step name 'filter' is already used"],
-    ['a name twice', { sinks: [lines, lines] }, "the sink name 'lines' is already used"],
-    ['a sink among steps', { steps: [lines] as never }, 'steps[0] was not made by defineStep of this version'],
-  ])('are refused for %s', async (_what, extensions, message) => {
-    const failure = await failureOf(parsePipeline(pipelineText(chain()), 'p.yaml', { env: {}, ...extensions }));
-    expect(failure).toMatchObject({ code: 'E_USAGE', message: expect.stringContaining(message) });
-  });
-
   test('have their names and versions in the fingerprint, and options', async () => {
     const from = await some();
     const fingerprint = async (version: string | undefined, options = '{}') => {

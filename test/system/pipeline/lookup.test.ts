@@ -88,21 +88,6 @@ describe('lookup: by_id', () => {
     await expect(readFile(join(folder, 'c.csv'))).rejects.toThrow('ENOENT');
   });
 
-  test('is held to min_match and lets an inner join drop rows', async () => {
-    const ids = ['b/1 ü', 'none', 'b/2 ü', 'gone'];
-    const from = await serviceOf({ leads: leads(4, (n) => ({ bridge_id: ids[n] })), bridges });
-    await expect(runIn(from, joined(', min_match: 60%'), await temporaryFolder())).rejects.toMatchObject({ code: 'E_GATE_MATCH' });
-    const report = await runIn(from, joined(', type: inner'), await temporaryFolder());
-    expect(report.sinks[0]?.books).toMatchObject({ read: 4, written: 2, unmatched: 2 });
-  });
-
-  test('balances its books when a limit stops the read while records are under way', async () => {
-    const [from, folder] = [await service(generate({ leads: 1_200, bridges: 60, seed: 7 })), await temporaryFolder()];
-    const report = await runIn(from, joined(', type: inner').replace('to:', '  - limit: 5\nto:'), folder);
-    expect(report.partial).toBe(true);
-    expect(report.sinks[0]?.books.written).toBe(5);
-  });
-
   test('asks for no records that a limit makes superfluous, and does not fail with them', async () => {
     const rows = leads(600, (n) => ({ bridge_id: `b${n}` }));
     const titled = rows.map((_, n) => ({ id: `b${n}`, title: 'T' }));
@@ -149,10 +134,5 @@ describe('lookup: by_id is refused before any request', () => {
     await expect(parsePipeline(text, 'p.yaml', { env })).rejects.toThrow(
       'the path of single records of orders, a collection of your own, is unknown',
     );
-  });
-
-  test('where expect speaks of a list that is not read', async () => {
-    const text = pipelineText(`${joined()}expect: { max_read_shrink: { bridges: 10% } }\n`);
-    await expect(parsePipeline(text, 'p.yaml', { env })).rejects.toThrow('bridges is not read here');
   });
 });
