@@ -130,7 +130,6 @@ export function customStepOf(value: unknown): StepDefinition | undefined {
   return {
     ...{ name, summary, examples: [], version },
     config: () => extensionConfig(step.options),
-    addsRows: () => rows === 'any',
     columns: (options, input, plan) => {
       try {
         return leavingColumns(columnsFor(name, step, options), rows === 'any', input, plan);

@@ -95,8 +95,6 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   readonly blocking?: boolean;
   /** Maximum number of rows that leave it. At that number the step stops the source, unless a blocking step comes before it. */
   most?(config: C): number;
-  /** Whether more rows can leave it than arrive. Default false. */
-  addsRows?(config: C): boolean;
   /** Whether every row that leaves it is an unchanged input row, and none leaves twice. Default false. */
   readonly keepsRows?: boolean;
   /** Returns the columns that leave the step. */

@@ -6,12 +6,10 @@ import type { Check, GateFacts } from '../../src/pipeline/gates/expect/gate.js';
 const check: Check = { gate: 'max_rows', observe: () => {}, refuse: () => undefined };
 const open = () => [check];
 
-({ judges: 'rows', fewest: 0, holds: undefined, columns: [], open }) satisfies GateFacts;
-({ judges: 'outputs', overridable: false, refuse: () => undefined }) satisfies GateFacts;
-// @ts-expect-error Nothing says how many rows it needs.
 ({ judges: 'rows', holds: undefined, columns: [], open }) satisfies GateFacts;
+({ judges: 'outputs', overridable: false, refuse: () => undefined }) satisfies GateFacts;
 // @ts-expect-error Nothing says what it holds in memory.
-({ judges: 'rows', fewest: 0, columns: [], open }) satisfies GateFacts;
+({ judges: 'rows', columns: [], open }) satisfies GateFacts;
 // @ts-expect-error Nothing says whether it can be overridden.
 ({ judges: 'outputs', refuse: () => undefined }) satisfies GateFacts;
 

@@ -162,7 +162,6 @@ export function passThrough(at: string): Omit<PlannedStep, 'open'> {
     keepsRows: true,
     blocking: false,
     most: undefined,
-    addsRows: false,
     gate: () => undefined,
     remark: () => undefined,
   };

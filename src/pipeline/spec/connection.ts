@@ -20,35 +20,25 @@ import type { ServiceSpec } from './spec.js';
 export function connectionFromEnvironment(env: Environment): Reached | { readonly missing: string } {
   const account = accountIn(env);
   if ('missing' in account) return account;
-  const address = wrongAddress(account);
-  if (address !== undefined) throw wrongOption(address);
+  if ('problem' in account) throw wrongOption(account.problem);
   const { proxy, problem } = proxyIn(account.baseUrl, env);
   if (problem !== undefined) throw wrongOption(problem);
   return { ...account, proxy: proxy ?? false };
 }
 
-function accountIn(env: Environment): Account | { readonly missing: string } {
-  const baseUrl = env.LEADSTREAM_BASE_URL;
+/** Returns the account in an environment, or why there is none. No problem shows the address, as it may contain a key. */
+function accountIn(env: Environment): Account | { readonly missing: string } | { readonly problem: string } {
+  const { LEADSTREAM_BASE_URL: baseUrl, LEADSTREAM_REST_API_KEY: own, LEADSTREAM_AUTHORIZED_UID: uid } = env;
+  const key = env.LEADSTREAM_AUTHORIZED_REST_API_KEY;
   if (!baseUrl) return { missing: 'LEADSTREAM_BASE_URL' };
-  const conflict = conflictIn(env);
-  if (conflict !== undefined) throw wrongOption(conflict);
-  if (env.LEADSTREAM_REST_API_KEY) return { baseUrl, auth: { rest_api_key: env.LEADSTREAM_REST_API_KEY } };
-  const { LEADSTREAM_AUTHORIZED_UID: uid, LEADSTREAM_AUTHORIZED_REST_API_KEY: key } = env;
+  const other = uid ? 'LEADSTREAM_AUTHORIZED_UID' : 'LEADSTREAM_AUTHORIZED_REST_API_KEY';
+  // One of two accounts would be ignored without a word.
+  if (own && (uid || key)) return { problem: `LEADSTREAM_REST_API_KEY and ${other} cannot be used together: unset one of them` };
+  const address = addressProblem(baseUrl);
+  if (address !== undefined) return { problem: `LEADSTREAM_BASE_URL ${address}` };
+  if (own) return { baseUrl, auth: { rest_api_key: own } };
   if (uid && key) return { baseUrl, auth: { authorized_uid: uid, authorized_rest_api_key: key } };
   return { missing: 'LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY' };
-}
-
-/** Describes the conflict in an environment with two accounts, one of which would be ignored silently. */
-function conflictIn(env: Environment): string | undefined {
-  const other = (['LEADSTREAM_AUTHORIZED_UID', 'LEADSTREAM_AUTHORIZED_REST_API_KEY'] as const).find((name) => env[name]);
-  if (!env.LEADSTREAM_REST_API_KEY || other === undefined) return undefined;
-  return `LEADSTREAM_REST_API_KEY and ${other} cannot be used together: unset one of them`;
-}
-
-/** Describes what is wrong with the address in the environment, without showing it, as it may contain a key. */
-function wrongAddress({ baseUrl }: Account): string | undefined {
-  const problem = addressProblem(baseUrl);
-  return problem === undefined ? undefined : `LEADSTREAM_BASE_URL ${problem}`;
 }
 
 /** Where problems of a connection are reported. */
@@ -117,22 +107,13 @@ function reachedByFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Proble
 
 function reachedBy(env: Environment, problem: Problem, unset: Unset): Account | undefined {
   const without = 'without service.base_url and service.auth, the environment';
-  const conflict = conflictIn(env);
-  if (conflict !== undefined) {
-    problem([], `${without} names the account, and ${conflict}`);
-    return undefined;
-  }
   const found = accountIn(env);
-  if ('missing' in found) {
-    unset([], found.missing, `${without} must set ${found.missing}`);
-    return undefined;
+  if ('missing' in found) unset([], found.missing, `${without} must set ${found.missing}`);
+  else if ('problem' in found) problem([], `${without} names the account, and ${found.problem}`);
+  else {
+    const wrong = keyProblem(found.auth);
+    if (wrong) problem([], `the ${wrong.field.join('.')} in the environment ${wrong.message}`);
+    return found;
   }
-  const address = wrongAddress(found);
-  if (address !== undefined) {
-    problem([], `${without} names the service, and ${address}`);
-    return undefined;
-  }
-  const wrong = keyProblem(found.auth);
-  if (wrong) problem([], `the ${wrong.field.join('.')} in the environment ${wrong.message}`);
-  return found;
+  return undefined;
 }

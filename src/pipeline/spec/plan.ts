@@ -1,12 +1,13 @@
-import type { Collection, Registry } from '../../collections/index.js';
-import { amount, amountOf, itemAt, unknownName, type Column } from '../../core/index.js';
+import { columnsOf, withheldOf, type Collection, type Registry } from '../../collections/index.js';
+import { itemAt, unknownName, type Column } from '../../core/index.js';
 import type { SinkPlan } from '../../sinks/index.js';
+import type { PlanContext } from '../../steps/index.js';
 import { checkExpect, checkLists, gatesIn, type Expect } from '../gates/expect.js';
 import { refuseSharedOutputs } from './collide.js';
-import { ColumnFlow, type Findings } from './column-flow.js';
-import { isOpen } from './issue-list.js';
+import type { Path } from './document.js';
+import { dependsOn, isOpen } from './issue-list.js';
 import { planSink, planStep, type BoundStep, type Entries, type Place, type PlannedSink, type PlannedStep } from './planned.js';
-import type { Problem } from './references.js';
+import type { Problem, SpecWarning, Unset } from './references.js';
 import type { PipelineShape } from './spec.js';
 
 /** The plan of a pipeline. */
@@ -34,6 +35,15 @@ export interface ChainShape extends Partial<Pick<PipelineShape, 'from' | 'reveal
 export interface Chain {
   readonly steps: readonly (BoundStep | undefined)[];
   readonly sinks: readonly PlannedSink[];
+}
+
+/** Receives the findings in a file. */
+export interface Findings {
+  readonly problem: Problem;
+  readonly warn: SpecWarning;
+  readonly unset: Unset;
+  /** Paths of unknown values. */
+  readonly unknown: readonly Path[];
 }
 
 /** The input for planning steps. */
@@ -64,15 +74,15 @@ export function planPipeline(
   const collection = collectionOf(shape, collections, problem);
   if (!collection) return undefined;
   const { reveal = [], expect } = shape;
-  const flow = new ColumnFlow(bound, { collection, collections, reveal, hmacKey });
-  const { arriving, leaving, gone, isKnown } = flow.follow(flow.columnsWith(), findings);
+  const setting = { collection, collections, hmacKey, withheld: withheldOf(collection, reveal) };
+  const declared = columnsOf(collection, reveal);
+  const { arriving, leaving, gone, isKnown } = followed(bound, setting, declared, findings);
   const steps = bound.flatMap((step, index) => (step ? [{ ...step, input: itemAt(arriving, index) }] : []));
   const reads = [...new Set([collection.name, ...steps.flatMap((step) => step.reads ?? [])])];
   if (expect) {
-    const isBound = steps.length === bound.length;
     // A list whose name is unknown may be any.
-    if (isBound && reads.every((name) => Object.hasOwn(collections, name))) checkLists(expect, reads, problem);
-    if (isBound) refuseLimits(expect, steps, problem);
+    if (steps.length === bound.length && reads.every((name) => Object.hasOwn(collections, name))) checkLists(expect, reads, problem);
+    refuseLimits(expect, stopOf(steps), problem);
     if (isKnown) checkExpect(expect, { columns: leaving, gone }, problem);
   }
   for (const sink of isKnown ? sinks : []) checkSink(sink, { columns: leaving, key: collection.key, gone }, findings);
@@ -86,7 +96,53 @@ export function planPipeline(
     steps,
     sinks,
     stoppedBy: stopOf(steps),
-    columns: (undeclared = []) => flow.follow(flow.columnsWith(undeclared.filter(({ name }) => !taken.has(name.toLowerCase())))).leaving,
+    columns: (undeclared = []) =>
+      followed(bound, setting, [...declared, ...undeclared.filter(({ name }) => !taken.has(name.toLowerCase()))]).leaving,
+  };
+}
+
+/**
+ * Follows columns through the steps of a pipeline, some of which may be invalid.
+ *
+ * @param findings Receives problems that steps have with the arriving columns.
+ * @returns The columns that arrive at each step and finally leave, the step that dropped a field, by field, and whether no unknown value affects them.
+ */
+function followed(
+  steps: Chain['steps'],
+  setting: Omit<PlanContext, 'gone' | 'problem' | 'unset' | 'warn'>,
+  source: readonly Column[],
+  findings?: Findings,
+) {
+  const gone = new Map<string, string>();
+  const arriving = [source];
+  let leaving = source;
+  let isKnown = !findings || !sourcePaths.some((path) => dependsOn(path, findings.unknown));
+  steps.forEach((step, index) => {
+    const at = ['steps', index, ...(step ? [step.name] : [])];
+    const isJudged = isKnown && !isOpen(at, findings?.unknown ?? []);
+    const output = step ? step.columns(leaving, { ...setting, gone, ...tellingOf(at, findings, isJudged) }) : leaving;
+    isKnown &&= isJudged || step?.keepsRows === true;
+    if (step) for (const { name } of leaving) gone.set(name, step.at);
+    for (const { name } of output) gone.delete(name);
+    arriving.push(output);
+    leaving = output;
+  });
+  return { arriving, leaving, gone, isKnown };
+}
+
+/** What decides about the columns of everything that is read. */
+const sourcePaths: readonly Path[] = [['from'], ['reveal'], ['collections']];
+
+/** Passes on the findings of a step. @param isJudged Whether the step and its columns are known. */
+function tellingOf(at: Path, findings: Findings | undefined, isJudged: boolean): Pick<PlanContext, 'problem' | 'unset' | 'warn'> {
+  return {
+    problem: (path, ...said) => {
+      if (isJudged) findings?.problem([...at, ...path], ...said);
+    },
+    unset: (path, ...said) => findings?.unset([...at, ...path], ...said),
+    warn: (path, warning) => {
+      if (isJudged) findings?.warn([...at, ...path], warning);
+    },
   };
 }
 
@@ -121,26 +177,13 @@ function stopOf(steps: readonly PlannedStep[]): PlannedStep | undefined {
   return steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ most }) => most !== undefined);
 }
 
-/** Reports expectations that need more rows than limits allow. */
-function refuseLimits(expect: Expect, steps: readonly PlannedStep[], problem: Problem): void {
-  const stop = stopOf(steps);
-  for (const gate of gatesIn(expect)) {
-    if (gate.judges === 'rows') steps.forEach((step, index) => refuseFewer(gate, step, steps.slice(index + 1), problem));
-    else if (stop) {
-      const message = `${gate.name} compares whole reads, and ${stop.at} stops this one; remove one of them, or put the limit after a sort, which reads everything`;
-      problem(['expect', gate.name], message, true);
-    }
-  }
-}
-
-/** Reports a gate that needs more rows than a step passes, unless a later step adds some. */
-function refuseFewer(
-  { name, fewest }: { readonly name: string; readonly fewest: number },
-  { at, most = Infinity }: PlannedStep,
-  later: readonly PlannedStep[],
-  problem: Problem,
-): void {
-  if (fewest <= most || later.some(({ addsRows }) => addsRows)) return;
-  const message = `${at} passes at most ${amountOf(most, 'row')}, so there are never ${amount(fewest)}; lower ${name} or raise the limit`;
-  problem(['expect', name], message);
+/** Reports expectations that compare whole reads where a limit stops the read. */
+function refuseLimits(expect: Expect, stop: PlannedStep | undefined, problem: Problem): void {
+  for (const { name, judges } of stop ? gatesIn(expect) : [])
+    if (judges !== 'rows')
+      problem(
+        ['expect', name],
+        `${name} compares whole reads, and ${stop?.at} stops this one; remove one of them, or put the limit after a sort, which reads everything`,
+        true,
+      );
 }

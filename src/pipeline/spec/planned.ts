@@ -29,8 +29,6 @@ export interface BoundStep {
   readonly blocking: boolean;
   /** Maximum number of rows that leave it, if limited. */
   readonly most: number | undefined;
-  /** Whether more rows can leave it than arrive. */
-  readonly addsRows: boolean;
   gate(tally: Tally): StepGate | undefined;
   remark(tally: Tally, arrived: number): StepRemark | undefined;
 }
@@ -115,7 +113,6 @@ function bindStep(definition: StepDefinition, value: unknown, path: Path, at: st
     keepsRows: definition.keepsRows ?? false,
     blocking: definition.blocking ?? false,
     most: definition.most?.(config),
-    addsRows: definition.addsRows?.(config) ?? false,
     open: (runtime) => definition.open(config, runtime),
     gate: (tally) => definition.gate?.(config, tally),
     remark: (tally, arrived) => definition.remark?.(config, tally, arrived),

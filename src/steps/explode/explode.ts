@@ -197,7 +197,6 @@ export const explodeStep = defineStep('explode', {
         ),
     }),
   examples: [{ field: 'meta' }, { field: 'tag_string_local', separator: ',', empty: 'drop', position: 'tag_no' }],
-  addsRows: () => true,
   columns: (config, input, plan) => explodedColumns(config, input, plan),
   open: ({ on_error, ...config }, runtime) => exploding(config.field, { ...config, onError: on_error ?? runtime.onError }, runtime),
   remark: (_, tally, arrived) => nothingKept(tally, arrived),

@@ -69,7 +69,6 @@ export const joinStep = defineStep('join', {
     return joinedColumns({ on, as, select, pick }, input, { name: other.name, columns: right, withheld }, plan);
   },
   reads: ({ lookup, with: other }) => (lookup === 'by_id' ? undefined : other),
-  addsRows: ({ pick }) => pick === 'all',
   holds: ({ lookup, with: other, select, pick }) => {
     if (lookup === 'by_id') return 'the records of the last 10,000 ids';
     const kept = select && [...select, ...(typeof pick === 'object' ? [pickedField(pick)] : [])];

@@ -10,7 +10,6 @@ export const acceptedValues = defineGate('accepted_values', {
       .describe('Values that a column may have besides null and empty, as text formats write them; by column.'),
   set: (accepted) => ({
     judges: 'rows',
-    fewest: 0,
     holds: undefined,
     columns: columnsByKey(accepted),
     open: (columns) =>

@@ -20,8 +20,6 @@ export type GateFacts = RowsGate | OutputsGate | ListsGate;
 /** Judges the rows that leave the last step. */
 export interface RowsGate {
   readonly judges: 'rows';
-  /** Minimum number of rows. */
-  readonly fewest: number;
   /** Description of what it holds in memory besides counts; `undefined` if nothing. */
   readonly holds: string | undefined;
   /** The columns that it names. */

@@ -5,7 +5,6 @@ export const minRows = defineGate('min_rows', {
   schema: (z) => z.number().int().min(0).optional().describe('Minimum number of rows that leave the last step.'),
   set: (fewest) => ({
     judges: 'rows',
-    fewest,
     holds: undefined,
     columns: [],
     open: () => [

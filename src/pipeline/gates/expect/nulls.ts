@@ -13,7 +13,6 @@ export const maxNull = defineGate('max_null', {
       ),
   set: (columns) => ({
     judges: 'rows',
-    fewest: 0,
     holds: undefined,
     columns: columnsByKey(columns),
     open: () => Object.entries(columns).map(([name, most]) => checkNulls(name, `max_null.${name}`, most)),
@@ -24,7 +23,6 @@ export const notNull = defineGate('not_null', {
   schema: (z) => distinct(z.array(someName()).min(1)).optional().describe('Columns that must not be null or empty in any row.'),
   set: (columns) => ({
     judges: 'rows',
-    fewest: 0,
     holds: undefined,
     columns: columns.map((name, index) => ({ name, path: [index], onKey: false })),
     open: () => columns.map((name) => checkNulls(name, `not_null.${name}`, { rows: 0 })),

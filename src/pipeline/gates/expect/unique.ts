@@ -13,7 +13,6 @@ export const unique = defineGate('unique', {
       ),
   set: (keys) => ({
     judges: 'rows',
-    fewest: 0,
     holds: 'at most 32 bytes for each value of expect.unique',
     columns: keys.flatMap((names, index): readonly NamedColumn[] =>
       typeof names === 'string'
