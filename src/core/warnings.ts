@@ -27,7 +27,7 @@ export const warningCatalogue = {
   W_RUN_PARTIAL: { help: 'The outputs have only the part before the limit; later runs are not compared with it.' },
   W_RUN_HOOK: { help: 'Check the webhook or the callback; the run and its exit code are unaffected.' },
   W_RUN_KEPT: { help: 'Inspect the quarantined outputs, and remove them.' },
-  W_SOURCE_UNCHECKED: { help: 'Rows that moved in this list go unnoticed, unless consistency: prove reads it again.' },
+  W_SOURCE_UNCHECKED: { help: 'A part of the list could not be checked; the message says which, and what settles it.' },
   W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },
 } as const satisfies Record<string, { readonly help: string }>;
 

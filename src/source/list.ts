@@ -34,7 +34,7 @@ function openPaged(from: ListReader, limit: number, options: PagingOptions, lear
           ? of(list())
           : read(firstPage + 1).pipe(switchMap((second) => afterShortPage(batch, second.batch)));
       return options.firstPage === undefined && !learned
-        ? refusePageBefore(reader, firstPage, limit, batch).pipe(switchMap(() => opened$))
+        ? refusePageBefore(reader, firstPage, limit, batch, options).pipe(switchMap(() => opened$))
         : opened$;
     }),
   );
@@ -113,12 +113,25 @@ function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pag
  * Refuses a list whose page before the first one has rows that the first one lacks: they would be silently lost. A row just added at the
  * head of the list is on both once the first page is read again.
  */
-function refusePageBefore(reader: ListReader, firstPage: number, limit: number, first: RecordBatch): Observable<unknown> {
+function refusePageBefore(
+  reader: ListReader,
+  firstPage: number,
+  limit: number,
+  first: RecordBatch,
+  options: PagingOptions,
+): Observable<unknown> {
   const before = firstPage - 1;
   const pageOf = (page: number) => reader.request({ page, limit, purpose: 'probe' }).pipe(map(({ batch }) => batch));
   return pageOf(before).pipe(
-    // Any failure of a missing page means that there is no page.
-    catchError((error: unknown) => (isPlainFailure(error) ? of(RecordBatch.empty) : throwError(() => error))),
+    // Any failure of a missing page can mean that there is no page, but an outage is no answer.
+    catchError((error: unknown) => {
+      if (!isPlainFailure(error)) return throwError(() => error);
+      if (!isViolation(error)) {
+        const message = `${reader.collection.name}: page ${before} could not be requested, so whether the list begins there is unknown; set service.first_page`;
+        warn(options, { code: 'W_SOURCE_UNCHECKED', message });
+      }
+      return of(RecordBatch.empty);
+    }),
     switchMap((batch) => {
       // By its key: other fields may differ each time.
       const [name] = namesIn(reader, batch);

@@ -209,7 +209,7 @@ export class SequentialRead {
     this.#uncheck(`pages after the first: the service refuses the cursor of page ${number} a second time`);
     warn(this.options, {
       code: 'W_SOURCE_UNCHECKED',
-      message: `${this.reader.collection.name}: page ${number} cannot be requested again, so it is not known whether the list changed`,
+      message: `${this.reader.collection.name}: page ${number} cannot be requested again, so it is not known whether the list changed; consistency: prove reads it again`,
     });
   }
 }

@@ -64,6 +64,7 @@ describe('every row is read exactly', () => {
     ['one empty answer at the head', { service: { quirks: { 'empty-page': '1:once' } } }],
     ['links that are paged', { from: 'links', service: { quirks: { 'paged-links': true } } }, ['W_SOURCE_PAGED']],
     ['a page before the first that answers nonsense', { service: { faults: ['html@page=0'] } }],
+    ['a page before the first that fails', { service: { faults: ['500@page=0'] } }, ['W_SOURCE_UNCHECKED']],
     ['missing fields', { service: { quirks: { 'missing-fields': 0.2 } } }],
     ['fields that nobody declared', { service: { quirks: { 'unknown-fields': 0.2 } } }, ['W_SOURCE_FIELD_NEW']],
     ['values that are no strings', { service: { quirks: { 'non-strings': 0.2 } } }],
