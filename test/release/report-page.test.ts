@@ -1,13 +1,16 @@
+import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { chromium } from 'playwright-core';
 import { generate } from '../../src/service/index.js';
-import { chromiumPath } from '../support/chromium.js';
 import { cli } from '../support/cli.js';
 import { pipelineText, service } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
+
+/** A Chromium installed on the system. */
+const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 
 const body = `from: leads
 steps:

@@ -219,8 +219,6 @@ function grammarOf(seed: number): FaultGrammar {
       cut: (by) => onBody((body) => cutBy(by, body)),
       html: () => () => raw('<!doctype html><title>Maintenance</title><p>Back soon.</p>', 'text/html'),
       'empty-body': () => () => raw(''),
-      'empty-object': () => () => raw('{}'),
-      'error-object': () => () => raw('{"error":"the database is unavailable"}'),
       null: () => () => raw('null'),
       'non-objects': () => () => raw('["a",1,null,["b"]]'),
       'empty-list': () => () => raw('[]'),

@@ -7,7 +7,7 @@ import { engineNames, engines, loadEngine, type EngineName } from '../../src/par
 import { closeVerified, openDataFile } from '../../src/lake/data-files.js';
 import { Batch } from '../../src/vector/batch.js';
 import { FlatVector } from '../../src/vector/index.js';
-import { vectorOf } from './vectors.js';
+import { vectorOf } from './batches.js';
 
 /** Every engine with each of its codecs. */
 export const engineCodecs: readonly (readonly [EngineName, Compression])[] = engineNames.flatMap((name) =>

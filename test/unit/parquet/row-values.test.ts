@@ -6,7 +6,7 @@ import { RowValues } from '../../../src/parquet/row-values.js';
 import { compareTexts } from '../../../src/vector/order.js';
 import { Batch } from '../../../src/vector/batch.js';
 import { FlatVector } from '../../../src/vector/index.js';
-import { textsOf } from '../../support/vectors.js';
+import { textsOf } from '../../support/batches.js';
 import { output } from '../../support/parquet-files.js';
 import { anyText } from '../../support/texts.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { perDictionary } from '../../../src/vector/vectors.js';
 import { DictionaryVector, dictionaryEncoder, FlatVector, RecordBatch, type Utf8Vector } from '../../../src/vector/index.js';
-import { textsOf } from '../../support/vectors.js';
+import { textsOf } from '../../support/batches.js';
 
 /** Texts that are all different, from a number on. */
 function numbered(from: number, count: number) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/core/index.js';
 import { batchFromRows, digestOf, digestsOf, RecordBatch } from '../../../src/vector/index.js';
-import { vectorOf, textsOf } from '../../support/vectors.js';
+import { vectorOf, textsOf } from '../../support/batches.js';
 import { anyText } from '../../support/texts.js';
 
 describe('the digest of some values', () => {

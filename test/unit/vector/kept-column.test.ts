@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Value } from '../../../src/core/index.js';
 import { DictionaryVector, KeptColumn, Utf8Vector } from '../../../src/vector/index.js';
-import { vectorOf } from '../../support/vectors.js';
+import { vectorOf } from '../../support/batches.js';
 
 const text = fc.oneof(
   fc.constantFrom('', 'a', 'b', 'ü', '😀', 'a\0b', '\ud83d', 'x'.repeat(40)),
