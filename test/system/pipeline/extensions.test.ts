@@ -3,17 +3,7 @@ import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import {
-  defineSink,
-  defineStep,
-  explainPipeline,
-  lintPipelines,
-  parsePipeline,
-  previewPipeline,
-  runPipeline,
-  type Extensions,
-  type RunOptions,
-} from '../../../src/index.js';
+import { defineSink, defineStep, parsePipeline, runPipeline, type Extensions, type RunOptions } from '../../../src/index.js';
 import { generate } from '../../../src/service/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pipelineText, service, serviceOf, type LoggedService } from '../../support/services.js';
@@ -94,18 +84,6 @@ describe('steps and sinks of a program in a file', () => {
     expect(report.consistency.mode).toBe('repair');
   });
 
-  test('are checked like all others, at their places, before any request', async () => {
-    const from = await some();
-    const refused = (body: string, extensions = own) => failureOf(prepared(from, body, extensions));
-    const messages = async (body: string, extensions = own) => String(await refused(body, extensions));
-    expect(await messages(chain('{ after: soon }'))).toMatch(/p\.yaml:\d+:\d+ after: Invalid input: expected number/);
-    expect(await messages(chain('{ afer: 1 }'))).toMatch(/p\.yaml:\d+:\d+ Unrecognized key: "afer"/);
-    expect(await messages(chain().replace('  - in_years', '  - select: [lead_id]\n  - in_years'))).toContain(
-      "field 'age' is gone here: steps[0] select does not pass it on",
-    );
-    expect(from.requests).toEqual([]);
-  });
-
   test('have their names and versions in the fingerprint, and options', async () => {
     const from = await some();
     const fingerprint = async (version: string | undefined, options = '{}') => {
@@ -121,47 +99,6 @@ describe('steps and sinks of a program in a file', () => {
     ];
     expect(again).toBe(first);
     expect(new Set([first, newer, none, other]).size).toBe(4);
-  });
-
-  test('are explained, previewed and linted; a preview opens no sink', async () => {
-    const { folder, pipeline } = await prepared(await some(), chain());
-    const { steps, sinks } = explainPipeline(pipeline);
-    expect(steps).toMatchObject([{ at: 'steps[0] in_years', added: ['years'], dropped: [] }]);
-    expect(sinks).toMatchObject([
-      { at: 'to[0] lines', prints: false, path: undefined },
-      { at: 'to[1] csv', prints: false },
-    ]);
-    expect(sinks[0]?.columns.at(-1)).toEqual({ name: 'years', type: 'text' });
-    const { stages } = await previewPipeline(pipeline, { rows: 2 });
-    expect(stages.at(-1)?.rows.map(({ years }) => typeof years)).toEqual(['bigint', 'bigint']);
-    expect(existsSync(join(folder, 'lines.txt.part'))).toBe(false);
-    await writeFile(join(folder, 'p.yaml'), pipelineText(chain()));
-    expect(await lintPipelines('p.yaml', { cwd: folder, env: {}, ...own })).toMatchObject({ ok: true, findings: [] });
-    expect(await lintPipelines('p.yaml', { cwd: folder, env: {} })).toMatchObject({ ok: false });
-  });
-});
-
-describe('a step of a program that fails in a file', () => {
-  const failing = defineStep('in_years', {
-    open: () => (row) => {
-      if (Number(row.lead_id) > 4_001_400) throw new RangeError(`no: ${String(row.email)}`);
-      return row;
-    },
-  });
-
-  test('is told with step, key and page, and nothing is published', async () => {
-    const { folder, run } = await prepared(await some(), chain(), { steps: [failing], sinks: [lines] });
-    const told: (string | undefined)[] = [];
-    const failure = await failureOf(run({ watch: { run: { asyncEnd: ({ error }) => void told.push(error?.message) } } }));
-    expect(failure).toMatchObject({ code: 'E_STEP_FUNCTION', exit: 1, cause: expect.any(RangeError) });
-    // Events tell no record from another.
-    expect(told).toEqual([expect.stringMatching(/^steps\[0\] in_years: the function threw RangeError .* for row \d+ of page \d+$/)]);
-    expect(String(failure)).toMatch(
-      /steps\[0\] in_years: the function threw RangeError \(at .*extensions\.test\.ts:\d+:\d+\) for the row with lead_id '40\d{5}' \(row \d+ of page \d+\)$/,
-    );
-    expect(
-      existsSync(join(folder, 'leads.csv')) || existsSync(join(folder, 'lines.txt')) || existsSync(join(folder, 'lines.txt.part')),
-    ).toBe(false);
   });
 });
 

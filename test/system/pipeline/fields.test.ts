@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { publishedManifest } from '../../../src/lake/index.js';
-import { refuseChanges } from '../../../src/pipeline/gates/schema.js';
 import { parsePipeline, runPipeline, summaryOf } from '../../../src/pipeline/index.js';
 import { changing } from '../../support/changing.js';
 import { duckdb } from '../../support/duckdb.js';
@@ -157,13 +156,6 @@ describe('schema: freeze', () => {
     expect(await columns()).toEqual(before);
     await night(rows, '', steps);
   });
-
-  test('knows undeclared fields by the name that the service gives them', () => {
-    const earlier = { columns: [{ name: 'odd', field: 'odd', original: 'Odd', type: 'text' }] } as const;
-    const columns = [{ name: 'odd_2', field: 'odd_2', original: 'Odd', type: 'text' }] as const;
-    expect(refuseChanges([{ at: 'x', columns, earlier }], new Set(['Odd']))).toEqual([]);
-    expect(refuseChanges([{ at: 'x', columns, earlier }], new Set())[0]?.message).toContain('new: odd_2; missing: odd');
-  });
 });
 
 const lateFields = (count = 250) =>
@@ -224,13 +216,6 @@ describe('on_new_field: restart', () => {
   test('does not begin again where steps leave the fields out', async () => {
     const [from, folder] = [await serviceOf({ leads: lateFields() }), await temporaryFolder()];
     expect(restarts((await runIn(from, body('steps:\n  - select: [lead_id]\n'), folder)).warnings)).toEqual([]);
-  });
-
-  test('does not begin again for what page 1 or an earlier run had', async () => {
-    const [from, folder] = [await serviceOf({ leads: lateFields() }), await temporaryFolder()];
-    const table = body('', '  - parquet: { path: t }\n');
-    await runIn(from, table, folder);
-    expect(restarts((await runIn(from, table, folder)).warnings)).toEqual([]);
   });
 
   test('begins again once: what comes while it does is left for the next run', async () => {

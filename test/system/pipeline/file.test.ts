@@ -42,12 +42,6 @@ describe('a key of the environment', () => {
 });
 
 describe('a pipeline file', () => {
-  test('is accepted when everything is right', async () => {
-    const pipeline = await parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', { env });
-    expect(pipeline.connection).toMatchObject({ baseUrl: 'https://data.example', auth: { rest_api_key: 'key-of-the-test' }, limit: 100 });
-    expect(pipeline.plan.columns()).toHaveLength(33);
-  });
-
   test('may not select credential-like fields that are not revealed', async () => {
     const { message } = await problems(pipelineText(`from: bridges\nsteps:\n  - select: [id, crm_key]\n${to}`));
     expect(message).toMatch(/^p\.yaml:9:18 .*is withheld because it is credential-like/);
@@ -111,28 +105,6 @@ describe('a pipeline file', () => {
       expect((await problems(text, { ...env, K: 'k' })).message).toMatch(/^p\.yaml:5:5 auth: must be \{ rest_api_key \}, .*$/);
     },
   );
-
-  test.each([
-    ['a wrong key on the right of a join', '- join: { with: bridges, on: { bridge_id: idd } }', '9:45'],
-    ['a name in an expression', "- filter: lead_status == 'x' && emial == 'y'", '9:35'],
-    ['the middle of one in quotes', `- filter: "email == 'x' and blank(email)"`, '9:27'],
-    ['the middle of one in quotes with quotes inside', "- filter: 'email == ''x'' and blank(email)'", '9:13'],
-    ['the middle of one in quotes with escapes', '- filter: "email == \\"x\\" and blank(email)"', '9:13'],
-    ['the start of a block', "- filter: |\n      email == 'x'\n      and blank(email)", '9:13'],
-    ['the start of a text whose references were replaced', '- filter: email == ${QUOTED} and blank(email)', '9:13'],
-  ])('is refused at the place of %s', async (_what, step, place) => {
-    const error = await problems(pipelineText(`from: leads\nsteps:\n  ${step}\n${to}`), { ...env, QUOTED: "'x'" });
-    expect(error.message).toMatch(new RegExp(`^p\\.yaml:${place} `));
-  });
-
-  test('reads unquoted numbers, flags and null as the text they are', async () => {
-    const { plan } = await parsePipeline(
-      pipelineText(`from: leads\nsteps:\n  - mask: { email: null }\n  - filter: zipcode == '0123'\n${to}`),
-      'p.yaml',
-      { env },
-    );
-    expect(plan.steps.map(({ name }) => name)).toEqual(['mask', 'filter']);
-  });
 });
 
 describe('references', () => {

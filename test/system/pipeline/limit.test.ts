@@ -1,4 +1,4 @@
-import { lstat, readFile, readdir, writeFile } from 'node:fs/promises';
+import { lstat, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -171,12 +171,6 @@ ${toTable}`;
       expect(report.resumed).toBeGreaterThan(8);
       expect(report.read).toBe(400);
       expect(await idsIn('t')).toEqual(upTo(400));
-    });
-
-    test('are no pages of its own', async () => {
-      await run(limited(5));
-      expect((await readdir(join(folder, 'state', 'spool')).catch(() => [])).filter((name) => name.startsWith('leads-'))).toEqual([]);
-      expect((await run(whole())).resumed).toBe(0);
     });
   });
 

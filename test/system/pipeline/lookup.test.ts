@@ -79,15 +79,6 @@ describe('lookup: by_id', () => {
     expect(await readFile(join(folder, 'c.csv'), 'utf8')).toBe(await readFile(join(plain, 'c.csv'), 'utf8'));
   });
 
-  test('fails as any read does when the service cannot give a record, and publishes nothing', async () => {
-    const source = generate({ leads: 100, bridges: 20, seed: 1 });
-    const [from, folder] = [await service(source, { faults: ['503@collection=bridges'] }), await temporaryFolder()];
-    await expect(runIn(from, joined(), folder, { set: { 'service.retry.attempts': '2' } })).rejects.toMatchObject({
-      code: 'E_SOURCE_UNAVAILABLE',
-    });
-    await expect(readFile(join(folder, 'c.csv'))).rejects.toThrow('ENOENT');
-  });
-
   test('asks for no records that a limit makes superfluous, and does not fail with them', async () => {
     const rows = leads(600, (n) => ({ bridge_id: `b${n}` }));
     const titled = rows.map((_, n) => ({ id: `b${n}`, title: 'T' }));

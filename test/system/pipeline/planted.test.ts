@@ -141,14 +141,6 @@ describe('a run', () => {
     },
   );
 
-  test('adds nothing to what is the log of runs by a link', async () => {
-    const [{ base, victim }, from] = [await place(), await some()];
-    await symlink(join(victim, 'a'), join(base, '.leadstream/runs.ndjson'));
-    await expect(start(from, base)).rejects.toThrow(/is a link|is not a regular file/);
-    expect(await readFile(join(victim, 'a'), 'utf8')).toBe('mine');
-    expect(await readdir(join(base, 'out'))).toEqual([]);
-  });
-
   test('requests a spooled page again that is another answer', async () => {
     const [{ base }, from] = [await place(), await serviceOf({ leads: leads(1_000) })];
     const stop = new AbortController();
@@ -167,18 +159,6 @@ describe('a run', () => {
     const report = await runPipeline(pipeline);
     expect(report).toMatchObject({ read: 1_000, resumed: pages.length });
     expect(report.warnings.map(({ code }) => code)).not.toContain('W_SPOOL_STALE');
-  });
-
-  test('that finds a link in the place of a lock says so at once', async () => {
-    const [{ base, victim }, from] = [await place(), await some()];
-    const path = join(base, 'out/.u.csv.lock');
-    await symlink(join(victim, 'a'), path);
-    const before = await contentsOf(victim);
-    await expect(start(from, base)).rejects.toMatchObject({
-      code: 'E_SINK_PATH',
-      message: `cannot lock ${base}/out/u.csv: ${path} is a link, not a regular file`,
-    });
-    expect(await contentsOf(victim)).toEqual(before);
   });
 
   test('does not follow a manifest with names that climb', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { of } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
-import { lockOutputs, commitUnlogged } from '../../../src/store/index.js';
+import { commitUnlogged } from '../../../src/store/index.js';
 import { writeTo, rollbackTable } from '../../../src/pipeline/index.js';
 import { parquet, sinks } from '../../../src/sinks/index.js';
 import { RunLog, tableRuns, verifyTable } from '../../../src/lake/index.js';
@@ -33,17 +33,6 @@ describe('rollbackTable', () => {
     expect(await seen()).toEqual([{ uid: '2' }]);
     expect((await verifyTable(path)).differences).toEqual([]);
     expect((await tableRuns(path)).map(({ run, state }) => `${run} ${state}`)).toEqual(['run-3 kept', 'run-2 published', 'run-1 kept']);
-  });
-
-  test('goes back a run with every call, and at the first one says how to go forward instead of going there', async () => {
-    const { path, stateDir, seen } = await lake(3);
-    expect(await rollbackTable(path, { stateDir })).toMatchObject({ from: 'run-3', to: 'run-2' });
-    expect(await rollbackTable(path, { stateDir })).toMatchObject({ from: 'run-2', to: 'run-1' });
-    await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
-      code: 'E_SINK_RUN',
-      message: expect.stringMatching(/no run before the published one, run-1: it replaced none; name .* --to: run-3, run-2$/),
-    });
-    expect(await seen()).toEqual([{ uid: '1' }]);
   });
 
   test('goes to no other run when the one that was replaced is not kept', async () => {
@@ -162,12 +151,5 @@ describe('rollbackTable', () => {
     expect(await rollbackTable(path, { stateDir })).toMatchObject({ from: 'run-4', to: 'run-3' });
     expect(await rollbackTable(path, { stateDir, to: 'run-2' })).toMatchObject({ from: 'run-3', to: 'run-2' });
     expect(await seen()).toEqual([{ uid: '2' }]);
-  });
-
-  test('waits for no run that works on the table', async () => {
-    const { path, stateDir } = await lake(2);
-    const lock = await lockOutputs([path], { runId: 'other' });
-    await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
-    await lock.release();
   });
 });

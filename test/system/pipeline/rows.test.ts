@@ -98,12 +98,6 @@ describe('numbers of the service', () => {
     expect(await readFile(join(folder, 'out.csv'), 'utf8')).toBe(`lead_id,aff_sub,PSID,meta\n${lines.join('')}`);
   });
 
-  test('are counted once where pages are read again, for a smaller cap and by passes', async () => {
-    const from = await numbers({ quirks: { cap: 30 } });
-    const { findings } = await runIn(from, `consistency: prove\n${body}`, await temporaryFolder());
-    expect(findings).toMatchObject({ notText: { lead_id: count, aff_sub: count, meta: count }, missing: { email: count } });
-  });
-
   test('stay so in a single record', async () => {
     const client = createClient({ baseUrl: (await numbers()).url, auth: { rest_api_key: testKey } });
     const [record] = await lastValueFrom(client.reader(collections.leads).find(idOf(7)));
@@ -237,17 +231,4 @@ to:
   const [row] = await duckdb(`select * from read_parquet('${join(folder, 't')}/*.parquet')`);
   expect(row).toMatchObject({ source: 'web', users_affid: '9', uid: '7' });
   expect(JSON.stringify(row)).not.toContain('p-');
-});
-
-test('the last seven days are asked by the declared type of the field, whatever the time of day', async () => {
-  const midnight = new Date().setUTCHours(0, 0, 0, 0) / 1000;
-  const day = (back: number, seconds = 0) => String(midnight - back * 86_400 + seconds);
-  const times = [day(8), day(7, -1), day(7), day(3), day(0), ''];
-  const from = await serviceOf({ leads: leads(times.length, (index) => ({ timestamp: times[index] })) });
-  const folder = await temporaryFolder();
-  const report = await runIn(from, 'from: leads\nsteps:\n  - filter: timestamp >= days_before(7)\nto:\n  - parquet: { path: t }', folder);
-  expect(report.sinks[0]?.books).toMatchObject({ read: 6, written: 3, filtered: 3 });
-  expect(
-    await duckdb(`select epoch(timestamp)::bigint::text as t from read_parquet('${join(folder, 't')}/*.parquet') order by lead_id`),
-  ).toEqual([day(7), day(3), day(0)].map((t) => ({ t })));
 });

@@ -145,17 +145,6 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
     );
   });
 
-  test('is not what --set changes, but the pipelines that inherit it', async () => {
-    const text = file(defaults(`${given}expect: { not_null: [uid, email] }\n`), users('a'), users('b'));
-    const pipelines = await parse(text, { 'service.limit': '5', 'expect.not_null.0': 'affid' });
-    expect(pipelines.map(({ connection, expect }) => [connection.limit, expect?.not_null])).toEqual(
-      Array.from({ length: 2 }, () => [5, ['affid', 'email']]),
-    );
-    expect(await problems(text, { 'defaults.service.limit': '5' })).toEqual([
-      'p.yaml:1:1 --set defaults.service.limit: it applies to every pipeline anyway; leave out defaults, as in service.limit',
-    ]);
-  });
-
   test('is read by the run, whose requests have its limit and whose rejects go where it says', async () => {
     const [from, folder] = [await service(), await temporaryFolder()];
     const text = file(
@@ -193,14 +182,6 @@ describe('defaults that are wrong', () => {
     ],
   ])('are refused %s', async (_what, text, expected) => {
     expect(await problems(text)).toEqual(expected);
-  });
-
-  test('are reported once, at their own place, whoever inherits them', async () => {
-    const text = file(defaults(`${given.replace('100', '1000').replace('LEADSTREAM_REST_API_KEY', 'KEY')}`), users('a'), users('b'));
-    expect(await problems(text)).toEqual([
-      'p.yaml:5:21 the environment variable KEY is not set',
-      'p.yaml:6:12 limit: Too big: expected number to be <=500',
-    ]);
   });
 
   test('are reported with the pipelines that they do not fit', async () => {

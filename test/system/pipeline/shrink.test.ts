@@ -93,12 +93,6 @@ describe('shrinking', () => {
       await night({}, `${usual}\nexpect: { max_read_shrink: ${share} }`);
     });
 
-    test('is reported with all others, in an inner join too', async () => {
-      const inner = usual.replace('as: b', 'as: b, type: inner');
-      await night({}, inner);
-      expect((await refused({ leads: bridged(10), bridges: [] }, inner)).message.split('\n')).toHaveLength(2);
-    });
-
     test('is one that lost more; a loss of a tenth is in the summary', async () => {
       await night();
       expect(summaryOf(await night({ leads: bridged(91) }))).not.toContain('before');
@@ -152,11 +146,6 @@ describe('shrinking', () => {
       const { message } = await refused({ leads: bridged(10) }, usual, { env: moved.env });
       expect(message).toContain('leads: 10 rows were read, and 100 by the earlier run');
       await refused({}, usual, { env: { ...moved.env, LEADSTREAM_REST_API_KEY: 'another-key-of-the-test' } });
-    });
-
-    test('is that of another pipeline, where this one never read the list', async () => {
-      await night({}, 'from: bridges\nto:\n  - csv: { path: b.csv }', { name: 'first' });
-      expect((await refused({ bridges: [] })).message).toContain('bridges (steps[0] join): 0 rows were read, and 10 ');
     });
 
     test('is in the manifest of a table, when the state folder is gone or the table was rolled back', async () => {
@@ -218,11 +207,6 @@ describe('shrinking', () => {
       expect((await stat(counts)).mode & 0o777).toBe(0o700);
       expect((await readdir(counts)).sort()).toEqual(['account.key', 'test.json']);
       expect(await readFile(join(counts, 'test.json'), 'utf8')).not.toContain(testKey);
-    });
-
-    test('is neither read nor kept by a run that only prints', async () => {
-      await command('from: leads\nto:\n  - stdout: {}');
-      expect(await readdir(folder)).not.toContain('.leadstream');
     });
 
     test('is not that of a part: of a table that says so, or of a file of this state folder', async () => {
@@ -300,14 +284,6 @@ describe('shrinking', () => {
       await refused({ leads: bridged(3) }, allowing('80%'));
       await night({ leads: [], bridges: [] }, allowing('100%'));
     });
-
-    test('is a share by list, with the default for others, and may be less than the default', async () => {
-      await night();
-      await night({ bridges: [] }, allowing('{ bridges: 100% }'));
-      await refused({ leads: bridged(40) }, allowing('{ bridges: 100% }'));
-      await refused({ leads: bridged(89) }, allowing('10%'));
-      await night({ leads: bridged(90) }, allowing('10%'));
-    });
   });
 
   describe('--allow-shrink', () => {
@@ -332,13 +308,6 @@ describe('shrinking', () => {
       const overridden = expected.filter((line) => line.endsWith('overridden'));
       expect(codes(report)).toEqual(overridden.map(() => 'W_GATE_OVERRIDDEN'));
       expect(summaryOf(report).match(/WARNING: overridden by --allow-shrink: .*100/g) ?? []).toHaveLength(overridden.length);
-    });
-
-    test('gives no warning where another gate refuses', async () => {
-      await night({}, plain);
-      const { report } = await refused({ leads: bridged(10) }, `${plain}\nexpect: { min_rows: 50 }`, { allowShrink: true });
-      expect(shrinkGates(report)).toEqual(['max_read_shrink of leads: overridden']);
-      expect(codes(report)).toEqual([]);
     });
 
     test('publishes once under strict: an output without a count, and an empty list, but nothing else', async () => {

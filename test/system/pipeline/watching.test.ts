@@ -140,14 +140,6 @@ describe('watching a run', () => {
         expect(told.filter((event) => event.includes(spelling) || event.includes(JSON.stringify(spelling).slice(1, -1)))).toEqual([]);
     });
 
-    test('when it is the name of a field', async () => {
-      const [from, folder] = [await serviceOf({ leads: leads(3, () => ({ [testKey]: '1' })) }), await temporaryFolder()];
-      const told: string[] = [];
-      const { warnings } = await runIn(from, toCsv, folder, { watch: watcherOf((event) => told.push(JSON.stringify(event))) });
-      expect(warnings.some(({ code }) => code === 'W_SOURCE_FIELD_NEW')).toBe(true);
-      expect(told.filter((event) => event.includes('k+e'))).toEqual([]);
-    });
-
     test('and none has the identifier of a record, or a row', async () => {
       const from = await serviceOf({ leads: leads(3, (index) => ({ lead_id: `77007${index}`, email: 'jane@example.com' })) });
       const told: string[] = [];
@@ -188,15 +180,6 @@ describe('watching a run', () => {
       );
       expect(broken).toEqual(undisturbed);
       expect(new Set(warn.mock.calls.map(([message]) => message)).size).toBe(warn.mock.calls.length);
-    });
-
-    test('by changing what it gets', async () => {
-      jest.spyOn(process, 'emitWarning').mockReturnValue();
-      const undisturbed = await report({});
-      const disturbed = await report(
-        watcherOf((event) => Object.assign(event, { rows: 0, read: 0, pages: 0, outcome: 'unstable', outputs: [], status: 500 })),
-      );
-      expect(disturbed).toEqual(undisturbed);
     });
   });
 

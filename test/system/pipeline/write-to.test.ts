@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { from, map, of, tap, throwError } from 'rxjs';
+import { from, map, of, tap } from 'rxjs';
 import {
   cast,
   collections,
@@ -20,7 +20,6 @@ import {
   rename,
   select,
   writeTo,
-  type Column,
   type Derivation,
   type RowStream,
   type Service,
@@ -48,12 +47,6 @@ describe('writeTo', () => {
     expect(written).toMatchObject({ rows: 300, path: join(folder, 'users.csv'), consistency: { mode: 'repair', outcome: 'stable' } });
     const lines = (await readFile(join(folder, 'users.csv'), 'utf8')).split('\n');
     expect([lines[0]?.trim(), lines.length]).toEqual(['uid,email,affid', 302]);
-  });
-
-  test('publishes an observable of pages', async () => {
-    const [users, folder] = [await connected(), await temporaryFolder()];
-    const written = await writeTo(users.users.pages$, await csv({ path: join(folder, 'users.csv') }), { columns });
-    expect(written).toMatchObject({ rows: 300, consistency: undefined });
   });
 
   test('writes what steps made of the rows, by the types that they declare', async () => {
@@ -203,13 +196,6 @@ describe('writeTo', () => {
     await expect(failing).rejects.toMatchObject({ code: 'E_RUN_ABORTED', cause: mine });
     expect([await readFile(path, 'utf8'), await readdir(dirname(path))]).toEqual([before, ['users.csv']]);
   });
-
-  test('leaves nothing when the stream fails', async () => {
-    const folder = await temporaryFolder();
-    const failing$ = throwError(() => new Error('broken'));
-    await expect(writeTo(failing$, csv({ path: join(folder, 'users.csv') }), { columns })).rejects.toThrow('broken');
-    expect(await readdir(folder)).toEqual([]);
-  });
 });
 
 describe('fields that nobody declared', () => {
@@ -239,25 +225,6 @@ describe('fields that nobody declared', () => {
       message: 'writeTo: rows of page 2 have the field new_field, which has no column, because page 1 did not have it',
     });
     expect(await readdir(folder)).toEqual([]);
-  });
-
-  test('are refused on the first page of a stream that was given columns', async () => {
-    const page = { number: 1, rows: [{ id: '1', more: '2' }], lease: { release: () => {} } };
-    const columns: readonly Column[] = [{ name: 'id', original: 'id', type: 'text', cast: true, sensitivity: 'plain' }];
-    const path = join(await temporaryFolder(), 'rows.csv');
-    await expect(writeTo(fromPages(of(page), columns), csv({ path }))).rejects.toMatchObject({
-      code: 'E_SINK_FIELD',
-      message:
-        'writeTo: rows of page 1 have the field more, which has no column; declare it in the columns of the stream, as with fromPages, or leave it out with select',
-    });
-    await writeTo(fromPages(of(page), columns).pipe(select(['id'])), csv({ path }));
-    expect((await readFile(path, 'utf8')).split(/\r?\n/)).toEqual(['"id"', '"1"', '']);
-  });
-
-  test('stay out where fields or columns are named', async () => {
-    const [{ users }, folder] = [await opened(2), await temporaryFolder()];
-    expect(await writeTo(users.with({ fields: ['uid'] }), csv({ path: join(folder, 'a.csv') }))).toMatchObject({ rows: 300 });
-    expect(await writeTo(users, csv({ path: join(folder, 'b.csv') }), { columns: users.columns })).toMatchObject({ rows: 300 });
   });
 });
 
