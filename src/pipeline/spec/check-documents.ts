@@ -53,10 +53,18 @@ export async function checkDocuments(
   const definitions = await definitionsWith(options);
   const checked = pipelines.map((document) => checkPipeline(document, { from, file: context, definitions }));
   checked.forEach((later, index) => {
-    for (const earlier of checked.slice(0, index)) refuseClashes(earlier, later);
+    const earlier = checked.slice(0, index);
+    const namesake = earlier.find(({ name }) => name !== undefined && name === later.name);
+    if (namesake)
+      later.problem(['name'], `the name '${later.name}' is taken by the pipeline on line ${namesake.document.locate(['name']).line}`);
+    refuseClashes(later, [
+      ...(path === undefined ? [] : [{ path, what: 'this file' }]),
+      ...(stateDir === undefined ? [] : [{ path: resolve(from.baseDir, stateDir), what: `the state folder ${stateDir}` }]),
+      ...earlier.flatMap(({ name = '(unnamed)', outputs }) =>
+        outputs.map((output) => ({ path: output.path, what: `an output of the pipeline '${name}'` })),
+      ),
+    ]);
   });
-  if (path !== undefined) refuseWritingOver(checked, path);
-  if (stateDir !== undefined) for (const document of checked) refuseState(document, resolve(from.baseDir, stateDir));
   const all = [...(defaults ? checkDefaults(defaults, from, context) : []), ...checked.flatMap((document) => document.issues)];
   // What is wrong with inherited values is found in each pipeline.
   const once = new Map(all.map((issue) => [`${issue.line}:${issue.column} ${issue.message}`, issue]));
@@ -93,36 +101,17 @@ function sourceOf({ env = process.env, cwd = process.cwd(), baseDir = cwd }: Loa
   return referenceSource(env, baseDir);
 }
 
-function refuseState({ outputs, problem }: Checked, stateDir: string): void {
-  const within = outputs.filter(({ path }) => path !== undefined && collide(stateDir, path));
+/** Refuses outputs at, in or around something else, or a second one on stdout. */
+function refuseClashes(
+  { outputs, problem }: Checked,
+  taken: readonly { readonly path: string | undefined; readonly what: string }[],
+): void {
+  const clashes = outputs.flatMap(({ path, place }) => {
+    const found = taken.find((other) => meet(path, other.path));
+    return found ? [{ place, message: `${path ?? 'stdout'} is ${found.what}, or overlaps it; write somewhere else` }] : [];
+  });
   // A rejects file is usually named after an output, whose problem is sufficient.
-  for (const { path, place } of within.filter(({ place }) => place[0] === 'to' || within.length === 1))
-    problem(place, `${path} is inside the state folder ${stateDir}, or contains it; write somewhere else`);
-}
-
-/** Refuses pipelines of one file with the same name or overlapping outputs. */
-function refuseClashes(earlier: Checked, later: Checked): void {
-  const name = earlier.name ?? '(unnamed)';
-  if (later.name !== undefined && later.name === earlier.name) {
-    const { line } = earlier.document.locate(['name']);
-    later.problem(['name'], `the name '${name}' is taken by the pipeline on line ${line}`);
-  }
-  const clashes = later.outputs.filter(({ path }) => earlier.outputs.some((taken) => meet(path, taken.path)));
-  // A rejects file is usually named after an output, whose problem is sufficient.
-  for (const { path, place } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) {
-    const remedy = later.document.inherits(place) ? '; put {{ pipeline }} in the path' : '';
-    later.problem(
-      place,
-      `the pipeline '${name}' already writes to ${path === undefined ? 'stdout' : 'the same or an overlapping path'}${remedy}`,
-    );
-  }
-}
-
-/** Refuses outputs that would overwrite the file itself. */
-function refuseWritingOver(documents: readonly Checked[], own: string): void {
-  for (const { outputs, problem } of documents)
-    for (const { path, place } of outputs)
-      if (path !== undefined && collide(own, path)) problem(place, `${path} is this file, or contains it; write somewhere else`);
+  for (const { place, message } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) problem(place, message);
 }
 
 function meet(a: string | undefined, b: string | undefined): boolean {
@@ -153,11 +142,6 @@ function overridesOf(file: string, set: Readonly<Record<string, string>>): reado
       throw new SpecError('E_SPEC_INVALID', file, [
         { message: `--set ${key}: credentials are not accepted on the command line`, line: 1, column: 1 },
       ]);
-    }
-    if (path[0] === 'defaults') {
-      const inner = path.slice(1).join('.') || 'service.limit';
-      const message = `--set ${key}: it applies to every pipeline anyway; leave out defaults, as in ${inner}`;
-      throw new SpecError('E_SPEC_INVALID', file, [{ message, line: 1, column: 1 }]);
     }
     return { path, value };
   });

@@ -26,8 +26,6 @@ export interface SpecDocument {
   readonly overridden: readonly Path[];
   /** Returns whether a scalar is written without quotes, and not as a block. */
   isPlain(path: Path): boolean;
-  /** Returns whether a value, or its nearest existing parent, is in the defaults of the file. */
-  inherits(path: Path): boolean;
   /**
    * Returns the position of a value, or of its key with `onKey`; for a path that does not exist, that of its nearest existing parent. 1-based.
    *
@@ -75,7 +73,7 @@ export function parseSpecDocuments(
   const missing = missingPipeline(documents, defaults);
   if (missing) throw refusing('E_SPEC_YAML', [missing], names);
 
-  const inFile = { file, text, lines, defaultsEnd: defaults?.contents?.range?.[2] ?? -1 };
+  const inFile = { file, text, lines };
   return {
     defaults: defaults && specOf(defaults, inFile, []),
     pipelines: documents.map((document) => {
@@ -95,11 +93,9 @@ interface InFile {
   readonly file: string;
   readonly text: string;
   readonly lines: LineCounter;
-  /** Offset of the end of the defaults, which come first; -1 without them. */
-  readonly defaultsEnd: number;
 }
 
-function specOf(document: Document, { file, text, lines, defaultsEnd }: InFile, overridden: readonly Path[]): SpecDocument {
+function specOf(document: Document, { file, text, lines }: InFile, overridden: readonly Path[]): SpecDocument {
   const within = (path: Path, at: number) => {
     const node = document.getIn(path, true);
     if (!isScalar(node) || !node.range) return undefined;
@@ -116,7 +112,6 @@ function specOf(document: Document, { file, text, lines, defaultsEnd }: InFile, 
       const node = document.getIn(path, true);
       return isScalar(node) && (node.type === undefined || node.type === 'PLAIN');
     },
-    inherits: (path) => offsetOf(document, path, false) < defaultsEnd,
     locate: (path, onKey = false, at) =>
       placeOf(lines, (at === undefined ? undefined : within(path, at)) ?? offsetOf(document, path, onKey)),
   };
@@ -124,15 +119,10 @@ function specOf(document: Document, { file, text, lines, defaultsEnd }: InFile, 
 
 /** Describes what is in place of a pipeline. */
 function missingPipeline(documents: readonly Document[], defaults: Document | undefined): Trouble | undefined {
-  if (documents.length === 0)
-    return { offset: 0, message: `${defaults ? 'no pipeline follows the defaults' : 'the file is empty'}; ${needed}` };
+  if (documents.length === 0) return { offset: 0, message: defaults ? 'no pipeline follows the defaults' : 'the file is empty' };
   const other = documents.find(({ contents }) => !isMap(contents));
-  if (!other) return undefined;
-  const kind = isSeq(other.contents) ? 'a list' : 'text';
-  return { offset: other.contents?.range?.[0] ?? 0, message: `this is ${kind}, not a pipeline; ${needed}` };
+  return other && { offset: other.contents?.range?.[0] ?? 0, message: 'this is not a pipeline, which is a map with name, from and to' };
 }
-
-const needed = 'a pipeline is a map with name, from and to';
 
 /** A problem at an offset of the text. */
 interface Trouble {
