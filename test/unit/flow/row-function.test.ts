@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom, map, toArray } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
-import { StepError, type Column, type Row } from '../../../src/core/index.js';
+import { type Column, type Row } from '../../../src/core/index.js';
 import { fromPages, liftRows, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
 import { aggregate, cast, derive, filter, join, mask, rename, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
@@ -93,15 +93,6 @@ describe('a function that throws', () => {
     );
     expect(await failureOf(joined)).toMatchObject(said('filter', placed));
   });
-
-  test('stays what it is when it is a failure of leadstream', async () => {
-    const own = new StepError('E_STEP_VALUE', 'mine');
-    const throwing = () => {
-      throw own;
-    };
-    expect(await failureOf(leads().pipe(filter<Row>(throwing)))).toBe(own);
-    expect(await failureOf(leads().pipe(mapRows(throwing)))).toBe(own);
-  });
 });
 
 function fromKnown(known: readonly Column[]): RowStream<Row> {
@@ -148,20 +139,5 @@ describe('rows of leadstream are frozen', () => {
       derive<Row, {}>({ same: (row: Row) => String((row.at as Date).getTime()) }),
     );
     expect(await lastValueFrom(dated.rows$)).toEqual({ at: new Date(0), same: '0' });
-  });
-});
-
-describe('of rows with declared columns', () => {
-  const columns = { lead_id: 'text', at: 'timestamp' } as const;
-
-  test.each(['mapRows', 'liftRows'])('values are taken when %s has the row, whatever becomes of it later', async (name) => {
-    const one = { lead_id: '', at: new Date(0) };
-    const same = (row: Row) => {
-      one.at.setTime(Number(row.lead_id));
-      return Object.assign(one, { lead_id: row.lead_id });
-    };
-    const step = name === 'mapRows' ? mapRows(same, { columns }) : liftRows(map(same), { columns });
-    const made = await lastValueFrom(leads().pipe(step).rows$.pipe(toArray()));
-    expect(made).toEqual(['1', '2', '3'].map((lead_id) => ({ lead_id, at: new Date(Number(lead_id)) })));
   });
 });

@@ -45,21 +45,6 @@ describe('the books of a sink that appends', () => {
     expect(summary).toContain('to[0] csv: 10 read + 3 groups = 2 written + 1 rejected + 10 grouped, 5 bytes -> /t');
     expect(summary).toContain('steps[0] aggregate: grouped 10, groups 3');
   });
-
-  test('are told in the summary, with the rows whose content differs', () => {
-    const books = rowCountsOf(read, emptyTally(), { written: 7, rejected: 0, unchanged: 3 });
-    const sink = { at: 'to[0] parquet', path: '/t', bytes: 5, total: 107, changed: 2, nulled: 0, books };
-    expect(summaryOf({ ...report, sinks: [sink] })).toContain(
-      'to[0] parquet: 10 read = 7 written + 3 unchanged (2 of them with changed content), 5 bytes -> /t',
-    );
-  });
-});
-
-test('the summary says how long the end of a list was waited for, where somebody would notice', () => {
-  const read = (waitedMs: number) => summaryOf({ ...report, consistency: { ...newConsistency('check'), outcome: 'stable', waitedMs } });
-  expect(read(5_000)).toContain('\n  consistency: stable, 5 s spent waiting for more at the end (end_wait)');
-  expect(read(999)).toContain('\n  consistency: stable');
-  expect(read(999)).not.toContain('waited');
 });
 
 const findings = { unknown: {}, late: [], gone: [], missing: {}, notText: {} };

@@ -6,7 +6,7 @@ import type { Column } from '../../../src/core/index.js';
 import { deliver, fromPages, mapAsync, pagedSource, type RowStream } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/pipeline/index.js';
 import type { PreparedOutput, SinkWriter } from '../../../src/sinks/index.js';
-import { filter, join, select } from '../../../src/steps/index.js';
+import { join } from '../../../src/steps/index.js';
 import { countedFetch, turns } from '../../support/pages.js';
 
 type Numbered = Readonly<Record<'n', string>>;
@@ -45,8 +45,6 @@ class Pace {
   }
 }
 
-const linesIn = (chunk: unknown) => String(Buffer.from(chunk as Uint8Array)).split('\n').length - 1;
-
 /** A sink that takes a while for each page. */
 function slowSink(pace: Pace): SinkWriter {
   const prepared: PreparedOutput = {
@@ -72,18 +70,6 @@ const buffered = 2;
 
 test.each<[string, (pace: Pace) => Promise<unknown>, number]>([
   ['a loop', (pace) => all(pace.rows, pace), 0],
-  [
-    'a loop behind steps',
-    (pace) =>
-      all(
-        pace.rows.pipe(
-          filter(() => true),
-          select(['n']),
-        ),
-        pace,
-      ),
-    0,
-  ],
   ['a loop over a stream of Node', (pace) => all(pace.rows.toReadable(), pace), buffered],
   [
     'a pipeline of Node',
@@ -94,15 +80,7 @@ test.each<[string, (pace: Pace) => Promise<unknown>, number]>([
       ),
     2 * buffered,
   ],
-  ['NDJSON into a slow response', (pace) => pipeline(pace.rows.toReadable('ndjson'), pace.slow(linesIn, false)), 2 * buffered],
   ['a loop over a stream of the web', (pace) => all(pace.rows.toWeb(), pace), 0],
-  [
-    'NDJSON from a stream of the web',
-    async (pace) => {
-      for await (const chunk of pace.rows.toWeb('ndjson')) await pace.take(linesIn(chunk));
-    },
-    0,
-  ],
   [
     'mapAsync',
     (pace) =>

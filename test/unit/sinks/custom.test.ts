@@ -1,11 +1,11 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { EMPTY, type Observable, catchError, concat, defer, map, of, retry, take, throwError, timer } from 'rxjs';
+import { EMPTY, type Observable, catchError, concat, defer, of, retry, take, throwError } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
 import { type Page, pageOf as byColumns, RowStream } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/pipeline/index.js';
 import { defineSink, type CustomWriter } from '../../../src/sinks/index.js';
-import { join, limit } from '../../../src/steps/index.js';
+import { limit } from '../../../src/steps/index.js';
 import { batchFromRows } from '../../../src/vector/index.js';
 import { leasedPages } from '../../support/pages.js';
 
@@ -45,12 +45,6 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     () => undefined,
     (failure: unknown) => failure,
   );
-
-/** A join whose other side comes when all pages of a list in memory have. */
-const joined = () => {
-  const other$ = timer(1).pipe(map(() => ({ number: 1, rows: [{ id: '1', v: 'x' }], lease: { release: () => {} } })));
-  return join<Row, Row, 'other', 'v'>(other$, { on: { uid: 'id' }, as: 'other', select: ['v'] });
-};
 
 const failing = (pages$: Observable<Page>) =>
   concat(
@@ -113,7 +107,6 @@ describe('a sink of a program', () => {
     ['behind a limit that stopped the read', (stream) => stream.pipe(limit(1)), 1, true],
     ['behind a limit that did not', (stream) => stream.pipe(limit(5)), 3, false],
     ['behind an operator of RxJS that left', (stream) => stream.pipe(take(1)), 2, true],
-    ['behind a limit after a join that the whole list had to wait for', (stream) => stream.pipe(joined(), limit(1)), 1, true],
     [
       'behind a failure that somebody caught',
       (stream) =>

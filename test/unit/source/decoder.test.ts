@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { JsonText } from '../../../src/json/index.js';
-import { defineCollection, discoveredColumns } from '../../../src/source/index.js';
+import { discoveredColumns } from '../../../src/source/index.js';
 import { Decoder } from '../../../src/source/decode/decoder.js';
 import { readList } from '../../../src/source/decode/records.js';
 import { scan } from '../../../src/source/decode/scan.js';
@@ -42,18 +41,6 @@ describe('declared fields', () => {
     expect(decoder.decode([{ ...user, email: null }])).toEqual([{ ...user, email: null }]);
     expect(decoder.findings.missing.size).toBe(0);
     expect(decoder.findings.notText.size).toBe(0);
-  });
-
-  test('that are numbers where a collection of one’s own declares some are counted as nothing', () => {
-    const orders = defineCollection('orders', {
-      path: '/orders',
-      key: ['no'],
-      paging: { scheme: 'none' },
-      fields: { no: 'text', total: 'decimal' },
-    });
-    const decoder = new Decoder(orders);
-    decoder.decode([{ no: new JsonText('7'), total: new JsonText('1.10') }]);
-    expect([...decoder.findings.notText]).toEqual([['no', 1]]);
   });
 
   test.each([

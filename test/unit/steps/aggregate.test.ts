@@ -1,15 +1,11 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { concat, lastValueFrom, take, throwError, toArray } from 'rxjs';
 import type { DeclaredType, Row, Value } from '../../../src/core/index.js';
 import { aggregate, type Aggregation, type GroupBy } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
-import { leasedPages } from '../../support/pages.js';
 import { temporaryFolder } from '../../support/temporary.js';
-import { until } from '../../support/until.js';
 import { pageOf, type Page, type Step } from '../../../src/flow/index.js';
 import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
 import { castTo, opened, otherSide, planned, runtime, through, watched } from './support.js';
@@ -203,30 +199,6 @@ describe('aggregate', () => {
     expect(await of(within)).toEqual([{ total: sum }]);
   });
 
-  test('gives an average of whole numbers whose sum no 64 bits hold', async () => {
-    const compute = { whole: { avg: 'w', type: 'integer' } } as const;
-    const some: Row[] = Array.from({ length: 4 }, () => ({ w: '9223372036854775807' }));
-    expect(await run(aggregate<Row, readonly [], typeof compute>([], compute), otherSide(some))).toEqual([{ whole: 2 ** 63 }]);
-  });
-
-  test('leaves no file behind, at the end, after an error and when it is left', async () => {
-    const folder = join(await temporaryFolder(), 'scratch');
-    const step = aggregate<Row, readonly ['id'], { readonly n: { readonly countDistinct: 'id' } }>(
-      ['id'],
-      { n: { countDistinct: 'id' } },
-      { folder },
-    );
-    const { pages$ } = leasedPages<Row>(Array.from({ length: 50 }, (_, id) => [{ id: String(id) }]));
-    await lastValueFrom(pages$.pipe(step, toArray()));
-    await lastValueFrom(pages$.pipe(step, take(1)));
-    const failing$ = concat(
-      pages$,
-      throwError(() => new Error('broken')),
-    );
-    await expect(lastValueFrom(failing$.pipe(step))).rejects.toThrow('broken');
-    await until(async () => (await readdir(folder)).length === 0);
-  });
-
   test.each([
     ['reject', [{ g: 'a', sum: 1n }], 2, 0],
     [
@@ -251,18 +223,6 @@ describe('aggregate', () => {
     );
     expect(context.rejects).toHaveLength(rejected);
     expect(context.tally).toMatchObject({ rejected, nulled, grouped: 3 - rejected, groups: expected.length });
-  });
-
-  test('fails on one under fail, and in code without rejects', async () => {
-    const compute = { sum: { sum: 'n', type: 'integer' } } as const;
-    for (const step of [
-      aggregate<Row, readonly [], typeof compute>([], compute, { onError: 'fail' }, watched()),
-      aggregate<Row, readonly [], typeof compute>([], compute),
-    ])
-      await expect(run(step, otherSide([{ n: 'x' }]))).rejects.toMatchObject({
-        code: 'E_STEP_VALUE',
-        message: expect.stringContaining('is not a 64-bit integer'),
-      });
   });
 });
 
@@ -300,13 +260,6 @@ describe('aggregate in a file', () => {
       { compute: { 'N n': 'count()' } },
     ])
       expect(steps.aggregate.config().safeParse(config).success).toBe(false);
-  });
-
-  test('says how groups are made by expressions, and come in another order', () => {
-    expect(problems({ by: ['timestamp desc', 'month(timestamp)'], compute: { n: 'count()' } })).toEqual([
-      ['by.0', 'groups are sorted by their fields; for another order, sort after this step'],
-      ['by.1', 'by takes fields; derive one from "month(timestamp)" before this step'],
-    ]);
   });
 
   test('declares the types and who may see the results', () => {

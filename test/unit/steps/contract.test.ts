@@ -77,18 +77,9 @@ function keeps(column: Column, value: Row[string] | undefined): boolean {
   return value === null || (value !== undefined && (column.cast ? kinds[column.type](value) : typeof value === 'string'));
 }
 
-test('registers every step under its own name', () => {
-  expect(Object.entries(steps).map(([name, definition]) => [name, definition.name])).toEqual(
-    Object.keys(steps).map((name) => [name, name]),
-  );
-});
-
 describe.each(definitions.map((definition) => [definition.name, definition] as const))('%s', (_name, definition) => {
-  test('has a summary of one sentence', () => {
+  test('has a summary and an example', () => {
     expect(definition.summary).toMatch(/^[A-Z].*\.$/);
-  });
-
-  test('has at least one example', () => {
     expect(definition.examples.length).toBeGreaterThan(0);
   });
 
@@ -116,28 +107,14 @@ describe.each(definitions.map((definition) => [definition.name, definition] as c
 });
 
 describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
-  test('parses and plans without a problem', () => {
-    expect(planned(definition, config).problems).toEqual([]);
-  });
-
-  test('gives rows with exactly the planned columns, in their order', async () => {
-    const { columns } = planned(definition, config);
-    for (const out of await through(opened(definition, config), pagesFor(definition, rows))) {
-      for (const row of out.rows) expect(Object.keys(row)).toEqual(columns.map(({ name }) => name));
+  test('plans columns with names of their own, and gives rows with exactly these columns, of the planned types', async () => {
+    const { columns, problems } = planned(definition, config);
+    const names = columns.map(({ name }) => name);
+    expect([problems, names]).toEqual([[], [...new Set(names)]]);
+    for (const { rows: given } of await through(opened(definition, config), pagesFor(definition, rows))) {
+      for (const row of given) expect(Object.keys(row)).toEqual(names);
+      expect(given.flatMap((row) => columns.filter((column) => !keeps(column, row[column.name])))).toEqual([]);
     }
-  });
-
-  test('gives values of the planned types', async () => {
-    const { columns } = planned(definition, config);
-    for (const out of await through(opened(definition, config), pagesFor(definition, rows))) {
-      const strays = out.rows.flatMap((row) => columns.filter((column) => !keeps(column, row[column.name])).map(({ name }) => name));
-      expect(strays).toEqual([]);
-    }
-  });
-
-  test('plans columns with names of their own', () => {
-    const names = planned(definition, config).columns.map(({ name }) => name);
-    expect(names).toEqual([...new Set(names)]);
   });
 
   test('keeps the number and the lease of every page, also of one that becomes empty; or releases all, where it is blocking', async () => {
@@ -174,34 +151,17 @@ describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
 const unknownFields = [
   ['dedupe', { by: ['lead_id', 'emial'] }, ['by', 1], "unknown field 'emial', did you mean 'email'?"],
   ['derive', { city: 'zip_city(zipcod)' }, ['city'], "unknown field 'zipcod', did you mean 'zipcode'?"],
-  ['sample', { percent: 1, by: ['emial'] }, ['by', 0], "unknown field 'emial', did you mean 'email'?"],
-  ['explode', { field: 'emial' }, ['field'], "unknown field 'emial', did you mean 'email'?"],
   ['filter', "lead_statsu == 'new'", [], "unknown field 'lead_statsu', did you mean 'lead_status'?"],
   ['select', ['lead_id', 'psd'], [1], "unknown field 'psd', did you mean 'psid'?"],
-  ['select', ['lower(email)'], [0], "unknown field 'lower(email)'"],
   ['rename', { leadid: 'id' }, ['leadid'], "unknown field 'leadid', did you mean 'lead_id'?"],
   ['cast', { types: { aeg: 'integer' } }, ['types', 'aeg'], "unknown field 'aeg', did you mean 'age'?"],
   ['aggregate', { by: ['lead_idd'], compute: { n: 'count()' } }, ['by', 0], "unknown field 'lead_idd', did you mean 'lead_id'?"],
-  ['aggregate', { compute: { n: 'max(aeg)' } }, ['compute', 'n'], "unknown field 'aeg', did you mean 'age'?"],
-  [
-    'aggregate',
-    { compute: { n: "count(lead_statsu == 'new')" } },
-    ['compute', 'n'],
-    "unknown field 'lead_statsu', did you mean 'lead_status'?",
-  ],
   ['mask', { sin_numbr: 'drop' }, ['sin_numbr'], "unknown field 'sin_numbr', did you mean 'sin_number'?"],
-  ['mask', { preset: 'personal', zipcod: 'keep' }, ['zipcod'], "unknown field 'zipcod', did you mean 'zipcode'?"],
   [
     'join',
     { with: 'bridges', on: { bridgeid: 'id' }, select: ['title'] },
     ['on', 'bridgeid'],
     "unknown field 'bridgeid', did you mean 'bridge_id'?",
-  ],
-  [
-    'join',
-    { with: 'bridges', on: { bridge_id: 'idd' }, select: ['title'] },
-    ['on', 'bridge_id'],
-    "bridges has no field 'idd', did you mean 'id'?",
   ],
   [
     'join',
@@ -213,12 +173,6 @@ const unknownFields = [
     'join',
     { with: 'bridges', on: { bridge_id: 'id' }, pick: { max: 'maxhourl' } },
     ['pick', 'max'],
-    "bridges has no field 'maxhourl', did you mean 'maxhourly'?",
-  ],
-  [
-    'join',
-    { with: 'bridges', on: { bridge_id: 'id' }, pick: { min: 'maxhourl' } },
-    ['pick', 'min'],
     "bridges has no field 'maxhourl', did you mean 'maxhourly'?",
   ],
   [

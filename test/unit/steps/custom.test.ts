@@ -67,18 +67,6 @@ describe('a step of a program', () => {
     });
   });
 
-  test('keeps what it likes from row to row, anew for each read', async () => {
-    const numbered = defineStep('numbered', {
-      adds: { no: 'integer' },
-      open: () => {
-        let no = 0n;
-        return (row) => ({ ...row, no: (no += 1n) });
-      },
-    });
-    const stream = leads().pipe(numbered());
-    for (let time = 0; time < 2; time += 1) expect((await read(stream)).map(({ no }) => no)).toEqual([1n, 2n, 3n]);
-  });
-
   test('gives fewer rows, or any number of them, where it says so', async () => {
     const some = defineStep('some', { rows: 'fewer', open: () => (row) => (row.lead_id === '2' ? undefined : row) });
     expect((await read(leads().pipe(some()))).map((row) => row.lead_id)).toEqual(['1', '3']);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import type { Row } from '../../../src/core/index.js';
 import { explode, type ExplodeOptions } from '../../../src/steps/index.js';
 import { rowsThrough, watched } from './support.js';
@@ -45,12 +44,6 @@ describe('with a separator', () => {
     ['["a","b"]', ['["a"', '"b"]']],
   ])('%j has trimmed elements, and no blank ones: %j', async (text, elements) => {
     expect(await lists(text, { separator: ',' })).toEqual(elements);
-  });
-
-  test('joins again to what it was split from', async () => {
-    const element = fc.string({ unit: fc.constantFrom('a', 'é', '😀', ' ', '|') }).filter((text) => text.trim() === text && text !== '');
-    const split = (items: readonly string[]) => lists(items.join(' ; '), { separator: ';' });
-    await fc.assert(fc.asyncProperty(fc.array(element, { minLength: 1 }), async (items) => expect(await split(items)).toEqual(items)));
   });
 });
 

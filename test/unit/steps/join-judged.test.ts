@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { concat, concatMap, defer, lastValueFrom, map, pipe, retry, take, throwError } from 'rxjs';
+import { concatMap, lastValueFrom, map, pipe, retry, take } from 'rxjs';
 import { amountOf, type Column, type Row } from '../../../src/core/index.js';
 import { fromPages, liftRows, type Page, type RowStream, type Step } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/pipeline/index.js';
@@ -41,8 +41,6 @@ const refusal = (rows: number) => ({
   code: 'E_GATE_MATCH',
   message: `join: 0.00% of ${amountOf(rows, 'row')} matched, expected at least 95%`,
 });
-const remark = (rows: number) => `join: none of ${rows} rows found a match in the other side; minMatch refuses that`;
-
 /** What ends the read before all rows have come, and how many rows the join has seen by then. */
 const endings: readonly (readonly [string, Step, number])[] = [
   ['limit', limit(3), 4],
@@ -79,28 +77,6 @@ describe('matches are judged', () => {
   });
 
   describe('a read of which a part is tried again', () => {
-    /** Pages that fail behind the second one, the first time. */
-    const failingOnce = () => {
-      let attempts = 0;
-      return fromPages<Row>(
-        defer(() => {
-          attempts += 1;
-          const pages = leasedPages([[{ id: '1' }], [{ id: 'x' }]]).pages$;
-          return attempts === 1
-            ? concat(
-                pages.pipe(take(1)),
-                throwError(() => new Error('once')),
-              )
-            : pages;
-        }),
-      );
-    };
-
-    test('is judged by the rows of the attempt that came to its end', async () => {
-      expect(await looped(failingOnce().pipe(joining({ minMatch: '50%' }), retry(1)))).toBe(3);
-      expect(warnings()).toEqual([]);
-    });
-
     test('is judged, and counted, without the attempt that a later step ended', async () => {
       // What is pushed at one go is counted before anybody can leave.
       const inTurns = concatMap((page: Page) => Promise.resolve(page));
@@ -131,15 +107,6 @@ describe('matches are judged', () => {
     const gated = left().pipe(pipe(joining({ minMatch: '95%' }), limit(3)));
     await expect(writeTo(gated, sink(), { columns: columns('id', 'b_v') })).rejects.toMatchObject(refusal(4));
     expect(ends).toEqual(['aborted']);
-    const heard: unknown[] = [];
-    const plain = left().pipe(pipe(joining(), limit(3)));
-    const watch = { warning: ({ message }: { readonly message: string }) => void heard.push(message) };
-    const { steps } = await writeTo(plain, sink(), { columns: columns('id', 'b_v'), watch });
-    expect(steps).toMatchObject([
-      { at: 'join', tally: { missed: 4 } },
-      { at: 'limit', tally: { beyondLimit: 1 } },
-    ]);
-    expect([heard, warnings()]).toEqual([[remark(4)], []]);
   });
 
   describe('a join behind pages$', () => {

@@ -6,7 +6,6 @@ import { concat, lastValueFrom, take, tap, throwError, toArray } from 'rxjs';
 import type { Row, Value } from '../../../src/core/index.js';
 import { sort, type SortKey } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import { RowSorter } from '../../../src/engine/index.js';
 import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
 import { leasedPages } from '../../support/pages.js';
 import { until } from '../../support/until.js';
@@ -100,31 +99,6 @@ describe('sort', () => {
     );
     await expect(lastValueFrom(failing$.pipe(step))).rejects.toThrow('broken');
     await until(async () => (await readdir(folder)).length === 0);
-  });
-
-  test('opens nothing when it was left while it worked', async () => {
-    const folder = join(await temporaryFolder(), 'scratch');
-    const failed = (message: string) => new Error(message);
-    const sorter = new RowSorter([{ field: 'id' }], { memory: 32e6, folder, failed });
-    const batch = batchFromRows([{ id: '1' }]);
-    const keys = Array.from(sorter.keysOf(batch).values(), ({ vector }) => vector);
-    const adding = sorter.add(batch, keys).catch(() => undefined);
-    await sorter.close();
-    await adding;
-    await expect(sorter.add(batch, keys)).rejects.toThrow('it was closed');
-    expect(await readdir(folder).catch(() => [])).toEqual([]);
-  });
-
-  test('says where what does not fit cannot be kept', async () => {
-    const context = { ...watched(), at: 'steps[0] sort' };
-    const failing = run(
-      sort([{ field: 'id' }], { memory: 32e6, folder: join('/proc/none', 'scratch') }, context),
-      otherSide([{ id: '1' }]),
-    );
-    await expect(failing).rejects.toMatchObject({
-      code: 'E_STEP_SCRATCH',
-      message: expect.stringMatching(/^steps\[0\] sort: .*\/proc\/none/),
-    });
   });
 
   test('is planned with fields that there are, once each, asc or desc', () => {

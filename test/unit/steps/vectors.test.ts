@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/core/index.js';
 import type { RecordBatch } from '../../../src/vector/index.js';
-import { batchOf, countOf, keep, pageOf, type Page, type Step, standalone, type OnError } from '../../../src/flow/index.js';
-import { cast, dedupe, select, type StepDefinition } from '../../../src/steps/index.js';
+import { batchOf, countOf, keep, pageOf, type Page, type Step, type OnError } from '../../../src/flow/index.js';
+import { cast, type StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import { dictionaryBatches, pageWithoutRows, batchOfTexts } from '../../support/batches.js';
 import { opened, pagesFor, runtime, sample, watched } from './support.js';
@@ -236,28 +236,4 @@ test('a column that is cast to text stays bytes', async () => {
   const out: Page[] = [];
   await ended(from([pageWithoutRows(1, batch)]).pipe(cast({ a: 'text', b: 'integer' })), (page) => out.push(page));
   expect(out.map((page) => batchOf(page).column('a'))).toEqual([batch.column('a')]);
-});
-
-test('a page of which all rows stay keeps its batch as it is', async () => {
-  const batch = batchOfTexts([{ id: '1' }, { id: '2' }]);
-  const out: Page[] = [];
-  await ended(from([pageWithoutRows(1, batch)]).pipe(dedupe(['id'])), (page) => out.push(page));
-  expect(out.map(batchOf)).toEqual([batch]);
-});
-
-test('a field that a batch lacks is told like one that all rows lack', async () => {
-  const failure = await ended(from(batchesOf(steps.select, [[{ id: '1' }]])).pipe(select(['id', 'name'])), () => {});
-  expect(failure).toEqual(['E_STEP_FIELD', 'StepError: select: no row of page 1 has a field name']);
-});
-
-test('without a context that takes rejects, the first row that does not cast fails the stream', async () => {
-  const rows = [
-    { a: '1', b: 'x' },
-    { a: 'x', b: '1' },
-  ];
-  const step = cast({ a: 'integer', b: 'integer' }, {}, standalone('cast'));
-  expect(await ended(from(batchesOf(steps.cast, [rows])).pipe(step), () => {})).toEqual([
-    'E_STEP_VALUE',
-    "StepError: cast: field b is not a 64-bit integer in row 1 of page 1; such a row ends the stream unless onError is 'null' or the context takes rejects",
-  ]);
 });
