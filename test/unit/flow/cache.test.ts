@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import { EMPTY, Observable, concat, lastValueFrom, of, throwError, timer, ignoreElements, toArray } from 'rxjs';
-import { deliver, fromPages, pagedSource, type Page } from '../../../src/flow/index.js';
+import { fromPages, pagedSource, type Page } from '../../../src/flow/index.js';
 import { countedFetch, listOf, turns } from '../../support/pages.js';
 
 setFlagsFromString('--expose-gc');
@@ -62,23 +62,6 @@ describe('a cached stream', () => {
     stream.rows$.subscribe().unsubscribe();
     await turns();
     expect(inFlight()).toBe(0);
-  });
-
-  test('does not let a slow subscriber hold up a quick one', async () => {
-    const { stream, read } = cached();
-    const seen: number[] = [];
-    const slow = lastValueFrom(
-      stream.pages$.pipe(
-        deliver(async ({ rows }) => {
-          await turns(30);
-          seen.push(...rows);
-        }),
-      ),
-    );
-    expect(await read()).toEqual(all);
-    expect(seen.length).toBeLessThan(all.length);
-    await slow;
-    expect(seen).toEqual(all);
   });
 
   test.each([

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { NEVER, concat, finalize, throwError } from 'rxjs';
-import { fromPages, pagedSource, type RowStream } from '../../../src/flow/index.js';
-import { countedFetch, leasedPages, listOf, turns } from '../../support/pages.js';
+import { fromPages, pagedSource } from '../../../src/flow/index.js';
+import { countedFetch, leasedPages, turns } from '../../support/pages.js';
 
 /** Ten rows on each of so many pages, with a window of four. */
 function list(pages: number) {
@@ -83,52 +82,4 @@ describe('toReadable', () => {
     await take('toReadable');
     await take('toWeb');
   });
-
-  test.each(['objects', 'ndjson'] as const)('leaves the source when it is destroyed, as %s', async (format) => {
-    const { asked, inFlight, pages$ } = list(30);
-    const stream = fromPages(pages$).toReadable(format);
-    await once(stream, 'readable');
-    stream.read();
-    stream.destroy();
-    await once(stream, 'close');
-    await turns(5);
-    expect(inFlight()).toBe(0);
-    const before = asked.length;
-    await turns(20);
-    expect(asked).toHaveLength(before);
-  });
-});
-
-test.each<[string, (rows: RowStream<number>) => () => unknown]>([
-  [
-    'a loop that is left from outside',
-    (rows) => {
-      const iterator = rows[Symbol.asyncIterator]();
-      void iterator.next();
-      return () => iterator.return?.();
-    },
-  ],
-  [
-    'a stream of Node that is destroyed',
-    (rows) => {
-      const stream = rows.toReadable('ndjson').resume();
-      return () => stream.destroy();
-    },
-  ],
-  [
-    'a stream of the web that is cancelled',
-    (rows) => {
-      const reader = rows.toWeb('ndjson').getReader();
-      void reader.read();
-      return () => reader.cancel();
-    },
-  ],
-])('%s ends a request that hangs, at once', async (_what, take) => {
-  const { fetch, aborted, inFlight } = countedFetch(listOf(3), 'hand');
-  const leave = take(fromPages(pagedSource(fetch, { window: 2, concurrency: 2 })));
-  await turns(5);
-  expect(inFlight()).toBe(2);
-  await leave();
-  await turns(5);
-  expect([inFlight(), aborted.toSorted((a, b) => a - b)]).toEqual([0, [1, 2]]);
 });

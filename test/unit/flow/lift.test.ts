@@ -2,7 +2,6 @@ import { describe, expect, test } from '@jest/globals';
 import { delay, distinct, from, map, of, take, takeLast, throwError } from 'rxjs';
 import { StepError } from '../../../src/core/index.js';
 import { liftRows, mapRows, rows, type Page } from '../../../src/flow/index.js';
-import { filter as keepRows } from '../../../src/steps/index.js';
 import { leasedPages, marbles, pageOf, shown } from '../../support/pages.js';
 
 const pages = { a: pageOf(1, [1, 2]), b: pageOf(2, [2, 3]), c: pageOf(3, [3, 4]) };
@@ -40,15 +39,6 @@ describe('mapRows', () => {
         return n;
       };
       expectObservable(cold('a-b-c|', pages).pipe(mapRows(refuse), show)).toBe('a-#', { a: '1 2' }, failure('mapRows'));
-    });
-  });
-});
-
-describe('filter', () => {
-  test('passes a page that became empty, so that its lease reaches the sink', () => {
-    marbles(({ cold, expectObservable }) => {
-      const none = keepRows<number>(() => false);
-      expectObservable(cold('a-b|', pages).pipe(none, show)).toBe('a-b|', { a: '', b: '' });
     });
   });
 });

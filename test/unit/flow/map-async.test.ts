@@ -64,36 +64,6 @@ describe('mapAsync', () => {
     });
   });
 
-  describe('when nothing is left to do', () => {
-    /** What becomes of the stream at that moment, while the rows of page 2 have not come. */
-    async function told(project: (page: Page<string>) => Observable<readonly string[]>, concurrency: number): Promise<unknown> {
-      const results: unknown[] = [];
-      leasedPages([['a'], ['b'], ['c'], ['d']])
-        .pages$.pipe(mapAsync(project, concurrency), show)
-        .subscribe({ next: (page) => results.push(page), error: (error: unknown) => results.push(error) });
-      await turns();
-      process.emit('beforeExit', 0);
-      return results;
-    }
-
-    test('fails with the page whose rows never come', async () => {
-      const message =
-        'mapAsync: page 2 was passed to a function that never returns its rows, and nothing is pending that it could wait for';
-      const project = ({ number, rows }: Page<string>) => (number === 2 ? NEVER : of(rows));
-      expect(await told(project, 2)).toEqual(['1a', expect.objectContaining({ code: 'E_RUN_STALLED', message })]);
-    });
-
-    test('listens no longer than somebody is subscribed', async () => {
-      const before = process.listenerCount('beforeExit');
-      const subscription = leasedPages([['a']])
-        .pages$.pipe(mapAsync(() => NEVER, 1))
-        .subscribe();
-      expect(process.listenerCount('beforeExit')).toBe(before + 1);
-      subscription.unsubscribe();
-      expect(process.listenerCount('beforeExit')).toBe(before);
-    });
-  });
-
   test('aborts what is under way on unsubscribe', () => {
     const signals: AbortSignal[] = [];
     const project = (_page: Page<string>, signal: AbortSignal): Observable<readonly string[]> => {

@@ -49,56 +49,6 @@ describe('connect refuses at once', () => {
   });
 });
 
-describe('a setting has the same bounds in a pipeline file and in code', () => {
-  const text = (service: object) =>
-    JSON.stringify({
-      name: 'p',
-      from: 'users',
-      service: { base_url: '${B}', auth: { rest_api_key: '${K}' }, ...service },
-      to: [{ stdout: {} }],
-    });
-  const takes = (work: () => unknown): boolean => {
-    try {
-      work();
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  const takesInFile = async (service: object): Promise<boolean> =>
-    parsePipeline(text(service), 'p', { env: { B: base.baseUrl, K: key } }).then(
-      () => true,
-      () => false,
-    );
-  const counts = [-1, 0, 1, 1.5, 2, 64, 65, 100, 101, 500, 501, 1024, 1025, 1e9];
-
-  test.each([
-    ['limit', 'limit'],
-    ['concurrency', 'concurrency'],
-    ['window', 'window'],
-    ['first_page', 'firstPage'],
-    ['max_pages', 'maxPages'],
-    ['max_page_bytes', 'maxBodyBytes'],
-  ] as const)('%s', async (name, option) => {
-    // The window has to hold the concurrency, and here it is not the one that is asked about.
-    const around = option === 'window' ? { concurrency: 1 } : {};
-    for (const value of counts) {
-      const inFile = await takesInFile({ ...around, [name]: value });
-      expect([value, takes(attempt({ ...around, [option]: value }))]).toEqual([value, inFile]);
-    }
-  });
-
-  test.each([
-    ['end_wait', 'endWaitMs'],
-    ['timeout', 'timeoutMs'],
-  ] as const)('%s', async (name, option) => {
-    for (const ms of [0, 1, 35_000, 35_001, 3_600_000]) {
-      const inFile = await takesInFile({ [name]: `${ms}ms` });
-      expect([ms, takes(attempt({ [option]: ms }))]).toEqual([ms, inFile]);
-    }
-  });
-});
-
 describe('a service refuses at the call', () => {
   const { leads, bridges, collection } = connect(base);
 

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/core/index.js';
 import type { RecordBatch } from '../../../src/vector/index.js';
-import { batchOf, countOf, keep, pageOf, type Page, type Step, type OnError } from '../../../src/flow/index.js';
+import { batchOf, keep, pageOf, type Page, type Step, type OnError } from '../../../src/flow/index.js';
 import { cast, type StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import { dictionaryBatches, pageWithoutRows, batchOfTexts } from '../../support/batches.js';
@@ -204,31 +204,6 @@ test.each(cases)('%s %s gives nothing of a batch that was emptied', async (_name
   const open = openedWith(definition, config, 'reject');
   const empty = pageOf(1, batchOfTexts([sample('leads')]).take([]), { release: () => {} });
   expect(await outcome(open, [empty])).toEqual(await outcome(open, pagesFor(definition, [])));
-});
-
-/** Configurations that take rows out, change them and add to them, without a fault. */
-const withoutFaults: Readonly<Record<Exclude<keyof typeof steps, 'join'>, unknown>> = {
-  dedupe: { by: ['lead_status', 'uid'] },
-  derive: { city: 'zip_city(zipcode)', both: 'uid + zipcode' },
-  filter: "lead_status == 'new'",
-  sample: { percent: 100 },
-  explode: { field: 'lead_status', separator: ',' },
-  limit: 2,
-  select: ['uid', 'email'],
-  rename: { uid: 'user_id' },
-  cast: {},
-  mask: { email: 'hmac', zipcode: 'last4', uid: 'null', lead_id: 'redact' },
-  sort: { by: ['timestamp desc', 'uid'] },
-  aggregate: { by: ['lead_status'], compute: { leads: 'count()', last: 'max(timestamp)', sold: "count(lead_status == 'sold')" } },
-};
-
-test.each(Object.entries(withoutFaults))('%s makes no rows of a batch that has no faults', async (name, config) => {
-  const definition: StepDefinition = steps[name as keyof typeof withoutFaults];
-  const batch = batchOfTexts([sample('leads', { lead_status: 'new' }), sample('leads', { lead_status: 'sold' })]);
-  const out: Page[] = [];
-  const end = await ended(from([pageWithoutRows(1, batch)]).pipe(opened(definition, config)), (page) => out.push(page));
-  expect(end).toBe('completed');
-  expect(out.map(countOf)).toHaveLength(1);
 });
 
 test('a column that is cast to text stays bytes', async () => {

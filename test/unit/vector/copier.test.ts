@@ -46,10 +46,6 @@ describe('columnReader', () => {
     ]);
   });
 
-  test.each(['constructor', '__proto__', 'toString'])('takes %s for a field only where a row has it', (name) => {
-    expect(columnReader([name])([withField(name, 'v'), {}])).toEqual([['v', null]]);
-  });
-
   test.each(odd)('reads the name %j', (name) => {
     expect(columnReader([name])([withField(name, 'v')])).toEqual([['v']]);
   });

@@ -50,16 +50,4 @@ describe('what is found for keys', () => {
       for (let pass = 0; pass < 2; pass += 1) expect(some.map((_, row) => found(batch)(row))).toEqual(expected);
     }
   });
-
-  test.each([
-    ['a column of texts', batchOfTexts, ['lead']],
-    ['columns that share their indices', dictionaryBatches(true), ['lead', 'state']],
-  ])('is found once for %s', (_what, batchOf, columns) => {
-    const rows: readonly Row[] = ['1', '2', '1'].map((lead) => ({ lead, state: `s${lead}` }));
-    const asked: unknown[] = [];
-    const found = memoByKey(columns, (key) => void asked.push(key));
-    const batch = batchOf(rows).take([0, 1, 0, 1]);
-    for (let row = 0; row < batch.length; row += 1) found(batch)(row);
-    expect(asked).toHaveLength(2);
-  });
 });
