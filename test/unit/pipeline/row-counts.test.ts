@@ -4,7 +4,7 @@ import { summaryOf, type RunReport } from '../../../src/pipeline/index.js';
 import { emptyTally } from '../../../src/flow/index.js';
 import { newConsistency } from '../../../src/core/index.js';
 
-describe('the books of a sink that appends', () => {
+describe('the row counts of a sink', () => {
   const read = { read: 10, repaired: 0, duplicates: 0 };
 
   test('balance when rows that it has already are counted', () => {

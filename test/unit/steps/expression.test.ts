@@ -56,7 +56,7 @@ describe('an expression that cannot be read', () => {
     ["email == 'x' && lead accepted == 'yes'", 21, "the field 'LEAD ACCEPTED' is called lead_accepted here"],
     ['email ==', 8, 'Unexpected token: EOF'],
     ['size(3)', 0, "found no matching overload for 'size(int)'"],
-  ])('like %j has its place, %i, and one line: %s', (source, at, message) => {
+  ])('%j is refused at position %i: %s', (source, at, message) => {
     expect(problemOf(source, columns)).toEqual({ at, message });
   });
 
@@ -66,7 +66,7 @@ describe('an expression that cannot be read', () => {
     ['constructor', "unknown field 'constructor'"],
     ['zip_stat(zipcode)', "unknown function 'zip_stat', did you mean 'zip_state'?"],
     ["email.startWith('a')", "unknown function 'startWith', did you mean 'startsWith'?"],
-  ])('%j has a name that is unknown: %s', (source, message) => {
+  ])('%j names what there is not: %s', (source, message) => {
     expect(planned(steps.derive, { x: source }, columns).problems).toEqual([{ path: ['x'], message }]);
   });
 });
@@ -97,7 +97,7 @@ describe('an expression that fails for every row', () => {
     "[1, 2].exists(x, x / 2 == 1) || uid == 'a'",
     "uid == '' ? null : uid",
     "zip_city('x') == null",
-  ])('is none that holds for some rows: %s', (source) => {
+  ])('is not one that is right for some rows: %s', (source) => {
     expect(compiled(source, columns)).toHaveProperty('evaluate');
   });
 

@@ -26,7 +26,7 @@ const wrong: readonly (readonly [string, Step, string])[] = [
   ['join, the other side', joined({ pick: { min: 'title' }, key: ['uid'] }), "no row of page 1 has a field uid, did you mean 'id'?"],
 ];
 
-test.each(wrong)('%s refuses a field that no row of a page has: %#', async (name, step, message) => {
+test.each(wrong)('%s refuses a field that no row of a page has', async (name, step, message) => {
   const lists = [[], leads];
   await expect(through(step, otherSide(...lists))).rejects.toMatchObject({ code: 'E_STEP_FIELD', message: `${name}: ${message}` });
 });
