@@ -119,12 +119,6 @@ describe('systemd', () => {
     const verified = await start('systemd-analyze', ['verify', ...units.map((name) => join(folder, name))], { cwd: folder }).finished;
     expect(verified).toEqual({ code: 0, stdout: '', stderr: '' });
   });
-
-  testBy('systemd-analyze', 'reads the time of the timer', async () => {
-    const calendar = (await unit('leadstream.timer', await host())).get('OnCalendar') ?? '';
-    const read = await start('systemd-analyze', ['calendar', calendar], { cwd: '/' }).finished;
-    expect(read).toMatchObject({ code: 0, stdout: expect.stringContaining('02:30:00 UTC') });
-  });
 });
 
 describe('the alert of systemd', () => {

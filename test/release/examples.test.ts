@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { firstLine, startExample } from '../support/examples.js';
 import { duckdb } from '../support/duckdb.js';
@@ -95,28 +93,5 @@ describe('custom-step-and-sink.mjs', () => {
        FROM read_json('${join(cwd, 'phones.ndjson.gz')}', format = 'newline_delimited')`,
     );
     expect(found).toEqual({ rows: 1_200, leads: 1_200, most: true, equal: true });
-  });
-
-  test('has an example whose sink leaves neither a file nor a descriptor behind when it is aborted, early or late', async () => {
-    const cwd = await temporaryFolder();
-    const script = `import { readdir } from 'node:fs/promises';
-import { concat, range, map, throwError } from 'rxjs';
-import { fromPages, writeTo } from 'leadstream';
-import { ndjsonGz } from './examples/custom-step-and-sink.mjs';
-const open = async () => (await readdir('/proc/self/fd')).length;
-const columns = [{ name: 'a', original: 'a', type: 'text', cast: false, sensitivity: 'plain' }];
-const page = (number) => ({ number, rows: Array.from({ length: 2000 }, (_, i) => ({ a: String(Math.sin(i + number)) })), lease: { release() {} } });
-let before; // behind the first round: Node keeps some of its own
-const codes = new Set();
-for (const pages of [0, 0, 1, 1, 20, 20]) {
-  const failing = concat(range(1, pages).pipe(map(page)), throwError(() => new RangeError('mine')));
-  await writeTo(fromPages(failing), ndjsonGz({ path: '${cwd}/a.gz' }), { columns }).catch((error) => codes.add(error.message));
-  await (await ndjsonGz({ path: '${cwd}/b.gz' })).abort();
-  before ??= await open();
-}
-const there = await ndjsonGz({ path: '${cwd}/gone/a.gz' }).catch((error) => error.code);
-console.log(JSON.stringify({ more: (await open()) - before, files: await readdir('${cwd}'), codes: [...codes], there }));`;
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
-    expect(JSON.parse(stdout)).toEqual({ more: 0, files: [], codes: ['mine'], there: 'E_SINK_FUNCTION' });
   });
 });

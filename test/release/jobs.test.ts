@@ -92,19 +92,4 @@ describe('the job', () => {
       expect(found).not.toEqual([]);
     }
   });
-
-  test('incremental-append adds what is new, and leaves the rest', async () => {
-    const cwd = await temporaryFolder();
-    await runIn(cwd, 'incremental-append');
-    await runIn(cwd, 'incremental-append');
-    expect(await textsOf(reading(join(cwd, 'lake/leads')))).toHaveLength(counts.leads);
-  });
-
-  test('sample takes the same rows every time', async () => {
-    const [one, other] = [await temporaryFolder(), await temporaryFolder()];
-    for (const cwd of [one, other]) await runIn(cwd, 'sample');
-    const text = await readFile(join(one, 'sample.csv'), 'utf8');
-    expect(await readFile(join(other, 'sample.csv'), 'utf8')).toBe(text);
-    expect(text.trim().split('\n').length).toBeLessThan(counts.leads / 2);
-  });
 });

@@ -1,6 +1,5 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { join } from 'node:path';
-import { parquet } from '../../src/sinks/index.js';
 import { start } from '../support/cli.js';
 import { temporaryFolder } from '../support/temporary.js';
 
@@ -65,21 +64,6 @@ test('files have the same bytes with and without the thread', async () => {
   expect(await told(script)).toEqual({ seen, threads: 5, ended: 5 });
 });
 
-test('tables share one thread, which ends with the last of them and starts again', async () => {
-  const script = `
-    for (let round = 0; round < 2; round += 1) {
-      const writers = await Promise.all(['x', 'y'].map((name) => open(name + round, 1)));
-      for (let number = 0; number < 10; number += 1) await Promise.all(writers.map((writer) => writer.write(page(number))));
-      const before = ended;
-      await writers[0].prepare();
-      if (ended !== before) throw new Error('ended early');
-      await writers[1].prepare();
-    }
-    tell({ threads: threads.length, ended, same: JSON.stringify(filesOf('x0')) === JSON.stringify(filesOf('y1')) });
-  `;
-  expect(await told(script)).toEqual({ threads: 2, ended: 2, same: true });
-});
-
 test('an abort while a row group is on its way removes everything and ends the thread', async () => {
   const script = `
     const writer = await open('t', 1);
@@ -104,21 +88,4 @@ test('the end of the thread is told as a failure to write', async () => {
     tell({ failures, threads: threads.length, rows: (await again.prepare()).rows });
   `;
   expect(await told(script)).toEqual({ failures: ['E_SINK_WRITE', 'E_SINK_WRITE'], threads: 2, rows: 2500 });
-});
-
-test('a writer that nobody finishes does not keep the process alive', async () => {
-  const script = `
-    const writer = await open('t', 1);
-    for (let number = 0; number < 3; number += 1) await writer.write(page(number));
-    tell({ threads: threads.length, ended });
-  `;
-  expect(await told(script)).toEqual({ threads: 1, ended: 0 });
-});
-
-test('where the file of the thread is missing, as beside TypeScript source, a warning says so, and row groups are encoded here', async () => {
-  const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
-  const sink = await parquet({ path: 't', threads: 1 }, { baseDir: await temporaryFolder(), runId: 'run' });
-  await sink.abort();
-  expect(warn).toHaveBeenCalledWith(expect.stringContaining('threads: 1 needs the file encoding-worker.cjs'), expect.anything());
-  warn.mockRestore();
 });

@@ -6,9 +6,7 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publint } from 'publint';
 import { start, type Finished } from '../support/cli.js';
-import { blocksIn } from '../support/doc-comments.js';
 import { installed } from '../support/installed.js';
-import { listed, service, testKey } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
 const own = (name: string) => join(process.cwd(), 'node_modules', '.bin', name);
@@ -104,22 +102,6 @@ test('a program in CommonJS with module node16 is told to use import()', async (
   const { code, stdout } = await compile([own('tsc')], 'required.cts', ['--module', 'node16', '--noEmit']);
   expect(code).not.toBe(0);
   expect(new Set(stdout.match(/TS\d+/g))).toEqual(new Set(['TS1479']));
-});
-
-test('the first program of the README runs as JavaScript, compiles as TypeScript, and joins what it reads', async () => {
-  const from = await service();
-  const [program = ''] = await blocksIn('README.md');
-  expect(program).toContain('http://127.0.0.1:8080');
-  for (const file of ['sold.mjs', 'sold.mts']) await writeFile(join(folder, file), program.replace('http://127.0.0.1:8080', from.url));
-  expect(await compile([own('tsc')], 'sold.mts', ['--module', 'nodenext', '--noEmit'])).toMatchObject({ code: 0, stdout: '' });
-  const env = { LEADSTREAM_REST_API_KEY: testKey };
-  const { code, stdout, stderr } = await start(process.execPath, ['sold.mjs'], { cwd: folder, env }).finished;
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const titles = new Map((await listed(from, 'bridges')).map(({ id, title }) => [id, title]));
-  const isValid = (lead: Readonly<Record<string, unknown>>) => /^(?:yes|y|1)$/i.test(String(lead['is_valid']));
-  const sold = (await listed(from, 'leads')).filter((lead) => isValid(lead) && lead['lead_status'] === 'sold');
-  expect(sold.length).toBeGreaterThan(100);
-  expect(stdout).toBe(sold.map(({ lead_id, bridge_id }) => `${lead_id} ${titles.get(bridge_id)}\n`).join(''));
 });
 
 test('an error that nobody catches is printed by its name', async () => {
