@@ -34,7 +34,7 @@ export interface Quirks {
 }
 
 /** How the list of leads changes: once per so many reads of it, at most so often. */
-export interface DriftOptions {
+interface DriftOptions {
   readonly every: number;
   readonly changes?: readonly ('insert-head' | 'insert-tail' | 'delete')[];
   readonly most?: number;

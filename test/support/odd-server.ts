@@ -145,7 +145,7 @@ export async function failureOf(client: ServiceClient): Promise<SourceError> {
 }
 
 /** The result of a failed read of the first page of leads. */
-export interface FailedRead {
+interface FailedRead {
   readonly error: SourceError;
   readonly requests: number;
   readonly notices: readonly RetryEvent[];

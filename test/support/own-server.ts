@@ -19,7 +19,7 @@ export const orders = (count: number): readonly Order[] =>
   }));
 
 /** A page of a list, and the total number of rows. */
-export interface Sent {
+interface Sent {
   readonly rows: readonly Order[];
   /** Position of the first row. */
   readonly from: number;
@@ -117,7 +117,7 @@ export const shortened = (handler: Handler, which: readonly number[], rows = 0):
 };
 
 /** The declared fields of the orders. */
-export const orderFields = `
+const orderFields = `
       no: text
       total: decimal
       paid: flag

@@ -24,7 +24,7 @@ export function listOf(pages: number, size = 2): (page: number) => readonly numb
 }
 
 /** A fetch function that counts, and answers when the test says so or by itself. */
-export interface CountedFetch<T> {
+interface CountedFetch<T> {
   readonly fetch: (page: number) => Observable<readonly T[]>;
   /** Pages in the order requested; a page read twice appears twice. */
   readonly asked: readonly number[];

@@ -48,7 +48,7 @@ type Random = () => number;
 type Answering = (page: number, size: number, request: number) => readonly string[] | 'refused';
 
 /** A way in which a list misleads its readers, or one in which it is odd but honest. */
-export interface Trap {
+interface Trap {
   readonly name: string;
   /** Whether it needs so many requests that only the benchmark runs it. */
   readonly long?: boolean;
