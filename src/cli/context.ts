@@ -104,8 +104,10 @@ function readEnvFile(file: string, cwd: string): Readonly<Record<string, string 
   if (tells && (found.mode & 0o002) !== 0)
     throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write to it; make it private (chmod 600)`);
   // Node 20 takes an indented comment after a blank line for a part of the next name.
-  const variables = parseEnv(text.replaceAll('\r\n', '\n').replaceAll(/^[ \t]+#/gm, '#'));
-  if (Object.keys(variables).some((name) => !/^[A-Za-z_][\w.-]*$/.test(name)))
+  const lines = text.replaceAll('\r\n', '\n').replaceAll(/^[ \t]+#/gm, '#');
+  // What `parseEnv` does with a line that it cannot read depends on the version of Node: the lines are checked here, without comments and quoted values.
+  const unquoted = lines.replaceAll(/^#.*|(?<==[ \t]*)(['"`])[^]*?\1/gm, '');
+  if (unquoted.split('\n').some((line) => !/^\s*(?:$|(?:export\s+)?[A-Za-z_][\w.-]*[ \t]*=)/.test(line)))
     throw new LeadstreamError('E_USAGE', `--env ${file}: a line is not NAME=value`);
-  return variables;
+  return parseEnv(lines);
 }
