@@ -19,10 +19,11 @@ export const importTable = {
   parquet: ['core', 'options', 'threads', 'vector'],
   lake: ['core', 'options', 'vector', 'flow', 'store', 'parquet'],
   sinks: ['core', 'options', 'vector', 'flow', 'store', 'engine', 'parquet', 'lake'],
-  pipeline: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'service'],
+  plan: ['core', 'options', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'service'],
+  run: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'plan'],
   doctor: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'source'],
   service: ['core', 'options', 'json', 'collections'],
-  'pipeline-tests': ['core', 'options', 'json', 'collections', 'parquet', 'pipeline', 'service'],
+  'pipeline-tests': ['core', 'options', 'json', 'collections', 'parquet', 'plan', 'run', 'service'],
   // Plus the public API, which its commands load when they run.
   cli: ['core', 'collections', 'store', 'source', 'service'],
 };

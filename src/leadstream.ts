@@ -173,6 +173,6 @@ export {
 
 // Writing, and connections from the environment: imported from their files, since the folder's index loads everything that pipeline files need
 export type { RowCounts } from './core/index.js';
-export { writeTo, type Written, type WriteOptions } from './pipeline/ops/write-to.js';
-export { connectionFromEnvironment } from './pipeline/spec/connection.js';
-export type { Environment } from './pipeline/spec/reference-source.js';
+export { writeTo, type Written, type WriteOptions } from './run/write-to.js';
+export { connectionFromEnvironment } from './plan/connection.js';
+export type { Environment } from './plan/reference-source.js';

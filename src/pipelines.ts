@@ -8,10 +8,7 @@ export { diagnoseService, type DiagnoseOptions, type Diagnosis, type DiagnosisFi
 
 export {
   explainPipeline,
-  explainRow,
   lintPipelines,
-  previewPipeline,
-  recoverRuns,
   loadCollections,
   loadPipeline,
   loadPipelines,
@@ -19,9 +16,6 @@ export {
   parsePipelines,
   pipelineReference,
   pipelineSchema,
-  RateLimiters,
-  runPipeline,
-  summaryOf,
   writesOver,
   type Expect,
   type Extensions,
@@ -31,14 +25,21 @@ export {
   type ExplainedSink,
   type ExplainedStep,
   type Explanation,
-  type ExplainRowOptions,
   type Finding,
-  type FindingsReport,
   type LintedPipeline,
   type LintOptions,
   type LintResult,
   type LoadOptions,
   type Pipeline,
+} from './plan/index.js';
+export {
+  explainRow,
+  previewPipeline,
+  recoverRuns,
+  runPipeline,
+  summaryOf,
+  type ExplainRowOptions,
+  type FindingsReport,
   type Preview,
   type PreviewOptions,
   type PreviewStage,
@@ -55,6 +56,8 @@ export {
   type RefusedOptions,
   type SinkReport,
   type StepReport,
-} from './pipeline/index.js';
+} from './run/index.js';
+
+export { RateLimiters } from './http/index.js';
 
 export { testPipelines, type Difference, type TestOptions, type TestResult, type TestResults } from './pipeline-tests/index.js';

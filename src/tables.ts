@@ -19,4 +19,4 @@ export {
 } from './lake/index.js';
 
 export { readGroups } from './parquet/index.js';
-export { rollbackTable, type RollbackOptions } from './pipeline/index.js';
+export { rollbackTable, type RollbackOptions } from './run/index.js';

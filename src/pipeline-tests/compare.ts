@@ -4,7 +4,8 @@ import { parseString } from 'fast-csv';
 import { textOf, type DeclaredType } from '../core/index.js';
 import { JsonText, readJson } from '../json/index.js';
 import { readGroups } from '../parquet/index.js';
-import { bookName, type PipelineTest, type RunReport, type TextRow } from '../pipeline/index.js';
+import { bookName } from '../plan/index.js';
+import type { PipelineTest, RunReport, TextRow } from '../run/index.js';
 
 /** One way in which the result of a run differs from what its test expects; what does not exist is `undefined`. */
 export interface Difference {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { failureOf, LeadstreamError, stoppedBy } from '../core/index.js';
 import { abortSignal, callable, checkUsage, object, texts } from '../options/index.js';
-import type { Extensions, PipelineTest, TestedPipeline } from '../pipeline/index.js';
+import type { Extensions } from '../plan/index.js';
+import type { PipelineTest, TestedPipeline } from '../run/index.js';
 import type { Difference, Outcome } from './compare.js';
 
 /** How tests are run. */
@@ -60,7 +61,7 @@ const key = 'made-up-key-of-a-test';
 export async function testPipelines(file: string, options: TestOptions = {}): Promise<TestResults> {
   checkUsage('testPipelines', taken, options);
   const { cwd = process.cwd(), only = [], signal, onResult, ...own } = options;
-  const { loadTests } = await import('../pipeline/index.js');
+  const { loadTests } = await import('../run/index.js');
   const tests: TestResult[] = [];
   const skipped: Pick<TestResult, 'pipeline' | 'name'>[] = [];
   for (const test of await loadTests(file, { cwd, ...own })) {
@@ -111,7 +112,7 @@ async function outcomeOf(
   stateDir: string,
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
-  const { failedRunOf, runPipeline } = await import('../pipeline/index.js');
+  const { failedRunOf, runPipeline } = await import('../run/index.js');
   const printed: Buffer[] = [];
   const stdout = new Writable({
     write(piece: Buffer, _encoding, done) {

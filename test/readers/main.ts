@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { of } from 'rxjs';
 import type { Column, Row, DeclaredType } from '../../src/core/index.js';
-import { writeTo } from '../../src/pipeline/index.js';
+import { writeTo } from '../../src/run/index.js';
 import { parquet, type ParquetOptions } from '../../src/sinks/index.js';
 import { verifyTable } from '../../src/lake/index.js';
 import { engineNames } from '../../src/parquet/index.js';

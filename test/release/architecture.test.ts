@@ -17,15 +17,16 @@ describe('the import table', () => {
     ['store/x.ts', '../sinks/index.js'],
     ['service/generate/x.ts', '../../flow/index.js'],
     ['steps/join/x.ts', '../../sinks/index.js'],
-    ['sinks/x.ts', '../pipeline/index.js'],
+    ['sinks/x.ts', '../plan/index.js'],
     ['cli/commands/x.ts', '../../flow/index.js'],
-    ['pipeline/spec/x.ts', '../../http/retry.js'],
+    ['plan/x.ts', '../http/retry.js'],
+    ['plan/x.ts', '../run/index.js'],
     ['source/x.ts', 'got'],
   ] as const;
   const right = [
     ['flow/x.ts', '../core/index.js'],
     ['steps/join/x.ts', '../key.js'],
-    ['pipeline/spec/x.ts', '../../steps/index.js'],
+    ['run/x.ts', '../plan/index.js'],
     ['http/x.ts', 'got'],
   ] as const;
   const imports = (cases: typeof wrong | typeof right) =>
@@ -65,12 +66,12 @@ test('waiting outside of flow is refused', async () => {
 });
 
 test('only the command line ends the process', async () => {
-  const found = await findings(['pipeline', 'cli', 'cli/commands'].map((folder) => [`src/${folder}/x.ts`, 'process.exit(1);']));
+  const found = await findings(['run', 'cli', 'cli/commands'].map((folder) => [`src/${folder}/x.ts`, 'process.exit(1);']));
   expect([...found.values()]).toEqual([['eslint(no-restricted-properties)'], [], []]);
 });
 
 test('a promise that nobody waits for is found everywhere, and an `any` that leaves its line in src', async () => {
-  const folders = ['src/pipeline', 'src/cli', 'test/unit', 'examples'];
+  const folders = ['src/run', 'src/cli', 'test/unit', 'examples'];
   const lost = 'export async function g(): Promise<void> {}\nexport function f() { g(); }';
   const found = await findings(folders.map((folder) => [`${folder}/x.ts`, lost]));
   expect([...found.values()]).toEqual(folders.map(() => ['typescript(no-floating-promises)']));

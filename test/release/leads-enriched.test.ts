@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { loadPipeline, runPipeline } from '../../src/pipeline/index.js';
+import { loadPipeline } from '../../src/plan/index.js';
+import { runPipeline } from '../../src/run/index.js';
 import { duckdb } from '../support/duckdb.js';
 import { service, testKey } from '../support/services.js';
 import { generate } from '../../src/service/index.js';

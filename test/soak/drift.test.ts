@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { parsePipeline, runPipeline } from '../../src/pipeline/index.js';
+import { parsePipeline } from '../../src/plan/index.js';
+import { runPipeline } from '../../src/run/index.js';
 import { generate } from '../../src/service/index.js';
 import { pipelineText, service } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';

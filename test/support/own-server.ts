@@ -1,6 +1,7 @@
 import { afterEach } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
-import { runPipeline, parsePipeline, type RunOptions } from '../../src/pipeline/index.js';
+import { parsePipeline } from '../../src/plan/index.js';
+import { runPipeline, type RunOptions } from '../../src/run/index.js';
 import { startServer, type Handler, type OddServer } from './odd-server.js';
 import { temporaryFolder } from './temporary.js';
 

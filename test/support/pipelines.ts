@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { parsePipeline, runPipeline, type Pipeline, type RunOptions } from '../../src/pipeline/index.js';
+import { parsePipeline, type Pipeline } from '../../src/plan/index.js';
+import { runPipeline, type RunOptions } from '../../src/run/index.js';
 import { pipelineText, type LoggedService } from './services.js';
 import { temporaryFolder } from './temporary.js';
 

@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LeadstreamError } from '../../src/core/errors.js';
-import { parsePipeline, runPipeline } from '../../src/pipeline/index.js';
+import { parsePipeline } from '../../src/plan/index.js';
+import { runPipeline } from '../../src/run/index.js';
 import { failure, type Responder } from '../../src/service/answer.js';
 import { generate, startService } from '../../src/service/index.js';
 import { seeded } from './seeded.js';

@@ -1,7 +1,7 @@
 /** What a gate of `expect` says of itself; `tsc --noEmit` is the test. */
 import { expectTypeOf } from 'expect-type';
 import type { Expect } from '../../src/pipelines.js';
-import type { Check, GateFacts } from '../../src/pipeline/gates/expect/gate.js';
+import type { Check, GateFacts } from '../../src/plan/expect/gate.js';
 
 const check: Check = { gate: 'max_rows', observe: () => {}, refuse: () => undefined };
 const open = () => [check];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parsePipeline, parsePipelines } from '../../../src/pipeline/index.js';
+import { parsePipeline, parsePipelines } from '../../../src/plan/index.js';
 import { ownEnv, ownText } from '../../support/own-server.js';
 
 const right = `    path: /orders

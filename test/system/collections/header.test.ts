@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { parsePipeline, runPipeline } from '../../../src/pipeline/index.js';
+import { parsePipeline } from '../../../src/plan/index.js';
+import { runPipeline } from '../../../src/run/index.js';
 import { byLink, orders, ownKey, ownServer, ownText } from '../../support/own-server.js';
 import { expectDiscreet } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';

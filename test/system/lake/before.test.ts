@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Row } from '../../../src/core/index.js';
 import type { Warning } from '../../../src/core/errors.js';
 import { sha256File } from '../../../src/store/index.js';
-import { rollbackTable } from '../../../src/pipeline/index.js';
+import { rollbackTable } from '../../../src/run/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { publishedManifest, tableRuns, RunLog, verifyTable } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { runPipeline } from '../../../src/pipeline/index.js';
+import { runPipeline } from '../../../src/run/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
 import { serviceOf, type LoggedService } from '../../support/services.js';

@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SpecError } from '../../../src/core/errors.js';
-import { parsePipeline, parsePipelines } from '../../../src/pipeline/index.js';
+import { parsePipeline, parsePipelines } from '../../../src/plan/index.js';
 import { pipelineText } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { itemAt } from '../../../src/core/index.js';
 import { publishedManifest } from '../../../src/lake/index.js';
-import { runPipeline, summaryOf, type RunOptions } from '../../../src/pipeline/index.js';
+import { runPipeline, summaryOf, type RunOptions } from '../../../src/run/index.js';
 import { changing, type Lists } from '../../support/changing.js';
 import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';

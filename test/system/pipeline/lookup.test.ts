@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { parsePipeline, summaryOf } from '../../../src/pipeline/index.js';
+import { parsePipeline } from '../../../src/plan/index.js';
+import { summaryOf } from '../../../src/run/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { leads, runIn } from '../../support/pipelines.js';
 import { generate } from '../../../src/service/index.js';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { appendFile, chmod, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { LinkAction, RenameAction } from '../../../src/store/index.js';
-import { recoverRuns, runPipeline } from '../../../src/pipeline/index.js';
+import { recoverRuns, runPipeline } from '../../../src/run/index.js';
 import { cli } from '../../support/cli.js';
 import { headerOf } from '../../../src/source/spool/page-log.js';
 import { pagesIn } from '../../support/spool.js';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { recoverRuns } from '../../../src/pipeline/index.js';
+import { recoverRuns } from '../../../src/run/index.js';
 import { killedBefore } from '../../support/killed.js';
 import { leads } from '../../support/pipelines.js';
 import { pipelineText, serviceOf } from '../../support/services.js';

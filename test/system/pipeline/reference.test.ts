@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
 import { parseAllDocuments } from 'yaml';
 import { environment } from '../../../src/core/index.js';
-import { pipelineReference, pipelineSchema } from '../../../src/pipeline/index.js';
+import { pipelineReference, pipelineSchema } from '../../../src/plan/index.js';
 
 test('REFERENCE.md says what the definitions say; `npm run reference` writes it', async () => {
   expect(await readFile(join('pipelines', 'REFERENCE.md'), 'utf8')).toBe(`${await pipelineReference()}\n`);

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { of } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { commitUnlogged } from '../../../src/store/index.js';
-import { writeTo, rollbackTable } from '../../../src/pipeline/index.js';
+import { writeTo, rollbackTable } from '../../../src/run/index.js';
 import { parquet, sinks } from '../../../src/sinks/index.js';
 import { RunLog, tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';

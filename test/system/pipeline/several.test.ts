@@ -4,7 +4,8 @@ import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { parseAllDocuments, stringify } from 'yaml';
 import { SpecError } from '../../../src/core/errors.js';
-import { parsePipeline, parsePipelines, pipelineSchema, runPipeline, type Pipeline } from '../../../src/pipeline/index.js';
+import { parsePipeline, parsePipelines, pipelineSchema, type Pipeline } from '../../../src/plan/index.js';
+import { runPipeline } from '../../../src/run/index.js';
 import { service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 

@@ -2,16 +2,16 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { parsePipeline } from '../../../src/plan/index.js';
 import {
   failedRunOf,
-  parsePipeline,
   recoverRuns,
   rollbackTable,
   runPipeline,
   summaryOf,
   type RunOptions,
   type RunReport,
-} from '../../../src/pipeline/index.js';
+} from '../../../src/run/index.js';
 import { changing, type Lists } from '../../support/changing.js';
 import { cli } from '../../support/cli.js';
 import { leads } from '../../support/pipelines.js';

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { runPipeline } from '../../../src/pipeline/index.js';
+import { runPipeline } from '../../../src/run/index.js';
 import { generate } from '../../../src/service/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { leads, pipelineFor, runIn } from '../../support/pipelines.js';

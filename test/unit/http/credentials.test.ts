@@ -12,7 +12,7 @@ import {
   secretsOf,
   withKey,
 } from '../../../src/http/credentials.js';
-import { authShape } from '../../../src/pipeline/spec/spec.js';
+import { authShape } from '../../../src/plan/spec.js';
 
 const key = 'key-of-the-test';
 

@@ -3,7 +3,7 @@ import { EMPTY, type Observable, catchError, concat, defer, of, retry, take, thr
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
 import { type Page, pageOf as byColumns, RowStream } from '../../../src/flow/index.js';
-import { writeTo } from '../../../src/pipeline/index.js';
+import { writeTo } from '../../../src/run/index.js';
 import { defineSink, type CustomWriter } from '../../../src/sinks/index.js';
 import { limit } from '../../../src/steps/index.js';
 import { batchFromRows } from '../../../src/vector/index.js';

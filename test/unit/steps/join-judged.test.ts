@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { concatMap, lastValueFrom, map, pipe, retry, take } from 'rxjs';
 import { amountOf, type Column, type Row } from '../../../src/core/index.js';
 import { fromPages, liftRows, type Page, type RowStream, type Step } from '../../../src/flow/index.js';
-import { writeTo } from '../../../src/pipeline/index.js';
+import { writeTo } from '../../../src/run/index.js';
 import { defineSink } from '../../../src/sinks/index.js';
 import { filter, join, limit, type JoinOptions } from '../../../src/steps/index.js';
 import { leasedPages, turns } from '../../support/pages.js';

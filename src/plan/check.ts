@@ -1,0 +1,250 @@
+import type { z } from 'zod';
+import { collections, type Collection, type Registry } from '../collections/index.js';
+import { defined, unknownName } from '../core/index.js';
+import { getIn } from '../options/index.js';
+import type { PathNames } from '../store/index.js';
+import { outputAt } from '../sinks/index.js';
+import { collectionOf, collectionShape } from '../source/index.js';
+import { collide } from './collide.js';
+import { connectionOf } from './connection.js';
+import type { HookName } from './credentials.js';
+import type { Definitions } from './definitions.js';
+import type { Path, SpecDocument } from './document.js';
+import { hooksOf, type Hooks } from './hooks.js';
+import { dependsOn, IssueList, type Doubt, type FileContext, type Issue } from './issue-list.js';
+import { pipelineOf, type Pipeline, type RejectsPlan } from './pipeline.js';
+import { bindChain, planPipeline, type Chain, type ChainShape, type Plan } from './plan.js';
+import { unfilled, type Place } from './planned.js';
+import type { ReferenceSource } from './reference-source.js';
+import { resolveReferences, type Problem } from './references.js';
+import { defaultsShape, pipelineName, pipelineShape, type PipelineShape } from './spec.js';
+import type { TestShape } from './test-shape.js';
+import { validated } from './validate.js';
+
+/** A document of a pipeline file after validation. */
+export interface Checked {
+  readonly document: SpecDocument;
+  /** Its name, if it has a valid one. */
+  readonly name: string | undefined;
+  /** Everything that it writes, with the place in the file; `undefined` is stdout. */
+  readonly outputs: readonly { readonly path: string | undefined; readonly place: Path }[];
+  /** Its plan, as far as it can be determined. */
+  readonly plan: Plan | undefined;
+  /** Present if the document by itself has no problems, and nothing is missing. */
+  readonly pipeline: Pipeline | undefined;
+  /** The webhooks to notify when a run ends, as far as they are known. */
+  readonly hooks: Hooks;
+  /** Its tests; `undefined` if it has none, or invalid ones. */
+  readonly tests: readonly TestShape[] | undefined;
+  /** Doubts: valid, but probably unintended. */
+  readonly doubts: readonly Doubt[];
+  /** Variables and files that it refers to and that are missing, in lenient mode. */
+  readonly unset: readonly string[];
+  readonly issues: readonly Issue[];
+  /** Adds a problem with other documents. */
+  problem(path: Path, message: string, onKey?: boolean): void;
+}
+
+/** The input for checking the documents of a file. */
+interface Given {
+  readonly from: ReferenceSource;
+  /** What a document shares with the others. */
+  readonly file: FileContext;
+  readonly definitions: Definitions;
+}
+
+/** Checks a document by itself, even after a problem: all problems are in `issues`. */
+export function checkPipeline(document: SpecDocument, { from, file, definitions }: Given): Checked {
+  const issues = new IssueList(document, file);
+  const { problem } = issues;
+  const resolved = resolvedIn(document.value, from, issues);
+  const { unknown, unsetProblem: unset } = issues;
+  const shape = validated(pipelineShape(), resolved, [], problem);
+  // If the whole is invalid, its parts are read separately, so that one typo does not hide other problems.
+  const parts = shape ?? partsOf(resolved);
+  issues.isStrict = parts.service?.strict ?? false;
+  const place = { baseDir: from.baseDir, pipeline: nameIn(parts), definitions, isPlain: document.isPlain, unknown };
+  const chain = bindChain(parts, place, problem);
+  const registry = registryOf(resolved, problem);
+  const findings = { problem, warn: issues.warn, unset, unknown };
+  const plan = registry && planPipeline(parts, chain, { hmacKey: from.env.LEADSTREAM_HMAC_KEY, collections: registry }, findings);
+  const connection = shape && connectionOf(shape.service, from.env, { problem: issues.givenProblem, inFile: problem, unset });
+  const rejects = parts.rejects && rejectsOf(parts.rejects, chain, place, problem);
+  // In place of a refused reference is no address.
+  const hookAt = (name: HookName) => (dependsOn([name], unknown) ? undefined : parts[name]);
+  const hooks = hooksOf({ on_success: hookAt('on_success'), on_failure: hookAt('on_failure') }, from.env, problem);
+  refuseRestart(parts, chain, problem);
+  // Problems of their shape were already reported with the whole.
+  const written = nullsInTests(getIn(resolved, ['tests']), ['tests'], document.isPlain);
+  const tests = validated(pipelineShape().shape.tests, written, ['tests'], silent);
+  if (tests && registry) refuseUnknownRows(tests, registry, problem);
+  const warnings = issues.doubts.map(({ code, message, line, column }) => ({
+    code,
+    message: `${document.file}:${line}:${column} ${message}`,
+  }));
+  const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
+  return {
+    ...{ document, name: parts.name, plan, tests, hooks },
+    outputs: outputsOf(chain, rejects),
+    pipeline: isRight
+      ? pipelineOf({ shape, plan, connection, rejects, hooks, from, written: document.value, resolved, warnings })
+      : undefined,
+    ...{ doubts: issues.doubts, unset: issues.unset, issues: issues.all, problem },
+  };
+}
+
+/** Refuses rows of unknown collections in tests. */
+function refuseUnknownRows(tests: readonly TestShape[], registry: Registry, problem: Problem): void {
+  const known = Object.keys(registry);
+  tests.forEach(({ given }, index) => {
+    for (const name of Object.keys(given))
+      if (!known.includes(name)) problem(['tests', index, 'given', name], unknownName('collection', name, known), true);
+  });
+}
+
+/** The readable parts of a pipeline. */
+type Parts = ChainShape & Partial<Omit<PipelineShape, 'collections' | 'tests' | 'steps' | 'to'>>;
+
+/** Reads the valid parts of a document that is invalid as a whole, key by key. */
+function partsOf(document: unknown): Parts {
+  const { shape } = pipelineShape();
+  const read = <T>(key: string, schema: z.ZodType<T>) => validated(schema, getIn(document, [key]), [key], silent);
+  const entriesOf = (key: string) => {
+    const entries = getIn(document, [key]);
+    return Array.isArray(entries) ? entries.map((entry: unknown) => (isMap(entry) ? entry : undefined)) : [];
+  };
+  const parts = {
+    name: read('name', shape.name),
+    from: read('from', shape.from),
+    service: read('service', shape.service),
+    reveal: read('reveal', shape.reveal),
+    rejects: read('rejects', shape.rejects),
+    expect: read('expect', shape.expect),
+    on_new_field: read('on_new_field', shape.on_new_field),
+    schema: read('schema', shape.schema),
+    on_success: read('on_success', shape.on_success),
+    on_failure: read('on_failure', shape.on_failure),
+  };
+  return { ...defined(parts), steps: entriesOf('steps'), to: entriesOf('to') };
+}
+
+function silent(): void {}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns the name for paths. An invalid name is reported as such, and must not cause an error for each path as well. */
+function nameIn({ name }: Parts): string {
+  return name !== undefined && pipelineName.test(name) ? name : 'pipeline';
+}
+
+/** Returns everything that a pipeline writes, with its place; `undefined` is stdout. */
+function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked['outputs'] {
+  return [
+    ...sinks.flatMap(({ output, prints, index, name }) =>
+      prints || output !== undefined ? [{ path: output, place: ['to', index, name] }] : [],
+    ),
+    ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
+  ];
+}
+
+/** Checks inherited values as far as possible without the pipelines. Returns all problems. */
+export function checkDefaults(document: SpecDocument, from: ReferenceSource, file: FileContext): readonly Issue[] {
+  const issues = new IssueList(document, file, ['defaults']);
+  const resolved = resolvedIn(inheritedOf(document), from, issues);
+  validated(defaultsShape(), resolved, [], issues.problem);
+  ownCollections(resolved, issues.problem);
+  return issues.all;
+}
+
+/** Returns the collections declared by a document and their problems, ignoring everything else. */
+export function collectionsOf(document: SpecDocument, from: ReferenceSource, file: FileContext) {
+  const issues = new IssueList(document, file);
+  const declared = getIn(document.value, ['collections']);
+  const resolved = resolvedIn(declared === undefined ? {} : { collections: declared }, from, issues);
+  return { collections: ownCollections(resolved, issues.problem), issues: issues.all };
+}
+
+/** Returns the value of `defaults`. */
+export function inheritedOf({ value }: SpecDocument): unknown {
+  return getIn(value, ['defaults']);
+}
+
+/** Resolves the references in a value. */
+function resolvedIn(value: unknown, from: ReferenceSource, issues: IssueList): unknown {
+  const { file, referenceProblem: problem, unsetProblem: unset } = issues;
+  issues.resolved = resolveReferences(value, from, file.credentials, { problem, unset });
+  return issues.resolved;
+}
+
+/**
+ * Returns the collections that a document can name: those of every service, and its own.
+ *
+ * @param document With its references resolved.
+ * @returns `undefined` if one of its own collections is invalid, so that uses of it cannot be checked.
+ */
+function registryOf(document: unknown, problem: Problem): Registry | undefined {
+  const own = ownCollections(document, problem);
+  return own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
+}
+
+/** Returns the collections declared by a document; `undefined` if one of them is invalid. */
+function ownCollections(document: unknown, problem: Problem): readonly Collection[] | undefined {
+  const declared = getIn(document, ['collections']);
+  // The schema of the document checks that it is a map.
+  if (typeof declared !== 'object' || declared === null) return [];
+  const checked = Object.entries(declared).map(([name, value]) => {
+    const declaration = validated(collectionShape(name), value, ['collections', name], problem);
+    return declaration && collectionOf(name, declaration);
+  });
+  const own = checked.filter((collection) => collection !== undefined);
+  return own.length === checked.length ? own : undefined;
+}
+
+function rejectsOf(
+  { path: own, max, rows }: PipelineShape['rejects'],
+  { sinks }: Chain,
+  { baseDir, pipeline }: Place,
+  problem: Problem,
+): RejectsPlan {
+  const outputs = sinks.flatMap(({ output }) => output ?? []);
+
+  function pathOf(names: PathNames): string | undefined {
+    if (own !== undefined) return outputAt(own, { baseDir, names });
+    const [first] = sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
+    return first && `${first}.rejects.ndjson`;
+  }
+
+  const path = pathOf(unfilled(pipeline));
+  if (path !== undefined && outputs.some((output) => collide(output, path))) {
+    problem(['rejects', 'path'], `a sink writes to ${path}; choose another file for the rejects`);
+  }
+  return { path, pathOf, max, rows };
+}
+
+/** Refuses `on_new_field: restart` if a run cannot start again. */
+function refuseRestart({ on_new_field: wanted }: Parts, { sinks }: Chain, problem: Problem): void {
+  if (wanted === 'restart' && sinks.some(({ prints }) => prints))
+    problem(
+      ['on_new_field'],
+      'a run that prints cannot start again, because its rows are already printed; leave out the stdout sink, or choose next_run',
+    );
+}
+
+/**
+ * Converts unquoted `null` in rows that tests give and expect; all other values there are texts.
+ *
+ * @param path Path of the tests.
+ */
+function nullsInTests(tests: unknown, path: Path, isPlain: (path: Path) => boolean): unknown {
+  if (typeof tests === 'string') return tests === 'null' && isOfRow(path) && isPlain(path) ? null : tests;
+  if (Array.isArray(tests)) return tests.map((item, index) => nullsInTests(item, [...path, index], isPlain));
+  if (typeof tests !== 'object' || tests === null) return tests;
+  return Object.fromEntries(Object.entries(tests).map(([key, item]) => [key, nullsInTests(item, [...path, key], isPlain)]));
+}
+
+/** Returns whether a path is in a row: under `tests[0].given.leads[0]`, `tests[0].expect.rows[0]` or `tests[0].expect.files.name.rows[0]`. */
+function isOfRow([, , part, of, name, rows]: Path): boolean {
+  return part === 'given' || (part === 'expect' && (of === 'rows' || (of === 'files' && name !== undefined && rows === 'rows')));
+}

@@ -1,0 +1,119 @@
+import { defined } from '../core/index.js';
+import { addressProblem } from '../options/index.js';
+import { keyProblem, proxyIn, wrongOption, type Credentials } from '../http/index.js';
+import type { ConnectOptions } from '../source/index.js';
+import type { Environment } from './reference-source.js';
+import type { Problem, Unset } from './references.js';
+import type { ServiceSpec } from './spec.js';
+
+/**
+ * Returns the connection described by the environment: `LEADSTREAM_BASE_URL`, and `LEADSTREAM_REST_API_KEY` or `LEADSTREAM_AUTHORIZED_UID` with
+ * `LEADSTREAM_AUTHORIZED_REST_API_KEY`, and a proxy from `HTTPS_PROXY` or `HTTP_PROXY`. An empty variable counts as not set.
+ *
+ * @throws {SourceError} `E_SOURCE_CONFIG` if it contains two accounts, an invalid address, or an invalid proxy.
+ *
+ * @example
+ * const connection = connectionFromEnvironment(process.env);
+ * if ('missing' in connection) throw new Error(`set ${connection.missing}`);
+ * const service = connect({ ...connection, limit: 500 });
+ */
+export function connectionFromEnvironment(env: Environment): Reached | { readonly missing: string } {
+  const account = accountIn(env);
+  if ('missing' in account) return account;
+  if ('problem' in account) throw wrongOption(account.problem);
+  const { proxy, problem } = proxyIn(account.baseUrl, env);
+  if (problem !== undefined) throw wrongOption(problem);
+  return { ...account, proxy: proxy ?? false };
+}
+
+/** Returns the account in an environment, or why there is none. No problem shows the address, as it may contain a key. */
+function accountIn(env: Environment): Account | { readonly missing: string } | { readonly problem: string } {
+  const { LEADSTREAM_BASE_URL: baseUrl, LEADSTREAM_REST_API_KEY: own, LEADSTREAM_AUTHORIZED_UID: uid } = env;
+  const key = env.LEADSTREAM_AUTHORIZED_REST_API_KEY;
+  if (!baseUrl) return { missing: 'LEADSTREAM_BASE_URL' };
+  const other = uid ? 'LEADSTREAM_AUTHORIZED_UID' : 'LEADSTREAM_AUTHORIZED_REST_API_KEY';
+  // One of two accounts would be ignored without a word.
+  if (own && (uid || key)) return { problem: `LEADSTREAM_REST_API_KEY and ${other} cannot be used together: unset one of them` };
+  const address = addressProblem(baseUrl);
+  if (address !== undefined) return { problem: `LEADSTREAM_BASE_URL ${address}` };
+  if (own) return { baseUrl, auth: { rest_api_key: own } };
+  if (uid && key) return { baseUrl, auth: { authorized_uid: uid, authorized_rest_api_key: key } };
+  return { missing: 'LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY' };
+}
+
+/** Where problems of a connection are reported. */
+interface Connecting {
+  /** Receives problems of values from the environment. */
+  readonly problem: Problem;
+  /** Receives problems of the file. */
+  readonly inFile: Problem;
+  readonly unset: Unset;
+}
+
+/**
+ * Returns the connection described by a pipeline file. Address and account both come either from the file or from the environment: an
+ * account of the environment is never sent to an address of the file.
+ */
+export function connectionOf(
+  service: ServiceSpec | undefined,
+  env: Environment,
+  { problem, inFile, unset }: Connecting,
+): ConnectOptions | undefined {
+  const none = service?.base_url === undefined && service?.auth === undefined;
+  const reached = none ? reachedBy(env, problem, unset) : reachedByFile(service, problem, inFile);
+  if (reached === undefined) return undefined;
+  const { retry, ...settings }: Partial<ServiceSpec> = service ?? {};
+  const way = proxyIn(reached.baseUrl, env);
+  if (way.problem !== undefined) problem(none ? [] : ['service', 'base_url'], way.problem);
+  return {
+    ...reached,
+    proxy: way.proxy ?? false,
+    ...defined({
+      limit: settings.limit,
+      concurrency: settings.concurrency,
+      window: settings.window,
+      firstPage: settings.first_page,
+      maxPages: settings.max_pages,
+      endWaitMs: settings.end_wait,
+      strict: settings.strict,
+      ratePerSecond: settings.rate_limit,
+      threads: settings.threads,
+      timeoutMs: settings.timeout,
+      maxBodyBytes: settings.max_page_bytes,
+      retry: retry && defined({ attempts: retry.attempts, baseMs: retry.base, capMs: retry.cap }),
+    }),
+  };
+}
+
+/** Address of a service, and account for it. */
+interface Account {
+  readonly baseUrl: string;
+  readonly auth: Credentials;
+}
+
+/** An account with the address of the proxy to use, or `false` for none. */
+interface Reached extends Account {
+  readonly proxy: string | false;
+}
+
+function reachedByFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem, inFile: Problem): Account | undefined {
+  const wrong = auth && keyProblem(auth);
+  if (wrong) problem(['service', 'auth', ...wrong.field], `the key ${wrong.message}`);
+  if (baseUrl !== undefined && auth !== undefined) return { baseUrl, auth };
+  const [given, missing] = baseUrl === undefined ? ['auth', 'base_url'] : ['base_url', 'auth'];
+  inFile(['service'], `'${missing}' is missing: ${given} needs it; leave out both to use those of the environment`, true);
+  return undefined;
+}
+
+function reachedBy(env: Environment, problem: Problem, unset: Unset): Account | undefined {
+  const without = 'without service.base_url and service.auth, the environment';
+  const found = accountIn(env);
+  if ('missing' in found) unset([], found.missing, `${without} must set ${found.missing}`);
+  else if ('problem' in found) problem([], `${without} names the account, and ${found.problem}`);
+  else {
+    const wrong = keyProblem(found.auth);
+    if (wrong) problem([], `the ${wrong.field.join('.')} in the environment ${wrong.message}`);
+    return found;
+  }
+  return undefined;
+}

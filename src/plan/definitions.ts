@@ -1,0 +1,86 @@
+import { LeadstreamError } from '../core/index.js';
+import { customSinkOf, sinks, type CustomSink, type SinkDefinition } from '../sinks/index.js';
+import { customStepOf, loadSteps, type CustomStep, type StepDefinition } from '../steps/index.js';
+import type { Environment } from './reference-source.js';
+
+/** What a pipeline file can contain in addition to what leadstream provides. */
+export interface Extensions {
+  /** Results of `defineStep`. Default: none. */
+  readonly steps?: readonly CustomStep[] | undefined;
+  /** Results of `defineSink`. Default: none. */
+  readonly sinks?: readonly CustomSink[] | undefined;
+}
+
+/** The options for loading a pipeline file. */
+export interface LoadOptions extends Extensions {
+  /** Default `process.env`. */
+  readonly env?: Environment;
+  /** Values that replace those of the file, for example `{ 'service.limit': '100' }`. Not under `service.auth`. */
+  readonly set?: Readonly<Record<string, string>>;
+  /** Folder that the path of the pipeline file resolves against. Default: the working directory. */
+  readonly cwd?: string;
+  /** Folder that relative paths in the file resolve against. Default: `cwd`. */
+  readonly baseDir?: string;
+  /** State folder of the runs, which must not contain any output; relative to `baseDir`. Default: checked by the run. */
+  readonly stateDir?: string;
+}
+
+/** Everything that a pipeline file can name, by name. */
+export interface Definitions {
+  readonly steps: Readonly<Record<string, StepDefinition>>;
+  readonly sinks: Readonly<Record<string, SinkDefinition>>;
+}
+
+/**
+ * Returns everything that a file can contain: the steps and sinks of leadstream, and those of a program.
+ *
+ * @throws {LeadstreamError} `E_USAGE` for a name that is taken, and for anything that `defineStep` or `defineSink` did not return.
+ */
+export async function definitionsWith(own: Extensions): Promise<Definitions> {
+  return {
+    steps: merged('step', await loadSteps(), own.steps ?? [], customStepOf),
+    sinks: merged('sink', sinks, own.sinks ?? [], customSinkOf),
+  };
+}
+
+/**
+ * Returns the steps and sinks exported by a module, for `loadPipeline` and similar functions.
+ *
+ * @param module Result of `import`, also for a CommonJS module, or of one that exports an object of them. Other exports are ignored.
+ * @throws {LeadstreamError} `E_USAGE` for a module without any.
+ *
+ * @example
+ * const mine: object = await import(new URL('mine.mjs', import.meta.url).href);
+ * const pipeline = await loadPipeline('leads.yaml', extensionsOf(mine));
+ */
+export function extensionsOf(module: object): Extensions {
+  // The same value may be exported by two names.
+  const exported = new Set<unknown>(
+    Object.values(module).flatMap((value: unknown): unknown[] => [value, ...Object.values<unknown>(Object.assign({}, value))]),
+  );
+  const found = {
+    steps: [...exported].filter((value): value is CustomStep => customStepOf(value) !== undefined),
+    sinks: [...exported].filter((value): value is CustomSink => customSinkOf(value) !== undefined),
+  };
+  if (found.steps.length + found.sinks.length > 0) return found;
+  const remedy = 'export what defineStep or defineSink returns, like `export const mine = defineStep(…)`';
+  throw new LeadstreamError('E_USAGE', `exports no step or sink of this version; ${remedy}`);
+}
+
+function merged<D extends { readonly name: string }>(
+  kind: 'step' | 'sink',
+  builtIn: Readonly<Record<string, D>>,
+  own: readonly unknown[],
+  read: (each: unknown) => D | undefined,
+): Readonly<Record<string, D>> {
+  const all = new Map(Object.entries(builtIn));
+  for (const [index, each] of own.entries()) {
+    const definition = read(each);
+    const made = kind === 'step' ? 'defineStep' : 'defineSink';
+    if (definition === undefined) throw new LeadstreamError('E_USAGE', `${kind}s[${index}] was not made by ${made} of this version`);
+    const { name } = definition;
+    if (all.has(name)) throw new LeadstreamError('E_USAGE', `the ${kind} name '${name}' is already used; choose another`);
+    all.set(name, definition);
+  }
+  return Object.fromEntries(all);
+}

@@ -1,0 +1,317 @@
+import {
+  LineCounter,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  parseAllDocuments,
+  visit,
+  type Document,
+  type Node,
+  type YAMLError,
+  type YAMLMap,
+} from 'yaml';
+import { SpecError } from '../core/index.js';
+
+/** A path from the root of a pipeline file: keys and indexes. */
+export type Path = readonly (string | number)[];
+
+/** A pipeline file as read: plain maps, lists and strings, each with its position. */
+export interface SpecDocument {
+  readonly file: string;
+  readonly value: unknown;
+  /** Paths of values that were overridden and so are not in the file. */
+  readonly overridden: readonly Path[];
+  /** Returns whether a scalar is written without quotes, and not as a block. */
+  isPlain(path: Path): boolean;
+  /**
+   * Returns the position of a value, or of its key with `onKey`; for a path that does not exist, that of its nearest existing parent. 1-based.
+   *
+   * @param at Index of a character within a text.
+   */
+  locate(path: Path, onKey?: boolean, at?: number): { readonly line: number; readonly column: number };
+}
+
+/** The documents of a file. */
+export interface SpecDocuments {
+  /** What the pipelines inherit, under the key `defaults`. */
+  readonly defaults: SpecDocument | undefined;
+  /** At least one; inherited values are included. */
+  readonly pipelines: readonly SpecDocument[];
+}
+
+/**
+ * Parses YAML: one specification per document of the file, and the defaults that they inherit. Empty documents are ignored. Scalars remain the text in the
+ * file: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
+ *
+ * @param overrides Values that replace those of the file in every pipeline, by path; missing lists and maps above them are created. `undefined` removes one.
+ * @throws {SpecError} `E_SPEC_YAML`, with the first error, and for a file without a pipeline; `E_SPEC_INVALID` for misplaced defaults.
+ */
+export function parseSpecDocuments(
+  file: string,
+  text: string,
+  overrides: readonly { path: Path; value: string | undefined }[] = [],
+): SpecDocuments {
+  const lines = new LineCounter();
+  const refusing = (code: 'E_SPEC_YAML' | 'E_SPEC_INVALID', troubles: readonly Trouble[], names: readonly string[] = []) =>
+    new SpecError(
+      code,
+      file,
+      troubles.map(({ message, offset }) => ({ message, ...placeOf(lines, offset) })),
+      names,
+    );
+  if (text.length > maxLength) throw refusing('E_SPEC_YAML', [tooLong]);
+  const { parsed, trouble } = parse(text, lines);
+  const documents = parsed.filter((document) => !isEmpty(document));
+  const names = documents.map(nameOf).filter((name) => typeof name === 'string');
+  if (trouble) throw refusing('E_SPEC_YAML', [trouble], names);
+  const misplaced = misplacedDefaults(documents);
+  if (misplaced.length > 0) throw refusing('E_SPEC_INVALID', misplaced, names);
+  const defaults = documents[0]?.has('defaults') ? documents.shift() : undefined;
+  const missing = missingPipeline(documents, defaults);
+  if (missing) throw refusing('E_SPEC_YAML', [missing], names);
+
+  const inFile = { file, text, lines };
+  return {
+    defaults: defaults && specOf(defaults, inFile, []),
+    pipelines: documents.map((document) => {
+      inherit(document, defaults);
+      for (const { path, value } of overrides) override(document, { file, names }, path, value);
+      return specOf(
+        document,
+        inFile,
+        overrides.map(({ path }) => path),
+      );
+    }),
+  };
+}
+
+/** What the documents of a file have in common. */
+interface InFile {
+  readonly file: string;
+  readonly text: string;
+  readonly lines: LineCounter;
+}
+
+function specOf(document: Document, { file, text, lines }: InFile, overridden: readonly Path[]): SpecDocument {
+  const within = (path: Path, at: number) => {
+    const node = document.getIn(path, true);
+    if (!isScalar(node) || !node.range) return undefined;
+    const start = node.range[0] + (node.type === 'PLAIN' ? 0 : 1);
+    // Escapes, folded lines and blocks are written differently from their value.
+    return text.startsWith(String(node.value), start) ? start + at : undefined;
+  };
+  const value: unknown = document.toJS({ maxAliasCount: 0 });
+  return {
+    file,
+    overridden,
+    value: value ?? {},
+    isPlain: (path) => {
+      const node = document.getIn(path, true);
+      return isScalar(node) && (node.type === undefined || node.type === 'PLAIN');
+    },
+    locate: (path, onKey = false, at) =>
+      placeOf(lines, (at === undefined ? undefined : within(path, at)) ?? offsetOf(document, path, onKey)),
+  };
+}
+
+/** Describes what is in place of a pipeline. */
+function missingPipeline(documents: readonly Document[], defaults: Document | undefined): Trouble | undefined {
+  if (documents.length === 0) return { offset: 0, message: defaults ? 'no pipeline follows the defaults' : 'the file is empty' };
+  const other = documents.find(({ contents }) => !isMap(contents));
+  return other && { offset: other.contents?.range?.[0] ?? 0, message: 'this is not a pipeline, which is a map with name, from and to' };
+}
+
+/** A problem at an offset of the text. */
+interface Trouble {
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** Characters; longer than any realistic file, and still fast to read. */
+const maxLength = 2 ** 20;
+const tooLong: Trouble = { offset: 0, message: 'a pipeline file may be at most 1 MB; is this the right file?' };
+
+/** More levels of lists and maps than any realistic file has; recursive functions support several hundred. */
+const maxDepth = 64;
+const tooDeep = `lists and maps are nested more than ${maxDepth} levels deep`;
+
+/** Parses YAML. @returns Its documents, and the first problem: later ones are mostly its consequences. */
+function parse(text: string, lines: LineCounter): { readonly parsed: readonly Document[]; readonly trouble: Trouble | undefined } {
+  try {
+    const options = { lineCounter: lines, schema: 'failsafe', uniqueKeys: true, prettyErrors: false, merge: false } as const;
+    const parsed = [...parseAllDocuments(text, options)];
+    const [first] = parsed.flatMap(({ errors, warnings }) => [...errors, ...warnings]).sort((a, b) => a.pos[0] - b.pos[0]);
+    return { parsed, trouble: first ? invalid(text, first) : refusedIn(parsed) };
+  } catch (error) {
+    if (error instanceof RangeError) return { parsed: [], trouble: { offset: 0, message: tooDeep } };
+    throw error;
+  }
+}
+
+const noAnchors =
+  'anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a value that begins with & or * needs quotes';
+const noTags = 'tags are not accepted; a value that begins with ! needs quotes';
+
+/** The parser's own words for these would contain the value. */
+const words: Readonly<Record<string, string>> = {
+  BAD_ALIAS: noAnchors,
+  BAD_DIRECTIVE: 'directives are not accepted; a value that begins with % needs quotes',
+  TAG_RESOLVE_FAILED: noTags,
+};
+
+/** Describes invalid YAML, without the value in which it is found. */
+function invalid(text: string, { code, message, pos: [offset] }: YAMLError): Trouble {
+  // Where the stack overflows depends on the version of Node.
+  if (code === 'RESOURCE_EXHAUSTION') return { offset: 0, message: tooDeep };
+  const [line = ''] = text.slice(text.lastIndexOf('\n', offset - 1) + 1).split('\n');
+  const isReference = /^[^"'#]*(?:\$\{|\{\{)/.test(line);
+  if (isReference) return { offset, message: 'a value with ${…} or {{ … }} needs quotes here: YAML interprets its braces' };
+  return { offset, message: words[code] ?? message.replace(/(?:: ["|>]| \\).*$/s, '') };
+}
+
+/** Returns valid YAML that has no meaning in a pipeline file. */
+function refusedIn(documents: readonly Document[]): Trouble | undefined {
+  let found: Trouble | undefined;
+  for (const document of documents)
+    visit(document, (key, node, path) => {
+      const message = isNode(node) ? refusalOf(node, key === 'key', path.filter(isCollection).length) : undefined;
+      if (message === undefined || !isNode(node)) return undefined;
+      found ??= { offset: node.range?.[0] ?? 0, message };
+      return visit.BREAK;
+    });
+  return found;
+}
+
+function refusalOf(node: Node, isKey: boolean, depth: number): string | undefined {
+  if (isAlias(node) || node.anchor !== undefined) return noAnchors;
+  if (node.tag !== undefined) return noTags;
+  if (depth >= maxDepth && isCollection(node)) return tooDeep;
+  if (isKey && isScalar(node) && node.value === '__proto__') return "'__proto__' is not a valid name: its value would be lost";
+  return isKey && !isScalar(node) ? 'a key must be a text; a value that begins with a bracket or brace needs quotes' : undefined;
+}
+
+function placeOf(lines: LineCounter, offset: number): { readonly line: number; readonly column: number } {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+}
+
+/** Returns whether a document is empty, as is often the case after the last `---`. */
+function isEmpty({ contents }: Document): boolean {
+  return contents === null || (isScalar(contents) && contents.source === '');
+}
+
+function nameOf({ contents }: Document): unknown {
+  return isMap(contents) ? contents.get('name') : undefined;
+}
+
+function override(
+  document: Document,
+  of: { readonly file: string; readonly names: readonly string[] },
+  path: Path,
+  value: string | undefined,
+): void {
+  if (value === undefined) {
+    if (document.hasIn(path)) document.deleteIn(path);
+    return;
+  }
+  try {
+    // An entry may be appended to a list, but not beyond the next index.
+    const gap = path.some((part, depth) => {
+      const list = document.getIn(path.slice(0, depth), true);
+      return typeof part === 'number' && part > (isSeq(list) ? list.items.length : 0);
+    });
+    if (gap) throw new RangeError();
+    document.setIn(path, value);
+  } catch {
+    const message = `--set ${path.join('.')}: the file has no such place`;
+    throw new SpecError('E_SPEC_INVALID', of.file, [{ message, line: 1, column: 1 }], of.names);
+  }
+}
+
+function offsetOf(document: Document, path: Path, onKey: boolean): number {
+  for (let depth = path.length; depth > 0; depth -= 1) {
+    const exact = depth === path.length;
+    const node = document.getIn(path.slice(0, depth), true);
+    const key = keyNode(document, path.slice(0, depth));
+    const found = exact && onKey ? (key ?? node) : (node ?? key);
+    if (isNode(found) && found.range) return startOf(found, key);
+  }
+  return document.contents?.range?.[0] ?? 0;
+}
+
+/** Returns where a node starts. An empty value has its range after the colon, so the position of its key is more helpful. */
+function startOf(node: Node, key: Node | undefined): number {
+  if (isScalar(node) && node.range && node.range[0] === node.range[1] && key?.range) return key.range[0];
+  return node.range?.[0] ?? 0;
+}
+
+function keyNode(document: Document, path: Path): Node | undefined {
+  const parent = document.getIn(path.slice(0, -1), true);
+  if (!isMap(parent)) return undefined;
+  const pair = parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1));
+  return isNode(pair?.key) ? pair.key : undefined;
+}
+
+/** The account of a pipeline; it replaces that of the defaults as a whole. */
+const account = 'service.auth';
+
+/**
+ * Describes misplaced defaults: they must be in a separate document, the first one in a file of pipelines.
+ *
+ * @param documents Non-empty documents of the file.
+ */
+function misplacedDefaults(documents: readonly Document[]): readonly Trouble[] {
+  const having = documents.filter((document) => isMap(document.contents) && document.has('defaults'));
+  return having.flatMap((document) => {
+    const keys = isMap(document.contents) ? keysOf(document.contents) : [];
+    const own = keys.find(({ name }) => name === 'defaults');
+    if (document !== documents[0])
+      return {
+        offset: own?.offset ?? 0,
+        message: 'defaults must be in the first document of the file, for all pipelines after it; move them to the top',
+      };
+    const others = keys.filter(({ name }) => name !== 'defaults');
+    if (others.length > 0)
+      return others.map(({ name, offset }) => ({
+        offset,
+        message: `'${name}' cannot be next to defaults; put it under defaults, or in the document of a pipeline after a line of ---`,
+      }));
+    if (documents.length > 1) return [];
+    return { offset: own?.offset ?? 0, message: 'these are defaults without a pipeline; add one after a line of ---' };
+  });
+}
+
+/**
+ * Copies the values under `defaults` of another document into a document, key by key of its maps. The document's own values take
+ * precedence, and null excludes a value that would be inherited.
+ */
+function inherit({ contents }: Document, defaults: Document | undefined): void {
+  const from = defaults?.get('defaults', true);
+  if (isMap(contents) && isMap(from)) fill(contents, from, []);
+}
+
+function fill(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
+  for (const pair of from.items) {
+    if (!isScalar(pair.key)) continue;
+    const path = [...at, String(pair.key.value)];
+    const present = own.get(pair.key.value, true);
+    if (present === undefined) own.items.push(pair.clone());
+    else if (isNothing(present)) own.delete(pair.key.value);
+    else if (isMap(present) && isMap(pair.value) && path.join('.') !== account) fill(present, pair.value, path);
+  }
+}
+
+/** Returns whether a node is null. Scalars are read as texts, and one in quotes is meant as text. */
+function isNothing(node: unknown): boolean {
+  return isScalar(node) && node.type === 'PLAIN' && ['null', '~', '', null].some((nothing) => node.value === nothing);
+}
+
+function keysOf({ items }: YAMLMap): readonly { readonly name: string; readonly offset: number }[] {
+  return items.map(({ key }) => ({
+    name: isScalar(key) ? String(key.value) : '',
+    offset: (isNode(key) ? key.range?.[0] : undefined) ?? 0,
+  }));
+}

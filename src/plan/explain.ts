@@ -1,0 +1,167 @@
+import { columnsOf, type Collection } from '../collections/index.js';
+import { amountOf, itemAt, type Column } from '../core/index.js';
+import { headersOf, queryOf, type Credentials } from '../http/index.js';
+import { defaults } from '../options/index.js';
+import { firstQuery, windowOf } from '../source/index.js';
+import { gatesIn } from './expect.js';
+import { checkPipeline, type Pipeline } from './pipeline.js';
+
+/** A column at one point of a pipeline. `type` is that after a cast; unless `cast`, the values are still text. */
+export type ExplainedColumn = Pick<Column, 'name' | 'type' | 'cast' | 'sensitivity'>;
+
+/** How a collection is requested. */
+export interface ExplainedRead {
+  readonly collection: string;
+  /** The first request, for example `GET https://…/api/leads?limit=500&page=1&rest_api_key=***`. */
+  readonly request: string;
+  /** Headers of every request that contain credentials, with the credentials masked. */
+  readonly headers: readonly string[];
+  /** Columns that identify a row. */
+  readonly key: readonly string[];
+}
+
+/** What a step would do, and the columns after it. */
+export interface ExplainedStep {
+  /** Like `steps[1] derive`. */
+  readonly at: string;
+  /** The other collection, which it reads to the end. */
+  readonly reads: ExplainedRead | undefined;
+  /** Whether it takes all rows before it emits the first. */
+  readonly blocking: boolean;
+  /** Description of what it holds in memory; `undefined` if nothing beyond a page. */
+  readonly memory: string | undefined;
+  readonly added: readonly string[];
+  readonly dropped: readonly string[];
+  /** The columns that leave it. */
+  readonly columns: readonly ExplainedColumn[];
+}
+
+/** What a sink would write, and where. */
+export interface ExplainedSink {
+  /** Like `to[0] parquet`. */
+  readonly at: string;
+  /** Whether it prints, and publishes nothing. */
+  readonly prints: boolean;
+  /** Absolute path, with day and run in braces; `undefined` if it prints, or publishes elsewhere. */
+  readonly path: string | undefined;
+  /** Whether rows are added to existing ones. */
+  readonly adds: boolean;
+  /** Description of what it holds in memory; `undefined` if nothing beyond a page. */
+  readonly memory: string | undefined;
+  /** Columns that become folders instead of being in the files. */
+  readonly folders: readonly string[];
+  readonly columns: readonly Pick<Column, 'name' | 'type'>[];
+}
+
+/** The plan of a pipeline, as a run would carry it out; plain data without credentials. */
+export interface Explanation {
+  readonly pipeline: string;
+  readonly source: ExplainedRead & { readonly columns: readonly ExplainedColumn[] };
+  readonly steps: readonly ExplainedStep[];
+  readonly sinks: readonly ExplainedSink[];
+  /** Description of what gates hold in memory. */
+  readonly gates: { readonly memory: string | undefined };
+  readonly rejects: { readonly path: string | undefined; readonly max: string };
+  /** The settings of the run by their names in the file, with defaults filled in; times in milliseconds. */
+  readonly settings: Readonly<Record<string, string | number | boolean>>;
+}
+
+/**
+ * Explains what a run of a pipeline would do, without doing it.
+ *
+ * @example
+ * explainPipeline(await loadPipeline('leads.yaml')).source.request;
+ * // 'GET https://data.example/api/leads?limit=500&page=1&rest_api_key=***'
+ */
+export function explainPipeline(pipeline: Pipeline): Explanation {
+  checkPipeline('explainPipeline', pipeline);
+  const { name, plan, rejects } = pipeline;
+  const source = columnsOf(plan.collection, pipeline.reveal);
+  const places = [...plan.steps.map(({ input }) => input), plan.columns()];
+  return {
+    pipeline: name,
+    source: { ...readOf(plan.collection, pipeline), columns: source.map(explained) },
+    steps: plan.steps.map((step, index) => {
+      const [before, after] = [itemAt(places, index), itemAt(places, index + 1)];
+      const other = step.reads === undefined ? undefined : plan.collections[step.reads];
+      return {
+        at: step.at,
+        reads: other && readOf(other, pipeline),
+        blocking: step.blocking,
+        memory: step.holds,
+        added: missingIn(before, after),
+        dropped: missingIn(after, before),
+        columns: after.map(explained),
+      };
+    }),
+    sinks: plan.sinks.map(({ at, output, prints, adds, holds, folders, writes }) => {
+      const written = writes(plan.columns()).filter((column) => !folders.includes(column.name));
+      return {
+        at,
+        prints,
+        path: output,
+        adds,
+        memory: holds,
+        folders,
+        columns: written.map(({ name: column, type }) => ({ name: column, type })),
+      };
+    }),
+    gates: { memory: gatesMemory(pipeline) },
+    rejects: { path: rejects.path, max: 'share' in rejects.max ? `${100 * rejects.max.share}%` : amountOf(rejects.max.rows, 'row') },
+    settings: settingsOf(pipeline),
+  };
+}
+
+function explained({ name, type, cast, sensitivity }: Column): ExplainedColumn {
+  return { name, type, cast, sensitivity };
+}
+
+function gatesMemory({ expect }: Pipeline): string | undefined {
+  const held = gatesIn(expect).flatMap((gate) => (gate.judges === 'rows' ? (gate.holds ?? []) : []));
+  return held.length === 0 ? undefined : held.join(', ');
+}
+
+/** Returns the names of columns that are not among others. */
+function missingIn(others: readonly Column[], columns: readonly Column[]): readonly string[] {
+  const known = new Set(others.map(({ name }) => name));
+  return columns.flatMap(({ name }) => (known.has(name) ? [] : [name]));
+}
+
+function readOf(collection: Collection, { connection }: Pipeline): ExplainedRead {
+  const { name, key, paths } = collection;
+  const { baseUrl, auth } = connection;
+  const path = itemAt(paths, 0);
+  const query = firstQuery(collection, connection).toString();
+  const masked = Object.keys(queryOf(auth)).map((parameter) => `${parameter}=***`);
+  const all = [...(query === '' ? [] : [query]), ...masked].join('&');
+  const url = `${baseUrl.replace(/\/+$/, '')}${path.startsWith('/') ? path : `/api/${path}`}${all === '' ? '' : `?${all}`}`;
+  return { collection: name, request: `GET ${url}`, headers: Object.keys(headersOf(auth)).map((header) => `${header}: ***`), key };
+}
+
+function settingsOf(pipeline: Pipeline): Explanation['settings'] {
+  const { connection, consistency, spoolMaxAgeMs, deadlineMs, onError, schema, onNewField } = pipeline;
+  const { stoppedBy } = pipeline.plan;
+  return {
+    'service.base_url': connection.baseUrl,
+    'service.auth': accountForm(connection.auth),
+    'service.limit': connection.limit ?? defaults.limit,
+    'service.concurrency': connection.concurrency ?? defaults.concurrency,
+    'service.window': windowOf(connection),
+    'service.rate_limit': connection.ratePerSecond === undefined ? 'none' : `${connection.ratePerSecond}/s`,
+    'service.timeout': connection.timeoutMs ?? defaults.timeoutMs,
+    'service.retry.attempts': connection.retry?.attempts ?? defaults.attempts,
+    'service.strict': connection.strict ?? false,
+    'service.deadline': deadlineMs ?? 'none',
+    consistency: stoppedBy && consistency.mode !== 'off' ? `${consistency.mode}, unless ${stoppedBy.at} stops the read` : consistency.mode,
+    // A run stopped by a limit does not use what an interrupted one has spooled.
+    spool: (stoppedBy ? undefined : spoolMaxAgeMs) ?? 'off',
+    on_error: onError,
+    schema,
+    on_new_field: onNewField,
+  };
+}
+
+/** Returns the names of the parts of an account. */
+function accountForm(auth: Credentials): string {
+  return Object.keys(auth).join(' + ');
+}

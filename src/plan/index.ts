@@ -1,0 +1,35 @@
+export { connectionFromEnvironment } from './connection.js';
+export { type Extensions, extensionsOf, type LoadOptions } from './definitions.js';
+export { fileText } from './file-text.js';
+export {
+  explainPipeline,
+  type ExplainedColumn,
+  type ExplainedRead,
+  type ExplainedSink,
+  type ExplainedStep,
+  type Explanation,
+} from './explain.js';
+export { gatesIn, type Expect } from './expect.js';
+export type { Check, Measured, OutputsGate } from './expect/gate.js';
+export { defaultReadShrink } from './expect/max-read-shrink.js';
+export type { Checked } from './check.js';
+export type { HookName } from './credentials.js';
+export { refusedIn, type Hook } from './hooks.js';
+export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, type LintResult } from './lint.js';
+export {
+  loadCheck,
+  loadCollections,
+  loadPipeline,
+  loadPipelines,
+  parsePipeline,
+  parsePipelines,
+  pipelineReference,
+  pipelineSchema,
+  writesOver,
+} from './load.js';
+export { checkPipeline, keyOriginOf, type Pipeline, type RejectsPlan } from './pipeline.js';
+export type { Plan } from './plan.js';
+export type { PlannedSink, PlannedStep } from './planned.js';
+export { referenceSource, type Environment } from './reference-source.js';
+export { bookName, type TestShape } from './test-shape.js';
+export { maxOf, percent, written, type Tolerance } from './units.js';

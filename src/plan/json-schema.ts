@@ -1,0 +1,131 @@
+import type { z } from 'zod';
+import { zod } from '../core/index.js';
+import { usual } from '../options/index.js';
+import { collectionsShape } from '../source/index.js';
+import { sinks, type SinkDefinition } from '../sinks/index.js';
+import type { StepDefinition, StepDefinitions } from '../steps/index.js';
+import { defaultsShape, pipelineShape } from './spec.js';
+
+/** The part of JSON Schema that the reference uses. */
+export interface Schema {
+  readonly type?: string | readonly string[];
+  readonly description?: string | undefined;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly additionalProperties?: Schema | boolean;
+}
+
+export type Definition = Pick<StepDefinition | SinkDefinition, 'name' | 'summary' | 'config' | 'examples'>;
+
+export const sinkDefinitions = Object.values<Definition>(sinks);
+
+/** Returns the JSON Schema of pipeline files with these steps. */
+export function schemaWith(steps: StepDefinitions): object {
+  const shape = schemaOf(pipelineShape());
+  const defaults = schemaOf(defaultsShape());
+  const listOf = (known: readonly Definition[]) => ({ type: 'array', items: { anyOf: known.map(entrySchema) } });
+  const collections = { ...schemaOf(collectionsShape()), description: shape.properties?.collections?.description };
+  const pipeline = {
+    ...shape,
+    properties: {
+      ...shape.properties,
+      collections,
+      steps: { ...listOf(Object.values<Definition>(steps)), description: shape.properties?.steps?.description },
+      to: { ...listOf(sinkDefinitions), minItems: 1, description: shape.properties?.to?.description },
+    },
+  };
+  const inherited = Object.keys(defaults.properties ?? {});
+  const keeping = Object.fromEntries(
+    Object.entries(pipeline.properties).map(([key, schema]) => [key, inherited.includes(key) ? orNull(schema) : schema]),
+  );
+  // A document of a file is a pipeline, or the defaults of those after it.
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'leadstream pipeline',
+    type: 'object',
+    if: { required: ['defaults'] },
+    then: {
+      type: 'object',
+      properties: {
+        defaults: {
+          ...defaults,
+          properties: { ...defaults.properties, collections },
+          description: 'What all pipelines of the file inherit.',
+        },
+      },
+      additionalProperties: false,
+    },
+    else: { ...pipeline, properties: keeping },
+  };
+}
+
+/** Adds null to a schema, which excludes what is inherited from the defaults: for the value as a whole, and for its keys. */
+function orNull(schema: Schema): Schema {
+  const { description, ...given } = withKeysOrNull(schema);
+  return { ...(description === undefined ? {} : { description }), anyOf: [given, { type: 'null' }] };
+}
+
+function withKeysOrNull({ properties, additionalProperties, ...rest }: Schema): Omit<Schema, 'properties' | 'additionalProperties'> {
+  const keys: Readonly<Record<string, Schema>> = Object.fromEntries(
+    Object.entries(properties ?? {}).map(([key, inner]) => [key, orNull(inner)]),
+  );
+  return {
+    ...rest,
+    ...(properties && { properties: keys }),
+    ...(additionalProperties !== undefined && {
+      additionalProperties: typeof additionalProperties === 'object' ? orNull(additionalProperties) : additionalProperties,
+    }),
+  };
+}
+
+function entrySchema({ name, summary, config }: Definition): object {
+  return {
+    type: 'object',
+    description: summary,
+    properties: { [name]: schemaOf(config()) },
+    required: [name],
+    additionalProperties: false,
+  };
+}
+
+/** Returns the JSON Schema of a configuration, as written in files. */
+export function schemaOf(config: z.ZodType): Schema {
+  const schema = zod().toJSONSchema(config, {
+    target: 'draft-7',
+    io: 'input',
+    // In files the word null may be written without quotes as a name.
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.enum?.includes('null') && !jsonSchema.enum.includes(null)) {
+        jsonSchema.enum = [...jsonSchema.enum, null];
+        delete jsonSchema.type;
+      }
+    },
+  });
+  delete schema.$schema;
+  return withDefaults(schema) as Schema;
+}
+
+/** Adds default values to the descriptions of a schema. */
+function withDefaults(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withDefaults);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const inside: Record<string, unknown> = Object.fromEntries(Object.entries(schema).map(([key, inner]) => [key, withDefaults(inner)]));
+  const { [usual]: applied, default: given = applied, description, ...rest } = inside;
+  if (given === undefined) return inside;
+  const isSaid = typeof description === 'string' && !isEmptyMap(given);
+  return { ...rest, description: isSaid ? `${description} Default ${writtenDefault(given)}.` : description, default: given };
+}
+
+/** Returns whether a default is that of a map with its own defaults. */
+function isEmptyMap(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
+
+function writtenDefault(value: unknown): string {
+  if (Array.isArray(value) && value.length === 0) return 'none';
+  return typeof value === 'string' && /^[\w.%]+$/.test(value) ? value : JSON.stringify(value);
+}

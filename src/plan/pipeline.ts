@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import { LeadstreamError, secretVariables, type ConsistencyMode, type Warning } from '../core/index.js';
+import type { OnError } from '../flow/index.js';
+import { getIn, kindOf } from '../options/index.js';
+import { keyField, proxySecrets, secretsOf } from '../http/index.js';
+import type { ConnectOptions } from '../source/index.js';
+import type { PathNames } from '../store/index.js';
+import type { Expect } from './expect.js';
+import { hookNames } from './credentials.js';
+import { hookSecrets, type Hooks } from './hooks.js';
+import type { Plan } from './plan.js';
+import type { ReferenceSource } from './reference-source.js';
+import type { PipelineShape } from './spec.js';
+import type { Tolerance } from './units.js';
+
+/** A pipeline that passed all checks and can be run. */
+export interface Pipeline {
+  readonly name: string;
+  readonly plan: Plan;
+  readonly connection: ConnectOptions;
+  /** The value of `service` as written in the file, with references instead of values; empty if there is none. */
+  readonly service: Readonly<Record<string, unknown>>;
+  /** Credential-like columns of the collection to include anyway. */
+  readonly reveal: readonly string[];
+  readonly onError: OnError;
+  readonly rejects: RejectsPlan;
+  /** The expectations of the rows. */
+  readonly expect: Expect | undefined;
+  /** What happens if columns differ from those of the last run. */
+  readonly schema: 'evolve' | 'freeze';
+  /** What happens to undeclared fields that first appear after page 1. */
+  readonly onNewField: 'next_run' | 'restart';
+  readonly consistency: { readonly mode: ConsistencyMode; readonly maxPasses: number | undefined; readonly allowUnstable: boolean };
+  /** Age from which spooled pages are not used, in milliseconds; `undefined` if no pages are spooled. */
+  readonly spoolMaxAgeMs: number | undefined;
+  /** Maximum duration of a run, in milliseconds. */
+  readonly deadlineMs: number | undefined;
+  /** Key of `mask: hmac`, from the environment. */
+  readonly hmacKey: string | undefined;
+  /** The webhooks to notify when a run ends. */
+  readonly hooks: Hooks;
+  /** Folder that relative paths resolve against. */
+  readonly baseDir: string;
+  /** SHA-256 over the specification without credentials, in hexadecimal. */
+  readonly fingerprint: string;
+  /** Doubts about the file: valid, but probably unintended; each message starts with its position. */
+  readonly warnings: readonly Warning[];
+  /** Values that must never be shown. */
+  readonly secrets: readonly string[];
+}
+
+/** The gate on rejected rows and their file, according to the pipeline file. */
+export interface RejectsPlan {
+  /** Absolute path of the file, with placeholders for day and run id; `undefined` if rejects are only counted. */
+  readonly path: string | undefined;
+  /** Returns the path in a run. */
+  pathOf(names: PathNames): string | undefined;
+  readonly max: Tolerance;
+  /** Whether the file contains the rows themselves, with all their personal values. */
+  readonly rows: boolean;
+}
+
+/** The parts of a pipeline, all checked. */
+interface CheckedParts {
+  readonly shape: PipelineShape;
+  readonly plan: Plan;
+  readonly connection: ConnectOptions;
+  readonly rejects: RejectsPlan;
+  readonly hooks: Hooks;
+  readonly from: ReferenceSource;
+  /** The document as written. */
+  readonly written: unknown;
+  /** The document with its references replaced. */
+  readonly resolved: unknown;
+  readonly warnings: readonly Warning[];
+}
+
+/** Returns the pipeline of a document without problems. */
+export function pipelineOf({ shape, plan, connection, rejects, hooks, from, written, resolved, warnings }: CheckedParts): Pipeline {
+  const { env, baseDir } = from;
+  return {
+    name: shape.name,
+    plan,
+    connection,
+    service: serviceIn(written),
+    reveal: shape.reveal ?? [],
+    onError: shape.on_error,
+    rejects,
+    expect: shape.expect,
+    schema: shape.schema,
+    onNewField: shape.on_new_field,
+    consistency: {
+      mode: shape.consistency ?? (plan.sinks.some(({ prints }) => !prints) ? 'repair' : 'off'),
+      maxPasses: shape.max_passes,
+      allowUnstable: shape.allow_unstable,
+    },
+    spoolMaxAgeMs: shape.spool === 'off' ? undefined : shape.spool.max_age,
+    deadlineMs: shape.service?.deadline,
+    hmacKey: env.LEADSTREAM_HMAC_KEY,
+    hooks,
+    baseDir,
+    fingerprint: fingerprintOf(resolved, plan),
+    warnings,
+    secrets: [
+      ...secretsOf(connection.auth),
+      ...proxySecrets(connection.proxy),
+      ...hookSecrets(hooks),
+      ...secretVariables.map((name) => env[name] ?? ''),
+    ],
+  };
+}
+
+function serviceIn(written: unknown): Pipeline['service'] {
+  const service: unknown = getIn(written, ['service']);
+  return typeof service === 'object' && service !== null ? { ...service } : {};
+}
+
+/** Computes the fingerprint. Custom steps and sinks are identified by name and version; their code is not examined. */
+function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
+  const own = [...steps, ...sinks].flatMap(({ at, version }) => (version === undefined ? [] : [`${at} ${version}`]));
+  const text = [JSON.stringify(whatRuns(resolved), withoutCredentials), ...own].join('\n');
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function withoutCredentials(key: string, value: unknown): unknown {
+  return key === 'auth' ? undefined : value;
+}
+
+/** Returns a document without parts that do not affect rows: webhooks and tests. */
+function whatRuns(document: unknown): unknown {
+  if (typeof document !== 'object' || document === null) return document;
+  const others: readonly string[] = ['tests', ...hookNames];
+  return Object.fromEntries(Object.entries(document).filter(([key]) => !others.includes(key)));
+}
+
+/** Describes where the key of a pipeline comes from: the reference in its file, or the environment variable. */
+export function keyOriginOf({ service, connection: { auth } }: Pick<Pipeline, 'service' | 'connection'>): string {
+  const field = keyField(auth);
+  const reference = getIn(service, ['auth', ...field]);
+  const name = field.join('.');
+  return `${name} is from ${typeof reference === 'string' ? reference : `LEADSTREAM_${name.toUpperCase()}`}`;
+}
+
+/** @throws {LeadstreamError} `E_USAGE` for anything that is not a pipeline, such as a promise of one. */
+export function checkPipeline(at: string, pipeline: unknown): void {
+  if (typeof pipeline === 'object' && pipeline !== null && 'plan' in pipeline) return;
+  const remedy = 'the first argument must be a pipeline, like await loadPipeline(file)';
+  throw new LeadstreamError('E_USAGE', `${at}: ${remedy}, not ${kindOf(pipeline)}`);
+}

@@ -1,0 +1,189 @@
+import type { z } from 'zod';
+import { collectionNames } from '../collections/index.js';
+import { schema, type Zod } from '../core/index.js';
+import { credentialForms, isField, mustHaveForm, type CredentialField, type CredentialFields, type Credentials } from '../http/index.js';
+import { defaults, maxTimerMs, settings, usually, windowHoldsConcurrency, windowTooSmall } from '../options/index.js';
+import { outputPath } from '../sinks/index.js';
+import { expectShape } from './expect.js';
+import { hookShape } from './hooks.js';
+import { testShape } from './test-shape.js';
+import { duration, longerThanNothing, rate, tolerance, writtenDuration } from './units.js';
+
+const name = schema((z) => z.string().min(1));
+
+/** The shape of `service.auth`: credentials of one of the forms. What is wrong with a key is told later, with where it comes from. */
+export const authShape = schema((z) => {
+  const shape = z.union(
+    credentialForms.map(({ fields }) => objectOf(z, fields)),
+    mustHaveForm(),
+  );
+  // They are the objects of the forms, which the type system cannot follow through the list of them.
+  return (shape as z.ZodType<Credentials>).optional().describe(description());
+});
+
+function objectOf(z: Zod, fields: CredentialFields): z.ZodType {
+  const entries = Object.entries(fields).map(([name, field]) => [name, isField(field) ? textOf(z, field) : objectOf(z, field)] as const);
+  return z.strictObject(Object.fromEntries(entries));
+}
+
+function textOf(z: Zod, { privacy, problem }: CredentialField): z.ZodType {
+  const text = privacy === 'plain' ? z.string() : z.string().min(1, { abort: true });
+  if (privacy === 'secret') return text;
+  return text.superRefine((value, context) => {
+    const message = problem(value);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+}
+
+function description(): string {
+  const either = (inQuery: boolean) =>
+    eitherOf(credentialForms.filter(({ headers }) => (headers === undefined) === inQuery).map(({ summary }) => summary));
+  return `${either(true)}; for other services ${either(false)}. References only.`;
+}
+
+function eitherOf(words: readonly string[]): string {
+  return [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((part) => part !== '').join(', or ');
+}
+
+const serviceFields = schema((z) =>
+  z.strictObject({
+    base_url: settings()
+      .baseUrl.optional()
+      .describe('Everything before /api. It needs auth; without both, address and account come from the environment.'),
+    auth: authShape(),
+    limit: usually(settings().limit, defaults.limit).describe('Rows per page, at most 500.'),
+    concurrency: usually(settings().concurrency, defaults.concurrency).describe('Requests in flight.'),
+    window: settings().window.optional().describe('Pages in memory. Default twice the concurrency.'),
+    first_page: settings()
+      .firstPage.optional()
+      .describe(
+        `Number of the first page, 0 or 1. Default ${defaults.firstPage}; then the run also checks that there is no page before it.`,
+      ),
+    max_pages: settings().maxPages.optional().describe('Maximum number of pages of a list; one more fails the run. Default: no limit.'),
+    end_wait: usually(
+      duration().refine((ms) => settings().endWaitMs.safeParse(ms).success, 'must be at most 35s'),
+      writtenDuration(defaults.endWaitMs),
+    ).describe('Wait before the second check of an end that may be an outage: an empty list, or nothing after a full page. At most 35s.'),
+    strict: z.boolean().default(false).describe('Whether warnings fail the run.'),
+    deadline: longerThanNothing()
+      .refine((ms) => ms <= maxTimerMs, 'must be at most 596h')
+      .optional()
+      .describe('Maximum duration of a run, at most 596h, after which it fails. Default: no limit.'),
+    rate_limit: rate().optional().describe('Maximum request rate, like 20/s.'),
+    threads: settings()
+      .threads.optional()
+      .describe(
+        'Extra threads that fetch; the files stay the same. Default 1, and 0 on a machine with one core, in a bundle without the worker file, or if threads are forbidden.',
+      ),
+    timeout: usually(longerThanNothing(), writtenDuration(defaults.timeoutMs)).describe(
+      'Time until a response begins; the whole response may take twice as long.',
+    ),
+    max_page_bytes: usually(settings().maxBodyBytes, defaults.maxBodyBytes).describe(
+      'Maximum size of a response after decompression, in bytes.',
+    ),
+    retry: z
+      .strictObject({
+        attempts: usually(settings().attempts, defaults.attempts).describe('Attempts per request, including the first.'),
+        base: usually(duration(), writtenDuration(defaults.baseMs)).describe('First backoff.'),
+        cap: usually(duration(), writtenDuration(defaults.capMs)).describe('Longest backoff.'),
+      })
+      .optional()
+      .describe('Retries of failed requests.'),
+  }),
+);
+
+const service = schema(() => serviceFields().refine(windowHoldsConcurrency, { path: ['window'], message: windowTooSmall }));
+
+/** Age from which spooled pages are no longer used. */
+const spoolAge = '6h';
+
+const spool = schema((z) =>
+  z.union([
+    z.literal('off'),
+    z.strictObject({
+      max_age: duration().prefault(spoolAge).describe('Age from which the pages of an interrupted run are requested again.'),
+    }),
+  ]),
+);
+
+const rejects = schema((z) =>
+  z.strictObject({
+    path: outputPath('File of the rejected rows.')
+      .optional()
+      .describe('File of the rejected rows; its path is like that of an output. Default: <first output>.rejects.ndjson.'),
+    max: tolerance().prefault('1%').describe('How many rows may be rejected; with more, nothing is published.'),
+    rows: z.boolean().default(false).describe('Whether the rejects contain the rows themselves.'),
+  }),
+);
+
+/** Each is checked by its own shape. */
+const collections = schema((z) => z.record(z.string(), z.unknown()));
+
+/** Shape of the defaults that the first document of a file may set for the pipelines after it. Whether a block is complete is checked in each pipeline. */
+export const defaultsShape = schema((z) =>
+  z.strictObject({
+    service: serviceFields().partial().optional().describe('Keys of service. An account under auth is inherited as a whole.'),
+    collections: collections().optional().describe('Your own collections, by name.'),
+    rejects: rejects().optional().describe('Keys of rejects.'),
+    spool: spool().optional().describe('As in a pipeline.'),
+    expect: expectShape().optional().describe('Keys of expect.'),
+    on_success: hookShape().optional().describe('As in a pipeline.'),
+    on_failure: hookShape().optional().describe('As in a pipeline.'),
+  }),
+);
+
+/** Names that may also be used in paths. */
+export const pipelineName = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** Shape of a pipeline file. Steps and sinks are checked by their own definitions. */
+export const pipelineShape = schema((z) =>
+  z.strictObject({
+    name: z
+      .string()
+      .regex(pipelineName, 'a name consists of letters, digits, dots, dashes and underscores')
+      .describe('Name of the pipeline.'),
+    service: service().optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
+    collections: collections().optional().describe('Your own collections, by name.'),
+    from: name().describe(`The collection that is read: ${collectionNames.join(', ')}, or one of your own.`),
+    reveal: z.array(name()).optional().describe('Its credential-like fields to include.'),
+    on_error: z.enum(['reject', 'null', 'fail']).default('reject').describe('What happens to a row that a step or sink cannot handle.'),
+    consistency: settings()
+      .consistency.optional()
+      .describe(
+        'How the read is checked for rows that moved during it: off, check (reads 8 pages again), repair (reads the list again if these changed) or prove (always reads the list again). Default repair, and off when stdout is the only sink.',
+      ),
+    max_passes: settings()
+      .maxPasses.optional()
+      .describe(
+        `Maximum number of further passes, after which a list is unstable. Default ${defaults.maxPasses}, and ${defaults.maxPassesUnordered} for a list whose order differs each time.`,
+      ),
+    allow_unstable: z.boolean().default(false).describe('Whether to publish an unstable list anyway.'),
+    spool: spool()
+      .prefault({})
+      .describe(
+        `Raw pages on disk, from which an interrupted run resumes until they are older than max_age, ${spoolAge} by default. off writes no pages, and every run reads everything.`,
+      ),
+    steps: z.array(z.record(z.string(), z.unknown())).optional().describe('Steps of the chain, in order.'),
+    to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
+    rejects: rejects().prefault({}).describe('How many rows may be rejected, and where they go.'),
+    expect: expectShape().optional().describe('Conditions on the rows; if one fails, nothing is published.'),
+    on_new_field: z
+      .enum(['next_run', 'restart'])
+      .default('next_run')
+      .describe(
+        'What happens when an undeclared field first appears after page 1: next_run gives it a column in the next run, restart starts this run again, once, with the spooled pages.',
+      ),
+    schema: z
+      .enum(['evolve', 'freeze'])
+      .default('evolve')
+      .describe(
+        'What happens when columns differ from those of the last run, for outputs with a manifest: evolve publishes them (undeclared fields keep their column), freeze refuses.',
+      ),
+    on_success: hookShape().optional().describe('Whom to notify of a run that published.'),
+    on_failure: hookShape().optional().describe('Whom to notify of a run that did not publish.'),
+    tests: z.array(testShape()).optional().describe('Tests of the pipeline, which leadstream test runs.'),
+  }),
+);
+
+export type PipelineShape = z.output<ReturnType<typeof pipelineShape>>;
+export type ServiceSpec = NonNullable<PipelineShape['service']>;

@@ -1,0 +1,68 @@
+import { amount, schema } from '../core/index.js';
+
+const millisecondsPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** A duration such as `500ms`, `60s`, `5m` or `6h`, in milliseconds. */
+export const duration = schema((z) =>
+  z
+    .string()
+    .regex(/^\d+(?:\.\d+)?(?:ms|s|m|h)$/, 'a duration is written like 500ms, 60s, 5m or 6h')
+    .transform((text) => Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1)),
+);
+
+/** Returns a duration as written in files, in the largest unit that results in a whole number. */
+export function writtenDuration(milliseconds: number): string {
+  const [unit, length] = Object.entries(millisecondsPer).findLast(([, each]) => milliseconds % each === 0) ?? ['ms', 1];
+  return `${milliseconds / length}${unit}`;
+}
+
+/** A duration greater than 0. */
+export const longerThanNothing = schema(() => duration().refine((milliseconds) => milliseconds > 0, 'must be more than 0'));
+
+/** A rate such as `20/s` or `300/m`, in requests per second. */
+export const rate = schema((z) =>
+  z
+    .string()
+    .regex(/^[1-9]\d*\/[smh]$/, 'a rate is written like 20/s, 300/m or 1000/h')
+    .transform((text) => {
+      const [count, unit = 's'] = text.split('/');
+      return (Number(count) * 1000) / (millisecondsPer[unit] ?? 1000);
+    }),
+);
+
+/** A maximum number of rows: a share of all, or a count. */
+export type Tolerance = { readonly share: number } | { readonly rows: number };
+
+/** A share such as `1%` or a count of rows such as `100`. */
+export const tolerance = schema((z) =>
+  z
+    .string()
+    .regex(/^(?:\d+|(?:100|\d{1,2}(?:\.\d+)?)%)$/, 'must be written like 1% or 100')
+    .transform((text): Tolerance => (text.endsWith('%') ? { share: Number.parseFloat(text) / 100 } : { rows: Number(text) })),
+);
+
+/** A share without an upper limit, such as `20%` or `150%`; 1 is all. */
+export const share = schema((z) =>
+  z
+    .string()
+    .regex(/^\d+(?:\.\d+)?%$/, 'a share is written like 20%')
+    .transform((text) => Number.parseFloat(text) / 100),
+);
+
+/** A share of at most `100%`; 1 is all. */
+export const part = schema(() => share().refine((share) => share <= 1, 'nothing shrinks by more than 100%'));
+
+/** Returns the maximum number of rows that a tolerance allows. */
+export function maxOf(allowed: Tolerance, rows: number): number {
+  return 'share' in allowed ? allowed.share * rows : allowed.rows;
+}
+
+/** Returns a tolerance as written in files. */
+export function written(allowed: Tolerance): string {
+  return 'share' in allowed ? percent(allowed.share) : amount(allowed.rows);
+}
+
+/** Returns a share for display, with up to two decimals. */
+export function percent(share: number): string {
+  return `${Number((share * 100).toFixed(2))}%`;
+}

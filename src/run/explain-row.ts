@@ -1,0 +1,226 @@
+import { catchError, map, of, switchMap, type Observable } from 'rxjs';
+import type { Collection } from '../collections/index.js';
+import { amountOf, isAddressable, itemAt, LeadstreamError, reasonOf, SourceError, textOf, type Row, type Value } from '../core/index.js';
+import { watchersProblem, type Watchers } from '../events/index.js';
+import { batchOf, pageOf, withBatch, type Page, type Step, type Tally } from '../flow/index.js';
+import { abortSignal, bounds, checkUsage, flag, judged, number, object, texts } from '../options/index.js';
+import { limit, type StepRuntime } from '../steps/index.js';
+import { batchFromRows } from '../vector/index.js';
+import { checkPipeline, type Pipeline, type PlannedStep } from '../plan/index.js';
+import { asChecked, runObserved, type Observed, type Observing, type Stage } from './observed.js';
+
+/** How a record is explained. */
+export interface ExplainRowOptions {
+  /** Whether to show personal values and credentials instead of `***`. Default `false`. */
+  readonly reveal?: boolean;
+  /** Maximum number of rows of the list to read, for a record without a single read and for a `dedupe`. Default 10,000. */
+  readonly scan?: number;
+  /** Stops the explanation, with `E_RUN_ABORTED`. */
+  readonly signal?: AbortSignal;
+  /** Receives events in the meantime. */
+  readonly watch?: Watchers | undefined;
+}
+
+/** A field of a row. Values are texts, as in text formats; personal values and credentials are `***`, unless revealed. */
+export interface RowField {
+  readonly name: string;
+  readonly value: string | null;
+}
+
+/** The result of a step for the record. */
+export interface RowPassage {
+  /** Like `steps[1] derive`. */
+  readonly at: string;
+  /** `dropped`: by the step's own rule; `failed`: a run fails here; `not reached`: an earlier step removed the row. */
+  readonly outcome: 'passed' | 'dropped' | 'rejected' | 'failed' | 'not reached';
+  /** Why it is rejected or fails, or what is unknown of a `dedupe`, in words. */
+  readonly reason?: string | undefined;
+  /** What the step counted, as in the report of a run: `filtered`, `duplicates`, `unmatched` and so on, without zeros. */
+  readonly counts: Readonly<Partial<Tally>>;
+  /** What leaves the step; a join can turn one row into several. */
+  readonly rows: readonly (readonly RowField[])[];
+  /** The row that a `dedupe` keeps instead. */
+  readonly preferred?: readonly RowField[] | undefined;
+}
+
+/** The path of one record through the steps of a pipeline; plain data, except for a failure. */
+export interface RowExplanation {
+  readonly pipeline: string;
+  readonly collection: string;
+  /** The record as returned by the service. */
+  readonly record: readonly RowField[];
+  readonly steps: readonly RowPassage[];
+  /** The error that a run with this record fails with. */
+  readonly failure: unknown;
+}
+
+const looking = object({ reveal: flag, scan: number({ whole: true, min: 1 }), signal: abortSignal, watch: judged(watchersProblem) });
+const taken = object({ key: texts(), options: looking }, ['key']);
+
+/**
+ * Passes one record through the steps of a pipeline and explains what each of them does to it. Nothing is written, and no sink is opened. The other sides of
+ * joins are read as in a run. The record is fetched by a single read if the service has one, otherwise from the list, which is also read for a `dedupe` by
+ * something else than the collection's key.
+ *
+ * @param key Values of the key of the collection, in the order of its columns.
+ * @throws {LeadstreamError} `E_USAGE` for an invalid key, `E_ROW_NOT_FOUND`, `E_RUN_ABORTED`.
+ * @throws {SourceError} If the service cannot be read.
+ *
+ * @example
+ * const { steps } = await explainRow(await loadPipeline('leads.yaml'), ['1000001']);
+ * // [{ at: 'steps[0] derive', outcome: 'passed', rows: [[…, { name: 'zip_state', value: 'NY' }]], … }, …]
+ */
+export async function explainRow(pipeline: Pipeline, key: readonly string[], options: ExplainRowOptions = {}): Promise<RowExplanation> {
+  checkPipeline('explainRow', pipeline);
+  checkUsage('explainRow', taken, { key, options });
+  const { reveal = false, scan = 10_000, signal, watch } = options;
+  const { plan, connection } = pipeline;
+  refuseKey(plan.collection, key);
+  const limited = { ...pipeline, connection: { ...connection, limit: connection.limit ?? bounds.limit.max, endWaitMs: 0 } };
+  const now = new Date();
+  const observe: Observe = (some, begin) => runObserved(limited, { rows: Infinity, steps: some, begin, now, signal, watch });
+  const { stages, failure } = await observe(plan.steps, (runtime) => finding(runtime, { key, scan, reveal: pipeline.reveal }));
+  if (itemAt(stages, 0).passed === 0) throw notFound(plan.collection, scan);
+
+  const steps: RowPassage[] = [];
+  let isLeft = true;
+  for (const [index, step] of plan.steps.entries()) {
+    const [before, after] = [itemAt(stages, index), itemAt(stages, index + 1)];
+    const [first] = isLeft && step.name === 'dedupe' && after.passed > 0 ? before.rows : [];
+    const rival = first && (await rivalOf(first, plan.steps.slice(0, index + 1), { pipeline, observe, scan }));
+    const passage = passageOf(before, after, { ...rival, failure, reveal });
+    steps.push(isLeft ? passage : { at: step.at, outcome: 'not reached', counts: {}, rows: [] });
+    isLeft &&= passage.rows.length > 0;
+  }
+  return {
+    pipeline: pipeline.name,
+    collection: plan.collection.name,
+    record: itemAt(shownRows(itemAt(stages, 0), reveal), 0),
+    steps,
+    failure: steps.some(({ preferred }) => preferred) ? undefined : failure,
+  };
+}
+
+/** Observes a part of the pipeline. */
+type Observe = (steps: readonly PlannedStep[], begin: Observing['begin']) => Promise<Observed>;
+
+function refuseKey({ name, key: columns }: Collection, key: readonly string[]): void {
+  const refuse = (message: string) => new LeadstreamError('E_USAGE', `the key of ${name} is ${columns.join(' and ')}${message}`);
+  if (key.length !== columns.length)
+    throw refuse(`: give ${columns.length === 1 ? 'one value' : `${columns.length} values, in this order`}`);
+  if (key.includes('')) throw refuse(', and none of its values may be empty');
+}
+
+function notFound({ name, key }: Collection, scan: number): LeadstreamError {
+  const where = `among the first ${amountOf(scan, 'row')} of the list`;
+  return new LeadstreamError('E_ROW_NOT_FOUND', `${name}: there is no record with that ${key.join(' + ')} ${where}`);
+}
+
+/** Replaces the rows of a list by one record. */
+function finding(
+  runtime: StepRuntime,
+  { key, scan, reveal }: { readonly key: readonly string[]; readonly scan: number; readonly reveal: readonly string[] },
+): Step {
+  const { collection, tally, lookup } = runtime;
+  const isWanted = (row: Row) => collection.key.every((column, index) => row[column] === key[index]);
+  const id = key[collection.key.indexOf(collection.id)];
+  const isSingle = !collection.served && id !== undefined && isAddressable(id);
+  const single$ = isSingle ? lookup(collection, reveal).find(id).pipe(catchError(noRecord)) : of([]);
+  const wanted = map((page: Page) => {
+    const batch = batchOf(page);
+    const found = batch.filter((row) => isWanted(batch.row(row)));
+    tally.filtered += batch.length - found.length;
+    return withBatch(page, found);
+  });
+  return (pages$) =>
+    single$.pipe(
+      map((rows) => rows.find(isWanted)),
+      switchMap((row) => (row ? given([row], runtime) : pages$.pipe(limit(scan, runtime), wanted, limit(1, runtime)))),
+    );
+}
+
+/** Continues without a record if the service refuses to return single ones. */
+function noRecord(failure: unknown): Observable<readonly Row[]> {
+  if (failure instanceof SourceError && (failure.code === 'E_SOURCE_REFUSED' || failure.code === 'E_SOURCE_ANSWER')) return of([]);
+  throw failure;
+}
+
+/** Emits rows instead of those of the list, which is not read. */
+function given(rows: readonly Row[], { tally, stop }: StepRuntime): Observable<Page> {
+  tally.expanded += rows.length;
+  stop?.();
+  return of(pageOf(1, batchFromRows(rows), { release: () => {} }));
+}
+
+/** What is known about earlier rows with the same key. */
+interface Rival {
+  /** The row that a `dedupe` keeps instead. */
+  readonly row?: Row | undefined;
+  /** Why it is unknown, in words. */
+  readonly unknown?: string;
+}
+
+/**
+ * Passes the first rows of the list through steps, the last of which is a `dedupe`.
+ *
+ * @param ours The row that arrives there.
+ */
+async function rivalOf(
+  ours: Row,
+  steps: readonly PlannedStep[],
+  { pipeline, observe, scan }: { readonly pipeline: Pipeline; readonly observe: Observe; readonly scan: number },
+): Promise<Rival> {
+  const { collection } = pipeline.plan;
+  const passing = async (rows: readonly Row[]) => {
+    const { stages } = await observe(steps.slice(-1), (runtime) => () => given(rows, runtime));
+    return itemAt(stages, 1).rows;
+  };
+  const another = { ...ours, ...Object.fromEntries(collection.key.map((name) => [name, 'another'])) };
+  // No other record has the same key of the collection.
+  if ((await passing([ours, another])).length === 2) return {};
+  const { stages, failure } = await observe(
+    steps,
+    (runtime) => (pages$) => asChecked(pipeline, collection, pages$).pipe(limit(scan, runtime)),
+  );
+  if (failure !== undefined) throw failure;
+  const [arrived, kept] = [itemAt(stages, steps.length - 1).rows, itemAt(stages, steps.length).rows];
+  if (kept.some((row) => isSame(row, ours))) return {};
+  if (!arrived.some((row) => isSame(row, ours)))
+    return { unknown: `it is not among the first ${amountOf(scan, 'row')} of the list, so earlier rows with its key are unknown` };
+  // If it comes first, the row that was kept is dropped.
+  const [, ...others] = await passing([ours, ...kept]);
+  return { row: kept.find((row, index) => !isSame(row, others[index])) };
+}
+
+function passageOf(
+  before: Stage,
+  after: Stage,
+  { row: rival, unknown, failure, reveal }: Rival & { readonly failure: unknown; readonly reveal: boolean },
+): RowPassage {
+  const { at, fault, tally } = after;
+  const counts = Object.entries({ ...tally, duplicates: tally.duplicates + (rival ? 1 : 0) }).filter(([, count]) => count > 0);
+  const shared = { at, counts: Object.fromEntries(counts) };
+  if (after.failed && !before.failed) return { ...shared, outcome: 'failed', reason: reasonOf(failure), rows: [] };
+  const rows = shownRows(after, reveal).slice(rival ? 1 : 0);
+  const outcome = rows.length > 0 ? 'passed' : fault ? 'rejected' : 'dropped';
+  const reason = fault ? `field ${fault.field} ${fault.reason}` : unknown;
+  const [preferred] = rival ? shownRows({ columns: before.columns, rows: [rival] }, reveal) : [];
+  return { ...shared, outcome, reason, rows, preferred };
+}
+
+function shownRows({ columns, rows }: Pick<Stage, 'columns' | 'rows'>, reveal: boolean): readonly (readonly RowField[])[] {
+  return rows.map((row) =>
+    columns.map(({ name, type, sensitivity }) => {
+      const text = textOf(row[name] ?? null, type);
+      return { name, value: reveal || sensitivity === 'plain' || text === null || text === '' ? text : '***' };
+    }),
+  );
+}
+
+function isSame(a: Row, b: Row = {}): boolean {
+  return Object.keys(a).every((name) => isEqual(a[name], b[name]));
+}
+
+function isEqual(a: Value = null, b: Value = null): boolean {
+  return a === b || (a instanceof Date && b instanceof Date && a.getTime() === b.getTime());
+}

@@ -1,0 +1,171 @@
+import type { CollectionReader, Findings } from '../source/index.js';
+import { type Column, type Consistency, newConsistency, type Row } from '../core/index.js';
+import { emptyTally, type Tally } from '../flow/index.js';
+import type { Published, RunFacts } from '../lake/index.js';
+import type { LookupCounts } from '../steps/index.js';
+import { rowCountsOf, sumTallies } from './row-counts.js';
+import { countSource, findingsOf, remembered, type SourceCount } from './fields.js';
+import type { Output } from './outputs.js';
+import type { Pipeline, PlannedStep } from '../plan/index.js';
+import type { RunReport, SinkReport } from './report.js';
+import { RunColumns } from './run-columns.js';
+import type { ListCount } from './shrink.js';
+import type { Run } from './start.js';
+
+/** The parts of a report that are not counts. */
+export interface HowRead extends Pick<RunReport, 'resumed' | 'since' | 'partial'> {
+  /** Absolute path of the rejects. */
+  readonly rejects: string | undefined;
+}
+
+/** What is known about the other side of a join. */
+export interface SideCount {
+  readonly at: string;
+  readonly collection: string;
+  readonly consistency: Consistency;
+  readonly findings: Findings;
+  /** Rows as they arrived. */
+  rows: number;
+}
+
+/** What is known about a collection in which single records are looked up. */
+export interface LookupSide {
+  readonly at: string;
+  readonly collection: string;
+  readonly counts: LookupCounts;
+  readonly findings: Findings;
+}
+
+/** A list that was read to the end. */
+type ReadList = Omit<ListCount, 'earlier'>;
+
+/** The counts of a run, and what it knows about columns. */
+export class Ledger {
+  readonly source: SourceCount;
+  readonly consistency: Consistency;
+  /** The other sides of joins, in the order in which they are opened. */
+  readonly sides: SideCount[] = [];
+  /** The collections in which joins look up single records, in the order in which they are opened. */
+  readonly lookups: LookupSide[] = [];
+  readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
+  #columns: RunColumns | undefined;
+
+  /**
+   * @param reader Reader of the source, whose findings are used.
+   * @param found Undeclared fields that have a column in this run wherever they first appear.
+   */
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly reader: CollectionReader<Row>,
+    private readonly found: readonly Column[] = [],
+  ) {
+    this.source = countSource(reader, pipeline.reveal);
+    this.consistency = newConsistency(pipeline.consistency.mode);
+    this.steps = pipeline.plan.steps.map((step) => ({ step, tally: emptyTally() }));
+  }
+
+  /** Fixes the columns of the rows, based on what was read so far and what is at the outputs. */
+  readonly fixColumns = (earlier: readonly (Published | undefined)[]): readonly Column[] => {
+    const { plan } = this.pipeline;
+    const { findings } = this.reader;
+    this.#columns = new RunColumns({ plan, source: this.source, findings, earlier, found: this.found });
+    return this.#columns.leaving;
+  };
+
+  /** The columns, once they are fixed. */
+  get columns(): RunColumns {
+    if (!this.#columns) throw new Error('the columns of the run are not fixed yet');
+    return this.#columns;
+  }
+
+  /** Returns all lists that were read to the end. */
+  lists(partial: boolean): readonly ReadList[] {
+    return [...this.#source(partial), ...this.#sides()];
+  }
+
+  /** Creates the report, including the books of every sink. */
+  report(run: Pick<Run, 'runId' | 'startedAt' | 'warnings'>, finished: readonly Output[], how: HowRead): RunReport {
+    const { rejects, ...read } = how;
+    const sinks = this.#sinks(finished);
+    return {
+      pipeline: this.pipeline.name,
+      runId: run.runId,
+      collection: this.pipeline.plan.collection.name,
+      startedAt: run.startedAt,
+      finishedAt: run.startedAt,
+      pages: this.source.pages,
+      read: this.source.rows,
+      ...read,
+      sinks,
+      steps: this.steps.map(({ step, tally }) => ({ at: step.at, tally })),
+      findings: this.#columns?.findings(how.partial) ?? findingsOf(this.reader.findings),
+      warnings: run.warnings,
+      consistency: this.consistency,
+      sides: this.sides.map((side) => ({ ...side, rows: listed(side.rows, side.consistency), findings: findingsOf(side.findings) })),
+      lookups: this.lookups.map(({ counts, findings, ...side }) => ({
+        ...side,
+        ...counts,
+        checked: false,
+        findings: findingsOf(findings),
+      })),
+      gates: [],
+      rejects: {
+        path: rejects,
+        rows: Math.max(sumTallies(this.steps.map(({ tally }) => tally)).rejected, ...sinks.map(({ books }) => books.rejected)),
+      },
+    };
+  }
+
+  /** Returns what manifests record about the run. */
+  facts({ startedAt, pages, partial, collection, sinks }: RunReport): RunFacts {
+    const { name: pipeline, fingerprint } = this.pipeline;
+    return {
+      pipeline,
+      fingerprint,
+      collection,
+      pages,
+      startedAt,
+      consistency: this.consistency.outcome,
+      partial,
+      books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
+      undeclared: remembered(this.columns.undeclared),
+      reads: this.reads(partial),
+    };
+  }
+
+  /** Returns the rows of all lists that were read to the end, by collection. A collection read both as the source and as a side counts as the source. */
+  reads(partial: boolean): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#sides(), ...this.#source(partial)].map((list) => [list.collection, list.rows]));
+  }
+
+  #source(partial: boolean): readonly ReadList[] {
+    const { name } = this.pipeline.plan.collection;
+    return partial ? [] : [{ at: name, name, collection: name, rows: listed(this.source.rows, this.consistency) }];
+  }
+
+  #sides(): readonly ReadList[] {
+    return this.sides.map(({ at, collection, rows, consistency }) => {
+      return { at, name: `${collection} (${at})`, collection, rows: listed(rows, consistency) };
+    });
+  }
+
+  #sinks(finished: readonly Output[]): readonly SinkReport[] {
+    const { repaired, duplicates } = this.consistency;
+    const read = { read: this.source.rows, repaired, duplicates };
+    const sum = sumTallies(this.steps.map(({ tally }) => tally));
+    return finished.map(({ at, prepared, rejected, nulled }) => ({
+      at,
+      path: prepared.path,
+      bytes: prepared.bytes,
+      total: prepared.total,
+      changed: prepared.changed,
+      nulled,
+      books: rowCountsOf(read, sum, { written: prepared.rows, rejected, unchanged: prepared.unchanged }),
+    }));
+  }
+}
+
+/** Returns the number of distinct rows of a list: those that arrived, minus repeated ones, plus those that were missed at first. */
+function listed(rows: number, { repaired, duplicates }: Consistency): number {
+  return rows - duplicates + repaired;
+}

@@ -1,0 +1,114 @@
+import type { Collection } from '../collections/index.js';
+import { amount, amountOf, type Column, type Row, type Value, type Violation } from '../core/index.js';
+import { type Action, commitUnlogged, type OutputFile, storeOf } from '../store/index.js';
+import type { Fault } from '../flow/index.js';
+import { maxOf, written, type RejectsPlan } from '../plan/index.js';
+
+/** The gate on rejected rows and their file in a run: the absolute path is `undefined` if rejects are only counted. */
+type RejectsOptions = Pick<RejectsPlan, 'path' | 'max' | 'rows'>;
+
+/**
+ * Writes rejected rows: one line of JSON each, with place, key, field and reason.
+ *
+ * Memory: a count per place, field and reason. A reason names kinds of values, so there are few.
+ */
+export class Rejects {
+  readonly #keyColumns = new WeakMap<readonly Column[], readonly KeyColumn[]>();
+  readonly #reasons = new Map<string, number>();
+  #noted: string[] = [];
+  #count = 0;
+  #closed = false;
+
+  private constructor(
+    private readonly options: RejectsOptions,
+    private readonly collection: Collection,
+    private readonly file: OutputFile | undefined,
+  ) {}
+
+  /** Opens the file, before anything is requested. @throws {SinkError} `E_SINK_PATH` if it cannot be written. */
+  static async open(options: RejectsOptions, collection: Collection, runId: string): Promise<Rejects> {
+    const { path } = options;
+    return new Rejects(options, collection, path === undefined ? undefined : await storeOf([path]).reserve(path, runId));
+  }
+
+  /**
+   * Records a rejected row, which is written by the next `flush`.
+   *
+   * @param columns The columns of the row where it was rejected: the key may have other names there, or be gone.
+   */
+  readonly add = (at: string, columns: readonly Column[], row: Row, { field, reason }: Fault): void => {
+    this.#count += 1;
+    const whence = `${at}, ${field}: ${reason}`;
+    this.#reasons.set(whence, (this.#reasons.get(whence) ?? 0) + 1);
+    if (!this.file) return;
+    const key = Object.fromEntries(
+      this.#keyIn(columns).map(([name, column]) => [name, column === undefined ? null : (row[column] ?? null)]),
+    );
+    this.#noted.push(`${JSON.stringify({ at, key, field, reason, ...(this.options.rows ? { row } : {}) }, plain)}\n`);
+  };
+
+  async flush(): Promise<void> {
+    const lines = this.#noted;
+    this.#noted = [];
+    if (lines.length > 0) await this.file?.append(lines.join(''));
+  }
+
+  /** Returns a violation if more rows were rejected than allowed, relative to the rows that were read or created by steps. */
+  refuse(rejected: number, read: number): readonly Violation[] {
+    const { max, path } = this.options;
+    if (rejected <= maxOf(max, read)) return [];
+    const where = path === undefined ? '' : `; see ${path}`;
+    const most = `${amount(rejected)} of ${amountOf(read, 'row')} ${rejected === 1 ? 'was' : 'were'} rejected, but at most ${written(max)} may be`;
+    return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(this.#reasons)}${where}` }];
+  }
+
+  /** Closes the file. @returns The actions that commit it along with the outputs of the run; none without a file. */
+  async actions(): Promise<readonly Action[]> {
+    if (!this.file) return [];
+    if (!this.#closed) {
+      this.#closed = true;
+      await this.flush();
+      await this.file.close();
+    }
+    return [this.file.action];
+  }
+
+  /** Called if the outputs are not committed: publishes the file if rows were rejected, and removes it otherwise. */
+  async close(): Promise<void> {
+    const { path } = this.options;
+    if (this.#count === 0 || path === undefined) await this.file?.discard();
+    else await this.#keep(path);
+  }
+
+  async #keep(path: string): Promise<void> {
+    try {
+      await commitUnlogged({ outputs: [path], actions: await this.actions() });
+    } catch (failure) {
+      // A file that filled the disk must not stay there.
+      await this.file?.discard();
+      throw failure;
+    }
+  }
+
+  /** Returns the current names of the key columns. */
+  #keyIn(columns: readonly Column[]): readonly KeyColumn[] {
+    const known = this.#keyColumns.get(columns);
+    if (known) return known;
+    const found = this.collection.key.map((name) => [name, columns.find(({ source }) => source === name)?.name] as const);
+    this.#keyColumns.set(columns, found);
+    return found;
+  }
+}
+
+/** A key column, and its name where a row was rejected; `undefined` if it is gone there. */
+type KeyColumn = readonly [name: string, column: string | undefined];
+
+/** @param reasons Number of rows by place and reason. */
+function mostFrequent(reasons: ReadonlyMap<string, number>): string {
+  const [first] = [...reasons].toSorted(([, a], [, b]) => b - a);
+  return first === undefined ? '' : `; most often by ${first[0]} (${amountOf(first[1], 'row')})`;
+}
+
+function plain(_name: string, value: Value | object): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}

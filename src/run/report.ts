@@ -1,0 +1,199 @@
+import {
+  amount,
+  amountOf,
+  counted,
+  origins,
+  outcomes,
+  type RowCounts,
+  wordOf,
+  type WarningCode,
+  type Warning,
+  printable,
+  type Consistency,
+} from '../core/index.js';
+import type { Tally } from '../flow/index.js';
+import type { LookupCounts } from '../steps/index.js';
+import type { GateResult } from './result.js';
+
+/** What a run did, for people and machines. It contains no credentials and no personal data. */
+export interface RunReport {
+  readonly pipeline: string;
+  readonly runId: string;
+  readonly collection: string;
+  /** ISO 8601 in UTC. */
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly pages: number;
+  /** Whether a limit stopped the read, so that the outputs are partial. Such a run is never compared with later ones. */
+  readonly partial: boolean;
+  /** Rows read. */
+  readonly read: number;
+  /** Number of pages spooled by an interrupted run. */
+  readonly resumed: number;
+  /** When the first run whose pages are used was started, ISO 8601; the start of this run if there is none. */
+  readonly since: string;
+  readonly sinks: readonly SinkReport[];
+  readonly steps: readonly StepReport[];
+  readonly findings: FindingsReport;
+  /** Findings that are not failures. */
+  readonly warnings: readonly Warning[];
+  /** How complete the read is. */
+  readonly consistency: Consistency;
+  /** How complete the reads of the other sides of joins are. */
+  readonly sides: readonly {
+    readonly at: string;
+    readonly collection: string;
+    /** Rows of the list. */
+    readonly rows: number;
+    readonly consistency: Consistency;
+    readonly findings: FindingsReport;
+  }[];
+  /** Lookups of single records by joins. Changes during the run were not checked. */
+  readonly lookups: readonly (Readonly<LookupCounts> & {
+    readonly at: string;
+    readonly collection: string;
+    readonly checked: false;
+    readonly findings: FindingsReport;
+  })[];
+  readonly rejects: { readonly path: string | undefined; readonly rows: number };
+  /** The result of each gate, in the order of evaluation; empty for a run that failed before its gates. */
+  readonly gates: readonly GateResult[];
+}
+
+/** The report on a step. */
+export interface StepReport {
+  readonly at: string;
+  readonly tally: Tally;
+}
+
+/** What happened to the rows at one sink. */
+export interface SinkReport {
+  readonly at: string;
+  /** Path of the result; `undefined` for stdout. */
+  readonly path: string | undefined;
+  readonly bytes: number;
+  /** Rows that the output contains: those of this run, and those that an append left in place. */
+  readonly total: number;
+  /** Rows that an append skipped and whose content differs from that in the output; `books.unchanged` counts all skipped rows. */
+  readonly changed: number;
+  /** Values that became `null` because they did not cast. */
+  readonly nulled: number;
+  readonly books: RowCounts;
+}
+
+/** Deviations of the rows from the definition of the collection. Counts are rows, by the service's field name. */
+export interface FindingsReport {
+  readonly unknown: Readonly<Record<string, number>>;
+  /** Unknown fields that first appeared after page 1 and so are not in the outputs of this run. */
+  readonly late: readonly string[];
+  /** Declared fields that no row had; their columns are null throughout. */
+  readonly gone: readonly string[];
+  readonly missing: Readonly<Record<string, number>>;
+  readonly notText: Readonly<Record<string, number>>;
+}
+
+/**
+ * Returns the closing summary: outputs, books and remarkable facts, one line each, without control characters.
+ *
+ * @example
+ * summaryOf(await runPipeline(pipeline));
+ * // leads: read 1,200 leads in 3 pages, 0.4 s (3,000 rows/s)
+ * //   to[0] csv: 1,200 read = 1,200 written, 310,412 bytes -> /…/leads.csv
+ */
+export function summaryOf(report: RunReport): string {
+  const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;
+  const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';
+  return [
+    `${report.pipeline}: read ${amount(report.read)} ${report.collection} in ${amountOf(report.pages, 'page')}, ${seconds.toFixed(1)} s${perSecond}`,
+    ...(report.resumed > 0
+      ? [
+          `  resumed: ${amountOf(report.resumed, 'page')} ${report.resumed === 1 ? 'was' : 'were'} spooled by an interrupted run, since ${report.since}`,
+        ]
+      : []),
+    ...consistencyLine(report.consistency),
+    ...report.gates.flatMap(shrunkLine),
+    ...report.steps.flatMap(({ at, tally }) => stepLine(at, tally) ?? []),
+    ...report.lookups.map(lookupLine),
+    ...report.sinks.map(sinkLine),
+    ...findingLines(report.collection, report.findings),
+    ...[...report.sides, ...report.lookups].flatMap(({ collection, findings }) => findingLines(collection, findings)),
+    ...(report.rejects.rows > 0
+      ? [`  rejected ${amountOf(report.rejects.rows, 'row')}${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
+      : []),
+    ...report.warnings.filter(({ code }) => summarised.has(code)).map(({ message }) => `  WARNING: ${message}`),
+  ]
+    .map(printable)
+    .join('\n');
+}
+
+/** Warnings that must appear in the summary, for readers who see nothing else. */
+const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
+  'W_SOURCE_EMPTY',
+  'W_SOURCE_FIELD_GONE',
+  'W_STEP_EMPTY',
+  'W_STEP_NO_MATCH',
+  'W_RUN_PARTIAL',
+  'W_GATE_BASELINE',
+  'W_GATE_OVERRIDDEN',
+  'W_SINK_EMPTY',
+]);
+
+/** Reports a list that lost a tenth or more since the last run, and was published anyway. */
+function shrunkLine({ gate, at, rows, rowsBefore }: GateResult): readonly string[] {
+  if (gate !== 'max_read_shrink' || rows === undefined || rowsBefore === undefined || rows > 0.9 * rowsBefore) return [];
+  return [`  ${at}: ${amountOf(rows, 'row')} in the list, and ${amount(rowsBefore)} before`];
+}
+
+function consistencyLine(consistency: Consistency): readonly string[] {
+  const { outcome, probes, passes, repaired, duplicates, changed, counted, waitedMs, growing, unordered } = consistency;
+  if (outcome === 'off') return [];
+  const parts = [
+    ...(probes > 0 ? [`${amountOf(probes, 'page')} read again`] : []),
+    ...(passes > 0 ? [amountOf(passes, 'pass', 'passes')] : []),
+    ...(repaired > 0 ? [`${amountOf(repaired, 'row')} repaired`] : []),
+    ...(duplicates > 0 ? [amountOf(duplicates, 'duplicate')] : []),
+    ...(changed > 0 ? [`${amount(changed)} changed`] : []),
+  ];
+  const remarks = [
+    ...(counted === 'none' ? ['its rows cannot be counted'] : []),
+    // Only noticeable waits are reported.
+    ...(waitedMs >= 1000 ? [`${amount(waitedMs / 1000)} s spent waiting for more at the end (end_wait)`] : []),
+    ...(growing ? ['growing while it was read'] : []),
+    ...(unordered ? ['in a different order each time'] : []),
+  ];
+  return [`  consistency: ${[outcome, ...parts, ...remarks].join(', ')}`];
+}
+
+function stepLine(at: string, tally: Tally): string | undefined {
+  const parts = counted(tally).map(([word, rows]) => `${word} ${amount(rows)}`);
+  return parts.length === 0 ? undefined : `  ${at}: ${parts.join(', ')}`;
+}
+
+function lookupLine({ at, collection, requests, hits, misses }: RunReport['lookups'][number]): string {
+  const counts = `${amountOf(requests, 'request')} for single records, ${amount(misses)} found none; ${amountOf(hits, 'row')} needed no request`;
+  return `  ${at}: ${collection} by id, not checked for changes: ${counts}`;
+}
+
+function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): string {
+  const more = (names: readonly (keyof typeof books)[]) =>
+    names.flatMap((name) => (books[name] > 0 ? [` + ${amount(books[name])} ${wordOf(name)}`] : [])).join('');
+  const came = `${amount(books.read)} read${more(origins.slice(1))}`;
+  const went = `${amount(books.written)} written${more(outcomes.slice(1))}`;
+  const differing = changed > 0 ? ` (${amount(changed)} of them with changed content)` : '';
+  const emptied = nulled > 0 ? `, ${amountOf(nulled, 'value')} null` : '';
+  return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amountOf(bytes, 'byte')}${path === undefined ? '' : ` -> ${path}`}`;
+}
+
+function findingLines(collection: string, { unknown, late, missing, notText }: FindingsReport): readonly string[] {
+  return [
+    ...lineOf(`  ${collection}: unknown fields`, unknown),
+    ...(late.length > 0 ? [`  first seen after page 1, so not in the outputs of this run: ${late.join(', ')}`] : []),
+    ...lineOf(`  ${collection}: missing fields`, missing),
+    ...lineOf(`  ${collection}: values that were not strings`, notText),
+  ];
+}
+
+function lineOf(title: string, counts: Readonly<Record<string, number>>): readonly string[] {
+  const parts = Object.entries(counts).map(([name, rows]) => `${name} (${amountOf(rows, 'row')})`);
+  return parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}`];
+}

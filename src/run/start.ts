@@ -1,0 +1,236 @@
+import { join } from 'node:path';
+import { defaults } from '../options/index.js';
+import { RateLimiters } from '../http/index.js';
+import { sourceOf, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../source/index.js';
+import { Events } from '../events/index.js';
+import { createRedactor, newRunId, reasonOf, type Warning } from '../core/index.js';
+import {
+  type Action,
+  attempt,
+  forgetCommit,
+  lockOutputs,
+  makePrivate,
+  logCommit,
+  type LoggedCommit,
+  type PathNames,
+  type PreparedCommit,
+  recoverCommits,
+  reworded,
+  storeOf,
+} from '../store/index.js';
+import { type Claim, pathsOf, refuseIn, refuseOverlaps } from './claim.js';
+import { readBegun, removeBegun, writeBegun } from './began.js';
+import { noCounts, openCounts, type Counts, type RunCounts } from './counts.js';
+import type { Collection } from '../collections/index.js';
+import type { Pipeline, Plan } from '../plan/index.js';
+import type { RunOptions } from './run-options.js';
+import { StateFolder } from './state-folder.js';
+
+/** A run that has started: everything that is determined before anything is touched, and its changes to the disk apart from the outputs. */
+export class Run {
+  readonly startedAt: string;
+  readonly runId: string;
+  readonly state: StateFolder;
+  /** Shared by all attempts. */
+  readonly limiters: RateLimiters;
+  readonly warnings: Warning[] = [];
+  readonly events: Events;
+  /** Whether it publishes anything that later runs find. */
+  readonly #publishes: boolean;
+  /** Whether pages are spooled. A run stopped by a limit does not touch the pages of an interrupted run, so that they can still be used. */
+  readonly #spools: boolean;
+  /** Whether the spooled pages belong to a run that is published by now. */
+  #spent = false;
+  /** Whether this run has opened the spools, so that only pages it can use are left. */
+  #spooling = false;
+
+  /** @throws {LeadstreamError} `E_USAGE` for a state folder that is not a folder of this machine. */
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly options: RunOptions,
+  ) {
+    this.startedAt = (options.now ?? new Date()).toISOString();
+    this.runId = newRunId(this.startedAt);
+    this.limiters = options.limiters ?? new RateLimiters();
+    this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
+    // The report collects warnings in the same way as other watchers.
+    const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
+    const redact = createRedactor(pipeline.secrets);
+    this.events = new Events(this.runId, redact, [collect, ...[options.watch ?? []].flat()]);
+    this.#publishes = pipeline.plan.sinks.some(({ prints }) => !prints);
+    this.#spools = this.#publishes && pipeline.plan.stoppedBy === undefined;
+  }
+
+  readonly warn = (warning: Warning): void => void this.events.warn(warning);
+
+  /** Warns of a failure that is not essential: after the commit, or while another failure is being handled. */
+  readonly nuisance = (failure: unknown): void => {
+    this.warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` });
+  };
+
+  /** Warns that counts could not be stored: everything is published, but the next run has less to compare with. */
+  readonly #forgotten = (failure: unknown): void => {
+    this.warn({ code: 'W_RUN_COUNTS', message: `the counts of this run were not stored: ${reasonOf(failure)}` });
+  };
+
+  /**
+   * Locks the outputs and recovers the logged commits of earlier runs. A run that will continue with the pages of an interrupted run of this pipeline uses the
+   * day of that run. These pages can disappear while nothing is locked, or through a commit recovered here; then it tries again.
+   *
+   * @throws {LeadstreamError} `E_RUN_LOCKED`; `E_STATE_VERSION` if the state folder contains state of another version.
+   * @throws {SinkError} `E_SINK_PATH` if two outputs are the same because of a link created since the file was checked, for an output in the state folder,
+   * and for outputs in several stores, which no commit supports.
+   */
+  async claim(): Promise<Claim> {
+    const firstStart = await this.#firstStarted();
+    const date = firstStart.slice(0, 10);
+    const names: PathNames = { pipeline: this.pipeline.name, 'run.id': this.runId, 'run.date': date };
+    const outputs = this.pipeline.plan.sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
+    const rejects = this.pipeline.rejects.pathOf(names);
+    const paths = pathsOf({ outputs, rejects });
+    refuseOverlaps(paths);
+    refuseIn(this.state.path, paths);
+    const store = storeOf(paths);
+    const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId: this.runId });
+    try {
+      await this.#recover(paths);
+      if ((await this.#firstStarted()) === firstStart) return { lock, store, firstStart, date, outputs, rejects };
+    } catch (failure) {
+      await lock.release();
+      throw failure;
+    }
+    await lock.release();
+    return this.claim();
+  }
+
+  /**
+   * Records whose pages this run spools, once the spool of the collection is open.
+   *
+   * @returns `false` if the paths of the outputs contain the day of an interrupted run whose pages turned out to be unusable.
+   */
+  async begin({ firstStart }: Claim, spooled: Spools): Promise<boolean> {
+    const { begun } = this.state;
+    const { name } = this.pipeline;
+    if (spooled.startedAt === undefined) return true;
+    if (firstStart !== this.startedAt && (await readBegun(begun, name))?.spoolSince !== spooled.startedAt) return false;
+    await writeBegun(begun, name, { startedAt: firstStart, spoolSince: spooled.startedAt });
+    return true;
+  }
+
+  /** Removes the spooled pages, which are published or unusable, and the record of their run. */
+  async forgetPages(spooled: Spools): Promise<void> {
+    await spooled.remove();
+    if (spooled.startedAt !== undefined) await removeBegun(this.state.begun, this.pipeline.name);
+  }
+
+  async spools(): Promise<Spools> {
+    if (!this.#spools) return noSpools;
+    const { baseUrl, auth, firstPage, maxBodyBytes } = this.pipeline.connection;
+    const { spoolMaxAgeMs: maxAgeMs } = this.pipeline;
+    const { spool: folder } = this.state;
+    await sweepSpools(folder);
+    if (maxAgeMs === undefined) return noSpools;
+    const restart = !this.#spooling && (this.#spent || (this.options.restart ?? false));
+    this.#spooling = true;
+    return openSpools({
+      folder,
+      runId: this.runId,
+      baseUrl,
+      auth,
+      firstPage,
+      maxAgeMs,
+      maxPageBytes: maxBodyBytes,
+      restart,
+      events: this.events,
+    });
+  }
+
+  /** Opens the counts of earlier runs. A run that only prints has none. */
+  async counts(): Promise<Counts> {
+    if (!this.#publishes) return noCounts;
+    const { name, connection, plan } = this.pipeline;
+    return openCounts({
+      folder: this.state.counts,
+      pipeline: name,
+      run: this.runId,
+      connection,
+      collections: plan.reads.map((read) => readOf(plan, read)),
+      events: this.events,
+    });
+  }
+
+  /**
+   * Logs the commit, which will be carried out from here on, by this run or the next one. If a run only prints, its
+   * commit consists of the rejects, and only this run carries it out.
+   */
+  async prepareCommit(claim: Claim, actions: readonly Action[], spooled: Spools, counts: RunCounts): Promise<PreparedCommit> {
+    const { runId } = this;
+    const commit = { outputs: pathsOf(claim), actions };
+    if (!this.#publishes) return claim.store.prepare(commit);
+    return logCommit(this.state.redoLog, { runId, pipeline: this.pipeline.name, ...commit, spent: await spooled.folders(), counts });
+  }
+
+  /**
+   * Carries out the commit.
+   *
+   * @param keepCounts Stores the counts, for comparison by the next run.
+   * @param cleanup Removes what the commit made obsolete.
+   */
+  async commit(prepared: PreparedCommit, spooled: Spools, keepCounts: () => Promise<void>, cleanup: () => Promise<void>): Promise<void> {
+    await prepared.commit().catch((failure: unknown) => {
+      if (!this.#publishes) throw failure;
+      throw reworded(failure, `${reasonOf(failure)}; the commit is in the redo log, and the next run, or run --recover, completes it`);
+    });
+    // Before the commit is removed from the log: the next run must not read pages of a published run again, and needs its counts.
+    await this.forgetPages(spooled).catch(this.nuisance);
+    await keepCounts().catch(this.#forgotten);
+    try {
+      // A commit that stays in the log is carried out again by the next run, which changes nothing as long as everything is in place.
+      if (this.#publishes) await forgetCommit(this.state.redoLog, this.runId);
+      await cleanup();
+    } catch (failure) {
+      this.nuisance(failure);
+    }
+  }
+
+  /** Returns what to lock for sinks without a path: only one run of a pipeline at a time, per state folder, writes to them. */
+  async #withoutPath(): Promise<readonly string[]> {
+    const { name, plan } = this.pipeline;
+    if (!plan.sinks.some(({ prints, output }) => !prints && output === undefined)) return [];
+    const { sinks } = this.state;
+    await attempt('E_SINK_PATH', `cannot create ${sinks}`, () => makePrivate(sinks));
+    return [join(sinks, name)];
+  }
+
+  /** Returns when the first of this pipeline's runs that share the pages of its collection was started; the start of this run if there is none. */
+  async #firstStarted(): Promise<string> {
+    const { startedAt } = this;
+    const { spoolMaxAgeMs: maxAgeMs, name, connection, plan } = this.pipeline;
+    if (!this.#spools || maxAgeMs === undefined || this.#spent || this.options.restart) return startedAt;
+    const begun = await readBegun(this.state.begun, name);
+    if (begun === undefined || begun.startedAt > startedAt) return startedAt;
+    const source = sourceOf(plan.collection, connection.limit ?? defaults.limit, connection);
+    return (await spooledSince(this.state.spool, source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
+  }
+
+  /**
+   * Recovers logged commits of earlier runs first: opening their outputs would remove what they are about to commit. A
+   * run of this pipeline on another day may have used other paths.
+   */
+  async #recover(held: readonly string[]): Promise<void> {
+    if (!this.#publishes) return;
+    const { redoLog, settle } = this.state;
+    const { name } = this.pipeline;
+    const only = ({ pipeline, outputs }: LoggedCommit) => pipeline === name || outputs.some((output) => held.includes(output));
+    for (const { runId } of await recoverCommits(redoLog, { runId: this.runId, held, only, settle })) {
+      this.warn({ code: 'W_RUN_RECOVERED', message: `the commit of run ${runId} was recovered from the redo log` });
+      this.#spent = true;
+    }
+  }
+}
+
+function readOf({ collections }: Plan, name: string): Collection {
+  const collection = collections[name];
+  if (!collection) throw new Error(`no collection ${name}`);
+  return collection;
+}

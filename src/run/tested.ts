@@ -1,0 +1,126 @@
+import { relative } from 'node:path';
+import { identity } from 'rxjs';
+import type { Collection } from '../collections/index.js';
+import { itemAt, SpecError, textOf, type Row } from '../core/index.js';
+import {
+  type Checked,
+  type Extensions,
+  fileText,
+  loadCheck,
+  type Pipeline,
+  type PlannedSink,
+  referenceSource,
+  type TestShape,
+} from '../plan/index.js';
+import { discarding, passThrough, Stage } from './observed.js';
+
+/** A test of a pipeline, as in its file. */
+export interface PipelineTest extends TestShape {
+  /** Name of the pipeline. */
+  readonly pipeline: string;
+  /** Its line in the file, from 1. */
+  readonly line: number;
+  /** The collections declared by the file that the pipeline reads. */
+  readonly declared: readonly Collection[];
+  /**
+   * Returns the pipeline as the test runs it.
+   *
+   * @throws {SpecError} For errors that remain with `env` or `set` of the test, and for an output outside the folder of the test.
+   */
+  open(place: TestPlace): Promise<TestedPipeline>;
+}
+
+/** Where a test runs. */
+export interface TestPlace {
+  /** Folder that relative paths resolve against. */
+  readonly folder: string;
+  /** Address of the service of the test, and the key that it accepts. */
+  readonly url: string;
+  readonly key: string;
+}
+
+/** A row as texts, as compared by a test. */
+export type TextRow = Readonly<Record<string, string | null>>;
+
+/** A pipeline whose rows are recorded as they leave the last step. */
+export interface TestedPipeline {
+  readonly pipeline: Pipeline;
+  /** Returns the rows of the last attempt of a run. */
+  rows(): readonly TextRow[];
+}
+
+/** What a test does not use: the account of the pipeline, and its webhooks. */
+const without = [['service', 'base_url'], ['service', 'auth'], ['on_success'], ['on_failure']];
+
+/** Maximum time that a test waits for a response; its service is on this machine. */
+const longestMs = 1_000;
+
+/**
+ * Loads the tests of a pipeline file. Does not use the environment.
+ *
+ * @param options Folder that the path resolves against, and steps and sinks of a program.
+ * @throws {SpecError} With every problem of the file, including its tests.
+ */
+export async function loadTests(file: string, options: Extensions & { readonly cwd: string }): Promise<readonly PipelineTest[]> {
+  const { cwd, ...own } = options;
+  const text = await fileText(file, { cwd });
+  const { checkDocuments, failureOf } = await loadCheck();
+  const { pipelines, issues } = await checkDocuments(text, file, { ...own, env: {}, cwd }, { lenient: true });
+  if (issues.length > 0) throw failureOf(file, issues);
+
+  return pipelines.flatMap(({ name = '', plan, tests = [], document }, index) =>
+    tests.map((test, place) => ({
+      ...test,
+      pipeline: name,
+      line: document.locate(['tests', place, 'name']).line,
+      declared: Object.values(plan?.collections ?? {}).filter(({ name: read, served }) => served && plan?.reads.includes(read)),
+      open: async ({ folder, url, key }) => {
+        const env = { LEADSTREAM_HMAC_KEY: key, ...test.env, LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: key };
+        // Files of references are those of the working directory; outputs go to the folder.
+        const from = { ...referenceSource(env, cwd), baseDir: folder };
+        const checked = await checkDocuments(text, file, { ...own, cwd, set: test.set ?? {} }, { from, without });
+        const tested = itemAt(checked.pipelines, index);
+        if (!tested.pipeline) throw failureOf(file, tested.issues);
+        refuseOutside(folder, file, tested);
+        return observed(testing(tested.pipeline));
+      },
+    })),
+  );
+}
+
+/** @throws {SpecError} `E_SPEC_INVALID` */
+function refuseOutside(folder: string, file: string, { outputs, document }: Checked): void {
+  const outside = outputs.find(({ path }) => path !== undefined && relative(folder, path).startsWith('..'));
+  if (!outside) return;
+  const message = `${outside.path} is outside the folder of the test, and a test writes nowhere else; give the test another path, with set or env`;
+  throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(outside.place) }]);
+}
+
+/** Returns the pipeline without waiting times, and without sinks that publish outside the file system. */
+function testing(pipeline: Pipeline): Pipeline {
+  const { ratePerSecond: _, timeoutMs = longestMs, retry, ...connection } = pipeline.connection;
+  const inFolder = (sink: PlannedSink) => (sink.prints || sink.output !== undefined ? sink : { ...sink, open: discarding().open });
+  return {
+    ...pipeline,
+    connection: {
+      ...connection,
+      ...{ threads: 0, endWaitMs: 1, timeoutMs: Math.min(timeoutMs, longestMs), retry: { ...retry, baseMs: 1, capMs: 10 } },
+    },
+    plan: { ...pipeline.plan, sinks: pipeline.plan.sinks.map(inFolder) },
+  };
+}
+
+/** Records the rows after the last step. */
+function observed(pipeline: Pipeline): TestedPipeline {
+  const { plan } = pipeline;
+  const columns = plan.columns();
+  const stage = new Stage('test', columns, Infinity);
+  const last = stage.observing({ ...passThrough('test'), open: () => identity });
+  const types = new Map(columns.map(({ name, type }) => [name, type]));
+  const textsOf = (row: Row): TextRow =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, textOf(value, types.get(name) ?? 'text')]));
+  return {
+    pipeline: { ...pipeline, plan: { ...plan, steps: [...plan.steps, last] } },
+    rows: () => stage.rows.map(textsOf),
+  };
+}

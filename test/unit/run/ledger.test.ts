@@ -1,0 +1,37 @@
+import { expect, test } from '@jest/globals';
+import { newConsistency } from '../../../src/core/index.js';
+import { pageOf } from '../../../src/flow/index.js';
+import { parsePipeline } from '../../../src/plan/index.js';
+import { Ledger } from '../../../src/run/ledger.js';
+import { createClient } from '../../../src/source/index.js';
+import { batchFromRows } from '../../../src/vector/index.js';
+
+test('what is read as the source and as a side, too, counts as the source, in manifests and in what is kept', async () => {
+  const text = `name: x
+service: { base_url: 'http://127.0.0.1:1', auth: { rest_api_key: '\${KEY}' } }
+from: users
+steps:
+  - join: { with: users, on: { affid: uid }, as: u, select: [email] }
+to:
+  - ndjson: { path: x }`;
+  const pipeline = await parsePipeline(text, 'x.yaml', { env: { KEY: 'k-of-the-test' } });
+  const client = createClient({ ...pipeline.connection });
+  const { collection } = pipeline.plan;
+  const ledger = new Ledger(pipeline, client.reader(collection, []));
+  const rows = Array.from({ length: 3 }, (_, uid) => ({ uid: String(uid) }));
+  ledger.source.observe(pageOf(1, batchFromRows(rows), { release: () => {} }));
+  const side = {
+    at: 'steps[0] join',
+    collection: 'users',
+    consistency: newConsistency(),
+    findings: client.reader(collection, []).findings,
+  };
+  ledger.sides.push({ ...side, rows: 5 });
+
+  expect(ledger.lists(false).map(({ at, rows: read }) => [at, read])).toEqual([
+    ['users', 3],
+    ['steps[0] join', 5],
+  ]);
+  expect(ledger.reads(false)).toEqual({ users: 3 });
+  expect(ledger.reads(true)).toEqual({ users: 5 });
+});
