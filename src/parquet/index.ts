@@ -1,4 +1,25 @@
-export { type Expected, fileFault, footerOf, isStoredAs } from './check.js';
+import type { Compression, ParquetEngine } from './engine.js';
+
 export { type ByteTarget, compressions, type Encoding, type ParquetEncoder, type ParquetEngine, type RowGroup } from './engine.js';
-export { engineNames, engines, loadEngine } from './engines.js';
-export { readGroups } from './read-groups.js';
+export { type Expected, faultOf, fileFault, footerOf, isStoredAs, readGroups } from './read.js';
+
+/** All engines with their codecs, the default ones first. */
+export const engines = {
+  arrow: ['zstd', 'snappy', 'gzip', 'none'],
+  'parquetjs-lite': ['snappy', 'gzip', 'none'],
+} as const satisfies Readonly<Record<string, readonly Compression[]>>;
+
+export type EngineName = keyof typeof engines;
+
+/** The names of all engines, the default first. */
+export const engineNames = ['arrow', 'parquetjs-lite'] as const satisfies readonly EngineName[];
+
+/**
+ * Loads an engine on first use.
+ *
+ * @param threads Number of encoding threads besides this one, for `arrow`: 0 or 1. Default: what is possible.
+ */
+export async function loadEngine(name: EngineName, threads?: number): Promise<ParquetEngine> {
+  if (name === 'arrow') return (await import('./engines/arrow.js')).arrowEngine(threads);
+  return (await import('./engines/parquetjs-lite.js')).parquetjsLiteEngine;
+}

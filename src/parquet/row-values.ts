@@ -9,16 +9,20 @@ export interface ValueBatch {
 }
 
 /** Keeps values as they arrive. Sorting briefly holds them twice. */
-export class RowValues implements RowGroup<ValueBatch> {
-  readonly #orders: readonly Order[];
+export class RowValues<G> implements RowGroup<G> {
+  readonly #orders: readonly ReturnType<typeof orderOf>[];
   #columns: Value[][];
   #rows = 0;
   #text = 0;
 
-  /** @throws {SinkError} `E_SINK_VALUE` when a sort key is not a column. */
+  /**
+   * @param taken Converts the rows to what an encoder takes.
+   * @throws {SinkError} `E_SINK_VALUE` when a sort key is not a column.
+   */
   constructor(
     private readonly columns: readonly OutputColumn[],
     private readonly plan: Omit<GroupPlan, 'many'>,
+    private readonly taken: (rows: ValueBatch) => G,
   ) {
     this.#orders = plan.sortedBy.map((key) => orderOf(key, columns));
     this.#columns = columns.map(() => []);
@@ -43,12 +47,12 @@ export class RowValues implements RowGroup<ValueBatch> {
     this.#rows += to - from;
   }
 
-  take(): ValueBatch {
+  take(): G {
     const batch = { rows: this.#rows, columns: this.#sorted() };
     this.#columns = this.columns.map(() => []);
     this.#rows = 0;
     this.#text = 0;
-    return batch;
+    return this.taken(batch);
   }
 
   #sorted(): Value[][] {
@@ -66,12 +70,7 @@ export class RowValues implements RowGroup<ValueBatch> {
   }
 }
 
-interface Order {
-  readonly index: number;
-  readonly compare: Compare;
-}
-
-function orderOf({ column, descending }: SortKey, columns: readonly OutputColumn[]): Order {
+function orderOf({ column, descending }: SortKey, columns: readonly OutputColumn[]): { readonly index: number; readonly compare: Compare } {
   const index = columns.findIndex(({ name }) => name === column);
   const type = columns[index]?.type;
   if (!type) throw new SinkError('E_SINK_VALUE', `there is no column ${column} to sort by`);

@@ -3,7 +3,7 @@ import { rename } from 'node:fs/promises';
 import type { Row, Value } from '../../src/core/index.js';
 import type { OutputColumn } from '../../src/core/index.js';
 import type { Compression, Encoding } from '../../src/parquet/engine.js';
-import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/engines.js';
+import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/index.js';
 import { closeVerified, openDataFile } from '../../src/lake/data-files.js';
 import { Batch } from '../../src/vector/batch.js';
 import { FlatVector } from '../../src/vector/index.js';

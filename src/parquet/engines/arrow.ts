@@ -1,9 +1,11 @@
-import { parquetMetadata, type ColumnChunk, type RowGroup, type SchemaElement } from 'hyparquet';
-import { SinkError, version, type OutputColumn } from '../../core/index.js';
-import { metadataOf, storages, type Encoding, type ParquetEngine } from '../engine.js';
-import { footer, magic } from './arrow/footer.js';
-import { rowGroup, type TakenBytes } from './arrow/row-bytes.js';
-import { groupEncoding } from './arrow/thread.js';
+import { parquetMetadata, type ColumnChunk, type FileMetaData, type RowGroup, type SchemaElement } from 'hyparquet';
+import { ByteWriter } from 'hyparquet-writer';
+import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
+import { limitReached, SinkError, version, type OutputColumn } from '../../core/index.js';
+import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
+import { metadataOf, storages, type Compression, type Encoding, type ParquetEngine } from '../engine.js';
+import type { Answer, Request } from './arrow/encoding-worker.js';
+import { rowGroup, type TakenBytes } from './arrow/rows.js';
 
 /**
  * parquet-wasm (arrow-rs): dictionaries, statistics in byte order, V1 data pages that every reader supports, 64-bit values exact. The level of
@@ -38,10 +40,7 @@ export function arrowEngine(threads?: number): ParquetEngine<TakenBytes> {
           await append(slice.bytes);
           groups.push(slice.group);
         },
-        async finish() {
-          const schema = schemaOf(columns);
-          await append(footer({ createdBy, schema, groups, sorting: sortingOf(columns, how), metadata: metadataOf(columns, how) }));
-        },
+        finish: () => append(footer(columns, groups, how)),
       };
     },
 
@@ -49,20 +48,14 @@ export function arrowEngine(threads?: number): ParquetEngine<TakenBytes> {
   };
 }
 
-/** The row group of a single-group Parquet file, ready to be put into another file. */
-interface Slice {
-  readonly bytes: Uint8Array;
-  readonly group: RowGroup;
-}
-
 /**
- * Extracts the row group from a file.
+ * Extracts the row group from a file, ready to be put into another one.
  *
  * @param file A file with one row group, which begins right after the magic.
  * @param at Offset of its bytes in the other file.
  * @throws {SinkError} `E_SINK_WRITE` when the file has no row group.
  */
-function sliceOf(file: Uint8Array, at: number): Slice {
+function sliceOf(file: Uint8Array, at: number): { readonly bytes: Uint8Array; readonly group: RowGroup } {
   const [group] = parquetMetadata(file, { parsers: asWritten, geoparquet: false }).row_groups;
   if (!group) throw new SinkError('E_SINK_WRITE', 'the engine arrow returned no row group');
   const shift = BigInt(at - magic.length);
@@ -125,4 +118,137 @@ function sortingOf(columns: readonly OutputColumn[], { sortedBy }: Encoding): No
   return sortedBy.map(({ column, descending }) => {
     return { column_idx: columns.findIndex(({ name }) => name === column), descending, nulls_first: false };
   });
+}
+
+/** `PAR1`, at the start and end of a file. */
+const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
+
+/** Returns the end of a file: metadata, its length and the magic. */
+function footer(columns: readonly OutputColumn[], groups: readonly RowGroup[], encoding: Encoding): Uint8Array {
+  const sorting = sortingOf(columns, encoding);
+  const file = {
+    version: 1,
+    created_by: createdBy,
+    metadata_length: 0,
+    schema: schemaOf(columns),
+    num_rows: groups.reduce((sum, group) => sum + group.num_rows, 0n),
+    row_groups: groups.map((group) => (sorting.length > 0 ? { ...group, sorting_columns: sorting } : group)),
+    key_value_metadata: metadataOf(columns, encoding).map(([key, value]) => ({ key, value })),
+  };
+  return groups.length === 0 ? withoutGroups(file) : bytesOf(file);
+}
+
+function bytesOf(file: FileMetaData): Uint8Array {
+  const writer = new ByteWriter();
+  // The statistics are already truncated and marked as such.
+  writeMetadata(writer, file, Infinity);
+  writer.appendBytes(magic);
+  return writer.getBytes();
+}
+
+/** Header of an empty list of structs in Thrift's compact protocol: length 0, element type 12. */
+const emptyStructs = 0x0c;
+
+/**
+ * hyparquet-writer writes an empty list with element type 0, which is not a type, and readers that check it refuse the file: arrow-rs, and so
+ * DataFusion and daft. The header of the list of row groups is the first byte that differs from the same metadata with one row group.
+ */
+function withoutGroups(file: FileMetaData): Uint8Array {
+  const bytes = bytesOf(file);
+  const longer = bytesOf({ ...file, row_groups: [{ columns: [], total_byte_size: 0n, num_rows: 0n }] });
+  const head = bytes.findIndex((byte, index) => byte !== longer[index]);
+  const isEmptyList = bytes[head] !== undefined && bytes[head] >> 4 === 0;
+  if (!isEmptyList) throw new SinkError('E_SINK_WRITE', 'the footer of a file without rows has no list of row groups');
+  bytes[head] = emptyStructs;
+  return bytes;
+}
+
+/** Encodes row groups as Parquet files, here or in the thread. */
+interface GroupEncoding {
+  /** Makes the thread load what it needs while the first row group is filled. */
+  start(): void;
+  /**
+   * Encodes a row group as a Parquet file of its own. With a thread, the buffer of the group is transferred, and taken back before this resolves.
+   *
+   * @throws {SinkError} `E_SINK_WRITE`.
+   */
+  encode(group: TakenBytes, compression: Compression): Promise<Uint8Array>;
+  /** Ends the thread, unless others use it. Requests still open then fail. May be called more than once. */
+  close(): Promise<void>;
+}
+
+const workerFile = threadFile(() => new URL('./encoding-worker.cjs', import.meta.url));
+
+/** @param threads 1 for the thread. If none is possible, the process emits a warning, and row groups are encoded here. */
+function groupEncoding(threads: number = defaultThreads(workerFile)): GroupEncoding {
+  if (threads === 0) return inThisThread;
+  if (workerFile !== undefined) return new LeasedThread(workerFile);
+  warnOfNoThread('encoding-worker.cjs');
+  return inThisThread;
+}
+
+const inThisThread: GroupEncoding = {
+  start: () => undefined,
+  encode: async (group, compression) => {
+    // 5 MB of WebAssembly, which is otherwise loaded by the thread.
+    const { encodeGroup } = await import('./arrow/encode.js');
+    try {
+      return encodeGroup(group, compression);
+    } catch (thrown) {
+      throw limitReached(thrown) ?? refused();
+    }
+  },
+  close: async () => undefined,
+};
+
+/** The thread of the process that encodes row groups, in order of arrival, and how many use it. It starts with the first and ends with the last. */
+let shared: { readonly thread: Thread<Answer>; leases: number } | undefined;
+
+class LeasedThread implements GroupEncoding {
+  #lease: typeof shared;
+
+  constructor(private readonly file: URL) {}
+
+  start(): void {
+    this.#thread();
+  }
+
+  #thread(): Thread<Answer> {
+    if (this.#lease === undefined) {
+      if (shared === undefined || shared.thread.ended) shared = { thread: new Thread(this.file, 'leadstream-parquet'), leases: 0 };
+      shared.leases += 1;
+      this.#lease = shared;
+    }
+    return this.#lease.thread;
+  }
+
+  encode(group: TakenBytes, compression: Compression): Promise<Uint8Array> {
+    const { stream, plain } = group;
+    return new Promise((resolve, reject) => {
+      const asking = {
+        answered: ({ buffer, file }: Answer) => {
+          group.takeBack(buffer);
+          if (file) resolve(file);
+          else reject(refused());
+        },
+        lost: (reason: string, cause: unknown) =>
+          reject(limitReached(cause) ?? new SinkError('E_SINK_WRITE', `the thread that encodes Parquet ended: ${reason}`)),
+      };
+      this.#thread().ask(asking, (id): Request => ({ id, group: { stream, plain }, compression }), [stream.buffer]);
+    });
+  }
+
+  async close(): Promise<void> {
+    const lease = this.#lease;
+    this.#lease = undefined;
+    if (lease === undefined) return;
+    lease.leases -= 1;
+    if (lease.leases > 0) return;
+    if (shared === lease) shared = undefined;
+    await lease.thread.end();
+  }
+}
+
+function refused(): SinkError {
+  return new SinkError('E_SINK_WRITE', 'the engine arrow could not encode a row group');
 }

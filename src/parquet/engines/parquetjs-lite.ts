@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import parquet, { type FieldDefinition } from 'parquetjs-lite';
 import { itemAt, SinkError, type DeclaredType, type Value, type OutputColumn } from '../../core/index.js';
 import { type ValueBatch, RowValues } from '../row-values.js';
-import { metadataOf, type ByteTarget, type Compression, type ParquetEngine } from '../engine.js';
+import { codecs, metadataOf, storages, type ByteTarget, type Compression, type ParquetEngine } from '../engine.js';
 
 /**
  * parquetjs-lite: V1 data pages that every reader supports, no dictionaries, no statistics (its own mislead readers).
@@ -11,7 +11,7 @@ import { metadataOf, type ByteTarget, type Compression, type ParquetEngine } fro
  * It rounds whole numbers beyond 2^53, which are refused here, and turns `-0` into 0.
  */
 export const parquetjsLiteEngine: ParquetEngine<ValueBatch> = {
-  rowGroup: (columns, plan) => new RowValues(columns, plan),
+  rowGroup: (columns, plan) => new RowValues(columns, plan, (rows) => rows),
 
   refuses: ({ type }) => (type === 'integer' ? beyondDoubles : undefined),
 
@@ -74,21 +74,6 @@ class QuietStream extends Writable {
   }
 }
 
-const codecs: Readonly<Partial<Record<Compression, FieldDefinition['compression']>>> = {
-  snappy: 'SNAPPY',
-  gzip: 'GZIP',
-  none: 'UNCOMPRESSED',
-};
-
-const fieldTypes: Readonly<Record<DeclaredType, FieldDefinition['type']>> = {
-  text: 'UTF8',
-  flag: 'BOOLEAN',
-  integer: 'INT64',
-  decimal: 'DOUBLE',
-  timestamp: 'TIMESTAMP_MICROS',
-  date: 'DATE',
-};
-
 /**
  * Returns the schema as the object that the library takes. An object moves names like `2024` to the front and loses `__proto__`, so these are refused.
  */
@@ -96,7 +81,8 @@ function schemaOf(columns: readonly OutputColumn[], compression: Compression): R
   const fields = columns.map(({ name, type }): [string, FieldDefinition] => {
     if (name === '__proto__' || /^\d+$/.test(name))
       throw new SinkError('E_SINK_VALUE', `the engine parquetjs-lite cannot write a column named ${name}`);
-    return [name, { type: fieldTypes[type], optional: true, compression: codecs[compression] ?? 'UNCOMPRESSED', statistics: false }];
+    const { type: physical, converted_type: stored = physical } = storages[type];
+    return [name, { type: stored, optional: true, compression: codecs[compression], statistics: false }];
   });
   return Object.fromEntries(fields);
 }

@@ -3,9 +3,10 @@ declare module 'parquetjs-lite' {
   import type { Writable } from 'node:stream';
 
   export interface FieldDefinition {
-    readonly type: 'UTF8' | 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'TIMESTAMP_MICROS' | 'DATE';
+    readonly type: string;
     readonly optional: boolean;
-    readonly compression: 'UNCOMPRESSED' | 'GZIP' | 'SNAPPY';
+    /** It has UNCOMPRESSED, GZIP and SNAPPY. */
+    readonly compression: string;
     readonly statistics: false;
   }
 

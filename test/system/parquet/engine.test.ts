@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { readParquet } from 'parquet-wasm';
 import type { Row } from '../../../src/core/index.js';
 import { parquet } from '../../../src/sinks/index.js';
-import { faultOf } from '../../../src/parquet/check.js';
+import { faultOf } from '../../../src/parquet/read.js';
 import { engineNames } from '../../../src/parquet/index.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { DeclaredType, Value } from '../../../src/core/index.js';
-import { loadEngine } from '../../../src/parquet/engines.js';
+import { loadEngine } from '../../../src/parquet/index.js';
 import { RowValues } from '../../../src/parquet/row-values.js';
 import { compareTexts } from '../../../src/vector/order.js';
 import { Batch } from '../../../src/vector/batch.js';
@@ -11,7 +11,11 @@ import { output } from '../../support/parquet-files.js';
 import { anyText } from '../../support/texts.js';
 
 function sorted(type: DeclaredType, values: readonly Value[], descending = false): readonly Value[] | undefined {
-  const group = new RowValues([output('a', type)], { rows: values.length, text: Infinity, sortedBy: [{ column: 'a', descending }] });
+  const group = new RowValues(
+    [output('a', type)],
+    { rows: values.length, text: Infinity, sortedBy: [{ column: 'a', descending }] },
+    (rows) => rows,
+  );
   group.add(new Batch(values.length, [new FlatVector(values)]), 0, values.length);
   return group.take().columns[0];
 }
@@ -47,14 +51,11 @@ test.each<[DeclaredType, readonly Value[]]>([
 
 test('takes two times of one day for the same date, and keeps the order of equal rows', () => {
   const columns = [output('day', 'date'), output('n', 'integer'), output('seen', 'integer')];
-  const group = new RowValues(columns, {
-    rows: 4,
-    text: Infinity,
-    sortedBy: [
-      { column: 'day', descending: false },
-      { column: 'n', descending: true },
-    ],
-  });
+  const sortedBy = [
+    { column: 'day', descending: false },
+    { column: 'n', descending: true },
+  ];
+  const group = new RowValues(columns, { rows: 4, text: Infinity, sortedBy }, (rows) => rows);
   const days = ['1969-12-31T23:00Z', '1969-12-31T01:00Z', '1969-12-30T12:00Z', '1969-12-31T02:00Z'].map((text) => new Date(text));
   const values = [days, [7n, 5n, 1n, 7n], [0n, 1n, 2n, 3n]];
   group.add(

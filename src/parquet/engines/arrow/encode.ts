@@ -7,15 +7,8 @@ import {
   writeParquet,
   type WriterProperties,
 } from 'parquet-wasm';
-import type { Compression } from '../../engine.js';
-import type { GroupBytes } from './row-bytes.js';
-
-const codecs: Readonly<Record<Compression, Codec>> = {
-  zstd: Codec.ZSTD,
-  snappy: Codec.SNAPPY,
-  gzip: Codec.GZIP,
-  none: Codec.UNCOMPRESSED,
-};
+import { codecs, type Compression } from '../../engine.js';
+import type { GroupBytes } from './rows.js';
 
 /**
  * Encodes a row group as a Parquet file of its own.
@@ -30,7 +23,7 @@ export function encodeGroup({ stream, plain }: GroupBytes, compression: Compress
 function properties(compression: Compression, plain: readonly string[]): WriterProperties {
   let builder = new WriterPropertiesBuilder()
     .setWriterVersion(WriterVersion.V1)
-    .setCompression(codecs[compression])
+    .setCompression(Codec[codecs[compression]])
     .setDictionaryEnabled(true)
     .setStatisticsEnabled(EnabledStatistics.Chunk)
     .setMaxRowGroupSize(0x7fff_ffff);

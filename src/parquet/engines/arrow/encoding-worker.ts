@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import type { Compression } from '../../engine.js';
 import { encodeGroup } from './encode.js';
-import type { GroupBytes } from './row-bytes.js';
+import type { GroupBytes } from './rows.js';
 
 /** A request to the thread. The buffer of the group is transferred. */
 export interface Request {

@@ -1,0 +1,358 @@
+import { itemAt, type DeclaredType, type OutputColumn, type Value } from '../../../core/index.js';
+import {
+  Batch,
+  daysOf,
+  FlatVector,
+  Utf8Builder,
+  Validity,
+  type ColumnBuilder,
+  type ColumnBytes,
+  type Vector,
+} from '../../../vector/index.js';
+import type { GroupPlan, RowGroup } from '../../engine.js';
+import { RowValues } from '../../row-values.js';
+
+/** A row group for the encoder: bytes only, in one buffer that can be transferred to a thread. */
+export interface GroupBytes {
+  /** An Arrow stream of one record batch. */
+  readonly stream: Uint8Array<ArrayBuffer>;
+  /** Names of the columns whose values rarely repeat. */
+  readonly plain: readonly string[];
+}
+
+/** A row group after `take`. */
+export interface TakenBytes extends GroupBytes {
+  /** Takes back the buffer of the stream, for the next row group. */
+  takeBack(buffer: ArrayBuffer): void;
+}
+
+/**
+ * Collects row groups as bytes. Rows to be sorted, and thousands of groups at a time, are collected as values instead, and become bytes when they are
+ * taken. 10,000 groups of four rows and 33 columns take 420 MB in separate buffers, and 150 MB as values.
+ */
+export function rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<TakenBytes> {
+  return plan.many || plan.sortedBy.length > 0 ? lateBytes(columns, plan) : new RowBytes(columns, plan);
+}
+
+/** Number of rows still in the processor's cache when their next column is read. */
+const atATime = 256;
+
+/** Turns values into bytes as they arrive, in reused memory: no value stays an object until its row group is complete. */
+class RowBytes implements RowGroup<TakenBytes> {
+  readonly #stream: ArrowStream;
+  readonly #builders: readonly ColumnBuilder[];
+  #rows = 0;
+  #text = 0;
+
+  constructor(
+    private readonly columns: readonly OutputColumn[],
+    private readonly plan: Pick<GroupPlan, 'rows' | 'text'>,
+  ) {
+    this.#stream = new ArrowStream(columns);
+    this.#builders = columns.map(({ type }) => (type === 'text' ? new Utf8Builder() : new Scalars(layouts[type])));
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  get room(): number {
+    return this.#text >= this.plan.text ? 0 : this.plan.rows - this.#rows;
+  }
+
+  add(batch: Batch, from: number, to: number): void {
+    for (let start = from; start < to; start += atATime) {
+      const end = Math.min(to, start + atATime);
+      for (const [index, builder] of this.#builders.entries()) this.#text += builder.append(batch.column(index), start, end);
+    }
+    this.#rows += to - from;
+  }
+
+  take(): TakenBytes {
+    const bytes = this.#builders.map((builder) => builder.bytes());
+    const stream = this.#stream.write(bytes, this.#rows);
+    const plain = this.columns.filter((_, index) => !bytes[index]?.repeats).map(({ name }) => name);
+    for (const builder of this.#builders) builder.clear();
+    this.#rows = 0;
+    this.#text = 0;
+    return { stream, plain, takeBack: (buffer) => this.#stream.takeBack(buffer) };
+  }
+}
+
+/** Creates a row group that converts values to bytes when they are taken. */
+function lateBytes(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<TakenBytes> {
+  return new RowValues(columns, plan, ({ rows, columns: arrays }) => {
+    const vectors = arrays.map((array) => new FlatVector(array));
+    const bytes = new RowBytes(columns, plan);
+    bytes.add(new Batch(rows, vectors), 0, rows);
+    return bytes.take();
+  });
+}
+
+/** Memory layout of the values of a type. */
+interface Layout {
+  readonly bits: 1 | 32 | 64;
+  /** Writes a value of the type at a row. */
+  readonly put: (view: DataView, row: number, value: Value) => void;
+}
+
+const layouts: Readonly<Record<Exclude<DeclaredType, 'text'>, Layout>> = {
+  flag: {
+    bits: 1,
+    put: (view, row, value) => {
+      const [at, bit] = [row >> 3, 1 << (row & 7)];
+      const others = view.getUint8(at) & ~bit;
+      view.setUint8(at, value === true ? others | bit : others);
+    },
+  },
+  integer: {
+    bits: 64,
+    put: (view, row, value) => {
+      if (typeof value === 'bigint') view.setBigInt64(row * 8, value, true);
+    },
+  },
+  decimal: { bits: 64, put: (view, row, value) => view.setFloat64(row * 8, Number(value), true) },
+  timestamp: {
+    bits: 64,
+    put: (view, row, value) => {
+      if (value instanceof Date) putMicros(view, row * 8, value.getTime());
+    },
+  },
+  date: {
+    bits: 32,
+    put: (view, row, value) => {
+      if (value instanceof Date) view.setInt32(row * 4, daysOf(value), true);
+    },
+  },
+};
+
+/** The last millisecond whose microseconds a number represents exactly. */
+const exactMs = Math.floor(Number.MAX_SAFE_INTEGER / 1000);
+
+function putMicros(view: DataView, at: number, ms: number): void {
+  if (Math.abs(ms) > exactMs) return view.setBigInt64(at, BigInt(ms) * 1000n, true);
+  const micros = ms * 1000;
+  const high = Math.floor(micros / 0x1_0000_0000);
+  view.setUint32(at, micros - high * 0x1_0000_0000, true);
+  view.setInt32(at + 4, high, true);
+}
+
+/** A column of fixed-size values. */
+class Scalars implements ColumnBuilder {
+  readonly #validity = new Validity();
+  #view = new DataView(new ArrayBuffer(0));
+  #rows = 0;
+
+  constructor(private readonly layout: Layout) {}
+
+  append(vector: Vector, from: number, to: number): number {
+    this.#makeRoom(this.#rows + to - from);
+    const { put } = this.layout;
+    for (let index = from; index < to; index += 1) {
+      const value = vector.value(index);
+      if (value === null) this.#validity.setNull(this.#rows);
+      else put(this.#view, this.#rows, value);
+      this.#rows += 1;
+    }
+    return 0;
+  }
+
+  bytes(): ColumnBytes {
+    const data = new Uint8Array(this.#view.buffer, 0, this.#bytesOf(this.#rows));
+    return { ...this.#validity.bytes(this.#rows), offsets: new Uint8Array(0), data, repeats: true };
+  }
+
+  clear(): void {
+    this.#validity.clear();
+    this.#rows = 0;
+  }
+
+  #makeRoom(rows: number): void {
+    const needed = this.#bytesOf(rows);
+    if (needed <= this.#view.byteLength) return;
+    const bytes = new Uint8Array(Math.max(this.#view.byteLength * 2, needed));
+    bytes.set(new Uint8Array(this.#view.buffer));
+    this.#view = new DataView(bytes.buffer);
+  }
+
+  #bytesOf(rows: number): number {
+    return Math.ceil((rows * this.layout.bits) / 8);
+  }
+}
+
+/**
+ * Writes row groups in Arrow's IPC streaming format: the schema, then the rows as one record batch.
+ *
+ * @see https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc
+ */
+class ArrowStream {
+  readonly #schema: Uint8Array;
+  #buffer = new ArrayBuffer(0);
+
+  constructor(columns: readonly OutputColumn[]) {
+    this.#schema = message(headers.schema, table(short(0), list(columns.map(fieldOf))), 0);
+  }
+
+  /** Returns the stream of one row group. The next one reuses the buffer, unless a thread has it. */
+  write(columns: readonly ColumnBytes[], rows: number): Uint8Array<ArrayBuffer> {
+    const parts = columns.flatMap(({ validity, offsets, data }) => (offsets.length > 0 ? [validity, offsets, data] : [validity, data]));
+    const places: number[] = [];
+    let length = 0;
+    for (const part of parts) {
+      places.push(length, part.length);
+      length += padded(part.length);
+    }
+    const nodes = columns.flatMap(({ nulls }) => [rows, nulls]);
+    const batch = message(headers.recordBatch, table(long(rows), structs(2, nodes), structs(2, places)), length);
+    const body = this.#schema.length + batch.length;
+    const total = body + length + end.length;
+    // A buffer transferred to a thread has length 0.
+    if (this.#buffer.byteLength < total) this.#buffer = new ArrayBuffer(Math.ceil(total * 1.1));
+    const stream = new Uint8Array(this.#buffer, 0, total);
+    stream.set(this.#schema);
+    stream.set(batch, this.#schema.length);
+    for (const [index, part] of parts.entries()) stream.set(part, body + itemAt(places, index * 2));
+    stream.set(end, body + length);
+    return stream;
+  }
+
+  /** Takes back a buffer from a thread. */
+  takeBack(buffer: ArrayBuffer): void {
+    this.#buffer = buffer;
+  }
+}
+
+const headers = { schema: 1, recordBatch: 3 } as const;
+const version5 = 4;
+const end = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
+
+function message(type: number, header: Field, bodyLength: number): Uint8Array {
+  const metadata = flatbuffer(table(short(version5), byte(type), header, long(bodyLength)));
+  const bytes = new Uint8Array(8 + metadata.length);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, 0xffff_ffff, true);
+  view.setInt32(4, metadata.length, true);
+  bytes.set(metadata, 8);
+  return bytes;
+}
+
+/** The number of each type in the union `Type`, and its table. */
+const types: Readonly<Record<DeclaredType, readonly [number: number, table: Field]>> = {
+  text: [5, table()],
+  flag: [6, table()],
+  integer: [2, table(int(64), byte(1))],
+  decimal: [3, table(short(2))],
+  timestamp: [10, table(short(2), string('UTC'))],
+  date: [8, table(short(0))],
+};
+
+function fieldOf({ name, type }: OutputColumn): Field {
+  const [number, fields] = types[type];
+  return table(string(name), byte(1), byte(number), fields, undefined, list([]));
+}
+
+function padded(bytes: number): number {
+  return (bytes + 7) & ~7;
+}
+
+/**
+ * A field of a table in the FlatBuffers format, as far as Arrow's messages need it. It writes its value at a position, and what does not fit there at the end.
+ *
+ * @see https://flatbuffers.dev/internals
+ */
+type Field = (to: FlatWriter, at: number) => void;
+
+function byte(value: number): Field {
+  return ({ view }, at) => view.setUint8(at, value);
+}
+
+function short(value: number): Field {
+  return ({ view }, at) => view.setInt16(at, value, true);
+}
+
+function int(value: number): Field {
+  return ({ view }, at) => view.setInt32(at, value, true);
+}
+
+function long(value: number): Field {
+  return ({ view }, at) => view.setBigInt64(at, BigInt(value), true);
+}
+
+function string(value: string): Field {
+  return (to, at) => {
+    const bytes = Buffer.from(value);
+    const start = to.referred(at, 4 + bytes.length + 1);
+    to.view.setUint32(start, bytes.length, true);
+    new Uint8Array(to.view.buffer).set(bytes, start + 4);
+  };
+}
+
+/** A table with fields by their position in the schema; `undefined` omits one. */
+function table(...fields: readonly (Field | undefined)[]): Field {
+  return (to, at) => {
+    const vtable = to.reserve(4 + fields.length * 2);
+    const start = to.referred(at, 8 + fields.length * 8);
+    to.view.setUint16(vtable, 4 + fields.length * 2, true);
+    to.view.setUint16(vtable + 2, 8 + fields.length * 8, true);
+    to.view.setInt32(start, start - vtable, true);
+    for (const [index, field] of fields.entries()) {
+      if (!field) continue;
+      to.view.setUint16(vtable + 4 + index * 2, 8 + index * 8, true);
+      field(to, start + 8 + index * 8);
+    }
+  };
+}
+
+/** A vector of tables. */
+function list(tables: readonly Field[]): Field {
+  return (to, at) => {
+    const start = to.referred(at, 4 + tables.length * 4);
+    to.view.setUint32(start, tables.length, true);
+    for (const [index, item] of tables.entries()) item(to, start + 4 + index * 4);
+  };
+}
+
+/** A vector of structs of `width` 64-bit numbers each. The length comes right before the first one, which is aligned to 8. */
+function structs(width: number, values: readonly number[]): Field {
+  return (to, at) => {
+    const start = to.referred(at, 8 + values.length * 8, 4);
+    to.view.setUint32(start, values.length / width, true);
+    for (const [index, value] of values.entries()) to.view.setBigInt64(start + 4 + index * 8, BigInt(value), true);
+  };
+}
+
+/** Serializes a table as the root of a buffer, whose length is a multiple of 8. */
+function flatbuffer(root: Field): Uint8Array<ArrayBuffer> {
+  const writer = new FlatWriter();
+  root(writer, writer.reserve(8));
+  return writer.bytes;
+}
+
+/** Writes parents before children. Every field takes 8 bytes, so that everything is aligned. */
+class FlatWriter {
+  view = new DataView(new ArrayBuffer(1024));
+  #end = 0;
+
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.view.buffer, 0, this.#end);
+  }
+
+  /** Reserves zeroed bytes at the end, which stays a multiple of 8. */
+  reserve(bytes: number): number {
+    const start = this.#end;
+    this.#end += (bytes + 7) & ~7;
+    if (this.#end > this.view.byteLength) {
+      const bigger = new Uint8Array(this.#end * 2);
+      bigger.set(new Uint8Array(this.view.buffer));
+      this.view = new DataView(bigger.buffer);
+    }
+    return start;
+  }
+
+  /** Reserves bytes, and makes the field at a position point to them, `skipped` bytes from their start. */
+  referred(at: number, bytes: number, skipped = 0): number {
+    const target = this.reserve(bytes) + skipped;
+    this.view.setUint32(at, target - at, true);
+    return target;
+  }
+}
