@@ -7,7 +7,7 @@ import { generate } from '../../src/service/index.js';
 import { pipelineText, service } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
-/** Forty pages, one change per ten reads of them. `npm run bench:drift` reads 200 seeds; here it is some of them. */
+/** Forty pages, one change per ten reads of them. */
 const [pages, limit] = [40, 25];
 const source = generate({ leads: pages * limit, bridges: 5, links: 5, users: 5, seed: 3 });
 
