@@ -1,14 +1,55 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
 import { start, startCli } from '../support/cli.js';
-import { compose } from '../support/compose.js';
 import { duckdb } from '../support/duckdb.js';
+import { testBy } from '../support/program.js';
 import { testKey } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
-test('serves until its check of health is content, and exports from that', async () => {
+const folder = join('examples', 'container');
+const dockerfile = join(folder, 'Dockerfile');
+
+interface Service {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly build?: { readonly context: string; readonly dockerfile: string };
+  readonly volumes?: readonly string[];
+  readonly healthcheck?: { readonly test: readonly string[] };
+}
+
+interface Compose {
+  readonly services: Readonly<Record<'service' | 'export', Service>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+/** Reads the compose file, with the common parts merged into each service. */
+async function compose(): Promise<Compose> {
+  return parse(await readFile(join(folder, 'compose.yaml'), 'utf8'), { merge: true }) as Compose;
+}
+
+testBy('hadolint', 'finds nothing to say about the Dockerfile', async () => {
+  expect(await start('hadolint', [dockerfile], { cwd: process.cwd() }).finished).toEqual({ code: 0, stdout: '', stderr: '' });
+});
+
+test('names the package of this version, and files and volumes that exist', async () => {
+  const { name, version } = JSON.parse(await readFile('package.json', 'utf8')) as { readonly name: string; readonly version: string };
+  const [, packed = ''] = /^COPY (\S+\.tgz) /m.exec(await readFile(dockerfile, 'utf8')) ?? [];
+  expect(`${name}-${version}.tgz`).toMatch(new RegExp(`^${packed.replaceAll('.', '\\.').replace('*', '.+')}$`));
+  const { services, volumes } = await compose();
+  for (const { image } of Object.values(services)) expect(image).toBe(`${name}:${version}`);
+  const { build } = services.service;
+  const context = join(folder, build?.context ?? '');
+  expect([relative('.', context), existsSync(join(context, build?.dockerfile ?? ''))]).toEqual(['', true]);
+  const sources = (services.export.volumes ?? []).map((volume) => volume.split(':')[0] ?? '');
+  expect(sources.filter((source) => !(source.startsWith('.') ? existsSync(join(folder, source)) : source in volumes))).toEqual([]);
+});
+
+test('serves until its health check passes, and exports from that service', async () => {
   const { services } = await compose();
   const root = await temporaryFolder();
   const place = (text: string) => text.replace(/^\/data/, root).replace(/^\/etc\/leadstream/, join(process.cwd(), 'pipelines'));

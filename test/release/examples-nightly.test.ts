@@ -169,19 +169,6 @@ describe('cron', () => {
     expect(await readFile(join(at.root, 'var/lib/leadstream/log.ndjson'), 'utf8')).toContain('"level":"info"');
   });
 
-  testBy('logrotate', 'reads the rotation of the log', async () => {
-    const at = await host();
-    const log = join(at.root, 'var/lib/leadstream/log.ndjson');
-    await writeFile(log, '{}\n');
-    const config = at.place(await example('logrotate')).replace(/^ *su .*\n/m, '');
-    expect(config).toContain(`${log} {`);
-    await writeFile(join(at.root, 'logrotate'), config, { mode: 0o644 });
-    const read = await start('logrotate', ['--force', '--state', join(at.root, 'rotated'), join(at.root, 'logrotate')], { cwd: at.root })
-      .finished;
-    expect(read).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(await readFile(`${log}.1`, 'utf8')).toBe('{}\n');
-  });
-
   test('a failed run mails one line that has the code, the exit status and the next step, and no key', async () => {
     const { run } = await job(await host('wrong-key'));
     const { code, stdout, stderr } = await run();
@@ -221,21 +208,6 @@ describe('Kubernetes', () => {
       onExitCodes: { containerName: container.name, operator: 'In', values: final },
     });
     expect({ retries: job.backoffLimit, restart: pod.restartPolicy }).toEqual({ retries: 5, restart: 'Never' });
-  });
-
-  // It drops what the types of Kubernetes do not have, so a misspelt key would be missing. The claim is read as that of a volume.
-  testBy('kubectl', 'knows every key', async () => {
-    const [cwd, { claim, cronJob, pod }] = [await temporaryFolder(), await parts()];
-    expect(claim).toMatchObject({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' });
-    pod.volumes.push({ name: 'claim', ephemeral: { volumeClaimTemplate: { spec: claim.spec } } });
-    await writeFile(join(cwd, 'cronjob.json'), JSON.stringify(cronJob));
-    const words = ['set', 'env', '--local', '-f', 'cronjob.json', '-o', 'json', 'MARK=1'];
-    const { code, stdout, stderr } = await start('kubectl', words, { cwd }).finished;
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const known = JSON.parse(stdout);
-    // It prints only what it changes.
-    known.spec.jobTemplate.spec.template.spec.containers[0].env.pop();
-    expect(known).toMatchObject(cronJob);
   });
 });
 

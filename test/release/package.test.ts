@@ -40,7 +40,14 @@ test('the package has a working command, its pipeline files and nothing of the w
 });
 
 test('what README and guide link to is in the package', async () => {
-  for (const page of ['README.md', 'pipelines/GUIDE.md', 'pipelines/REFERENCE.md', 'src/service/README.md', 'examples/nightly/README.md']) {
+  for (const page of [
+    'README.md',
+    'pipelines/GUIDE.md',
+    'pipelines/REFERENCE.md',
+    'src/service/README.md',
+    'examples/nightly/README.md',
+    'examples/container/README.md',
+  ]) {
     const text = await readFile(join(root, page), 'utf8');
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, link = '']) => join(root, dirname(page), link));
     const missing = await Promise.all(

@@ -98,21 +98,6 @@ describe('what TypeScript makes of a program is run by', () => {
   }
 });
 
-test('a program in CommonJS with module node16 is told to use import()', async () => {
-  const { code, stdout } = await compile([own('tsc')], 'required.cts', ['--module', 'node16', '--noEmit']);
-  expect(code).not.toBe(0);
-  expect(new Set(stdout.match(/TS\d+/g))).toEqual(new Set(['TS1479']));
-});
-
-test('an error that nobody catches is printed by its name', async () => {
-  await writeFile(
-    join(folder, 'wrong.mjs'),
-    "import { connect } from 'leadstream';\nconnect({ baseUrl: 'nowhere', auth: { rest_api_key: 'key-of-mine' } });\n",
-  );
-  const { code, stderr } = await start(process.execPath, ['wrong.mjs'], { cwd: folder }).finished;
-  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^SourceError: /m) });
-});
-
 test('typedoc makes pages of all that is exported, without a warning', async () => {
   const tools = ['typescript@5.9', 'typedoc@0.28', 'typedoc-plugin-missing-exports@4'].flatMap((tool) => ['--package', tool]);
   const entries = ['leadstream', 'pipelines', 'tables', 'testing', 'service/index'].flatMap((entry) => [
