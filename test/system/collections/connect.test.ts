@@ -79,29 +79,12 @@ describe('what a program declares wrongly is refused at once', () => {
   test.each([
     ['a declaration without a key', 'orders', { ...base, key: undefined }, /^collection orders: 'key' is missing/],
     ['a key that is no field', 'orders', { ...base, key: ['nr'] }, /unknown field 'nr'/],
-    ['an unknown scheme', 'orders', { ...base, paging: { scheme: 'cursr' } }, /^collection orders: scheme: Invalid option/],
-    ['a pointer that is none', 'orders', { ...base, rows: 'data' }, /must be a JSON pointer/],
-    ['a type that does not exist', 'orders', { ...base, fields: { no: 'string' } }, /^collection orders: no: Invalid option/],
     ['a credential among the parameters', 'orders', { ...base, query: { token: 'a-literal-token' } }, /'token' is named like a credential/],
     ['a name that every service has', 'leads', base, /'leads' is a collection that every service has/],
-    ['a name with a capital', 'Orders', base, /a collection name may contain only a-z/],
   ])('%s', (_, name, declaration, message) => {
     const failure = thrown(() => define(name, declaration));
     expect(failure).toMatchObject({ code: 'E_SOURCE_CONFIG', exit: 78, message: expect.stringMatching(message) });
     expect(failure.message).not.toContain('a-literal-token');
-  });
-
-  test.each([
-    ['what is no list', {}, 'collections must be a list of what defineCollection returns'],
-    [
-      'what defineCollection did not make',
-      [{ name: 'orders' }],
-      'collections: one of them is an object, which defineCollection did not create',
-    ],
-    ['two of one name', [orders, orders], 'collections: two of them have the same name'],
-  ])('%s', (_, collections, message) => {
-    const failure = thrown(() => connect({ auth, baseUrl: 'http://127.0.0.1:9', collections: collections as never }));
-    expect(failure).toMatchObject({ code: 'E_SOURCE_CONFIG', message });
   });
 
   test('a name that nobody declared', async () => {

@@ -4,7 +4,7 @@ import { collections } from '../../../src/collections/index.js';
 import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
 import type { Credentials } from '../../../src/http/index.js';
 import { generate, startService, type RunningService, type RequestEntry } from '../../../src/service/index.js';
-import { answer, failureOf, inTurn, json, oddKey, withClient, withServer, type Handler } from '../../support/odd-server.js';
+import { answer, inTurn, json, oddKey, withClient, withServer, type Handler } from '../../support/odd-server.js';
 
 const account = { uid: '7', key: 'pair key', restApiKey: oddKey };
 const source = generate({ leads: 70, bridges: 5, links: 40, users: 6, seed: 3 });
@@ -22,19 +22,6 @@ async function withService(test: (service: RunningService, log: readonly Request
 const sentIds = (log: readonly RequestEntry[]): readonly (string | null)[] => log.map(({ id }) => id);
 
 describe('list', () => {
-  const forms: [string, Credentials][] = [
-    ['rest_api_key alone', { rest_api_key: oddKey }],
-    ['authorized_uid with authorized_rest_api_key', { authorized_uid: '7', authorized_rest_api_key: 'pair key' }],
-  ];
-
-  test.each(forms)('reads a page with %s', async (_name, auth) => {
-    await withService(async ({ url }) => {
-      await withClient({ baseUrl: url, auth }, async (client) => {
-        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toHaveLength(30);
-      });
-    });
-  });
-
   test('asks for 30 rows a page by itself and for the limit that is set', async () => {
     await withService(async ({ url }, log) => {
       await withClient({ baseUrl: url }, (client) => lastValueFrom(client.reader(collections.leads).list(3)).then(() => {}));
@@ -51,35 +38,6 @@ describe('list', () => {
       await withClient({ baseUrl: url }, async (client) => {
         await lastValueFrom(client.reader(collections.links).list(1));
         expect([...(requests[0]?.searchParams.keys() ?? [])]).toEqual(['rest_api_key']);
-      });
-    });
-  });
-
-  test('sends the credential as it is, whatever characters it has', async () => {
-    await withServer(json([]), async ({ url, requests }) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        await lastValueFrom(client.reader(collections.leads).list(1));
-        expect(requests[0]?.searchParams.get('rest_api_key')).toBe(oddKey);
-      });
-    });
-  });
-
-  test('gives no rows for an empty page', async () => {
-    await withService(async ({ url }) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        expect(await lastValueFrom(client.reader(collections.leads).list(4))).toEqual([]);
-      });
-    });
-  });
-
-  test('makes one request per subscription and none before', async () => {
-    await withService(async ({ url }, log) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        const page$ = client.reader(collections.leads).list(1);
-        expect(log).toHaveLength(0);
-        await lastValueFrom(page$);
-        await lastValueFrom(page$);
-        expect(log).toHaveLength(2);
       });
     });
   });
@@ -223,15 +181,6 @@ describe('the two paths of area codes', () => {
       });
     });
   });
-
-  test('does not fall back on another failure', async () => {
-    await withServer(answer(400), async ({ url, requests }) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        await expect(lastValueFrom(client.reader(collections.areacodes).list(1))).rejects.toMatchObject({ status: 400 });
-        expect(requests).toHaveLength(1);
-      });
-    });
-  });
 });
 
 describe('options', () => {
@@ -252,31 +201,6 @@ describe('options', () => {
     expect(() => createClient({ ...base, baseUrl })).not.toThrow(/k%2B/);
   });
 
-  test.each(['?', '#', '/?#'])('drop a bare %j at the end of the base URL, which would swallow the path', async (end) => {
-    await withServer(json([]), async ({ url, requests }) => {
-      await withClient({ baseUrl: `${url}${end}` }, async (client) => {
-        await lastValueFrom(client.reader(collections.leads).list(1));
-        expect(requests[0]?.pathname).toBe('/api/leads');
-      });
-    });
-  });
-
-  test.each([0, 501, 1.5, -1, Number.NaN])('refuse a limit of %d', (limit) => {
-    expect(() => createClient({ ...base, limit })).toThrow('limit must be a whole number from 1 to 500');
-  });
-
-  test.each([
-    { concurrency: 0 },
-    { ratePerSecond: 0 },
-    { ratePerSecond: -1 },
-    { timeoutMs: Number.NaN },
-    { maxBodyBytes: 0 },
-    { threads: 2 },
-    { threads: Number.NaN },
-  ])('refuse %j', (options) => {
-    expect(() => createClient({ ...base, ...options })).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78 }));
-  });
-
   test.each<[string, Credentials]>([
     ['rest_api_key', { rest_api_key: 'short12' }],
     ['rest_api_key', { rest_api_key: '' }],
@@ -284,24 +208,6 @@ describe('options', () => {
   ])('refuse a key of fewer than eight characters: %s', (field, auth) => {
     const message = `auth: ${field} is shorter than 8 characters, so it cannot be a key; check where it is set`;
     expect(() => createClient({ ...base, auth })).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78, message }));
-  });
-
-  test.each(['7', 'a'.repeat(200)])('take a user id of any length but none: %j', (uid) => {
-    const auth = { authorized_uid: uid, authorized_rest_api_key: 'eight ch' };
-    expect(() => createClient({ ...base, auth }).close()).not.toThrow();
-  });
-
-  test('take undefined for what is not given, under retry as elsewhere', async () => {
-    const retry = { attempts: undefined, baseMs: undefined, capMs: undefined } as object;
-    await withClient({ baseUrl: 'http://127.0.0.1:1', retry, random: () => 0 }, async (client) => {
-      expect((await failureOf(client)).message).toContain('(after 6 attempts)');
-    });
-  });
-
-  test('take what is wrong with the address for a failure of the read, not of the client', async () => {
-    await withClient({ baseUrl: 'http://127.0.0.1:1', retry: { attempts: 1 } }, async (client) => {
-      expect((await failureOf(client)).code).toBe('E_SOURCE_UNAVAILABLE');
-    });
   });
 });
 

@@ -12,7 +12,6 @@ import { lastValueFrom } from 'rxjs';
 import { Server as ProxyServer } from 'proxy-chain';
 import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
 import { collections } from '../../../src/collections/index.js';
-import { connect } from '../../../src/source/index.js';
 import type * as Leadstream from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
 import { certificate, certifiedKey } from '../../support/certificates.js';
@@ -224,35 +223,5 @@ describe('a proxy', () => {
         else process.env['HTTP_PROXY'] = before;
       }
     });
-
-    test('which takes no requests of this protocol: no attempt is made again', async () => {
-      const error = await failureOf(open({ baseUrl: 'http://127.0.0.1:1', agent: { http: new HttpsAgent() } }));
-      expect(error).toMatchObject({ code: 'E_SOURCE_CONFIG', kind: 'permanent', systemCode: 'ERR_INVALID_PROTOCOL' });
-      expect(error.message).toMatch(/the agent does not support this protocol \(ERR_INVALID_PROTOCOL\)$/);
-    });
-
-    test.each<[object, string]>([
-      [{ threads: 1 }, 'threads cannot be combined with agent'],
-      [{ proxy: 'http://127.0.0.1:1' }, 'proxy cannot be combined with agent'],
-      [{ agent: { http: {} } }, 'agent.http must be an agent of node:http or node:https'],
-      [{ agent: {} }, 'agent.http is missing: the base URL uses http'],
-      [{ agent: { https: new HttpsAgent() } }, 'agent.http is missing: the base URL uses http'],
-      [{ agent: 'keep' }, 'agent must be an object with http, https'],
-    ])('and refuse %j', (more, message) => {
-      const options = { baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, agent: { http: new HttpAgent() }, ...more };
-      for (const refused of [() => connect(options), () => createClient(options)]) {
-        const failure = failureIn(refused);
-        expect(failure).toMatchObject({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) });
-        expect(String(failure)).not.toContain('unknown option');
-      }
-    });
   });
-
-  function failureIn(work: () => unknown): unknown {
-    try {
-      return work();
-    } catch (failure) {
-      return failure;
-    }
-  }
 });

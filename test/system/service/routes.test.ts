@@ -132,21 +132,6 @@ describe('the service', () => {
     ]);
   });
 
-  test('lets responders change the request, the answer, or answer by themselves', async () => {
-    await withService(
-      {
-        responders: [
-          (facts, next) => (facts.collection === 'users' ? { kind: 'raw', status: 503, headers: {}, body: 'busy' } : next(facts)),
-          (facts, next) => next({ ...facts, page: 1 }),
-        ],
-      },
-      async (odd) => {
-        expect((await fetch(`${odd.url}/api/users?${alone}`)).status).toBe(503);
-        expect(await rowsAt(odd, 'leads?page=2')).toEqual(await rowsAt(odd, 'leads?page=1'));
-      },
-    );
-  });
-
   test('closes although connections are kept alive, and twice', async () => {
     const closing = await startService({ source: generate(small()), accounts: [account] });
     await rowsAt(closing, 'users');
