@@ -1,17 +1,14 @@
-import { defer, finalize, from, map, mergeMap, of, reduce, shareReplay, tap, type Observable } from 'rxjs';
+import { concat, defer, from, ignoreElements, mergeMap, of, shareReplay, tap, type Observable } from 'rxjs';
 
 /**
- * Caches look-ups by text: one that is in progress, or among the last `most` requested, is not repeated. A look-up that nothing waits for
- * any more is unsubscribed.
+ * Caches look-ups by text: one that is in progress, or among the last `most` requested, is not repeated. A failure is not cached, and a
+ * look-up that nothing waits for any more is unsubscribed.
  */
 export class LookupCache<V> {
   /** Most recently requested last. */
-  readonly #known = new Map<string, { readonly value: V }>();
-  readonly #underWay = new Map<string, Observable<V>>();
+  readonly #recent = new Map<string, Observable<V>>();
 
-  /**
-   * @param find Emits one value. A failure is not cached.
-   */
+  /** @param find Emits one value. */
   constructor(
     private readonly find: (text: string) => Observable<V>,
     private readonly most: number,
@@ -19,33 +16,16 @@ export class LookupCache<V> {
 
   /** Returns whether no look-up is needed. */
   has(text: string): boolean {
-    return this.#known.has(text) || this.#underWay.has(text);
+    return this.#recent.has(text);
   }
 
   of(text: string): Observable<V> {
-    return defer(() => {
-      const known = this.#known.get(text);
-      if (!known) return this.#underWay.get(text) ?? this.#begin(text);
-      this.#remember(text, known.value);
-      return of(known.value);
-    });
-  }
-
-  #begin(text: string): Observable<V> {
-    const found$ = this.find(text).pipe(
-      tap((value) => this.#remember(text, value)),
-      finalize(() => this.#underWay.delete(text)),
-      shareReplay({ bufferSize: 1, refCount: true }),
-    );
-    this.#underWay.set(text, found$);
+    const found$ = this.#recent.get(text) ?? defer(() => this.find(text)).pipe(shareReplay({ bufferSize: 1, refCount: true }));
+    this.#recent.delete(text);
+    this.#recent.set(text, found$);
+    const [oldest] = this.#recent.keys();
+    if (this.#recent.size > this.most && oldest !== undefined) this.#recent.delete(oldest);
     return found$;
-  }
-
-  #remember(text: string, value: V): void {
-    this.#known.delete(text);
-    this.#known.set(text, { value });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > this.most && oldest !== undefined) this.#known.delete(oldest);
   }
 }
 
@@ -56,9 +36,9 @@ export class LookupCache<V> {
  * @param concurrency Requests at a time, at least 1.
  */
 export function gather<T, R>(items: readonly T[], ask: (item: T) => Observable<R>, concurrency: number): Observable<readonly R[]> {
-  return from(items.entries()).pipe(
-    mergeMap(([index, item]) => ask(item).pipe(map((found) => ({ index, found }))), concurrency),
-    reduce((list: { readonly index: number; readonly found: R }[], entry) => (list.push(entry), list), []),
-    map((list) => list.toSorted((a, b) => a.index - b.index).map(({ found }) => found)),
-  );
+  return defer(() => {
+    const found: R[] = [];
+    const all$ = from(items.entries()).pipe(mergeMap(([index, item]) => ask(item).pipe(tap((one) => (found[index] = one))), concurrency));
+    return concat(all$.pipe(ignoreElements()), of(found));
+  });
 }

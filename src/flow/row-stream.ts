@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { defer, tap, type Observable } from 'rxjs';
 import type { Column, Consistency } from '../core/index.js';
-import { PageCache, type CacheOptions } from './cache.js';
+import { cachedPages, type CacheOptions } from './cache.js';
 import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
 import { rows } from './lift.js';
 import type { Page, Step } from './page.js';
@@ -115,7 +115,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Applies steps to the rows: `filter`, `select`, `join`, `derive`, …, and any operator on pages.
+   * Applies up to 24 steps to the rows: `filter`, `select`, `join`, `derive`, …, and any operator on pages. More follow by another `pipe`.
    *
    * @throws {StepError} `E_STEP_CONFIG`, synchronously, for a step that names fields which the rows do not have, as far as columns are known.
    *
@@ -125,49 +125,67 @@ export class RowStream<T> implements AsyncIterable<T> {
    *   join(service.bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }),
    * ); // { lead_id: '7', bridge_id: '4', bridge_title: 'Auto' }, …
    */
-  pipe(): this;
-  pipe<A>(a: Operator<T, A>): RowStream<A>;
-  pipe<A, B>(a: Operator<T, A>, b: Operator<A, B>): RowStream<B>;
-  pipe<A, B, C>(a: Operator<T, A>, b: Operator<A, B>, c: Operator<B, C>): RowStream<C>;
-  pipe<A, B, C, D>(a: Operator<T, A>, b: Operator<A, B>, c: Operator<B, C>, d: Operator<C, D>): RowStream<D>;
-  pipe<A, B, C, D, E>(a: Operator<T, A>, b: Operator<A, B>, c: Operator<B, C>, d: Operator<C, D>, e: Operator<D, E>): RowStream<E>;
-  pipe<A, B, C, D, E, F>(
-    a: Operator<T, A>,
-    b: Operator<A, B>,
-    c: Operator<B, C>,
-    d: Operator<C, D>,
-    e: Operator<D, E>,
-    f: Operator<E, F>,
-  ): RowStream<F>;
-  pipe<A, B, C, D, E, F, G>(
-    a: Operator<T, A>,
-    b: Operator<A, B>,
-    c: Operator<B, C>,
-    d: Operator<C, D>,
-    e: Operator<D, E>,
-    f: Operator<E, F>,
-    g: Operator<F, G>,
-  ): RowStream<G>;
-  pipe<A, B, C, D, E, F, G, H>(
-    a: Operator<T, A>,
-    b: Operator<A, B>,
-    c: Operator<B, C>,
-    d: Operator<C, D>,
-    e: Operator<D, E>,
-    f: Operator<E, F>,
-    g: Operator<F, G>,
-    h: Operator<G, H>,
-  ): RowStream<H>;
+  pipe<
+    A = T,
+    B = A,
+    C = B,
+    D = C,
+    E = D,
+    F = E,
+    G = F,
+    H = G,
+    I = H,
+    J = I,
+    K = J,
+    L = K,
+    M = L,
+    N = M,
+    O = N,
+    P = O,
+    Q = P,
+    R = Q,
+    S = R,
+    U = S,
+    V = U,
+    W = V,
+    X = W,
+    Y = X,
+  >(
+    a?: Operator<T, A>,
+    b?: Operator<A, B>,
+    c?: Operator<B, C>,
+    d?: Operator<C, D>,
+    e?: Operator<D, E>,
+    f?: Operator<E, F>,
+    g?: Operator<F, G>,
+    h?: Operator<G, H>,
+    i?: Operator<H, I>,
+    j?: Operator<I, J>,
+    k?: Operator<J, K>,
+    l?: Operator<K, L>,
+    m?: Operator<L, M>,
+    n?: Operator<M, N>,
+    o?: Operator<N, O>,
+    p?: Operator<O, P>,
+    q?: Operator<P, Q>,
+    r?: Operator<Q, R>,
+    s?: Operator<R, S>,
+    u?: Operator<S, U>,
+    v?: Operator<U, V>,
+    w?: Operator<V, W>,
+    x?: Operator<W, X>,
+    y?: Operator<X, Y>,
+  ): RowStream<Y>;
   pipe(...steps: readonly unknown[]): unknown {
-    return steps.length === 0 ? this : new RowStream(this.#source, this.#chain.followedBy(steps as readonly Step[]));
+    return new RowStream(this.#source, this.#chain.followedBy(steps as readonly Step[]));
   }
 
   /**
    * Reads the rows once for all consumers that need them at the same time or soon after each other, such as the side of a join that every
    * request of a server needs. All pages stay in memory, so that no subscriber waits for a slower one. Readers cannot affect each other:
-   * rows are frozen, rows of functions are frozen copies including their lists and plain objects (instances of classes are shared), and
-   * each reader has its own dates. A collection is read as for `writeTo`, since any consumer may write the result. An error goes to all
-   * current subscribers and is not cached: the next one reads again. When the last subscriber leaves before the end, the read ends too.
+   * each gets its own rows, with copies of dates, lists and plain objects (instances of classes are shared). A collection is read as for
+   * `writeTo`, since any consumer may write the result. An error goes to all current subscribers and is not cached: the next one reads
+   * again. When the last subscriber leaves before the end, the read ends too.
    *
    * @example
    * const bridges = service.bridges.with({ fields: ['id', 'title'] }).cached({ maxAgeMs: 600_000 });
@@ -175,14 +193,14 @@ export class RowStream<T> implements AsyncIterable<T> {
    */
   cached(options: CacheOptions): RowStream<T> {
     let last: OpenedStream<T> | undefined;
-    const cache = new PageCache(() => (last = this.#open({ purpose: 'writing' })), options.maxAgeMs);
+    const pages$ = cachedPages(() => (last = this.#open({ purpose: 'writing' })).pages$, options);
     const declared = new Set(this.columns?.map(({ name }) => name));
     const opened: OpenedSource = {
       // The row type is restored by the stream's type parameter.
-      pages$: cache.pages$ as Observable<unknown> as Observable<Page>,
-      undeclared: () => cache.last?.columns()?.filter(({ name }) => !declared.has(name)) ?? [],
+      pages$: pages$ as Observable<unknown> as Observable<Page>,
+      undeclared: () => last?.columns()?.filter(({ name }) => !declared.has(name)) ?? [],
       get consistency() {
-        return cache.last?.consistency;
+        return last?.consistency;
       },
       get partial() {
         return last?.partial ?? false;

@@ -8,12 +8,15 @@ import {
   columnsOf,
   connectionFromEnvironment,
   csv,
+  dedupe,
   deliver,
+  derive,
   explainPipeline,
   filter as filterRows,
   fromPages,
   GateError,
   isRetryable,
+  join,
   LeadstreamError,
   liftRows,
   lintPipelines,
@@ -27,7 +30,9 @@ import {
   parsePipeline,
   parsePipelines,
   previewPipeline,
+  rename,
   runPipeline,
+  select,
   SinkError,
   SourceError,
   SpecError,
@@ -85,6 +90,31 @@ void writeTo(service.leads, 'leads.csv');
 // pipe: steps, and operators for pages of one's own
 const own = <T>(pages$: Observable<Page<T>>) => pages$.pipe(map(({ rows, ...page }) => ({ ...page, rows: rows.slice(0, 1) })));
 expectTypeOf(service.leads.pipe(own)).toEqualTypeOf<RowStream<Lead>>();
+expectTypeOf(service.leads.pipe()).toEqualTypeOf<RowStream<Lead>>();
+expectTypeOf(
+  service.leads.pipe(
+    filterRows((lead) => lead.lead_status === 'new'),
+    derive({ prefix: (lead) => lead.zipcode?.slice(0, 3) }),
+    own,
+    select(['lead_id', 'prefix', 'bridge_id']),
+    join(service.bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }),
+    mapRows((row) => ({ ...row, length: row.prefix?.length ?? 0 })),
+    filterRows((row) => row.length > 0),
+    rename({ bridge_title: 'title' }),
+    derive({ shout: (row) => row.title?.toUpperCase() }),
+    mapAsync(async (page) => page.rows.map(({ shout, lead_id }) => ({ shout, lead_id })), 2),
+    dedupe(['lead_id']),
+    mapRows((row) => row.shout),
+  ),
+).toEqualTypeOf<RowStream<string | null>>();
+service.leads.pipe(
+  select(['lead_id']),
+  filterRows((row) => row.lead_id !== ''),
+  // @ts-expect-error A row has lost this field, and the other steps are not to blame.
+  derive({ prefix: (row) => row.zipcode }),
+  mapRows((row) => row.prefix),
+  filterRows(() => true),
+);
 // @ts-expect-error An operator for rows.
 service.leads.pipe(map((lead: Lead) => lead.zipcode));
 
