@@ -78,15 +78,6 @@ export function emptyTally(): Tally {
   };
 }
 
-/** Returns a function that adds to a total what a part has counted since the last call. */
-export function addingTo(whole: Tally, part: Readonly<Tally>): () => void {
-  let added = emptyTally();
-  return () => {
-    for (const name of Object.keys(added) as (keyof Tally)[]) whole[name] += part[name] - added[name];
-    added = { ...part };
-  };
-}
-
 /**
  * Creates the context of a step used on its own, in code. There is nowhere to put a rejected row, so it fails the stream instead of being
  * lost; pass a context with `reject` to collect such rows.

@@ -3,9 +3,8 @@ import { type Column, declaredTypes, sensitivities } from '../core/index.js';
 import { checkGiven, filledText, flag, listOf, object, oneOf, repeatsIn, standsTwice, text } from '../options/index.js';
 import type { Check } from '../options/index.js';
 import type { Page } from './page.js';
-import type { OpenedSource, ReadFor } from './row-source.js';
 import { RowStream } from './row-stream.js';
-import { checkPage } from './step-chain.js';
+import { checkPage, type OpenedSource, type ReadFor } from './chain.js';
 
 const column = object(
   {

@@ -1,14 +1,24 @@
 export { type BatchReader, blocking, type Collector } from './blocking.js';
-export { addingTo, emptyTally, type Fault, type OnError, standalone, type StepContext, type Tally } from './context.js';
+export { emptyTally, type Fault, type OnError, standalone, type StepContext, type Tally } from './context.js';
 export type { CacheOptions } from './cache.js';
 export { deliver } from './deliver.js';
 export { halfSipHash } from './half-sip-hash.js';
 export { KeyMap, KeySet, type Seen } from './keys.js';
 export { fromPages, givenColumns, pagesOf, type Side } from './from-pages.js';
-export type { CountedStep, OpenedSource, OpenedStream, Purpose } from './row-source.js';
-export { RowStream } from './row-stream.js';
+export { type OpenedStream, RowStream } from './row-stream.js';
 export type { RowFormat } from './iterate.js';
-export { type ColumnsContext, type ConfigPath, factsOf, type Reading, type StepFacts, withFacts } from './step-facts.js';
+export {
+  type ColumnsContext,
+  type ConfigPath,
+  type CountedStep,
+  linked,
+  type OpenedSource,
+  openedStep,
+  type Purpose,
+  type Reading,
+  type StepNode,
+  withNode,
+} from './chain.js';
 export {
   columnsNamed,
   declaredColumns,
@@ -24,7 +34,6 @@ export { mapAsync, mapPagesAsync } from './map-async.js';
 export { batchOf, countOf, isPage, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
 export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
 export { preload } from './preload.js';
-export { onItsOwn } from './reading.js';
 export { failureAt, namingRow, namingRows, type RowPlace } from './row-failure.js';
 export { keepRows, ofEachRow, type Refused, refusedCondition, refusedPromise } from './row-function.js';
 export { createStallDetector, type StallDetector } from './stall-detector.js';

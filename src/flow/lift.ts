@@ -4,7 +4,7 @@ import { rowsOf, type Page, type Step } from './page.js';
 import { MadeRows, type MadeOptions, type MadePage } from './made-rows.js';
 import { ofEachRow, refusedPromise, refusedRow } from './row-function.js';
 import { stalled, whenDry } from './stalled.js';
-import { withFacts } from './step-facts.js';
+import { withNode } from './chain.js';
 
 /**
  * Applies a function to every row, which is its only argument. Rows of leadstream are frozen: return a new one, like `{ ...row, … }`. Rows
@@ -28,7 +28,7 @@ export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInf
     ofEachRow(page, { at: 'mapRows', of: project, refused: (row) => refusedPromise(row) ?? made.take(row) });
     return made.done(page);
   });
-  return withFacts(mapping, rows.facts);
+  return withNode(mapping, rows.node);
 }
 
 /**
@@ -65,7 +65,7 @@ export function liftRows<T, U>(operator: OperatorFunction<T, U>, options: MadeOp
           }),
       );
     });
-  return withFacts(lifting, rows.facts);
+  return withNode(lifting, rows.node);
 }
 
 /** A running row operator, with one subscription for all pages. */

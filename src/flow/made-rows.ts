@@ -4,7 +4,7 @@ import { check, checkGiven, kindOf, object, oneOf, type Check } from '../options
 import { fieldOf, FlatVector, ownValue, RecordBatch } from '../vector/index.js';
 import { withBatch, withRows, type Page } from './page.js';
 import { refusedRow, type Refused } from './row-function.js';
-import type { StepFacts } from './step-facts.js';
+import type { StepNode } from './chain.js';
 
 /** The declared types that fit a JavaScript value. */
 type TypeFor<V> = { [T in DeclaredType]: NonNullable<V> extends ValueOf[T] ? T : never }[DeclaredType];
@@ -117,7 +117,7 @@ export class MadeRows<U> {
     return made.done(page);
   }
 
-  get facts(): StepFacts {
+  get node(): Omit<StepNode, 'opened'> {
     const columns = this.#columns;
     return {
       at: this.at,

@@ -5,7 +5,7 @@ import { handOver, keep } from './lease.js';
 import { stalled, whenDry } from './stalled.js';
 import { reorder } from './reorder.js';
 import { MadeRows, type MadeOptions } from './made-rows.js';
-import { withFacts } from './step-facts.js';
+import { withNode } from './chain.js';
 import type { Page, Step } from './page.js';
 
 /** A page, or the failure that takes its place until its turn comes. */
@@ -43,7 +43,7 @@ export function mapAsync<T, U>(
       map((rows) => made.page(page, rows)),
     );
   const mapping: Step<T, U> = pipe(mapPagesAsync(rowsOf, concurrency, 'mapAsync'), handOver());
-  return withFacts(mapping, made.facts);
+  return withNode(mapping, made.node);
 }
 
 function failed(thrown: unknown, { number }: Page<unknown>): unknown {

@@ -3,14 +3,26 @@ import type { ReadableStream } from 'node:stream/web';
 import { defer, tap, type Observable } from 'rxjs';
 import type { Column, Consistency } from '../core/index.js';
 import { cachedPages, type CacheOptions } from './cache.js';
+import { Reading, StepChain, type CountedStep, type OpenedSource, type ReadFor, type RowSource } from './chain.js';
 import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
 import { rows } from './lift.js';
 import type { Page, Step } from './page.js';
-import { OpenReading } from './reading.js';
-import type { CountedStep, OpenedSource, OpenedStream, ReadFor, RowSource } from './row-source.js';
-import { StepChain } from './step-chain.js';
 
 type Operator<In, Out> = (pages$: Observable<Page<In>>) => Observable<Page<Out>>;
+
+/** One read of a stream. */
+export interface OpenedStream<T> {
+  readonly pages$: Observable<Page<T>>;
+  /** Columns of the source that identify a row; empty if unknown. */
+  readonly key: readonly string[];
+  /** The columns of the rows, including undeclared ones so far; `undefined` if unknown. */
+  columns(): readonly Column[] | undefined;
+  readonly consistency: Consistency | undefined;
+  /** What its steps did so far, except those that were given a context, and operators that are not leadstream's. */
+  readonly steps: readonly CountedStep[];
+  /** Whether a step, such as `limit`, ended before its input did, unless a step that takes all rows first comes before it. */
+  readonly partial: boolean;
+}
 
 /**
  * A stream of rows: a whole collection, or the result of steps. It is cold and immutable: each loop, subscription or stream reads from the
@@ -212,7 +224,7 @@ export class RowStream<T> implements AsyncIterable<T> {
 
   #open(wanted: ReadFor): OpenedStream<T> {
     const opened = this.#source.open(wanted.purpose);
-    const reading = new OpenReading(wanted, this.#source);
+    const reading = new Reading(wanted, this.#source);
     const pages$ = this.#chain.through(opened.pages$, reading);
     const ended = () => {
       this.#consistency = opened.consistency;

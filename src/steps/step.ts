@@ -4,14 +4,14 @@ import type { Collection, Registry } from '../collections/index.js';
 import { amountOf, schema, type Column, type Row, type Violation, type Warning, type Zod } from '../core/index.js';
 import {
   standalone,
-  withFacts,
+  withNode,
   type ColumnsContext,
   type ConfigPath,
   type OnError,
   type Page,
   type Step,
   type StepContext,
-  type StepFacts,
+  type StepNode,
   type Tally,
 } from '../flow/index.js';
 
@@ -140,12 +140,12 @@ export function nothingKept({ filtered, rejected }: Tally, arrived: number): Ste
 export function counting<In, Out>(
   name: string,
   given: StepContext | undefined,
-  columns: StepFacts['columns'],
+  columns: StepNode['columns'],
   made: (context: StepContext) => Step<In, Out>,
-  more: Pick<StepFacts, 'blocking'> = {},
+  more: Pick<StepNode, 'blocking'> = {},
 ): Step<In, Out> {
   const context = given ?? standalone(name);
-  return withFacts(made(context), {
+  return withNode(made(context), {
     at: context.at,
     columns,
     ...more,

@@ -1,7 +1,7 @@
 import { map } from 'rxjs';
 import { declaredTypes, schema, strictest, type Column, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
-import { batchOf, ofEachRow, withBatch, withFacts, type Step } from '../../flow/index.js';
+import { batchOf, ofEachRow, withBatch, withNode, type Step } from '../../flow/index.js';
 import { FlatVector, ownValue } from '../../vector/index.js';
 
 /**
@@ -56,7 +56,7 @@ export function derive<T extends Row, const D extends Readonly<Record<string, De
     });
     return withBatch(page, batchOf(page).with(values));
   });
-  return withFacts(deriving, {
+  return withNode(deriving, {
     at: 'derive',
     columns: (input) => {
       const sensitivity = strictest(input);

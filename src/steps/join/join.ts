@@ -1,20 +1,17 @@
-import { defer, isObservable, map, pipe, tap, type Observable } from 'rxjs';
-import { declaredTypes, GateError, schema, type Row, StepError } from '../../core/index.js';
+import { isObservable, map, pipe, tap, type Observable } from 'rxjs';
+import { declaredTypes, GateError, schema, type Column, type Row, StepError } from '../../core/index.js';
 import {
-  addingTo,
   batchOf,
-  emptyTally,
-  onItsOwn,
+  type ColumnsContext,
+  openedStep,
   pagesOf,
   preload,
   RowStream,
-  withFacts,
   type Page,
   type Reading,
   type Side,
   type Step,
   type StepContext,
-  type Tally,
 } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { assembly, matchGate, noMatch, share, takenName, type JoinContext } from './assemble.js';
@@ -128,9 +125,8 @@ export function join<
 >(
   right: Side<Right>,
   options: JoinOptions<NoInfer<Left>, Right, As, Field> & Meeting<NoInfer<Left>, Right, On, As, Name>,
-  context?: StepContext,
 ): Step<Left, Joined<Left, Right, As, Field>> {
-  const at = context?.at ?? 'join';
+  const at = 'join';
   checkArguments(at, taken, { right, options });
   const { on, as, select, pick, key = [] } = options;
   const rightFields = [...Object.values<string | undefined>(on), ...select, ...comparedBy(pick), ...key].filter(
@@ -139,21 +135,22 @@ export function join<
   const refuse = (name: string) => {
     throw new StepError('E_STEP_CONFIG', `${at}: ${takenName(name)}`);
   };
-  const joinedFor = (reading: Reading): Step<Left, Joined<Left, Right, As, Field>> => {
+  const columns = (input: readonly Column[], plan: ColumnsContext) =>
+    right instanceof RowStream && right.columns !== undefined
+      ? joinedColumns({ on, as, select, pick }, input, { name: 'the other side', columns: right.columns, withheld: right.withheld }, plan)
+      : undefined;
+  return openedStep({ at, columns }, (reading) => {
     const right$ = pagesOf(right, reading).pipe(requireFields(`${at}, the other side`, rightFields));
-    const counted = context ?? reading.counted('join');
-    const joined = (counts: JoinContext) =>
-      pipe(requireFields<Left>(at, Object.keys(on)), joining<Left, Right, As, Field>(right$, options, counts, refuse));
-    return judged(joined, counted, options.minMatch, reading);
-  };
-  return withFacts(onItsOwn(at, joinedFor), {
-    at,
-    columns: (input, plan) => {
-      if (!(right instanceof RowStream) || right.columns === undefined) return undefined;
-      const { columns, withheld } = right;
-      return joinedColumns({ on, as, select, pick }, input, { name: 'the other side', columns, withheld }, plan);
-    },
-    opened: joinedFor,
+    const context = reading.counted(at);
+    let failed = false;
+    reading.atEnd(() => {
+      if (!failed) judge(context, options.minMatch, reading);
+    });
+    return pipe(
+      requireFields<Left>(at, Object.keys(on)),
+      joining<Left, Right, As, Field>(right$, options, context, refuse),
+      tap({ subscribe: () => (failed = false), error: () => (failed = true) }),
+    );
   });
 }
 
@@ -178,48 +175,10 @@ export function joining<Left extends Row, Right extends Row, As extends string, 
   );
 }
 
-/**
- * Counts the rows of a join for each subscription, and judges them at the end of the read, unless it failed or was restarted.
- *
- * @param whole Receives the counts, with each page.
- * @param minMatch Minimum share of rows with a match; `undefined` for no minimum, and a warning when no row has a match.
- */
-function judged<In, Out>(
-  join: (context: JoinContext) => Step<In, Out>,
-  whole: StepContext,
-  minMatch: string | undefined,
-  reading: Reading,
-): Step<In, Out> {
-  const { at } = whole;
-  let last: object | undefined;
-  return (pages$) =>
-    defer(() => {
-      const tally = emptyTally();
-      const add = addingTo(whole.tally, tally);
-      let outcome: 'open' | 'complete' | 'failed' = 'open';
-      const is = (ended: typeof outcome) => () => {
-        add();
-        outcome = ended;
-      };
-      last = tally;
-      reading.atEnd(() => {
-        // A subscription that was left and restarted, as by `retry`, does not count.
-        if (outcome === 'complete' || (outcome === 'open' && last === tally)) judge(at, tally, minMatch, reading);
-      });
-      return pages$.pipe(
-        join({ at, tally, working: (is) => whole.working?.(is) }),
-        tap({ next: add, error: is('failed'), complete: is('complete') }),
-      );
-    });
-}
-
 /** @throws {GateError} `E_GATE_MATCH` when too few rows have a match. */
-function judge(at: string, found: Readonly<Tally>, minMatch: string | undefined, reading: Reading): void {
-  if (minMatch === undefined) {
-    const remark = noMatch(found, 'the other side', 'minMatch');
-    if (remark) reading.warn({ ...remark, message: `${at}: ${remark.message}` });
-    return;
-  }
-  const violation = matchGate(minMatch, found);
+function judge({ at, tally }: StepContext, minMatch: string | undefined, reading: Reading): void {
+  const remark = minMatch === undefined ? noMatch(tally, 'the other side', 'minMatch') : undefined;
+  if (remark) reading.warn({ ...remark, message: `${at}: ${remark.message}` });
+  const violation = minMatch === undefined ? undefined : matchGate(minMatch, tally);
   if (violation) throw new GateError(violation.code, `${at}: ${violation.message}`);
 }

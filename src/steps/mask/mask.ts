@@ -3,7 +3,7 @@ import { map, pipe } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
 import { schema, textOf, type Column, type Row, type Value, StepError } from '../../core/index.js';
 import { mapping, type Mapped, type Vector } from '../../vector/index.js';
-import { batchOf, withBatch, withFacts, type ColumnsContext, type ConfigPath, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, withNode, type ColumnsContext, type ConfigPath, type Step } from '../../flow/index.js';
 import { checkArguments, usually } from '../../options/index.js';
 import { type WithoutUndefined, requireColumn, requireFields } from '../fields.js';
 import { defineStep, type PlanContext } from '../step.js';
@@ -76,7 +76,7 @@ export function mask<T extends Row, const M extends Masks<NoInfer<T>> = Masks<T>
     return input.flatMap((column) => masked(column, kinds.get(column.name)));
   };
   // The masks determine what is left, which the type system cannot follow through the columns.
-  return withFacts(maskedRows as Step<T, unknown> as Step<T, Masked<T, M>>, { at: 'mask', columns });
+  return withNode(maskedRows as Step<T, unknown> as Step<T, Masked<T, M>>, { at: 'mask', columns });
 }
 
 /** Returns the column as it leaves the step; nothing if it is dropped. */

@@ -1,7 +1,7 @@
 import { map, pipe } from 'rxjs';
 import { schema, type Column, type Row, StepError } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, withNode, type ColumnsContext, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { defineStep } from '../step.js';
 import { type WithoutUndefined, columnName, requireColumn, requireFields } from '../fields.js';
@@ -31,7 +31,7 @@ export function rename<T extends Row, const M extends Partial<Record<keyof T & s
   const renamed = renaming<T, M>(names, (name) => {
     throw new StepError('E_STEP_CONFIG', `rename: there is already a field '${name}'`);
   });
-  return withFacts(pipe(requireFields<T>('rename', Object.keys(names)), renamed), {
+  return withNode(pipe(requireFields<T>('rename', Object.keys(names)), renamed), {
     at: 'rename',
     columns: (input, context) => renamedColumns(names, input, context),
   });

@@ -1,7 +1,7 @@
 import { map, pipe } from 'rxjs';
 import { schema, type Column, type Row } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { batchOf, withBatch, withFacts, type ColumnsContext, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, withNode, type ColumnsContext, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { defineStep } from '../step.js';
 import { refuseRepeats, requireColumn, requireFields } from '../fields.js';
@@ -28,7 +28,7 @@ export function select<T extends Row, K extends keyof T & string>(fields: readon
       return withBatch(page, new RecordBatch(batch.length, columnsOf(batch)));
     }),
   );
-  return withFacts(selecting, { at: 'select', columns: (input, context) => selectedColumns(fields, input, context) });
+  return withNode(selecting, { at: 'select', columns: (input, context) => selectedColumns(fields, input, context) });
 }
 
 function selectedColumns(fields: readonly string[], input: readonly Column[], context: ColumnsContext): readonly Column[] {

@@ -19,8 +19,8 @@ const left = (matching = 0): RowStream<Row> => {
 const right = () => fromPages<Row>(leasedPages([[{ id: 'x', v: 'y' }]]).pages$, columns('id', 'v'));
 
 type Options = Partial<JoinOptions<Row, Row, 'b', string>>;
-const joining = (options: Options = {}, context = undefined as Parameters<typeof join>[2]): Step =>
-  join<Row, Row, 'b', string>(right(), { on: { id: 'id' }, as: 'b', select: ['v'], ...options }, context);
+const joining = (options: Options = {}): Step =>
+  join<Row, Row, 'b', string>(right(), { on: { id: 'id' }, as: 'b', select: ['v'], ...options });
 
 /** A sink that notes how it ended. */
 function noting() {

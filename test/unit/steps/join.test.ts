@@ -1,28 +1,30 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Observable, Subject, defer, from, lastValueFrom, of, tap, toArray } from 'rxjs';
-import { emptyTally, type StepContext, type Page } from '../../../src/flow/index.js';
+import { emptyTally, fromPages, type Page } from '../../../src/flow/index.js';
 import type { DeclaredType, Row } from '../../../src/core/index.js';
 import { join, type JoinOptions } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import type { Choice } from '../../../src/steps/join/build-side.js';
 import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
-import { castTo, leads, opened, otherSide, planned, rowsThrough, runtime, sample, watched } from './support.js';
+import { castTo, leads, opened, otherSide, planned, rowsThrough, runtime, sample } from './support.js';
 import { heldWarnings } from '../../support/warnings.js';
 
 type Options = JoinOptions<Row, Row, 'b', string>;
 
-/** Joins left rows with right rows on `id`, adding `v`, unless told otherwise. */
-function joined(
-  left: readonly Row[],
-  right: readonly Row[],
-  options: Partial<Options> = {},
-  context: StepContext = watched(),
-): Promise<readonly Row[]> {
-  return rowsThrough<Row, Row>(
-    join<Row, Row, 'b', string>(from(otherSide(right)), { on: { id: 'id' }, as: 'b', select: ['v'], ...options }, context),
-    left,
-  );
+/** Joins with right rows on `id`, adding `v`, unless told otherwise. */
+function joining(right: readonly Row[], options: Partial<Options> = {}) {
+  return join<Row, Row, 'b', string>(from(otherSide(right)), { on: { id: 'id' }, as: 'b', select: ['v'], ...options });
+}
+
+function joined(left: readonly Row[], right: readonly Row[], options: Partial<Options> = {}): Promise<readonly Row[]> {
+  return rowsThrough<Row, Row>(joining(right, options), left);
+}
+
+async function tallyOf(left: readonly Row[], right: readonly Row[], options: Partial<Options> = {}) {
+  const stream = fromPages(from(otherSide(left))).pipe(joining(right, options));
+  await lastValueFrom(stream.rows$);
+  return stream.steps?.[0]?.tally;
 }
 
 /** The `v` of the one row that `pick` takes of several that match. */
@@ -229,14 +231,9 @@ describe('join', () => {
     ];
 
     test('are an error by default, which names fields but no value', async () => {
-      const step = join<Row, Row, 'b', string>(
-        from(otherSide(right)),
-        { on: { id: 'id' }, as: 'b', select: ['v'] },
-        watched('steps[2] join'),
-      );
-      await expect(rowsThrough(step, [{ id: '1' }])).rejects.toMatchObject({
+      await expect(joined([{ id: '1' }], right)).rejects.toMatchObject({
         code: 'E_STEP_MATCHES',
-        message: 'steps[2] join: 2 rows match on id for row 1 of page 1; choose one with pick',
+        message: 'join: 2 rows match on id for row 1 of page 1; choose one with pick',
       });
     });
 
@@ -245,14 +242,13 @@ describe('join', () => {
     });
 
     test('give a row each under pick: all, in the order read', async () => {
-      const context = watched();
-      const out = await joined([{ id: '1' }, { id: '2' }], right, { pick: 'all' }, context);
-      expect(out).toEqual([
+      const left = [{ id: '1' }, { id: '2' }];
+      expect(await joined(left, right, { pick: 'all' })).toEqual([
         { id: '1', b_v: 'a' },
         { id: '1', b_v: 'b' },
         { id: '2', b_v: null },
       ]);
-      expect(context.tally).toMatchObject({ expanded: 1, matched: 1, missed: 1 });
+      expect(await tallyOf(left, right, { pick: 'all' })).toMatchObject({ expanded: 1, matched: 1, missed: 1 });
     });
 
     test('compare by the type that is named', async () => {
@@ -285,18 +281,18 @@ describe('join', () => {
 
   describe('a row without a match', () => {
     test('stays with nulls under left, and is counted as missed', async () => {
-      const context = watched();
-      expect(await joined([{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }], {}, context)).toEqual([
+      const [left, right] = [[{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }]];
+      expect(await joined(left, right)).toEqual([
         { id: '1', b_v: 'x' },
         { id: '2', b_v: null },
       ]);
-      expect(context.tally).toEqual({ ...emptyTally(), matched: 1, missed: 1 });
+      expect(await tallyOf(left, right)).toEqual({ ...emptyTally(), matched: 1, missed: 1 });
     });
 
     test('goes under inner, and is counted as unmatched', async () => {
-      const context = watched();
-      expect(await joined([{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }], { type: 'inner' }, context)).toEqual([{ id: '1', b_v: 'x' }]);
-      expect(context.tally).toEqual({ ...emptyTally(), matched: 1, missed: 1, unmatched: 1 });
+      const [left, right] = [[{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }]];
+      expect(await joined(left, right, { type: 'inner' })).toEqual([{ id: '1', b_v: 'x' }]);
+      expect(await tallyOf(left, right, { type: 'inner' })).toEqual({ ...emptyTally(), matched: 1, missed: 1, unmatched: 1 });
     });
   });
 

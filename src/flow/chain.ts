@@ -1,0 +1,348 @@
+import { EMPTY, concat, defer, finalize, identity, tap, type Observable } from 'rxjs';
+import { StepError, warnProcess, type Column, type Consistency, type Row, type Warning } from '../core/index.js';
+import { kindOf } from '../options/index.js';
+import { emptyTally, standalone, type StepContext, type Tally } from './context.js';
+import { isPage, type Page, type Step } from './page.js';
+import { namingRows, type KnownRows } from './row-failure.js';
+import { refuseEndless } from './stalled.js';
+
+/** The purpose of a read: what is written must be complete. */
+export type Purpose = 'reading' | 'writing';
+
+/** The purpose of a read, and the listener for its warnings. */
+export interface ReadFor {
+  readonly purpose: Purpose;
+  /**
+   * Receives warnings of the steps.
+   *
+   * @param isPublished Whether the channels of the process already have it.
+   * @returns Whether there is a listener.
+   */
+  hear?(warning: Warning, isPublished: boolean): boolean;
+}
+
+/** The source of a stream's rows. */
+export interface RowSource {
+  /** The declared columns of the rows; `undefined` if unknown. */
+  readonly columns: readonly Column[] | undefined;
+  /** Columns that are secret and not revealed, for messages. */
+  readonly withheld: readonly string[];
+  /** Columns that identify a row; empty if unknown. */
+  readonly key: readonly string[];
+  /** Starts a read; nothing is requested before its pages are subscribed. */
+  open(purpose: Purpose): OpenedSource;
+  /** Publishes a warning, to the channels too. @returns Whether there is a listener. */
+  warn?(warning: Warning): boolean;
+}
+
+/** One read of a source. */
+export interface OpenedSource {
+  readonly pages$: Observable<Page>;
+  /** The undeclared columns of the rows so far. */
+  undeclared(): readonly Column[];
+  /** What was found out about the list; complete when the pages have ended. `undefined` if nothing is checked. */
+  readonly consistency: Consistency | undefined;
+  /** Whether its rows are known to be only part of a list. Default: they are complete. */
+  readonly partial?: boolean;
+}
+
+/** The location of a problem in a step's configuration: keys and indexes from its value downwards. */
+export type ConfigPath = readonly (string | number)[];
+
+/** What is known when columns are followed through steps, before anything is read. */
+export interface ColumnsContext {
+  /** The step that dropped a column, by column name. Default: unknown. */
+  readonly gone?: ReadonlyMap<string, string>;
+  /** Columns of the collection that are secret and not revealed. */
+  readonly withheld: readonly string[];
+  /**
+   * Reports a problem; checking continues if this returns, so that all are found together.
+   *
+   * @param onKey Whether the problem is the key, not its value.
+   * @param at Index of the character in a text, from 0.
+   */
+  problem(path: ConfigPath, message: string, onKey?: boolean, at?: number): void;
+}
+
+/** A step in a chain: what is known of an operator in addition to its effect on pages. */
+export interface StepNode<In = never, Out = unknown> {
+  /** Name in messages, for example `select`. */
+  readonly at: string;
+  /** Returns the output columns; `undefined` if unknown. */
+  columns(input: readonly Column[], context: ColumnsContext): readonly Column[] | undefined;
+  /** The output columns if the input columns are unknown. Default: unknown too. */
+  readonly made?: readonly Column[] | undefined;
+  /** Whether it takes all rows before it emits the first. Default false. */
+  readonly blocking?: boolean | undefined;
+  /** Creates the step for one read. Default: the operator itself. */
+  readonly opened?: ((reading: Reading) => Step<In, Out>) | undefined;
+}
+
+const nodes = new WeakMap<object, StepNode>();
+
+/** The read whose operators are being assembled. */
+let applying: Reading | undefined;
+
+/** Makes an operator carry its node. One that is composed of several, by `pipe` of RxJS, carries none; those among them still belong to a read. */
+export function withNode<In, Out>(step: Step<In, Out>, node: StepNode<In, Out>): Step<In, Out> {
+  const known: Step<In, Out> = (pages$) => (applying && node.opened ? node.opened(applying)(pages$) : step(pages$));
+  nodes.set(known, node);
+  return known;
+}
+
+/** Makes an operator of a step that is opened for each read. Outside `RowStream.pipe`, each subscription is one, and its warnings go to the process. */
+export function openedStep<In, Out>(node: StepNode<In, Out>, opened: (reading: Reading) => Step<In, Out>): Step<In, Out> {
+  const alone: Step = (pages$) =>
+    defer(() => {
+      const reading = new Reading({ purpose: 'reading' }, {});
+      // The types of the rows are those of the step.
+      const step = opened(reading) as Step<never, unknown> as Step;
+      return reading.through(pages$, [{ at: node.at, step, blocking: node.blocking, known: () => undefined }]);
+    });
+  return withNode(alone as Step<never, unknown> as Step<In, Out>, { ...node, opened });
+}
+
+/** A step that is open for a read. */
+export interface Link {
+  readonly at: string;
+  readonly step: Step;
+  readonly blocking?: boolean | undefined;
+  /** Returns what is known about the rows that arrive at it. */
+  known(): KnownRows | undefined;
+}
+
+/**
+ * Puts open steps behind one another. A failure at a row names the row.
+ *
+ * @param passing Wraps the pages that leave a step.
+ */
+export function linked(
+  pages$: Observable<Page>,
+  links: readonly Link[],
+  passing: (pages$: Observable<Page>, link: Link) => Observable<Page>,
+): Observable<Page> {
+  return links.reduce((each$, link) => passing(each$.pipe(link.step, namingRows(link.at, link.known)), link), pages$);
+}
+
+/** What a step did with the rows of a read. */
+export interface CountedStep {
+  /** Name of the step, for example `join`. */
+  readonly at: string;
+  readonly tally: Readonly<Tally>;
+}
+
+/** One read of a stream: the counts of its steps, how far each one read, their checks at the end, and the destination of their warnings. */
+export class Reading {
+  readonly steps: CountedStep[] = [];
+  readonly #passages: Passage[] = [];
+  readonly #judgements: (() => void)[] = [];
+
+  constructor(
+    private readonly wanted: ReadFor,
+    private readonly source: Pick<RowSource, 'warn'>,
+  ) {}
+
+  get purpose(): Purpose {
+    return this.wanted.purpose;
+  }
+
+  /** Returns the context of a step whose rows are counted for this read. */
+  counted(at: string): StepContext {
+    const context = standalone(at);
+    this.steps.push({ at, tally: context.tally });
+    return context;
+  }
+
+  /** Passes a warning to the watchers of the connection and the listener of this read, or to the process if none of them listens. */
+  warn(warning: Warning): void {
+    const heard = this.source.warn?.(warning);
+    const overheard = this.hear(warning, heard !== undefined);
+    if (heard !== true && !overheard) warnProcess(warning);
+  }
+
+  hear(warning: Warning, isPublished: boolean): boolean {
+    return this.wanted.hear?.(warning, isPublished) ?? false;
+  }
+
+  /**
+   * Registers a check that needs all rows. It runs at the end of the read, even if a later step ended the read before the rows of this one did.
+   *
+   * @param judge An error that it throws ends the stream.
+   */
+  atEnd(judge: () => void): void {
+    this.#judgements.push(judge);
+  }
+
+  /** Passes pages through steps. They must end, and the checks of the steps at the end may refuse them. */
+  through(pages$: Observable<Page>, links: readonly Link[]): Observable<Page> {
+    let watched = 0;
+    const passing = (each$: Observable<Page>, at: string, blocking?: boolean) => {
+      // The steps counted since the previous call, which produce these pages.
+      const passage = new Passage(at, blocking ?? false, this.steps.slice(watched));
+      watched = this.steps.length;
+      this.#passages.push(passage);
+      return passage.watch(each$);
+    };
+    const source$ = passing(pages$.pipe(namingRows<Row>(undefined, () => undefined)), 'the source of the rows');
+    const made$ = linked(source$, links, (each$, { at, blocking }) => passing(each$, at, blocking));
+    const judged$ = defer(() => {
+      for (const judge of this.#judgements) judge();
+      return EMPTY;
+    });
+    return concat(made$, judged$).pipe(
+      refuseEndless(() => `${this.#passages.find(({ isOpen }) => isOpen)?.from ?? 'the stream'} never ends`),
+    );
+  }
+
+  /** Whether rows of the source were left unread. A step that takes all rows first has read everything, even if a later step stops early. */
+  get isPartial(): boolean {
+    const blocking = this.#passages.findIndex(({ isBlocking }) => isBlocking);
+    const fromSource = blocking < 0 ? this.#passages : this.#passages.slice(0, blocking);
+    return fromSource.some(({ isWhole }) => !isWhole);
+  }
+}
+
+/** How one subscription went: `left` before its end, or failed. */
+interface Taking {
+  outcome: 'open' | 'whole' | 'left';
+}
+
+/** The pages that pass from one step to the next; tracks whether all were consumed. */
+class Passage {
+  /** The most recent subscription. */
+  #last: Taking | undefined;
+  #open = 0;
+
+  /**
+   * @param from Name of the producer, for messages.
+   * @param isBlocking Whether it is a step that takes all rows first.
+   * @param counted Starts from zero when the stream is restarted after an unfinished subscription, as by `retry`.
+   */
+  constructor(
+    readonly from: string,
+    readonly isBlocking: boolean,
+    private readonly counted: readonly CountedStep[],
+  ) {}
+
+  watch(pages$: Observable<Page>): Observable<Page> {
+    return defer(() => {
+      if (this.#last?.outcome === 'left') for (const { tally } of this.counted) Object.assign(tally, emptyTally());
+      const taking: Taking = { outcome: 'open' };
+      const left = () => void (taking.outcome = 'left');
+      this.#last = taking;
+      this.#open += 1;
+      return pages$.pipe(
+        tap({ complete: () => (taking.outcome = 'whole'), error: left, unsubscribe: left }),
+        finalize(() => (this.#open -= 1)),
+      );
+    });
+  }
+
+  /** Whether a subscriber is waiting for the end. */
+  get isOpen(): boolean {
+    return this.#open > 0;
+  }
+
+  /** Whether the most recent subscription consumed it to the end. */
+  get isWhole(): boolean {
+    return this.#last?.outcome === 'whole';
+  }
+}
+
+/** A sequence of steps, and the columns of its output. Types between steps are checked by their declarations. */
+export class StepChain {
+  /** The columns after the last step; `undefined` if unknown. */
+  readonly columns: readonly Column[] | undefined;
+
+  /** @throws {StepError} `E_STEP_CONFIG` for a step that names fields which the rows do not have, as far as columns are known. */
+  constructor(
+    private readonly source: RowSource,
+    private readonly steps: readonly Step[] = [],
+  ) {
+    this.columns = this.#columnsBehind(steps, source.columns, refusing);
+  }
+
+  /** Appends steps. @throws {StepError} As the constructor. */
+  followedBy(more: readonly Step[]): StepChain {
+    return new StepChain(this.source, [...this.steps, ...more]);
+  }
+
+  /** Applies the steps to the pages of a read. */
+  through(pages$: Observable<Page>, reading: Reading): Observable<Page> {
+    const links = this.steps.map((step, index): Link => {
+      const node = nodes.get(step);
+      const at = node?.at ?? `pipe: operator ${index + 1}`;
+      const checked = node === undefined ? tap<Page>(checkPage(at)) : identity;
+      const applied: Step = (each$) => appliedIn(reading, step, each$).pipe(checked);
+      return { at, step: applied, blocking: node?.blocking, known: () => this.#known(index) };
+    });
+    return reading.through(pages$, links);
+  }
+
+  /** Returns the output columns if the source has these undeclared columns in addition to the declared ones. No step takes their names. */
+  columnsWith(undeclared: readonly Column[]): readonly Column[] | undefined {
+    const { columns } = this.source;
+    if (columns === undefined || undeclared.length === 0) return this.columns;
+    const behind = this.#columnsBehind(this.steps, [...columns, ...undeclared], () => () => {});
+    return behind && [...new Map(behind.map((column) => [column.name, column])).values()];
+  }
+
+  /** Returns what is known about the rows that arrive at a step. */
+  #known(index: number): KnownRows | undefined {
+    const { columns, key } = this.source;
+    const arriving = this.#columnsBehind(this.steps.slice(0, index), columns, () => () => {});
+    return arriving && { key, columns: arriving };
+  }
+
+  /** Follows columns through the steps. */
+  #columnsBehind(
+    steps: readonly Step[],
+    from: readonly Column[] | undefined,
+    problemAt: (at: string) => ColumnsContext['problem'],
+  ): readonly Column[] | undefined {
+    const { withheld } = this.source;
+    const gone = new Map<string, string>();
+    let columns = from;
+    for (const step of steps) {
+      const node = nodes.get(step);
+      if (columns === undefined || node === undefined) {
+        gone.clear();
+        columns = node?.made;
+        continue;
+      }
+      const left = node.columns(columns, { gone, withheld, problem: problemAt(node.at) });
+      for (const { name } of columns) gone.set(name, node.at);
+      for (const { name } of left ?? columns) gone.delete(name);
+      columns = left;
+    }
+    return columns;
+  }
+}
+
+/** Applies an operator to the pages of a read. */
+function appliedIn(reading: Reading, step: Step, pages$: Observable<Page>): Observable<Page> {
+  const before = applying;
+  applying = reading;
+  try {
+    return pages$.pipe(step);
+  } finally {
+    applying = before;
+  }
+}
+
+/** Returns a check that values are pages. @param who Names the producer in messages. */
+export function checkPage(who: string): (page: Page) => void {
+  return (page: unknown) => {
+    if (isPage(page)) return;
+    throw new StepError(
+      'E_STEP_CONFIG',
+      `${who} must emit pages, not ${kindOf(page)}; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs`,
+    );
+  };
+}
+
+function refusing(at: string): ColumnsContext['problem'] {
+  return (_path, message) => {
+    throw new StepError('E_STEP_CONFIG', `${at}: ${message}`);
+  };
+}
