@@ -18,7 +18,7 @@ const common = {
 };
 
 /** In the command, zod is part of the bundle, and runs when it is first needed. */
-const zodWithin = edit(/src\/core\/schema\.ts$/, 'ts', (source) => replaced(source, "nodeRequire()('zod')", "require('zod')"));
+const zodWithin = (source) => replaced(source, "nodeRequire()('zod')", "require('zod')");
 
 /** Leaves out zod's messages in other languages. */
 const zodInEnglish = edit(/zod\/v4\/locales\/index\.js$/, 'js', () => "export { default as en } from './en.js';");
@@ -45,15 +45,11 @@ const urlWithin = {
 const { version } = JSON.parse(await readFile('package.json', 'utf8'));
 const withVersion = (source) =>
   source.replace('(nodeRequire()(manifest) as { readonly version: string }).version', JSON.stringify(version));
-const versionWithin = edit(/src\/core\/version\.ts$/, 'ts', withVersion);
+const packageWithin = edit(/src\/core\/package\.ts$/, 'ts', (source) => zodWithin(withVersion(source)));
 
 /** In the module, zod comes from the condition in `imports` of package.json: as a module for a bundler, and in Node loaded when it is used. */
 const zodByImport = (source) =>
-  replaced(
-    replaced(source, "import { nodeRequire } from './version.js';", "import { load } from '#zod';"),
-    "(nodeRequire()('zod') as { readonly z: Zod }).z",
-    'load() as Zod',
-  );
+  `import { load } from '#zod';\n${replaced(source, "(nodeRequire()('zod') as { readonly z: Zod }).z", 'load() as Zod')}`;
 
 /** Marks the initializers of our constants as free of side effects, so that a program that bundles the module can leave out unused ones. */
 const pureConstants = (source) => source.replaceAll(/^((?:export )?const \w+(?:: [^=\n]+)? = )(?=\w+\()/gm, '$1/* @__PURE__ */ ');
@@ -71,11 +67,7 @@ const library = {
     'source/fetch/fetching': 'src/source/fetch/fetching.ts',
   },
   external: (id) => !id.startsWith('.') && !id.startsWith('src/') && !isAbsolute(id),
-  plugins: [
-    changed(/src\/core\/version\.ts$/, withVersion),
-    changed(/src\/core\/schema\.ts$/, zodByImport),
-    changed(/\/src\/.*\.ts$/, pureConstants),
-  ],
+  plugins: [changed(/src\/core\/package\.ts$/, (source) => zodByImport(withVersion(source))), changed(/\/src\/.*\.ts$/, pureConstants)],
   treeshake: { moduleSideEffects: false },
   output: {
     dir: 'dist',
@@ -104,7 +96,7 @@ const command = {
   external: ['@bokuweb/zstd-wasm', 'parquet-wasm', 'parquetjs-lite', 'zipcodes'],
   // Their exports for `require` and for Node are CommonJS, from which nothing can be left out.
   alias: { rxjs: resolve('node_modules/rxjs/dist/esm/index.js'), zod: resolve('node_modules/zod/index.js') },
-  plugins: [zodWithin, zodInEnglish, widthsWhenUsed, versionWithin],
+  plugins: [packageWithin, zodInEnglish, widthsWhenUsed],
 };
 
 /** Starts the command. */

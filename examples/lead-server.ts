@@ -10,7 +10,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import fastify, { type FastifyInstance } from 'fastify';
-import { connect, connectionFromEnvironment, filter, isRetryable, join, LeadstreamError, select, type Service } from 'leadstream';
+import { connect, connectionFromEnvironment, filter, join, LeadstreamError, select, type Service } from 'leadstream';
 
 /** Builds the server. Closing it closes the connection to the service. */
 export function leadServer(service: Service): FastifyInstance {
@@ -40,7 +40,7 @@ export function leadServer(service: Service): FastifyInstance {
     request.log.error(error);
     // Clients get the code; the message goes only to the log.
     return reply
-      .code(isRetryable(error) ? 503 : 502)
+      .code(error.retry ? 503 : 502)
       .type('application/json')
       .send({ code: error.code });
   });

@@ -48,7 +48,6 @@ export {
   type ErrorCode,
   type GeneralCode,
   GateError,
-  isRetryable,
   LeadstreamError,
   SinkError,
   SourceError,

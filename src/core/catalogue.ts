@@ -114,3 +114,129 @@ export type CodeOf<F extends Family> = Extract<ErrorCode, `E_${F}_${string}`>;
 
 /** The codes without an error class of their own: usage, data files and runs, and a reference where there is no file to point into. */
 export type GeneralCode = Exclude<ErrorCode, CodeOf<Family>> | 'E_SPEC_REFERENCE';
+
+/** The environment variables that leadstream reads, what they mean, and which of them hold keys. The reference lists them. */
+export const environment = {
+  LEADSTREAM_BASE_URL: { secret: false, summary: 'Address of the service, if a pipeline file has no `service`, and for `fetch`.' },
+  LEADSTREAM_REST_API_KEY: { secret: true, summary: 'Key for that service; for `serve`, the key that it accepts.' },
+  LEADSTREAM_AUTHORIZED_UID: { secret: false, summary: 'User of the other form of credentials.' },
+  LEADSTREAM_AUTHORIZED_REST_API_KEY: { secret: true, summary: 'Key of that user.' },
+  LEADSTREAM_HMAC_KEY: { secret: true, summary: 'Key of `mask: hmac`, at least 16 characters.' },
+  HTTPS_PROXY: { secret: true, summary: 'Proxy to a service with TLS, unless `NO_PROXY` lists its host. Also in lower case.' },
+  HTTP_PROXY: { secret: true, summary: 'Proxy to a service without TLS.' },
+  NO_PROXY: { secret: false, summary: 'Hosts that are requested without a proxy, like `localhost,.example.com`.' },
+  NO_COLOR: { secret: false, summary: 'Set to anything: no colours on a terminal. Elsewhere there are none anyway.' },
+  NODE_EXTRA_CA_CERTS: { secret: false, summary: 'File with certificates of additional trusted authorities.' },
+} as const;
+
+/** The variables that hold keys. Their values are redacted wherever they appear. */
+export const secretVariables: readonly string[] = Object.entries(environment).flatMap(([name, { secret }]) => (secret ? [name] : []));
+
+/** The warnings of a run; under `strict` they are failures. Codes are as stable as those of failures. */
+export const warningCatalogue = {
+  W_SPEC_FLAG: { help: 'Compare flag(field) instead of its text, or cast it first.' },
+  W_SPEC_TEXT: { help: 'Convert the text with num(), epoch() or date(), or cast it first.' },
+  W_SPEC_CONSTANT: { help: "Two constants are compared; write a field's name without quotes." },
+  W_SPEC_MATCHES: { help: 'Join on all columns of the key, or choose a row with pick: several that match would fail.' },
+  W_SOURCE_CAP: { help: 'Set service.limit to the number of rows that the service returns at most.' },
+  W_SOURCE_REPEATS: { help: 'The service repeats its last page; the repeats were left out.' },
+  W_SOURCE_PAGED: { help: 'The service pages a collection that is called unpaged; it was read page by page.' },
+  W_SPOOL_STALE: { help: 'The pages of an interrupted run could not be used; only time is lost.' },
+  W_RUN_RECOVERED: { help: 'An earlier run was killed while it committed; its commit was completed first.' },
+  W_SINK_TIDY: { help: 'Everything is published; the next run tries again to remove what is left over.' },
+  W_SINK_ABORT: { help: 'Check the destination of the sink, which could not undo its writes, and correct its abort.' },
+  W_SINK_COLUMN: { help: 'List the field under columns, or drop it with select; it is left out.' },
+  W_SOURCE_FIELD_NEW: { help: 'The service has an undocumented field; tell the readers of the outputs.' },
+  W_SOURCE_FIELD_GONE: { help: 'No row has a declared field, so its column is null; ask the operator.' },
+  W_SOURCE_EMPTY: { help: 'A list is empty, and may always have been; check the service.' },
+  W_GATE_BASELINE: { help: 'Name the state folder of the earlier runs with --state-dir: nothing was compared.' },
+  W_GATE_OVERRIDDEN: { help: '--allow-shrink lets a shrunken list or output be published once.' },
+  W_SINK_EMPTY: { help: 'Check the rejects: all rows were rejected; rejects.max refuses such a run.' },
+  W_STEP_EMPTY: { help: 'Check the condition: a filter kept no row; expect.min_rows refuses such a run.' },
+  W_STEP_NO_MATCH: { help: 'Check the fields: a join found no match; min_match refuses such a run.' },
+  W_SINK_LINK: { help: 'The link of a table was missing, so all its rows were published again.' },
+  W_STATE_LOG: { help: 'Name the state folder of the runs: nothing else confirms the manifest.' },
+  W_RUN_RESTARTED: { help: 'Declare the new fields to save the time: the run started again with columns for them.' },
+  W_RUN_COUNTS: { help: 'The counts of earlier runs cannot be read or stored; a list that shrank may go unnoticed.' },
+  W_RUN_PARTIAL: { help: 'The outputs have only the part before the limit; later runs are not compared with it.' },
+  W_RUN_HOOK: { help: 'Check the webhook or the callback; the run and its exit code are unaffected.' },
+  W_RUN_KEPT: { help: 'Inspect the quarantined outputs, and remove them.' },
+  W_SOURCE_UNCHECKED: { help: 'A part of the list could not be checked; the message says which, and what settles it.' },
+  W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },
+} as const satisfies Record<string, { readonly help: string }>;
+
+/** A stable code of the catalogue of warnings. */
+export type WarningCode = keyof typeof warningCatalogue;
+
+/** The fields of the event that `watch` gets, and of an operation its `ms`. */
+const asWatched = ['run', '…'];
+
+/**
+ * The lines of `--log-format json`, by the name in `event`. Names and fields are stable: fields are added, never renamed. Each line also
+ * has `time` and `level`, and most have a `message` for people.
+ */
+export const logEvents = {
+  'run.started': { level: 'info', summary: 'A run of a pipeline began.', fields: ['pipeline', 'run'] },
+  'run.progress': {
+    level: 'info',
+    summary: 'Every 30 seconds: what the run is doing.',
+    fields: ['pipeline', 'doing', 'rows', 'expected', 'bytes', 'retries'],
+  },
+  'run.finished': { level: 'info', summary: 'Everything is published.', fields: ['pipeline', 'run', 'report'] },
+  'run.failed': {
+    level: 'info',
+    summary: 'Nothing was published; the pages that were read are kept for the next run. `command.failed` says why.',
+    fields: ['pipeline', 'run', 'code', 'exit', 'keptPages'],
+  },
+  'run.closed': {
+    level: 'info',
+    summary: 'The reader of a run that only prints closed the stream, which is not a failure.',
+    fields: ['pipeline', 'run'],
+  },
+  'series.finished': { level: 'info', summary: 'Several pipelines were run, and none failed.', fields: ['exit'] },
+  'series.failed': {
+    level: 'error',
+    summary:
+      'Several pipelines were run, and some failed; `code`, `error` and `help` are those of the failure that determined the exit code.',
+    fields: ['exit', 'code', 'error', 'help'],
+  },
+  'command.failed': {
+    level: 'error',
+    summary: 'The command failed, or one of several pipelines; outputs that a gate refused may be `kept`.',
+    fields: ['pipeline', 'code', 'help', 'exit', 'kept'],
+  },
+  'request.retried': {
+    level: 'warn',
+    summary: 'An attempt at a request failed and is repeated.',
+    fields: ['run', 'code', 'url', 'attempt', 'delayMs'],
+  },
+  request: { level: 'debug', summary: 'An attempt at a request ended.', fields: asWatched },
+  page: { level: 'debug', summary: 'A page of a list was read.', fields: asWatched },
+  step: { level: 'debug', summary: 'A page came out of a step.', fields: asWatched },
+  write: { level: 'debug', summary: 'A page was passed to a sink.', fields: asWatched },
+  wait: {
+    level: 'debug',
+    summary: 'A list seems to have ended, perhaps too early; it is checked again after `delayMs`.',
+    fields: asWatched,
+  },
+  read: { level: 'debug', summary: 'A list was read to its confirmed end.', fields: asWatched },
+  finish: { level: 'debug', summary: 'The files of a sink were closed, synced and read back.', fields: asWatched },
+  commit: { level: 'debug', summary: 'All outputs became visible.', fields: asWatched },
+  'step.finished': { level: 'info', summary: 'What a step did with all rows.', fields: ['pipeline', 'run', 'at', 'tally'] },
+  'output.published': { level: 'info', summary: 'An output is published.', fields: ['pipeline', 'run', 'at', 'path', 'rows', 'bytes'] },
+  warning: { level: 'warn', summary: 'Something was detected that is not a failure.', fields: ['run', 'code'] },
+  'file.refused': {
+    level: 'error',
+    summary: '`validate` found something wrong in a pipeline file.',
+    fields: ['code', 'file', 'line', 'column', 'exit'],
+  },
+  'file.warned': {
+    level: 'warn',
+    summary: '`validate` or `test` found something that is valid but probably not intended.',
+    fields: ['code', 'file', 'line', 'column'],
+  },
+  message: { level: 'info', summary: 'Any other message; some have another level.', fields: [] },
+} as const satisfies Record<string, { readonly level: string; readonly summary: string; readonly fields: readonly string[] }>;
+
+/** The name of a log line. */
+export type LogEvent = keyof typeof logEvents;

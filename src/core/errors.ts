@@ -1,5 +1,5 @@
-import { catalogue, type CodeOf, type ErrorCode, type ExitCode, type GeneralCode } from './catalogue.js';
-import type { WarningCode } from './warnings.js';
+import { setMaxListeners } from 'node:events';
+import { catalogue, type CodeOf, type ErrorCode, type ExitCode, type GeneralCode, type WarningCode } from './catalogue.js';
 import { printable } from './text.js';
 
 /** Something worth reporting that is not a failure. */
@@ -10,7 +10,7 @@ export interface Warning {
 
 /** A signal of the system, as an abort reason. */
 export class SystemSignal extends Error {
-  static override readonly name: string = 'SystemSignal';
+  override readonly name: string = 'SystemSignal';
 
   /**
    * @param signal Its name, like `SIGTERM`.
@@ -21,20 +21,17 @@ export class SystemSignal extends Error {
     readonly exit: ExitCode,
   ) {
     super(`${signal} was received`);
-    this.name = 'SystemSignal';
   }
 }
 
 /** What all failures have in common, with a code of type `Code`. Each class sets its name, since bundlers rename classes. */
 class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
-  /** @internal */
-  static override readonly name: string = 'LeadstreamError';
+  override readonly name: string = 'LeadstreamError';
 
   readonly code: Code;
 
   constructor(code: Code, message: string | readonly string[], options?: ErrorOptions) {
     super([message].flat().map(printable).join('\n'), options);
-    this.name = new.target.name;
     this.code = code;
   }
 
@@ -48,7 +45,7 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
     return this.cause instanceof SystemSignal ? this.cause.exit : catalogue[this.code].exit;
   }
 
-  /** Whether the same call can succeed later unchanged. */
+  /** Whether the same call can succeed later unchanged: for a service that is down it can, for a wrong option it cannot. */
   get retry(): boolean {
     return catalogue[this.code].retry;
   }
@@ -70,18 +67,6 @@ export type LeadstreamError = CataloguedError;
 export const LeadstreamError: new (code: GeneralCode, message: string | readonly string[], options?: ErrorOptions) => LeadstreamError =
   CataloguedError;
 
-/**
- * Returns whether what failed can succeed when retried unchanged: a service that is down can, a wrong option cannot.
- *
- * @param error Anything thrown. Returns `false` for anything that is not an error of leadstream.
- *
- * @example
- * const retry$ = retry({ count: 3, delay: (error) => (isRetryable(error) ? timer(60_000) : throwError(() => error)) });
- */
-export function isRetryable(error: unknown): boolean {
-  return error instanceof CataloguedError && error.retry;
-}
-
 /** One problem of a pipeline file. Lines and columns are 1-based. */
 export interface SpecIssue {
   readonly message: string;
@@ -98,8 +83,7 @@ export interface SpecIssue {
  * });
  */
 export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
-  /** @internal */
-  static override readonly name: string = 'SpecError';
+  override readonly name: string = 'SpecError';
 
   readonly issues: readonly SpecIssue[];
   /** Names of the file's pipelines, as far as they can be read. */
@@ -135,8 +119,7 @@ export interface SourceFailure {
  * if (error instanceof SourceError && error.code === 'E_SOURCE_AUTH') await renewKey();
  */
 export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
-  /** @internal */
-  static override readonly name: string = 'SourceError';
+  override readonly name: string = 'SourceError';
 
   readonly kind: FailureKind;
   /** HTTP status, if there was a response. */
@@ -167,8 +150,7 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
  * if (error instanceof StepError) console.error(error.code, error.message); // E_STEP_FIELD filter: no row has zip
  */
 export class StepError extends CataloguedError<CodeOf<'STEP'>> {
-  /** @internal */
-  static override readonly name: string = 'StepError';
+  override readonly name: string = 'StepError';
 }
 
 /**
@@ -178,8 +160,7 @@ export class StepError extends CataloguedError<CodeOf<'STEP'>> {
  * if (error instanceof SinkError && error.code === 'E_SINK_FOREIGN') console.error('the path has files of another program');
  */
 export class SinkError extends CataloguedError<CodeOf<'SINK'>> {
-  /** @internal */
-  static override readonly name: string = 'SinkError';
+  override readonly name: string = 'SinkError';
 }
 
 /** One gate's reason for refusing to publish. */
@@ -188,11 +169,17 @@ export interface Violation {
   readonly message: string;
 }
 
-/**
- * Creates the failure of something that a signal stopped. Its `cause` is the signal's reason, which distinguishes a timeout from a deliberate stop.
- */
+/** Creates the failure of something that a signal stopped. Its `cause` is the signal's reason, which distinguishes a timeout from a deliberate stop. */
 export function stoppedBy(signal: AbortSignal, message: string): LeadstreamError {
   return new LeadstreamError('E_RUN_ABORTED', message, { cause: signal.reason });
+}
+
+/** Calls a function when a signal is aborted. @returns Removes it again. */
+export function onAbort(signal: AbortSignal, act: () => void): () => void {
+  // Node warns about more than ten listeners on one signal, and a server may pass one to many reads.
+  setMaxListeners(0, signal);
+  signal.addEventListener('abort', act, { once: true });
+  return () => signal.removeEventListener('abort', act);
 }
 
 /**
@@ -204,8 +191,7 @@ export function stoppedBy(signal: AbortSignal, message: string): LeadstreamError
  * });
  */
 export class GateError extends CataloguedError<CodeOf<'GATE'>> {
-  /** @internal */
-  static override readonly name: string = 'GateError';
+  override readonly name: string = 'GateError';
 
   /** Absolute paths of the outputs that were set aside for inspection instead of removed. */
   readonly kept: readonly string[];
@@ -262,4 +248,72 @@ export function warnProcess({ code, message }: Warning): void {
  */
 export function withKeyOrigin(thrown: unknown, origin: string): unknown {
   return thrown instanceof SourceError && thrown.code === 'E_SOURCE_AUTH' ? thrown.saying(`${thrown.message}; ${origin}`) : thrown;
+}
+
+/**
+ * Describes what someone else's function threw without revealing data: its class, an error code like those of systems and databases, and
+ * the place in the code. The message may contain anything, so it is left out; it is available through `cause`.
+ *
+ * @example
+ * whatWasThrown(new RangeError('no such zip: 10001')); // 'RangeError (at /srv/steps.mjs:12:9)'
+ */
+export function whatWasThrown(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return thrown === null ? 'null' : `a value of type ${typeof thrown}`;
+  const { name } = thrown;
+  const code = 'code' in thrown && typeof thrown.code === 'string' && codePattern.test(thrown.code) ? ` ${thrown.code}` : '';
+  const place = placeOf(thrown);
+  return `${namePattern.test(name) ? name : 'Error'}${code}${place === undefined ? '' : ` (at ${place})`}`;
+}
+
+const namePattern = /^[A-Za-z_$][\w$]{0,60}$/;
+const codePattern = /^[A-Z0-9_]{2,40}$/;
+
+/**
+ * Returns where it was thrown: the first line of the stack that names a file. The message comes before the stack frames, and may look like one.
+ */
+function placeOf({ stack, message }: Error): string | undefined {
+  const at = stack?.indexOf(message) ?? -1;
+  const frames = at < 0 ? '' : (stack?.slice(at + message.length) ?? '');
+  return /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^\n]*?:\d+:\d+)\)?$/m.exec(frames)?.[1];
+}
+
+/** Returns the text of anything thrown, for our own messages (some libraries throw strings). */
+export function reasonOf(thrown: unknown): string {
+  if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message);
+  return typeof thrown === 'string' ? thrown : 'unknown failure';
+}
+
+/**
+ * Converts something thrown into a failure if it means that a system limit was reached, for open files or memory. Returns `undefined` for
+ * anything else, and for leadstream's own failures.
+ *
+ * @param message Default: the message of what was thrown.
+ */
+export function limitReached(thrown: unknown, message = reasonOf(thrown)): LeadstreamError | undefined {
+  if (thrown instanceof LeadstreamError || typeof thrown !== 'object' || thrown === null) return undefined;
+  const said = reasonOf(thrown);
+  const code = 'code' in thrown ? String(thrown.code) : '';
+  // If a thread could not start, only the message has the reason.
+  const reason = code === 'ERR_WORKER_INIT_FAILED' ? (/\bE[A-Z]+$/.exec(said)?.[0] ?? '') : code;
+  if (tooManyFiles.has(reason)) return new LeadstreamError('E_RUN_FILES', message, { cause: thrown });
+  if (noMemory.has(reason) || ranOut.test(said)) return new LeadstreamError('E_RUN_MEMORY', message, { cause: thrown });
+  return undefined;
+}
+
+const tooManyFiles: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
+const noMemory: ReadonlySet<string> = new Set(['ENOMEM', 'ERR_WORKER_OUT_OF_MEMORY', 'ERR_MEMORY_ALLOCATION_FAILED']);
+
+/** V8's messages when it gets no memory; such errors have no code. */
+const ranOut = /^(?:WebAssembly\.[^]*(?:out of memory|could not allocate)|Array buffer allocation failed)/i;
+
+/**
+ * What something thrown is by the catalogue: a failure of ours is what it says, a limit of the system that was reached has a code of its own, and
+ * all else is a defect, `E_RUN_FAILED`.
+ */
+export function failureOf(thrown: unknown): Pick<LeadstreamError, 'code' | 'message' | 'help' | 'exit'> {
+  const failure = limitReached(thrown) ?? thrown;
+  if (failure instanceof LeadstreamError) return failure;
+  const code = 'E_RUN_FAILED';
+  const { help, exit } = catalogue[code];
+  return { code, message: failure instanceof Error ? `${failure.name}: ${failure.message}` : 'something unknown was thrown', help, exit };
 }

@@ -1,8 +1,8 @@
 import type { Collection } from '../collections/index.js';
 import type { ConnectOptions } from '../source/index.js';
-import type { DiagnoseOptions, Diagnosis } from './diagnosis.js';
+import type { DiagnoseOptions, Diagnosis } from './probe.js';
 
-export type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Exchange } from './diagnosis.js';
+export type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Exchange } from './probe.js';
 
 /**
  * Finds out how a service behaves where its documentation is silent: which credentials work, the number of the first page, the cap of `limit`, what

@@ -1,8 +1,7 @@
 import type { Collection } from '../collections/index.js';
 import { amountOf, itemAt, SourceError } from '../core/index.js';
 import { bounds, defaults } from '../options/index.js';
-import type { DiagnosisFinding } from './diagnosis.js';
-import type { Names, Probe } from './probe.js';
+import type { DiagnosisFinding, Names, Probe } from './probe.js';
 
 /** How a service pages its lists. */
 export interface Paged {

@@ -1,2 +1,132 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { failureOf, LeadstreamError, stoppedBy } from '../core/index.js';
+import { abortSignal, callable, checkUsage, object, texts } from '../options/index.js';
+import type { Extensions } from '../plan/index.js';
+import type { PipelineTest, TestedPipeline } from '../run/index.js';
+import type { Difference, Outcome } from './compare.js';
+
 export type { Difference } from './compare.js';
-export { testPipelines, type TestOptions, type TestResult, type TestResults } from './test-pipelines.js';
+
+/** How tests are run. */
+export interface TestOptions extends Extensions {
+  /** Folder that the path of the pipeline file is resolved against. Default: the working directory. */
+  readonly cwd?: string;
+  /** Names of pipelines or of tests to run. Default: all. */
+  readonly only?: readonly string[];
+  /** Called with each result as its test ends, and awaited. Default: not called. */
+  readonly onResult?: (result: TestResult) => Promise<void> | void;
+  /** Stops the tests. */
+  readonly signal?: AbortSignal;
+}
+
+// The loader checks the options for loading files.
+const taken = object({ only: texts(), onResult: callable, signal: abortSignal }, [], 'open');
+
+/** The result of a test. */
+export interface TestResult {
+  readonly pipeline: string;
+  readonly name: string;
+  /** Line of the test in the file, from 1. */
+  readonly line: number;
+  readonly ok: boolean;
+  /** Everything that was not as expected. */
+  readonly differences: readonly Difference[];
+}
+
+/** The results of the tests of a file. */
+export interface TestResults {
+  /** Whether all of them passed; also true without tests. */
+  readonly ok: boolean;
+  readonly tests: readonly TestResult[];
+  /** Tests left out by `only`. */
+  readonly skipped: readonly Pick<TestResult, 'pipeline' | 'name'>[];
+}
+
+/** The key accepted by the service of a test. It opens nothing else. */
+const key = 'made-up-key-of-a-test';
+
+/**
+ * Runs the tests in a pipeline file, one after another. Each runs its whole pipeline in a temporary folder, against its own service with the given
+ * rows, and compares rows, files, row counts and failure. Neither the environment nor any other service is used. Backoff and waits are shortened,
+ * an answer may take at most 1 s, and `rate_limit` is ignored.
+ *
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments, `E_RUN_ABORTED`.
+ * @throws {SpecError} With every problem of the file, including its tests.
+ *
+ * @example
+ * const { ok, tests } = await testPipelines('pipelines/leads-enriched.yaml');
+ * // tests: [{ pipeline: 'leads-enriched', name: 'takes the main area code', ok: true, … }]
+ */
+export async function testPipelines(file: string, options: TestOptions = {}): Promise<TestResults> {
+  checkUsage('testPipelines', taken, options);
+  const { cwd = process.cwd(), only = [], signal, onResult, ...own } = options;
+  const { loadTests } = await import('../run/index.js');
+  const tests: TestResult[] = [];
+  const skipped: Pick<TestResult, 'pipeline' | 'name'>[] = [];
+  for (const test of await loadTests(file, { cwd, ...own })) {
+    const { pipeline, name, line } = test;
+    if (only.length > 0 && !only.includes(pipeline) && !only.includes(name)) {
+      skipped.push({ pipeline, name });
+      continue;
+    }
+    const differences = await differencesIn(test, signal);
+    const result = { pipeline, name, line, ok: differences.length === 0, differences };
+    tests.push(result);
+    await onResult?.(result);
+  }
+  return { ok: tests.every(({ ok }) => ok), tests, skipped };
+}
+
+async function differencesIn(test: PipelineTest, signal: AbortSignal | undefined): Promise<readonly Difference[]> {
+  const [{ openDirectory, startService }, { differencesOf }] = await Promise.all([import('../service/index.js'), import('./compare.js')]);
+  const { declared, service: { faults } = { faults: [] } } = test;
+  const base = await mkdtemp(join(tmpdir(), 'leadstream-test-'));
+  const [folder, given] = [join(base, 'work'), join(base, 'given')];
+  try {
+    await Promise.all([mkdir(folder), mkdir(given)]);
+    for (const [name, rows] of Object.entries(test.given))
+      await writeFile(join(given, `${name}.ndjson`), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const source = await openDirectory(given, declared);
+    const { url, close } = await startService({ source, declared, accounts: [{ restApiKey: key }], faults });
+    try {
+      const tested = await test.open({ folder, url, key });
+      const types = new Map(tested.pipeline.plan.columns().map(({ name, type }) => [name, type]));
+      const outcome = await outcomeOf(tested, test, join(base, 'state'), signal);
+      return await differencesOf(test.expect, outcome, { folder, typeOf: (column) => types.get(column) ?? 'text' });
+    } finally {
+      await close();
+    }
+  } catch (failure) {
+    if (signal?.aborted) throw stoppedBy(signal, 'the tests were stopped by their signal');
+    if (!(failure instanceof LeadstreamError)) throw failure;
+    return [{ at: 'setup', expected: 'a test that can run', received: `${failure.code}: ${failure.message}` }];
+  } finally {
+    await rm(base, { recursive: true, force: true });
+  }
+}
+
+async function outcomeOf(
+  { pipeline, rows }: TestedPipeline,
+  { now }: PipelineTest,
+  stateDir: string,
+  signal: AbortSignal | undefined,
+): Promise<Outcome> {
+  const { failedRunOf, runPipeline } = await import('../run/index.js');
+  const printed: Buffer[] = [];
+  const stdout = new Writable({
+    write(piece: Buffer, _encoding, done) {
+      printed.push(piece);
+      done();
+    },
+  });
+  const options = { stateDir, stdout, ...(signal && { signal }), ...(now !== undefined && { now: new Date(now) }) };
+  const ended = await runPipeline(pipeline, options).then(
+    (report) => ({ report, failure: undefined }),
+    (thrown: unknown) => ({ report: failedRunOf(thrown), failure: failureOf(thrown) }),
+  );
+  if (signal?.aborted) throw ended.failure;
+  return { ...ended, rows: rows(), stdout: Buffer.concat(printed).toString() };
+}

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { CollectionName } from '../collections/index.js';
+import { LeadstreamError } from '../core/index.js';
 
 /** The rows of one collection in a fixed order, each as the JSON text of one object: none needs to be parsed or built as an object on its way out. */
 export interface ServedTable {
@@ -83,4 +85,127 @@ export function failure(status: number, error: string, headers: Readonly<Record<
 export function bodyOf({ rows, within = [] }: RowsAnswer): Buffer {
   const list = `[${[...rows].join(',')}]`;
   return Buffer.from(within.reduceRight((inner, name) => `{${JSON.stringify(name)}:${inner}}`, list));
+}
+
+/**
+ * One fault of the service: `KIND[=VALUE][@TERM[,TERM …]]`. It applies to requests that meet every term; without a term, to every request.
+ *
+ * - kinds: `503` (any status from 400 to 599), `503=2` (with a Retry-After of two seconds), `delay=100` (the answer after 100 ms), `cut` (half of the body, then
+ *   the end of the connection), `empty` (`[]`)
+ * - terms: `page=3`, `page=3-5`, `page=3-` (list requests for these pages), `collection=leads`, `times=2` (the first two occurrences of the same request)
+ *
+ * If there are several faults, the first is outermost: the others never see a request that it answers, so that `503@page=3,times=1` and `cut@page=3,times=1`
+ * are 503, then half a page, then the page.
+ *
+ * @example
+ * const faults: FaultSpec[] = ['503=1@page=3,times=2', 'delay=100@collection=users'];
+ */
+export type FaultSpec = string;
+
+const faultForm =
+  'a fault is a status from 400 to 599, like 503 or 503=SECONDS, or delay=MS, cut or empty, and @ with page=3-5, collection=NAME, times=N, like 503@page=3,times=2';
+
+/** What the kinds of faults do, by name, and the conditions that they may have; each is made from its value, or refuses it by `undefined`. */
+export interface FaultGrammar {
+  readonly kinds: Readonly<Record<string, (value: string) => Responder | undefined>>;
+  readonly terms: Readonly<Record<string, (value: string) => ((facts: RequestFacts) => boolean) | undefined>>;
+}
+
+/** The faults of the service. */
+export const faultGrammar: FaultGrammar = {
+  kinds: {
+    delay: (value) => {
+      const ms = wholeNumber(value);
+      if (ms === undefined) return undefined;
+      return async (facts, next) => {
+        await wait(ms, undefined, { ref: false });
+        return next(facts);
+      };
+    },
+    cut: (value) => (value === '' ? cut : undefined),
+    empty: (value) => (value === '' ? () => ({ kind: 'rows', rows: [] }) : undefined),
+  },
+  terms: {
+    page: (value) => {
+      const [, from, to] = /^(\d+)(-\d*)?$/.exec(value) ?? [];
+      if (from === undefined) return undefined;
+      const last = to === undefined ? Number(from) : to === '-' ? Infinity : Number(to.slice(1));
+      return ({ id, page }) => id === null && page >= Number(from) && page <= last;
+    },
+    collection: (value) => (value === '' ? undefined : ({ collection }) => collection === value),
+    times: (value) => {
+      const times = wholeNumber(value);
+      const seen = new Map<string, number>();
+      if (times === undefined) return undefined;
+      return ({ collection, id, page, limit }) => {
+        const request = JSON.stringify([collection, id, page, limit]);
+        const time = (seen.get(request) ?? 0) + 1;
+        seen.set(request, time);
+        return time <= times;
+      };
+    },
+  },
+};
+
+/**
+ * Whether a text is a fault of the service.
+ *
+ * @example
+ * isFault('503@pages=1'); // false: the term is `page`
+ */
+export function isFault(spec: string): boolean {
+  return openFault(spec, faultGrammar) !== undefined;
+}
+
+/**
+ * Creates the responder of a fault.
+ *
+ * @throws {LeadstreamError} `E_USAGE` for what is none.
+ */
+export function faultResponder(spec: FaultSpec, grammar = faultGrammar): Responder {
+  const responder = openFault(spec, grammar);
+  if (responder === undefined) throw new LeadstreamError('E_USAGE', `fault ${spec}: ${faultForm}`);
+  return responder;
+}
+
+function openFault(spec: string, { kinds, terms }: FaultGrammar): Responder | undefined {
+  const [, kind = '', value = '', conditions] = /^([^=@]*)(?:=([^@]*))?(?:@(.*))?$/.exec(spec) ?? [];
+  const respond = /^[45]\d\d$/.test(kind) ? statusFault(Number(kind), value) : own(kinds, kind)?.(value);
+  // Counting comes last: only requests that meet the other terms count.
+  const given = (conditions?.split(',') ?? []).sort((a, b) => Number(a.startsWith('times=')) - Number(b.startsWith('times=')));
+  const meets = given.map((condition) => {
+    const [term = '', of = ''] = condition.split('=');
+    return own(terms, term)?.(of);
+  });
+  if (respond === undefined || meets.includes(undefined)) return undefined;
+  return (facts, next) => (meets.every((is) => is?.(facts)) ? respond(facts, next) : next(facts));
+}
+
+function own<T>(entries: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(entries, name) ? entries[name] : undefined;
+}
+
+function statusFault(status: number, retryAfter: string): Responder | undefined {
+  if (retryAfter !== '' && wholeNumber(retryAfter) === undefined) return undefined;
+  return () => failure(status, 'injected fault', retryAfter === '' ? {} : { 'retry-after': retryAfter });
+}
+
+/** Sends half of the body of a successful answer and ends the connection. A refusal passes unchanged. */
+const cut: Responder = async (facts, next) => {
+  const answer = await next(facts);
+  if (answer.kind !== 'rows') return answer;
+  const body = bodyOf(answer);
+  return {
+    kind: 'wire',
+    status: 200,
+    send: (response) => {
+      response.writeHead(200, { ...json, 'content-length': body.length });
+      response.write(body.subarray(0, Math.ceil(body.length / 2)), () => response.destroy());
+    },
+  };
+};
+
+/** Up to nine digits, so that a wait is not longer than a timer can be. */
+function wholeNumber(text: string): number | undefined {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline, Readable } from 'node:stream';
 import { collectionNames, collections, originalName, type Collection } from '../collections/index.js';
 import { byName, itemAt, LeadstreamError } from '../core/index.js';
 import { JsonText, readJson, type JsonRecord } from '../json/index.js';
@@ -71,12 +72,17 @@ async function tableOf(rows: AsyncIterable<FileRow>): Promise<ServedTable> {
  */
 async function* csvRows(file: string, collection: Collection): AsyncGenerator<FileRow> {
   // Loaded only if there is such a file.
-  const { csvRecords } = await import('./csv.js');
+  const { parse } = await import('fast-csv');
+  const records: AsyncIterable<readonly string[]> = pipeline(
+    Readable.from(textsOf(file)),
+    parse<string[], string[]>({ headers: false }),
+    () => {},
+  );
   const nameOf = namesOf(collection);
   let names: readonly string[] | undefined;
   let record = 0;
   try {
-    for await (const cells of csvRecords(textsOf(file))) {
+    for await (const cells of records) {
       if (cells.length === 0) continue;
       record += 1;
       const problem = (message: string) => new LeadstreamError('E_DATA', `${file}: record ${record} ${message}`);

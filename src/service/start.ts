@@ -14,8 +14,9 @@ import {
   type RequestFacts,
   type Responder,
   type ServedTable,
+  faultResponder,
+  type FaultSpec,
 } from './answer.js';
-import { faultResponder, type FaultSpec } from './faults.js';
 
 /** What the service serves, to whom, how it misbehaves, and where it listens. */
 export interface StartOptions {

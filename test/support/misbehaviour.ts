@@ -3,8 +3,18 @@ import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { collections, type Collection } from '../../src/collections/index.js';
-import { bodyOf, failure, json, type Answer, type RequestFacts, type Responder, type ServedTable } from '../../src/service/answer.js';
-import { faultGrammar, faultResponder, type FaultGrammar } from '../../src/service/faults.js';
+import {
+  bodyOf,
+  failure,
+  json,
+  type Answer,
+  type RequestFacts,
+  type Responder,
+  type ServedTable,
+  faultGrammar,
+  faultResponder,
+  type FaultGrammar,
+} from '../../src/service/answer.js';
 import { startService, type DataSource, type RunningService, type StartOptions } from '../../src/service/index.js';
 import { seeded } from './seeded.js';
 

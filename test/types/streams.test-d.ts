@@ -15,7 +15,6 @@ import {
   filter as filterRows,
   fromPages,
   GateError,
-  isRetryable,
   join,
   LeadstreamError,
   liftRows,
@@ -228,9 +227,6 @@ expectTypeOf<LeadstreamError['code']>().toEqualTypeOf<ErrorCode>();
 expectTypeOf(ClosedPipeError).instance.toExtend<SinkError>();
 // @ts-expect-error A code of sources.
 new ClosedPipeError('E_SOURCE_AUTH', 'x');
-expectTypeOf(isRetryable(new Error('x'))).toEqualTypeOf<boolean>();
-// @ts-expect-error The error is missing.
-isRetryable();
 
 // pipelines
 expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();

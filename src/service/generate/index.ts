@@ -1,13 +1,8 @@
 import { collectionNames, collections, generatedNames, generatedRows, originalName, type Collection } from '../../collections/index.js';
 import { byName, defined, LeadstreamError } from '../../core/index.js';
 import type { DataSource, ServedTable } from '../answer.js';
-import { areaCodeEntries, areaCodeRow } from './areacodes.js';
-import { bridgeRows } from './bridges.js';
-import { leadRows } from './leads.js';
-import { linkRows } from './links.js';
-import { Draw } from './random.js';
-import { userRows } from './users.js';
-import { numbering, type FullRow, type World } from './world.js';
+import { areaCodeEntries, areaCodeRow, bridgeRows, userRows, linkRows, leadRows } from './rows.js';
+import { Draw, numbering, type FullRow, type World } from './places.js';
 
 /** Number of rows of each collection that is generated in any size. */
 type GivenRows = { readonly [N in keyof typeof generatedRows]?: number };

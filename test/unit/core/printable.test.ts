@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { GateError, LeadstreamError, SpecError } from '../../../src/core/errors.js';
-import { jsonOf, printable } from '../../../src/core/text.js';
-import { createRedactor } from '../../../src/core/redact.js';
+import { jsonOf, printable, createRedactor } from '../../../src/core/text.js';
 
 describe('printable', () => {
   test.each([

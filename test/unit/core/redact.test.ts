@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { queryOf, secretsOf } from '../../../src/http/index.js';
-import { createRedactor } from '../../../src/core/redact.js';
+import { createRedactor } from '../../../src/core/text.js';
 import { oddKey } from '../../support/odd-server.js';
 
 describe('createRedactor', () => {
