@@ -46,18 +46,6 @@ describe('leadstream run', () => {
     expect((await readdir(join(cwd, 'out'))).sort()).toEqual(['leads.csv', 'leads.csv.rejects.ndjson']);
   });
 
-  test('writes rows to stdout and everything else to stderr', async () => {
-    const [from, cwd] = [await service(), await workplace('from: users\nto:\n  - stdout: {}')];
-    const { code, stdout } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
-    expect(code).toBe(0);
-    expect(
-      stdout
-        .trim()
-        .split('\n')
-        .map((line): unknown => JSON.parse(line)),
-    ).toHaveLength(300);
-  });
-
   test('exits with 77 and one line when the credentials are refused, and writes nothing', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
     const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' } });
@@ -98,15 +86,6 @@ describe('leadstream run', () => {
     expect(from.requests).toEqual([]);
   });
 
-  test('exits with 65 when a gate refuses', async () => {
-    const from = await service();
-    const cwd = await workplace('from: leads\nsteps:\n  - derive: { x: int(firstname) }\nto:\n  - csv: { path: leads.csv }');
-    const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
-    expect(code).toBe(65);
-    expect(stderr).toContain('E_GATE_REJECTS');
-    expect(await visible(cwd)).toEqual(['leads.csv.rejects.ndjson', 'p.yaml']);
-  });
-
   test.each([
     ['SIGINT', 130],
     ['SIGHUP', 129],
@@ -138,29 +117,10 @@ describe('leadstream run', () => {
     expect(names.filter((name) => /\.(?:csv|ndjson|parquet)$/.test(name) || name === 'leads')).toEqual([]);
   });
 
-  test('says everything as JSON lines when asked', async () => {
-    const [from, cwd] = [await service(), await workplace(toCsv)];
-    const { stderr } = await cli(['run', 'p.yaml', '--log-format', 'json'], { cwd, env: from.env });
-    const said = stderr
-      .trim()
-      .split('\n')
-      .map((line): unknown => JSON.parse(line));
-    expect(said.at(-1)).toMatchObject({ level: 'info', report: { read: 1_200 } });
-  });
-
   test('takes what the environment lacks or leaves empty from --env', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
     await writeFile(join(cwd, '.env'), `LEADSTREAM_BASE_URL=${from.url}\nLEADSTREAM_REST_API_KEY='${testKey}'\n`);
     expect((await cli(['run', 'p.yaml', '--env', '.env'], { cwd, env: { LEADSTREAM_BASE_URL: '' } })).code).toBe(0);
-  });
-});
-
-describe('leadstream validate', () => {
-  test('accepts a right file without a request', async () => {
-    const [from, cwd] = [await service(), await workplace(toCsv)];
-    const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd, env: from.env });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: 'p.yaml: ok, leads > csv, 33 columns\n' });
-    expect(from.requests).toEqual([]);
   });
 });
 
@@ -179,17 +139,6 @@ describe('leadstream serve', () => {
     expect(await answer.json()).toEqual([{ uid: '007', email: 'a@example.org', affid: '1' }]);
     child.kill('SIGTERM');
     expect((await finished).code).toBe(0);
-  });
-
-  test('says that a key is none that a pipeline would take', async () => {
-    const { process: child, finished } = startCli(['serve', '--port', '0', '--leads', '1'], {
-      cwd: await temporaryFolder(),
-      env: { LEADSTREAM_REST_API_KEY: 'short' },
-    });
-    if (!child.stdout) throw new Error('no stdout');
-    await once(child.stdout, 'data');
-    child.kill('SIGTERM');
-    expect((await finished).stderr).toContain('a key is shorter than 8 characters');
   });
 
   test('refuses to serve without an account', async () => {

@@ -42,13 +42,3 @@ test.each([[['doctor', '--rate-limit', '500']], [['test', 'p.yaml']], [['validat
     expect(await said(parameters, { isTTY: false })).not.toContain('\u001b');
   },
 );
-
-test('an empty NO_COLOR says nothing, and JSON has no colours', async () => {
-  expect(await said(['run', 'nowhere.yaml'], { isTTY: true, env: { NO_COLOR: '' } })).toMatch(colour);
-  expect(await said(['run', 'nowhere.yaml'], { isTTY: true, env: { TERM: 'dumb' } })).not.toContain('\u001b');
-  for (const words of [
-    ['doctor', '--rate-limit', '500', '--format', 'json', '--log-format', 'json'],
-    ['test', 'p.yaml', '--format', 'json', '--log-format', 'json'],
-  ])
-    expect(await said(words, { isTTY: true })).not.toContain('\u001b');
-});

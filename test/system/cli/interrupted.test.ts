@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import { watch } from '../../../src/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
-import { toCsv, toStdout, workplace } from './support.js';
+import { toCsv, workplace } from './support.js';
 
 /** Runs a pipeline and stops it when some pages were answered, as Ctrl-C does. */
 async function interrupted(from: Awaited<ReturnType<typeof service>>, cwd: string, ...words: readonly string[]) {
@@ -35,12 +35,6 @@ describe('a run that is interrupted', () => {
     expect(Math.min(...pages)).toBe(Number(kept) + 1);
   });
 
-  test('does not recommend --restart, which would throw away what is kept', async () => {
-    const [from, cwd] = [await slow(), await workplace(toCsv)];
-    const { stderr } = await interrupted(from, cwd, '--restart');
-    expect(stderr).toMatch(/^\d+ pages? (?:is|are) kept; run it again without --restart to continue$/m);
-  });
-
   test('publishes nothing either when all rows are written, and goes on without requesting a page again', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
     const stop = new AbortController();
@@ -56,19 +50,12 @@ describe('a run that is interrupted', () => {
     const pages = from.requests.map((request) => Number(/page=(\d+)&limit=100/.exec(request)?.[1] ?? Infinity));
     expect(Math.min(...pages)).toBe(13);
   });
-
-  test('says nothing of the kind when it keeps nothing', async () => {
-    const [from, cwd] = [await slow(), await workplace(toStdout)];
-    const { code, stderr } = await interrupted(from, cwd);
-    expect(code).toBe(130);
-    expect(stderr).not.toContain('kept');
-  });
 });
 
 describe('signals', () => {
   test('that come after the summary change nothing of how the run ends', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
-    for (const delay of [0, 5, 10, 15, 20, 25]) {
+    for (const delay of [0, 10, 25]) {
       const { process: child, finished } = startCli(['run', 'p.yaml', '--restart'], { cwd, env: from.env });
       if (child.stderr) for await (const [text] of on(child.stderr, 'data')) if (String(text).includes('->')) break;
       await wait(delay);

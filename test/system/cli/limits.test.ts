@@ -2,8 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { LeadstreamError, limitReached, SinkError } from '../../../src/core/index.js';
-import { attempt } from '../../../src/store/index.js';
+import { limitReached } from '../../../src/core/index.js';
 import { start } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -42,37 +41,13 @@ describe('limitReached', () => {
 
   const threadFailing = (reason: string) =>
     Object.assign(new Error(`Worker initialization failure: ${reason}`), { code: 'ERR_WORKER_INIT_FAILED' });
-  const outOf = 'WebAssembly.instantiate(): Out of memory: Cannot allocate Wasm memory for new instance';
-
   test.each([
     ['EMFILE', coded('EMFILE'), 'E_RUN_FILES'],
-    ['ENFILE', coded('ENFILE'), 'E_RUN_FILES'],
     ['ENOMEM', coded('ENOMEM'), 'E_RUN_MEMORY'],
     ['a thread that may open no files', threadFailing('EMFILE'), 'E_RUN_FILES'],
     ['a thread that gets no memory', threadFailing('ENOMEM'), 'E_RUN_MEMORY'],
-    ['a thread without memory', coded('ERR_WORKER_OUT_OF_MEMORY'), 'E_RUN_MEMORY'],
     ['a buffer without memory', new RangeError('Array buffer allocation failed'), 'E_RUN_MEMORY'],
-    ['a module without memory', new RangeError(outOf), 'E_RUN_MEMORY'],
-    ['memory of a module', new RangeError('WebAssembly.Memory(): could not allocate memory'), 'E_RUN_MEMORY'],
   ])('of %s', (_what, thrown, code) => {
     expect(limitReached(thrown)).toMatchObject({ code, exit: 1, message: expect.stringContaining(thrown.message), cause: thrown });
-  });
-
-  test.each([
-    ['another error of the system', coded('ENOENT')],
-    ['another error of range', new RangeError('Invalid array length')],
-    ['an error that speaks of memory', new Error('out of memory')],
-    ['a text', 'EMFILE'],
-    ['a thread that cannot start for another reason', threadFailing('EINVAL')],
-    ['nothing', undefined],
-    ['a failure of ours', new SinkError('E_SINK_WRITE', 'EMFILE')],
-  ])('of %s is none', (_what, thrown) => {
-    expect(limitReached(thrown)).toBeUndefined();
-  });
-
-  test('is told with what was being done, where files are worked on', async () => {
-    const failing = attempt('E_SINK_PATH', 'cannot write /x', () => Promise.reject(coded('EMFILE')));
-    await expect(failing).rejects.toMatchObject({ code: 'E_RUN_FILES', message: 'cannot write /x: EMFILE: as the system says it' });
-    await expect(failing).rejects.toBeInstanceOf(LeadstreamError);
   });
 });

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { PipelineDocument } from '../../../src/cli/report/document.js';
@@ -90,15 +90,6 @@ describe('run --metrics', () => {
     expect(await exitsIn(cwd)).toMatchObject({ command: 2, a: 77 });
   });
 
-  test('has of a file that is wrong, among others, the pipelines that --only names', async () => {
-    const from = await service();
-    const wrong = `${users('b')}---\n${users('c').replace('from: users', 'from: nothing')}`;
-    const cwd = await folderWith({ 'p.yaml': users('a'), 'wrong.yaml': wrong });
-    const args = ['run', 'p.yaml', 'wrong.yaml', ...write, '--only', 'a', '--only', 'b'];
-    expect(await cli(args, { cwd, env: from.env })).toMatchObject({ code: 78 });
-    expect(await exitsIn(cwd)).toEqual({ command: 78, a: 0, b: 78 });
-  });
-
   test('has each pipeline as soon as it has ended', async () => {
     const cwd = await folderWith({ 'p.yaml': `${users('a')}---\n${users('b')}` });
     const texts: string[] = [];
@@ -121,12 +112,5 @@ describe('run --metrics', () => {
     expect(from.requests).toEqual([]);
     expect(await readFile(join(cwd, 'other.prom'), 'utf8')).toBe('node_load1 0.5\n');
     expect(await visible(cwd)).toEqual(['other.prom', 'p.yaml']);
-  });
-
-  test('takes an empty file, and one of another version, whose metrics it does not know', async () => {
-    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': users('night') })];
-    await writeFile(join(cwd, 'm.prom'), '# HELP leadstream_of_old x\nleadstream_of_old{pipeline="night"} 1\n');
-    expect(await cli(['run', 'p.yaml', ...write], { cwd, env: from.env })).toMatchObject({ code: 0 });
-    expect(await textIn(cwd)).not.toContain('leadstream_of_old');
   });
 });

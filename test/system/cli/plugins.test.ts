@@ -145,17 +145,4 @@ ${exported}`;
     expect([code, stdout.trim().split('\n').length]).toEqual([0, 1_200]);
     expect(await startCli(['validate', 'gone.yaml', '--plugin', 'mine.mjs'], { cwd }).finished).toMatchObject({ code: 78 });
   });
-
-  test('is refused when there is no such file, and given twice brings both', async () => {
-    const cwd = await place(body.replace('  - log: { path: leads.log }\n', ''), plugin);
-    expect(await cli(['validate', 'p.yaml', '--plugin', 'gone.mjs'], { cwd })).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/--plugin gone\.mjs: Cannot find module/),
-    });
-    await writeFile(
-      join(cwd, 'two.mjs'),
-      `import { defineStep } from '${leadstream}';\nexport default defineStep('other', { open: () => (row) => row });`,
-    );
-    expect(await cli(['validate', 'p.yaml', '--plugin', 'mine.mjs', '--plugin', 'two.mjs'], { cwd })).toMatchObject({ code: 0 });
-  });
 });

@@ -1,9 +1,6 @@
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { loadPipeline, previewPipeline } from '../../../src/index.js';
-import { cli, startCli } from '../../support/cli.js';
+import { cli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
 import { visible } from '../../support/temporary.js';
 import { workplace } from './support.js';
@@ -79,15 +76,6 @@ describe('preview', () => {
     expect(stderr).toContain('E_STEP_MATCHES: steps[1] join');
   });
 
-  test('is no failure for a reader who has had enough', async () => {
-    const [from, cwd] = [await service(), await workplace(enriching)];
-    const { process: child, finished } = startCli(['preview', 'p.yaml', '-n', '200'], { cwd, env: from.env });
-    if (child.stdout) await once(child.stdout, 'data');
-    child.stdout?.destroy();
-    const { code, stderr } = await finished;
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('E_') });
-  });
-
   test.each([
     [['--step', '5'], '--step: there are 0 dedupe, 1 derive, 2 filter, 3 join, 4 select'],
     [['--columns', 'lead_idd'], "--columns: unknown column 'lead_idd', did you mean 'lead_id'?"],
@@ -98,19 +86,6 @@ describe('preview', () => {
     const [from, cwd] = [await service(), await workplace(enriching)];
     const { code, stderr } = await cli(['preview', 'p.yaml', ...words], { cwd, env: from.env });
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
-  });
-
-  test('wants the name of one pipeline of several', async () => {
-    const [from, cwd] = [await service(), await workplace('from: users\nto:\n  - stdout: {}')];
-    const second = 'name: q\nfrom: users\nto:\n  - csv: { path: q.csv }\n';
-    const first = second.replaceAll('q', 'a');
-    await writeFile(join(cwd, 'two.yaml'), `${first}---\n${second}`);
-    const several = await cli(['preview', 'two.yaml'], { cwd, env: from.env });
-    expect(several).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('two.yaml holds several pipelines; name one with --only: a, q'),
-    });
-    expect(await cli(['preview', 'two.yaml', '--only', 'q'], { cwd, env: from.env })).toMatchObject({ code: 0 });
   });
 });
 

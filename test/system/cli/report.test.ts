@@ -3,10 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { chmod, lstat, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { flowOf } from '../../../src/cli/report/pictures.js';
 import { leads } from '../../../src/collections/leads.js';
 import { version } from '../../../src/core/index.js';
-import { emptyTally } from '../../../src/flow/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { pipelineText, service, serviceOf, testKey } from '../../support/services.js';
 import { visible } from '../../support/temporary.js';
@@ -96,37 +94,6 @@ describe('a report as a page', () => {
     expect((await cli(run('r.html'), { cwd, env: from.env })).code).toBe(0);
     expect(await textIn(cwd, 'r.html')).not.toContain('<img');
     expect(await textIn(cwd, 'r.html')).toContain('&lt;img src=x');
-  });
-
-  test('tells of several pipelines, also of those that were not run', async () => {
-    const [from, cwd] = [await service(), await workplace(joined)];
-    await writeFile(join(cwd, 'q.yaml'), pipelineText(toCsv.replace('leads.csv', 'q.csv')).replace('name: test', 'name: other'));
-    const env = { ...from.env, LEADSTREAM_REST_API_KEY: 'wrong-key' };
-    expect((await cli(['run', 'p.yaml', 'q.yaml', '--report', 'r.html'], { cwd, env })).code).toBe(77);
-    expect(await textIn(cwd, 'r.html')).toContain('Failed: E_SOURCE_AUTH (exit 77)');
-    expect(await textIn(cwd, 'r.html')).toContain('Not run');
-  });
-
-  test('shows the way of the rows: through the steps that change their number, and all that left and came', () => {
-    const books = { ...{ read: 100, repaired: 0, expanded: 20, groups: 0, written: 70, filtered: 40, duplicates: 0, beyondLimit: 0 } };
-    const sink = { at: 'to[0] csv', path: '/x', bytes: 1, total: 70, changed: 0, nulled: 0 };
-    const steps = [
-      { at: 'steps[0] filter', tally: { ...emptyTally(), filtered: 40 } },
-      { at: 'steps[1] derive', tally: emptyTally() },
-      { at: 'steps[2] join', tally: { ...emptyTally(), expanded: 20, rejected: 4 } },
-    ];
-    const document = { status: 'published', pipeline: 'p', version: '1', collection: 'leads', read: 100, steps } as const;
-    const sinks = [{ ...sink, books: { ...books, unmatched: 0, rejected: 10, unchanged: 0, grouped: 0 } }];
-    expect(flowOf({ ...document, sinks }).map(({ label, kind, rows, from }) => `${kind} ${label} ${from} to ${from + rows}`)).toEqual([
-      'way leads 0 to 100',
-      'lost steps[0] filter: filtered 60 to 100',
-      'added steps[2] join: expanded 60 to 80',
-      'lost steps[2] join: rejected 76 to 80',
-      'lost to[0] csv: rejected 70 to 76',
-      'way to[0] csv: written 0 to 70',
-    ]);
-    expect(flowOf({ ...document, status: 'failed', steps: [] }).at(-1)).toMatchObject({ label: 'in progress, not published', rows: 100 });
-    expect(flowOf({ ...document, read: 0 })).toEqual([]);
   });
 });
 

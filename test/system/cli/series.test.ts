@@ -1,8 +1,4 @@
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
@@ -87,25 +83,6 @@ describe('leadstream run on a file of several pipelines', () => {
     expect(stderr.trim().split('\n').at(-1)).toBe('published: a; failed: r, b; not run: c');
   });
 
-  test('reports no success while a pipeline is left, as it is told when the first webhook is', async () => {
-    const reports: { status: string; exit: number; pipelines: { status: string }[] }[] = [];
-    const from = await service();
-    const cwd = await workplaceOf(`${good('a')}on_success: { webhook: "\${HOOK}" }\n`, `${good('b')}on_success: { webhook: "\${HOOK}" }\n`);
-    const hook = createServer((_request, response) => {
-      reports.push(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')));
-      response.end();
-    }).listen(0, '127.0.0.1');
-    await once(hook, 'listening');
-    const { port } = hook.address() as AddressInfo;
-    const { code } = await cli(run, { cwd, env: { ...from.env, HOOK: `http://127.0.0.1:${port}/` } });
-    hook.close();
-    expect(code).toBe(0);
-    expect(reports.map(({ status, exit, pipelines }) => [status, exit, ...pipelines.map((one) => one.status)])).toEqual([
-      ['failed', 1, 'published', 'not_run'],
-      ['published', 0, 'published', 'published'],
-    ]);
-  });
-
   test('requests nothing when any of them is wrong', async () => {
     const [from, cwd] = [await service(), await workplaceOf(good('a'), good('b').replace('csv:', 'cvs:'))];
     const { code, stderr } = await cli(run, { cwd, env: from.env });
@@ -165,16 +142,6 @@ describe('leadstream run on several files', () => {
     expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining("--only: unknown pipeline 'aa', did you mean 'a'?") });
   });
 
-  test('lets pipelines that are not to run share what they like', async () => {
-    const [from, cwd] = [
-      await service(),
-      await folderWith({ '1.yaml': `${good('a')}---\n${good('z')}`, '2.yaml': `${good('b')}---\n${good('z')}` }),
-    ];
-    const asked = ['run', '1.yaml', '2.yaml', '--only', 'a', '--only'];
-    expect(await cli([...asked, 'b'], { cwd, env: from.env })).toMatchObject({ code: 0 });
-    expect(await cli([...asked, 'z'], { cwd, env: from.env })).toMatchObject({ code: 2 });
-  });
-
   const quick = 'service: { limit: 500, end_wait: 1ms }';
   const into = (name: string, path: string, more = '') =>
     `name: ${name}\n${quick}\nfrom: users\nto:\n  - csv: { path: '${path}' }\n${more}`;
@@ -220,14 +187,6 @@ describe('leadstream run --keep-failed', () => {
     expect(report).toMatchObject({ status: 'failed', kept: [expect.stringMatching(/\/a\.csv\.[\w-]+\.failed$/)] });
     expect(stderr).toMatch(/W_RUN_KEPT[\s\S]*Kept for inspection: .*\/a\.csv\.[\w-]+\.failed\.\n$/);
     expect(await csvs(cwd)).toEqual([]);
-  });
-
-  test('tells each gate on a line of its own', async () => {
-    const [from, cwd] = [await service(), await workplaceOf(refused('a').replace('100000', '100000, accepted_values: { affid: [none] }'))];
-    const { stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
-    expect(stderr).toMatch(
-      /^leadstream: E_GATE_EXPECT:\n {2}expect\.min_rows: .*\.\n {2}expect\.accepted_values\.affid: .*\.\n {2}Inspect the rows/m,
-    );
   });
 });
 

@@ -85,20 +85,6 @@ describe('the status of a run', () => {
       expect(scene.writes.every((write) => /^\r[^\r\n]*\u001b\[K$/.test(write))).toBe(true);
     });
 
-    test('writes only when something has changed, and stays below the last column', async () => {
-      const scene = new Scene();
-      scene.stderr.columns = 20;
-      const status = scene.start(await pipelineOf(toCsv));
-      jest.advanceTimersByTime(60_000);
-      scene.observed.watcher.read?.start?.(leads);
-      jest.advanceTimersByTime(200);
-      expect(scene.shown).toHaveLength(19);
-      status.end();
-      jest.advanceTimersByTime(60_000);
-      expect(scene.shown).toBe('');
-      expect(scene.writes).toHaveLength(3);
-    });
-
     test.each([
       ['when rows are printed on it', toStdout, { stdout: { isTTY: true } }],
       ['under --quiet', toCsv, { level: 'error' }],

@@ -77,11 +77,6 @@ describe('validate', () => {
     }
   });
 
-  test('tells a key that is missing in a file as a fault of the file', async () => {
-    const cwd = await folderWith({ 'p.yaml': `${sound}service: { base_url: "http://leads.example" }\n` });
-    expect(await cli(['validate', 'p.yaml'], { cwd })).toMatchObject({ code: 78, stderr: expect.stringContaining('E_SPEC_INVALID') });
-  });
-
   test('judges what the environment has, and what is wrong besides', async () => {
     const text = 'name: p\nservice: { limit: "${LIMIT}" }\nfrom: leads\nsteps:\n  - filter: nobody == 1\nto:\n  - csv: { path: out.csv }\n';
     const cwd = await folderWith({ 'p.yaml': text });
@@ -108,25 +103,6 @@ describe('validate', () => {
     expect(stderr).toMatch(/^p\.yaml:2:\d+ a credential must be a reference[^]*^p\.yaml:5:\d+ the variable LEADSTREAM_REST_API_KEY holds/m);
   });
 
-  test('warns of what is hardly meant, which is an error with --strict', async () => {
-    const cwd = await folderWith({ 'd.yaml': doubtful });
-    const message = expect.stringMatching(/^W_SPEC_FLAG: d\.yaml:4:13 /);
-    expect(await cli(['validate', 'd.yaml'], { cwd })).toMatchObject({ code: 0, stderr: message });
-    expect(await cli(['validate', 'd.yaml', '--strict'], { cwd })).toMatchObject({ code: 78, stderr: message });
-  });
-
-  test('says in a last line what it comes to, of all files', async () => {
-    const cwd = await folderWith({ 'a.yaml': sound.replace('users', 'usrs'), 'b.yaml': sound, 'c.yaml': 'name: c\nfrom: [' });
-    const { code, stderr } = await cli(['validate', '*.yaml'], { cwd });
-    expect(code).toBe(78);
-    expect(stderr.trimEnd().split('\n').at(-1)).toBe('leadstream: E_SPEC_INVALID, E_SPEC_YAML: 2 problems in 2 files.');
-    const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'a-key-of-nobody' };
-    const run = await cli(['run', 'a.yaml'], { cwd, env });
-    expect(run.stderr.trimEnd().split('\n').at(-1)).toBe(
-      `leadstream: E_SPEC_INVALID: 1 problem in 1 file. ${catalogue.E_SPEC_INVALID.help}`,
-    );
-  });
-
   test('foresees what run refuses: to write over one of the files, and a file that is not there', async () => {
     const cwd = await folderWith({
       'self.yaml': sound.replace('out.csv', 'self.yaml'),
@@ -143,20 +119,6 @@ describe('validate', () => {
     expect(await both('a.yaml', 'no.yaml')).toEqual([78, 78]);
     // What has not the name of a file may be a key.
     expect(await both('a.yaml', 'a-word')).toEqual([2, 2]);
-  });
-
-  test('tells of a name that no path can have once, at its place, and goes on with other files', async () => {
-    const cwd = await folderWith({
-      'a.yaml':
-        'name: daily leads\nfrom: users\nrejects: { path: "{{ pipeline }}.ndjson" }\nto:\n  - csv: { path: "{{ pipeline }}.csv" }\n',
-      'b.yaml': 'name: b\nfrom: userss\nto: [{ stdout: {} }]\n',
-    });
-    const { code, stderr } = await cli(['validate', 'a.yaml', 'b.yaml'], { cwd });
-    expect(code).toBe(78);
-    expect(stderr.split('\n').slice(0, 2)).toEqual([
-      'a.yaml:1:7 name: a name consists of letters, digits, dots, dashes and underscores',
-      expect.stringContaining("b.yaml:2:7 unknown collection 'userss'"),
-    ]);
   });
 
   test('foresees tables without a column, and without a key', async () => {
@@ -245,13 +207,4 @@ describe('lintPipelines', () => {
     });
     expect(await lintPipelines('no.yaml', { cwd })).toMatchObject({ ok: false, findings: [{ code: 'E_SPEC_FILE', line: 1 }] });
   });
-});
-
-test('tells a file that is not there from one that is wrong, and a variable that is empty from one that is not set', async () => {
-  const cwd = await folderWith({ 'e.yaml': 'name: e\nfrom: ${EMPTY}\nto:\n  - csv: { path: "${UNSET}" }\n' });
-  const { findings } = await lintPipelines('nothere.yaml', { cwd });
-  expect(findings).toMatchObject([{ code: 'E_SPEC_FILE', message: 'cannot be read: there is no such file' }]);
-  const { stderr } = await cli(['validate', 'e.yaml', '--env-check'], { cwd, env: { EMPTY: '' } });
-  expect(stderr).toContain('the environment variable EMPTY is empty\n');
-  expect(stderr).toContain('the environment variable UNSET is not set\n');
 });
