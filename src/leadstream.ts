@@ -174,4 +174,4 @@ export {
 export type { RowCounts } from './core/index.js';
 export { writeTo, type Written, type WriteOptions } from './run/write-to.js';
 export { connectionFromEnvironment } from './plan/connection.js';
-export type { Environment } from './plan/reference-source.js';
+export type { Environment } from './plan/references.js';

@@ -2,8 +2,7 @@ import { defined } from '../core/index.js';
 import { addressProblem } from '../options/index.js';
 import { keyProblem, proxyIn, wrongOption, type Credentials } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
-import type { Environment } from './reference-source.js';
-import type { Problem, Unset } from './references.js';
+import type { Environment, Problem, Unset } from './references.js';
 import type { ServiceSpec } from './spec.js';
 
 /**

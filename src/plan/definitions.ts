@@ -1,7 +1,7 @@
 import { LeadstreamError } from '../core/index.js';
 import { customSinkOf, sinks, type CustomSink, type SinkDefinition } from '../sinks/index.js';
 import { customStepOf, loadSteps, type CustomStep, type StepDefinition } from '../steps/index.js';
-import type { Environment } from './reference-source.js';
+import type { Environment } from './references.js';
 
 /** What a pipeline file can contain in addition to what leadstream provides. */
 export interface Extensions {

@@ -1,8 +1,6 @@
 import { schema, type SpecError } from '../core/index.js';
 import { proxyIn } from '../http/index.js';
-import type { HookName } from './credentials.js';
-import type { Environment } from './reference-source.js';
-import type { Problem } from './references.js';
+import type { HookName, Environment, Problem } from './references.js';
 
 /** A webhook to notify when a run ends. */
 export interface Hook {

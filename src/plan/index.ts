@@ -1,6 +1,6 @@
 export { connectionFromEnvironment } from './connection.js';
 export { type Extensions, extensionsOf, type LoadOptions } from './definitions.js';
-export { fileText } from './file-text.js';
+export { fileText } from './load.js';
 export {
   explainPipeline,
   type ExplainedColumn,
@@ -13,9 +13,9 @@ export { gatesIn, type Expect } from './expect.js';
 export type { Check, Measured, OutputsGate } from './expect/gate.js';
 export { defaultReadShrink } from './expect/max-read-shrink.js';
 export type { Checked } from './check.js';
-export type { HookName } from './credentials.js';
+export type { HookName } from './references.js';
 export { refusedIn, type Hook } from './hooks.js';
-export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, type LintResult } from './lint.js';
+export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, type LintResult } from './load.js';
 export {
   loadCheck,
   loadCollections,
@@ -30,6 +30,6 @@ export {
 export { checkPipeline, keyOriginOf, type Pipeline, type RejectsPlan } from './pipeline.js';
 export type { Plan } from './plan.js';
 export type { PlannedSink, PlannedStep } from './planned.js';
-export { referenceSource, type Environment } from './reference-source.js';
-export { bookName, type TestShape } from './test-shape.js';
+export { referenceSource, type Environment } from './references.js';
+export { bookName, type TestShape } from './spec.js';
 export { maxOf, percent, written, type Tolerance } from './units.js';

@@ -6,10 +6,9 @@ import { keyField, proxySecrets, secretsOf } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
 import type { PathNames } from '../store/index.js';
 import type { Expect } from './expect.js';
-import { hookNames } from './credentials.js';
+import { hookNames, type ReferenceSource } from './references.js';
 import { hookSecrets, type Hooks } from './hooks.js';
 import type { Plan } from './plan.js';
-import type { ReferenceSource } from './reference-source.js';
 import type { PipelineShape } from './spec.js';
 import type { Tolerance } from './units.js';
 

@@ -5,7 +5,7 @@ import type { PlanContext } from '../steps/index.js';
 import { checkExpect, checkLists, gatesIn, type Expect } from './expect.js';
 import { refuseSharedOutputs } from './collide.js';
 import type { Path } from './document.js';
-import { dependsOn, isOpen } from './issue-list.js';
+import { dependsOn, isOpen } from './issues.js';
 import { planSink, planStep, type BoundStep, type Entries, type Place, type PlannedSink, type PlannedStep } from './planned.js';
 import type { Problem, SpecWarning, Unset } from './references.js';
 import type { PipelineShape } from './spec.js';

@@ -5,9 +5,8 @@ import type { SinkContext, SinkDefinition, SinkPlan, SinkWriter } from '../sinks
 import type { PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from '../steps/index.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
-import { isOpen } from './issue-list.js';
+import { isOpen, validated } from './issues.js';
 import type { Problem } from './references.js';
-import { validated } from './validate.js';
 
 /** A step of a pipeline file, bound to its configuration. */
 export interface BoundStep {

@@ -5,8 +5,7 @@ import { collectionsShape } from '../source/index.js';
 import { expressionFunctions, type StepDefinitions } from '../steps/index.js';
 import { schemaOf, sinkDefinitions, type Definition, type Schema } from './json-schema.js';
 import { hookShape } from './hooks.js';
-import { defaultsShape, pipelineShape } from './spec.js';
-import { expectationShape, expectedFileShape, testShape } from './test-shape.js';
+import { defaultsShape, pipelineShape, expectationShape, expectedFileShape, testShape } from './spec.js';
 
 /** Returns the reference of pipeline files with these steps. */
 export function referenceWith(steps: StepDefinitions): string {

@@ -1,8 +1,8 @@
-import type { Warning } from '../core/index.js';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Warning, createRedactor, minSecretLength, secretVariables, type Redactor } from '../core/index.js';
 import { privacyAt } from '../http/index.js';
-import { hookNames, type FileCredentials } from './credentials.js';
 import type { Path } from './document.js';
-import { pathOf, referenceIn, type ReferenceSource } from './reference-source.js';
 
 /** Receives a problem of the file: of a value, or with `onKey` of its key; `at` is the index of a character in a text. */
 export type Problem = (path: Path, message: string, onKey?: boolean, at?: number) => void;
@@ -112,4 +112,113 @@ const misplaced = 'this is a credential, which is accepted only under service.au
 function isSecret(path: Path): boolean {
   if (path[1] === 'webhook') return hookNames.some((name) => name === path[0]);
   return path[0] === 'service' && path[1] === 'auth' && privacyAt(path.slice(2)) !== 'plain';
+}
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The values of references. */
+export interface ReferenceSource {
+  readonly env: Environment;
+  /** Folder that the paths of `${file:…}` resolve against. */
+  readonly baseDir: string;
+  /** Returns the content of a file without its last line end; `undefined` if it cannot be read. Each file is read only once, as it may be a pipe. */
+  read(name: string): string | undefined;
+}
+
+/** Creates the source of the references in a file. */
+export function referenceSource(env: Environment, baseDir: string): ReferenceSource {
+  const contents = new Map<string, string | undefined>();
+  return {
+    env,
+    baseDir,
+    read: (name) => {
+      const path = resolve(baseDir, name);
+      if (!contents.has(path)) contents.set(path, contentOf(path));
+      return contents.get(path);
+    },
+  };
+}
+
+/** Returns the absolute path of `${file:…}`. */
+export function pathOf(name: string, { baseDir }: ReferenceSource): string {
+  return resolve(baseDir, name);
+}
+
+/** Parses a text that is a single reference without a default, as required for credentials. */
+export function referenceIn(text: string): { readonly kind: 'variable' | 'file'; readonly name: string } | undefined {
+  const [, file, name] = /^\$\{(?:file:([^}]+)|([A-Za-z_][A-Za-z0-9_]*)(?::\?[^}]*)?)\}$/.exec(text) ?? [];
+  if (file !== undefined) return { kind: 'file', name: file };
+  return name === undefined ? undefined : { kind: 'variable', name };
+}
+
+function contentOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch {
+    return undefined;
+  }
+}
+
+/** The keys of a pipeline for webhooks. */
+export const hookNames = ['on_success', 'on_failure'] as const;
+
+export type HookName = (typeof hookNames)[number];
+
+/** The credentials of a pipeline file. */
+export interface FileCredentials {
+  /** Returns whether a reference names a credential: a variable by its name, a file by its absolute path. */
+  readonly holds: (kind: 'variable' | 'file', name: string) => boolean;
+  /** Returns whether a text contains a credential. */
+  readonly within: (text: string) => boolean;
+  readonly redact: Redactor;
+}
+
+/**
+ * Finds the credentials in all documents of a file: what `service.auth` names, and the variables whose names say that they hold keys. Texts are not searched for
+ * withheld values that are not keys, such as a user id, because these may be small numbers.
+ */
+export function credentialsIn(documents: readonly unknown[], from: ReferenceSource): FileCredentials {
+  const names = new Set(secretVariables.map((name) => `variable ${name}`));
+  const values = secretVariables.map((name) => from.env[name] ?? '');
+  for (const { text, isSearched } of documents.flatMap(credentialTexts)) {
+    const found = referenceIn(text);
+    if (!found) continue;
+    names.add(`${found.kind} ${found.kind === 'file' ? pathOf(found.name, from) : found.name}`);
+    if (isSearched) values.push(found.kind === 'file' ? (from.read(found.name) ?? '') : (from.env[found.name] ?? ''));
+  }
+  // A shorter value is not a key, and would be found everywhere.
+  const keys = values.filter((value) => value.length >= minSecretLength);
+  return {
+    holds: (kind, name) => names.has(`${kind} ${name}`),
+    within: (text) => keys.some((key) => text.includes(key)),
+    redact: createRedactor(keys),
+  };
+}
+
+/** A text in a document that is a credential. */
+interface CredentialText {
+  readonly text: string;
+  /** Whether other texts are searched for its value. */
+  readonly isSearched: boolean;
+}
+
+/** The texts that are credentials: those under `service.auth`, and addresses of webhooks, which may contain tokens. */
+function credentialTexts(document: unknown): readonly CredentialText[] {
+  const account = textsIn(inside(inside(document, 'service'), 'auth')).flatMap(({ path, text }) => {
+    const privacy = privacyAt(path);
+    return privacy === 'plain' ? [] : [{ text, isSearched: privacy === 'secret' }];
+  });
+  const hooks = hookNames.flatMap((name) => textsIn(inside(document, name)));
+  return [...account, ...hooks.map(({ text }) => ({ text, isSearched: true }))];
+}
+
+function textsIn(value: unknown, path: readonly string[] = []): readonly { readonly path: readonly string[]; readonly text: string }[] {
+  if (typeof value === 'string') return [{ path, text: value }];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => textsIn(inner, [...path, key]));
+}
+
+function inside(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }

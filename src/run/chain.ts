@@ -5,14 +5,12 @@ import { countOf, createStallDetector, deliver, namingRows, type Page, type Tall
 import { readPages, windowOf, type CollectionReader, type ServiceClient, type Spools } from '../source/index.js';
 import type { Expectations } from './expectations.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
-import { completed } from './completed.js';
+import { completed, type EarlyStop } from './stop.js';
 import type { Counts } from './counts.js';
-import type { EarlyStop } from './early-stop.js';
 import type { Ledger } from './ledger.js';
 import type { OpenedOutputs } from './outputs.js';
 import type { Rejects } from './rejects.js';
-import type { Claim } from './claim.js';
-import type { Run } from './start.js';
+import type { Claim, Run } from './start.js';
 
 /** What pages pass through between the source and the outputs. */
 export interface Surroundings {

@@ -1,27 +1,21 @@
-import { GateError, limitReached, reasonOf, withKeyOrigin, type Row } from '../core/index.js';
+import { GateError, limitReached, reasonOf, withKeyOrigin, type Row, SinkError, SourceError, StepError } from '../core/index.js';
 import { RunLog } from '../lake/index.js';
 import { createClient, defaultFetchingThreads, noSpools, type CollectionReader, type Spools } from '../source/index.js';
 import { evaluateGates } from './evaluate.js';
 import { openExpectations } from './expectations.js';
 import { refuseReplacing, standingOutputs } from './partial.js';
 import { passGates, type GateResult } from './result.js';
-
 import { keyOriginOf, type Pipeline } from '../plan/index.js';
 import { LateRows, NewFields, StaleDay, type Attempt } from './attempt.js';
 import { Chain } from './chain.js';
-import { refuseStopped } from './completed.js';
+import { refuseStopped, EarlyStop } from './stop.js';
 import { countsOfPart, noCounts, type Counts } from './counts.js';
-import { EarlyStop } from './early-stop.js';
-import { noteFailed, type FailedRunReport } from './failed-run.js';
+import { noteFailed, type FailedRunReport, type RunReport } from './report.js';
 import { remembered } from './fields.js';
 import { Ledger, type HowRead } from './ledger.js';
 import { OpenedOutputs, published, type PreparedOutputs } from './outputs.js';
 import { Rejects } from './rejects.js';
-import type { RunReport } from './report.js';
-import { restsOnPages } from './rests-on-pages.js';
-import type { RunOptions } from './run-options.js';
-import type { Claim } from './claim.js';
-import type { Run } from './start.js';
+import type { RunOptions, Run, Claim } from './start.js';
 
 /** An attempt at a run whose outputs are locked: it reads, prepares and commits, and leaves nothing behind if it fails. */
 export class ClaimedRun {
@@ -241,3 +235,52 @@ export class ClaimedRun {
     await this.#client.close();
   }
 }
+
+/** Returns whether a failure is about the content of the pages, rather than about fetching them or writing their rows. */
+function restsOnPages(failure: unknown): boolean {
+  if (failure instanceof GateError) return true;
+  const isJudged = failure instanceof SourceError || failure instanceof StepError || failure instanceof SinkError;
+  return isJudged && codes[failure.code];
+}
+
+/** By code: whether the service may have corrected the rows or the list by the next run. With a full disk, for example, the pages are fine. */
+const codes: Readonly<Record<(SourceError | StepError | SinkError)['code'], boolean>> = {
+  E_SOURCE_ORDER: true,
+  E_SOURCE_PAGE_CAP: true,
+  E_SOURCE_PAGE_IGNORED: true,
+  E_SOURCE_FIRST_PAGE: true,
+  E_SOURCE_ENDLESS: true,
+  E_SOURCE_CURSOR: true,
+  E_SOURCE_LINK: true,
+  E_SOURCE_CONFIG: false,
+  E_SOURCE_AUTH: false,
+  E_SOURCE_UNAVAILABLE: false,
+  E_SOURCE_ANSWER: false,
+  E_SOURCE_ROWS: false,
+  E_SOURCE_CLOSED: false,
+  E_SOURCE_REFUSED: false,
+  E_SOURCE_TLS: false,
+  E_SOURCE_PROXY: false,
+  E_SOURCE_LIMIT: false,
+  E_SOURCE_MAX_PAGES: false,
+  E_STEP_FIELD: true,
+  E_STEP_VALUE: true,
+  E_STEP_EXPRESSION: true,
+  E_STEP_CONDITION: true,
+  E_STEP_FUNCTION: true,
+  E_STEP_OVERFLOW: true,
+  E_STEP_MATCHES: true,
+  E_STEP_CONFIG: false,
+  E_STEP_SCRATCH: false,
+  E_SINK_VALUE: true,
+  E_SINK_FIELD: true,
+  E_SINK_KEY: true,
+  E_SINK_CONFIG: false,
+  E_SINK_PATH: false,
+  E_SINK_FOREIGN: false,
+  E_SINK_WRITE: false,
+  // The cause is unknown for a custom sink; usually its destination is unavailable.
+  E_SINK_FUNCTION: false,
+  E_SINK_RUN: false,
+  E_SINK_VERIFY: false,
+};

@@ -1,7 +1,6 @@
 import type { Violation, Warning } from '../core/index.js';
 import { driftOf, refuseUnstable } from '../source/index.js';
-import type { Ledger } from './ledger.js';
-import { refuseCounts } from './row-counts.js';
+import { type Ledger, refuseCounts } from './ledger.js';
 import type { GateInput } from './gate-input.js';
 import { earlierOf, measured, ofNoMemory, warnOfUnknown } from './baseline.js';
 import { remarksOf } from './remarks.js';

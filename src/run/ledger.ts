@@ -1,14 +1,22 @@
 import type { CollectionReader, Findings } from '../source/index.js';
-import { type Column, type Consistency, newConsistency, type Row } from '../core/index.js';
+import {
+  type Column,
+  type Consistency,
+  newConsistency,
+  type Row,
+  origins,
+  outcomes,
+  type RowCounts,
+  type Violation,
+  wordOf,
+} from '../core/index.js';
 import { emptyTally, type Tally } from '../flow/index.js';
 import type { Published, RunFacts } from '../lake/index.js';
 import type { LookupCounts } from '../steps/index.js';
-import { rowCountsOf, sumTallies } from './row-counts.js';
-import { countSource, findingsOf, remembered, type SourceCount } from './fields.js';
+import { countSource, findingsOf, remembered, type SourceCount, RunColumns } from './fields.js';
 import type { Output } from './outputs.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
 import type { RunReport, SinkReport } from './report.js';
-import { RunColumns } from './run-columns.js';
 import type { ListCount } from './shrink.js';
 import type { Run } from './start.js';
 
@@ -168,4 +176,48 @@ export class Ledger {
 /** Returns the number of distinct rows of a list: those that arrived, minus repeated ones, plus those that were missed at first. */
 function listed(rows: number, { repaired, duplicates }: Consistency): number {
   return rows - duplicates + repaired;
+}
+
+/** Adds up the tallies of all steps. */
+function sumTallies(tallies: readonly Tally[]): Tally {
+  const sum = emptyTally();
+  for (const tally of tallies) {
+    for (const key of tallyKeys) sum[key] += tally[key];
+  }
+  return sum;
+}
+
+/** All of them, so that nothing counted by a step is missing from the books. */
+const tallyKeys = Object.keys(emptyTally()) as (keyof Tally)[];
+
+/** Returns the books of a sink. */
+export function rowCountsOf(
+  source: Pick<RowCounts, 'read' | 'repaired' | 'duplicates'>,
+  steps: Tally,
+  sink: Pick<RowCounts, 'written' | 'rejected' | 'unchanged'>,
+): RowCounts {
+  return {
+    read: source.read,
+    repaired: source.repaired,
+    expanded: steps.expanded,
+    groups: steps.groups,
+    written: sink.written,
+    filtered: steps.filtered,
+    duplicates: source.duplicates + steps.duplicates,
+    beyondLimit: steps.beyondLimit,
+    unmatched: steps.unmatched,
+    rejected: steps.rejected + sink.rejected,
+    unchanged: sink.unchanged,
+    grouped: steps.grouped,
+  };
+}
+
+/** Returns a violation with both sides of the sum, if they differ. */
+export function refuseCounts(at: string, books: RowCounts): readonly Violation[] {
+  const came = origins.reduce((sum, origin) => sum + books[origin], 0);
+  const went = outcomes.reduce((sum, outcome) => sum + books[outcome], 0);
+  if (came === went) return [];
+  const sumOf = (names: readonly (keyof RowCounts)[]) => names.map((name) => `${wordOf(name)} ${books[name]}`).join(' + ');
+  const message = `${at}: ${sumOf(origins)} = ${came}, but ${sumOf(outcomes)} = ${went}`;
+  return [{ code: 'E_GATE_BOOKS', message }];
 }

@@ -3,9 +3,8 @@ import { amountOf, failureOf, reasonOf, SourceError, version, type Warning } fro
 import { postJson } from '../http/index.js';
 import { ClosedPipeError } from '../sinks/index.js';
 import { type HookName, refusedIn, type Hook, type Pipeline } from '../plan/index.js';
-import { failedRunOf } from './failed-run.js';
-import type { RunEnd } from './run-options.js';
-import type { Run } from './start.js';
+import { failedRunOf } from './report.js';
+import type { RunEnd, Run } from './start.js';
 
 /** Timeout of one attempt, the same once the run was stopped, and the pause between two attempts, in milliseconds. */
 const timeoutMs = 5_000;

@@ -2,12 +2,9 @@ import type { Pipeline } from '../plan/index.js';
 import { limitReached, reasonOf } from '../core/index.js';
 import { BeginAgain, StaleDay, type Attempt } from './attempt.js';
 import { ClaimedRun } from './claimed-run.js';
-import { failedRunOf, noteFailed } from './failed-run.js';
+import { failedRunOf, noteFailed, type RunReport } from './report.js';
 import { notify } from './notify.js';
-import type { RunReport } from './report.js';
-import { checkRun, type RunEnd, type RunOptions } from './run-options.js';
-import type { Claim } from './claim.js';
-import { Run } from './start.js';
+import { checkRun, type RunEnd, type RunOptions, Run, type Claim } from './start.js';
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes. Until then nothing has its final name.

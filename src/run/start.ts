@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { defaults } from '../options/index.js';
+import { defaults, abortSignal, callable, check, checkUsage, filledText, flag, judged, object } from '../options/index.js';
 import { RateLimiters } from '../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../source/index.js';
-import { Events } from '../events/index.js';
-import { createRedactor, newRunId, reasonOf, type Warning } from '../core/index.js';
+import { Events, watchersProblem, type Watchers } from '../events/index.js';
+import { createRedactor, newRunId, reasonOf, type Warning, SinkError } from '../core/index.js';
 import {
   type Action,
   attempt,
@@ -17,14 +17,15 @@ import {
   recoverCommits,
   reworded,
   storeOf,
+  overlap,
+  type Lock,
+  type Store,
 } from '../store/index.js';
-import { type Claim, pathsOf, refuseIn, refuseOverlaps } from './claim.js';
-import { readBegun, removeBegun, writeBegun } from './began.js';
+import { readBegun, removeBegun, writeBegun, StateFolder } from './state.js';
 import { noCounts, openCounts, type Counts, type RunCounts } from './counts.js';
 import type { Collection } from '../collections/index.js';
-import type { Pipeline, Plan } from '../plan/index.js';
-import type { RunOptions } from './run-options.js';
-import { StateFolder } from './state-folder.js';
+import { type Pipeline, type Plan, checkPipeline } from '../plan/index.js';
+import type { RunReport } from './report.js';
 
 /** A run that has started: everything that is determined before anything is touched, and its changes to the disk apart from the outputs. */
 export class Run {
@@ -233,4 +234,95 @@ function readOf({ collections }: Plan, name: string): Collection {
   const collection = collections[name];
   if (!collection) throw new Error(`no collection ${name}`);
   return collection;
+}
+
+/** How a run ended: with the report of what it published, or with the rejection of `runPipeline`. */
+export type RunEnd = { readonly report: RunReport } | { readonly failure: unknown };
+
+/** The options of a run. */
+export interface RunOptions {
+  /** Stops the run; nothing is published. */
+  readonly signal?: AbortSignal;
+  /** Where the `stdout` sink writes. Default `process.stdout`. */
+  readonly stdout?: NodeJS.WritableStream;
+  /** State folder, for spooled pages and the redo log. Default `.leadstream` in the pipeline's base folder. */
+  readonly stateDir?: string;
+  /** Whether to discard the pages that an interrupted run has spooled. Default `false`. */
+  readonly restart?: boolean;
+  /** Whether to set aside prepared outputs refused by a gate instead of removing them; the `GateError` contains their paths. Default `false`. */
+  readonly keepFailed?: boolean;
+  /** Whether to publish lists and outputs that shrank more than allowed, this once. Default `false`. */
+  readonly allowShrink?: boolean;
+  /** Whether a run stopped by a limit may replace existing outputs. Default `false`. */
+  readonly allowPartial?: boolean;
+  /** Start time of the run, for paths, ids and expressions that refer to the time. Default: now. */
+  readonly now?: Date;
+  /** Rate limiters shared by runs, one per service: each run continues where the last one left off. Default: its own. */
+  readonly limiters?: RateLimiters;
+  /**
+   * Called when the run has ended, and awaited before its webhook is notified: a program that stops a run may not
+   * wait for both. What it throws becomes a warning (`W_RUN_HOOK`).
+   */
+  readonly ended?: (end: RunEnd) => unknown;
+  /** Receives the events of this run. Default: only the subscribers of the channels. */
+  readonly watch?: Watchers | undefined;
+}
+
+// A text such as 'false' would allow what must not be published.
+const taken = object({
+  ...{ signal: abortSignal, stateDir: filledText, ended: callable, watch: judged(watchersProblem) },
+  ...{ restart: flag, keepFailed: flag, allowShrink: flag, allowPartial: flag },
+  stdout: object({ write: callable }, ['write'], 'open'),
+  now: check('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
+  limiters: check('RateLimiters', (value) => value instanceof RateLimiters),
+});
+
+/** @throws {LeadstreamError} `E_USAGE` for anything that is not a pipeline, and for invalid options. */
+export function checkRun(pipeline: unknown, options: unknown): void {
+  checkPipeline('runPipeline', pipeline);
+  checkUsage('runPipeline', taken, options);
+}
+
+/** The outputs locked by a run, with their paths in this run. */
+export interface Claim {
+  readonly lock: Lock;
+  /** The store of all outputs. */
+  readonly store: Store;
+  /** When the run was first started, ISO 8601: the start of the interrupted run of this pipeline whose pages are used, if any. */
+  readonly firstStart: string;
+  /** The UTC date of `firstStart`, `YYYY-MM-DD`. */
+  readonly date: string;
+  /** The outputs of the sinks. Absolute paths. */
+  readonly outputs: readonly string[];
+  /** Absolute path of the rejects; `undefined` if they are only counted. */
+  readonly rejects: string | undefined;
+}
+
+/** Returns the paths that a run locks and publishes. Absolute paths. */
+function pathsOf({ outputs, rejects }: Pick<Claim, 'outputs' | 'rejects'>): readonly string[] {
+  return rejects === undefined ? outputs : [...outputs, rejects];
+}
+
+/** @throws {SinkError} `E_SINK_PATH` for two outputs that are the same, or one within the other. */
+function refuseOverlaps(paths: readonly string[]): void {
+  paths.forEach((path, index) => {
+    const first = paths.slice(0, index).find((other) => overlap(other, path));
+    if (first === undefined) return;
+    const remedy = 'give each output its own path';
+    throw new SinkError('E_SINK_PATH', `${path} and ${first} are the same through a link, or one is inside the other; ${remedy}`);
+  });
+}
+
+/**
+ * Refuses outputs in or around the state folder, whose content is trusted as leadstream's own, and overwritten.
+ *
+ * @throws {SinkError} `E_SINK_PATH`.
+ */
+function refuseIn(stateDir: string, paths: readonly string[]): void {
+  const path = paths.find((output) => overlap(stateDir, output));
+  if (path === undefined) return;
+  throw new SinkError(
+    'E_SINK_PATH',
+    `${path} is inside the state folder ${stateDir}, or contains it; write somewhere else, or choose another state folder with --state-dir`,
+  );
 }

@@ -15,7 +15,7 @@ import {
   type Side,
 } from '../flow/index.js';
 import type { PreparedOutput, SinkWriter } from '../sinks/index.js';
-import { completed, refuseStopped } from './completed.js';
+import { completed, refuseStopped } from './stop.js';
 import { checkWriting, claimSink } from './write-to-check.js';
 import { WrittenColumns } from './written-columns.js';
 

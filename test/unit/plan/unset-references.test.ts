@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { stringify } from 'yaml';
-import { checkDocuments } from '../../../src/plan/check-documents.js';
+import { checkDocuments } from '../../../src/plan/check.js';
 import { sinkDefinitions } from '../../../src/plan/json-schema.js';
 import { loadSteps } from '../../../src/steps/index.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { rowCountsOf, refuseCounts } from '../../../src/run/row-counts.js';
+import { rowCountsOf, refuseCounts } from '../../../src/run/ledger.js';
 import { summaryOf, type RunReport } from '../../../src/run/index.js';
 import { emptyTally } from '../../../src/flow/index.js';
 import { newConsistency } from '../../../src/core/index.js';
