@@ -1,37 +1,150 @@
 import type { z } from 'zod';
-import { didYouMean, schema, type Column } from '../core/index.js';
+import { amount, amountOf, didYouMean, schema, textOf, type Column } from '../core/index.js';
+import { KeySet } from '../flow/index.js';
+import type { Published } from '../lake/index.js';
+import { distinct, usually } from '../options/index.js';
+import { keysOf, memoOf, type RecordBatch } from '../vector/index.js';
 import type { Problem } from './references.js';
-import { acceptedValues } from './expect/accepted-values.js';
-import { maxGrowth, maxShrink } from './expect/change.js';
-import type { ExpectGate, NamedColumn } from './expect/gate.js';
-import { maxReadShrink } from './expect/max-read-shrink.js';
-import { minRows } from './expect/min-rows.js';
-import { maxNull, notNull } from './expect/nulls.js';
-import { unique } from './expect/unique.js';
+import { maxOf, part, percent, share, tolerance, written, type Tolerance } from './units.js';
 
-/** The gates of `expect`, in the order of the reference and of results. */
-const gates = [minRows, maxShrink, maxGrowth, maxReadShrink, maxNull, notNull, unique, acceptedValues] as const;
+/** Default for how much smaller the lists of the service may be than in the last run. */
+export const defaultReadShrink = 0.5;
 
-type Gate = (typeof gates)[number];
-
-/** The expectations of a pipeline about its rows before it publishes them. */
-export type Expect = { readonly [G in Gate as G['name']]?: z.output<ReturnType<G['schema']>> };
+const someName = schema((z) => z.string().min(1));
 
 /** The schema of `expect`: conditions on the rows that leave the last step, without which nothing is published. */
-export const expectShape = schema((z): z.ZodType<Expect> =>
-  z.strictObject(Object.fromEntries(gates.map((gate) => [gate.name, gate.schema(z)]))),
+export const expectShape = schema((z) =>
+  z.strictObject({
+    min_rows: z.number().int().min(0).optional().describe('Minimum number of rows that leave the last step.'),
+    max_shrink: part().optional().describe("How much smaller than the last run's an output may be, like 20%. The first run passes."),
+    max_growth: share()
+      .optional()
+      .describe(
+        "How much bigger than the last run's an output may be, like 50%. The first run passes, and so does one after an empty output.",
+      ),
+    max_read_shrink: usually(z.union([part(), z.record(someName(), part())]), percent(defaultReadShrink)).describe(
+      'How much smaller than in the last run the lists that are read and joined may be, like 80%, or by collection, like { bridges: 100% }; 100% lets them be empty. The first run passes.',
+    ),
+    max_null: z
+      .record(someName(), tolerance())
+      .optional()
+      .describe(
+        'Maximum number of rows in which a column is null or empty, like 5% of the rows that leave the last step, or 100; by column.',
+      ),
+    not_null: distinct(z.array(someName()).min(1)).optional().describe('Columns that must not be null or empty in any row.'),
+    unique: distinct(z.array(z.union([someName(), distinct(z.array(someName()).min(1))])).min(1), (names) => [names].flat().join(' + '))
+      .optional()
+      .describe(
+        'Columns, or lists of columns taken together, whose values must be unique; rows with a null or empty value do not count. At most 32 bytes of memory per value.',
+      ),
+    accepted_values: z
+      .record(someName(), z.array(z.string()).min(1))
+      .optional()
+      .describe('Values that a column may have besides null and empty, as text formats write them; by column.'),
+  }),
 );
 
-/** Returns the gates that are set. */
-export function gatesIn(expect: Expect = {}): readonly ExpectGate[] {
-  return gates.flatMap((gate) => gate.setIn(expect) ?? []);
+/** The expectations of a pipeline about its rows before it publishes them. */
+export type Expect = Readonly<z.output<ReturnType<typeof expectShape>>>;
+
+/** A gate that a file sets, with its key below `expect`. */
+export type ExpectGate = { readonly name: keyof Expect } & (RowsGate | OutputsGate | ListsGate);
+
+/** Judges the rows that leave the last step. */
+interface RowsGate {
+  readonly judges: 'rows';
+  /** Description of what it holds in memory besides counts. */
+  readonly holds?: string;
+  /** The columns that it names. */
+  readonly columns: readonly NamedColumn[];
+  /** Creates its checks for a run. @param columns Those that leave the last step. */
+  readonly open: (columns: readonly Column[]) => readonly Check[];
 }
 
-/** What is known about the columns that leave the last step. */
-interface Leaving {
-  readonly columns: readonly Column[];
-  /** The step that dropped a column, by column. */
-  readonly gone?: ReadonlyMap<string, string>;
+/** Compares what a run writes with what the last one wrote. */
+interface OutputsGate {
+  readonly judges: 'outputs';
+  /** Whether `--allow-shrink` overrides a refusal once. */
+  readonly overridable: boolean;
+  /** Describes why it refuses an output, if it does. */
+  readonly refuse: (output: Measured) => string | undefined;
+}
+
+/** Compares what a run reads with what the last one read. It applies even if it is not set, so the run evaluates it. */
+interface ListsGate {
+  readonly judges: 'lists';
+  /** The collections that it names. */
+  readonly lists: readonly string[];
+}
+
+/** A column named by a gate. */
+interface NamedColumn {
+  readonly name: string;
+  /** Path below the key of the gate. */
+  readonly path: readonly (string | number)[];
+  /** Whether the name is the key at the path, rather than the value. */
+  readonly onKey: boolean;
+}
+
+/** A single check of the rows: it counts, and may refuse the result. */
+export interface Check {
+  /** Name in files and reports, below `expect`. */
+  readonly gate: string;
+  observe(batch: RecordBatch): void;
+  /** Describes why it refuses the rows, if it does. @param rows Number of all rows seen. */
+  refuse(rows: number): string | undefined;
+}
+
+/** The size of an output, now and in the last run. */
+export interface Measured {
+  readonly at: string;
+  /** Rows that it will contain. */
+  readonly total: number;
+  readonly earlier: Pick<Published, 'rows'> | undefined;
+}
+
+/** Returns the gates that are set, in the order of the reference and of results. */
+export function gatesIn(expect: Expect = {}): readonly ExpectGate[] {
+  const { min_rows: fewest, max_shrink: shrink, max_growth: growth, max_read_shrink: lists, max_null: nulls } = expect;
+  const { not_null: filled, unique: keys, accepted_values: accepted } = expect;
+  const gates: readonly (ExpectGate | undefined)[] = [
+    fewest === undefined ? undefined : { name: 'min_rows', judges: 'rows', columns: [], open: () => [checkCount(fewest)] },
+    shrink === undefined
+      ? undefined
+      : { name: 'max_shrink', judges: 'outputs', overridable: true, refuse: (output) => refusedChange(shrink, 'smaller', output) },
+    growth === undefined
+      ? undefined
+      : { name: 'max_growth', judges: 'outputs', overridable: false, refuse: (output) => refusedChange(growth, 'bigger', output) },
+    lists === undefined
+      ? undefined
+      : { name: 'max_read_shrink', judges: 'lists', lists: typeof lists === 'object' ? Object.keys(lists) : [] },
+    nulls && {
+      ...{ name: 'max_null', judges: 'rows', columns: columnsByKey(nulls) },
+      open: () => Object.entries(nulls).map(([name, most]) => checkNulls(name, `max_null.${name}`, most)),
+    },
+    filled && {
+      ...{ name: 'not_null', judges: 'rows' },
+      columns: filled.map((name, index) => ({ name, path: [index], onKey: false })),
+      open: () => filled.map((name) => checkNulls(name, `not_null.${name}`, { rows: 0 })),
+    },
+    keys && {
+      ...{ name: 'unique', judges: 'rows', holds: 'at most 32 bytes for each value of expect.unique' },
+      columns: keys.flatMap((names, index) =>
+        [names].flat().map((name, inner) => ({ name, path: typeof names === 'string' ? [index] : [index, inner], onKey: false })),
+      ),
+      open: () => keys.map((names) => checkUnique([names].flat())),
+    },
+    accepted && {
+      ...{ name: 'accepted_values', judges: 'rows', columns: columnsByKey(accepted) },
+      open: (columns) => Object.entries(accepted).map(([name, values]) => checkValues(name, values, columns)),
+    },
+  ];
+  return gates.filter((gate) => gate !== undefined);
+}
+
+/** Returns the columns that are the keys of a value. */
+function columnsByKey(value: Readonly<Record<string, unknown>>): readonly NamedColumn[] {
+  return Object.keys(value).map((name) => ({ name, path: [name], onKey: true }));
 }
 
 /** Reports the lists of `expect` that are not read; paths start at `expect`. */
@@ -45,14 +158,117 @@ export function checkLists(expect: Expect, read: readonly string[], problem: Pro
   }
 }
 
-/** Reports columns named by `expect` that do not leave the last step; paths start at `expect`. */
-export function checkExpect(expect: Expect, { columns, gone }: Leaving, problem: Problem): void {
+/**
+ * Reports columns named by `expect` that do not leave the last step; paths start at `expect`.
+ *
+ * @param leaving The columns that leave the last step, and the step that dropped a column, by column.
+ */
+export function checkExpect(
+  expect: Expect,
+  { columns, gone }: { readonly columns: readonly Column[]; readonly gone?: ReadonlyMap<string, string> },
+  problem: Problem,
+): void {
   const known = columns.map(({ name }) => name);
-  const require = (gate: string, { name, path, onKey }: NamedColumn) => {
-    if (known.includes(name)) return;
-    const step = gone?.get(name);
-    const hint = step === undefined ? didYouMean(name, known) : `: ${step} does not pass it on`;
-    problem(['expect', gate, ...path], `there is no column '${name}' after the last step${hint}`, onKey);
-  };
-  for (const gate of gatesIn(expect)) if (gate.judges === 'rows') for (const column of gate.columns) require(gate.name, column);
+  for (const gate of gatesIn(expect)) {
+    const missing = gate.judges === 'rows' ? gate.columns.filter(({ name }) => !known.includes(name)) : [];
+    for (const { name, path, onKey } of missing) {
+      const step = gone?.get(name);
+      const hint = step === undefined ? didYouMean(name, known) : `: ${step} does not pass it on`;
+      problem(['expect', gate.name, ...path], `there is no column '${name}' after the last step${hint}`, onKey);
+    }
+  }
 }
+
+function checkCount(fewest: number): Check {
+  return {
+    gate: 'min_rows',
+    observe: () => {},
+    refuse: (rows) => (rows >= fewest ? undefined : `expect.min_rows: expected at least ${amountOf(fewest, 'row')}, found ${amount(rows)}`),
+  };
+}
+
+/** Describes what is wrong with the size of an output compared to the last run's. */
+function refusedChange(most: number, way: 'smaller' | 'bigger', { at, total, earlier }: Measured): string | undefined {
+  if (earlier === undefined || earlier.rows === 0) return undefined;
+  const growth = total / earlier.rows - 1;
+  const change = way === 'smaller' ? -growth : growth;
+  if (change <= most) return undefined;
+  const [gate, remedy] = way === 'smaller' ? ['max_shrink', '; run --allow-shrink publishes it once'] : ['max_growth', ''];
+  const found = `found ${amountOf(total, 'row')}, previously ${amount(earlier.rows)} (${percent(change)} ${way})`;
+  return `${at}: expect.${gate}: the output may be at most ${percent(most)} ${way} than the last run's, ${found}${remedy}`;
+}
+
+function checkNulls(name: string, gate: string, most: Tolerance): Check {
+  let empty = 0;
+  return {
+    gate,
+    observe: (batch) => {
+      const vector = batch.columnOrNulls(name);
+      for (let row = 0; row < vector.length; row += 1) if (vector.isEmpty(row)) empty += 1;
+    },
+    refuse: (rows) => {
+      if (empty <= maxOf(most, rows)) return undefined;
+      const limit = 'share' in most ? `${written(most)} of rows` : amountOf(most.rows, 'row');
+      const allowed = maxOf(most, rows) === 0 ? 'no row' : `at most ${limit}`;
+      return `expect.${gate}: ${allowed} may be empty, found ${percent(empty / rows)} (${amount(empty)} of ${amount(rows)})`;
+    },
+  };
+}
+
+function checkUnique(names: readonly string[]): Check {
+  const gate = `unique.${names.join('+')}`;
+  const seen = new KeySet();
+  let repeated = 0;
+  return {
+    gate,
+    observe: (batch) => {
+      const keyAt = keysOf(batch, names);
+      for (let row = 0; row < batch.length; row += 1) {
+        const key = keyAt(row);
+        if (key !== undefined && !seen.add(key)) repeated += 1;
+      }
+    },
+    refuse: (rows) =>
+      repeated === 0
+        ? undefined
+        : `expect.${gate}: values must be unique, found ${amountOf(repeated, 'repetition')} in ${amountOf(rows, 'row')}`,
+  };
+}
+
+/**
+ * Counts values that are not accepted. Values of a column that is personal or secret, and values that are not words, are not shown: a URL may contain an
+ * address.
+ */
+function checkValues(name: string, accepted: readonly string[], columns: readonly Column[]): Check {
+  const column = columns.find((each) => each.name === name);
+  const type = column?.type ?? 'text';
+  const values = new Set(accepted);
+  const samples = new Set<string>();
+  const acceptedIn = memoOf((value) => {
+    const text = textOf(value, type);
+    return text === null || text === '' || values.has(text);
+  });
+  let others = 0;
+  return {
+    gate: `accepted_values.${name}`,
+    observe: (batch) => {
+      const vector = batch.columnOrNulls(name);
+      const isAccepted = acceptedIn(vector);
+      for (let row = 0; row < vector.length; row += 1) {
+        if (isAccepted(row)) continue;
+        others += 1;
+        if (samples.size >= 5 || column?.sensitivity !== 'plain') continue;
+        const text = textOf(vector.value(row), type) ?? '';
+        if (isWord.test(text)) samples.add(text);
+      }
+    },
+    refuse: (rows) => {
+      if (others === 0) return undefined;
+      const like = samples.size === 0 ? '' : `, like ${[...samples].map((text) => JSON.stringify(text)).join(', ')}`;
+      return `expect.accepted_values.${name}: expected only ${accepted.join(', ')}, found other values in ${amount(others)} of ${amountOf(rows, 'row')}${like}`;
+    },
+  };
+}
+
+/** Matches what could be a code word, such as a status, but no email address or URL. */
+const isWord = /^[\p{L}\p{N}][\p{L}\p{N} _.-]{0,39}$/u;

@@ -9,9 +9,7 @@ export {
   type ExplainedStep,
   type Explanation,
 } from './explain.js';
-export { gatesIn, type Expect } from './expect.js';
-export type { Check, Measured, OutputsGate } from './expect/gate.js';
-export { defaultReadShrink } from './expect/max-read-shrink.js';
+export { defaultReadShrink, gatesIn, type Check, type Expect, type Measured } from './expect.js';
 export type { Checked } from './check.js';
 export type { HookName } from './references.js';
 export { refusedIn, type Hook } from './hooks.js';

@@ -3,7 +3,7 @@ import type { Collection } from '../collections/index.js';
 import { newConsistency, type Row } from '../core/index.js';
 import { countOf, createStallDetector, deliver, namingRows, type Page, type Tally } from '../flow/index.js';
 import { readPages, windowOf, type CollectionReader, type ServiceClient, type Spools } from '../source/index.js';
-import type { Expectations } from './expectations.js';
+import type { Expectations } from './gates.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
 import { completed, type EarlyStop } from './stop.js';
 import type { Counts } from './counts.js';

@@ -2,11 +2,18 @@ export { explainRow, type ExplainRowOptions, type RowExplanation, type RowField,
 export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage } from './preview.js';
 export { recoverRuns } from './recover.js';
 export { loadTests, type PipelineTest, type TestedPipeline, type TextRow } from './tested.js';
-export type { GateResult } from './result.js';
 export { writeTo, type Written, type WriteOptions } from './write-to.js';
 export { type RollbackOptions, rollbackTable } from './recover.js';
-export { type FailedRunReport, failedRunOf } from './report.js';
 export { notifyRefused, type RefusedOptions } from './notify.js';
-export { type FindingsReport, type RunReport, type SinkReport, type StepReport, summaryOf } from './report.js';
+export {
+  type FailedRunReport,
+  failedRunOf,
+  type FindingsReport,
+  type GateResult,
+  type RunReport,
+  type SinkReport,
+  type StepReport,
+  summaryOf,
+} from './report.js';
 export type { RunEnd, RunOptions } from './start.js';
 export { runPipeline } from './run.js';

@@ -17,7 +17,7 @@ import { countSource, findingsOf, remembered, type SourceCount, RunColumns } fro
 import type { Output } from './outputs.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
 import type { RunReport, SinkReport } from './report.js';
-import type { ListCount } from './shrink.js';
+import type { ListCount } from './baseline.js';
 import type { Run } from './start.js';
 
 /** The parts of a report that are not counts. */

@@ -8,12 +8,12 @@ import {
   wordOf,
   type WarningCode,
   type Warning,
+  type Violation,
   printable,
   type Consistency,
 } from '../core/index.js';
 import type { Tally } from '../flow/index.js';
 import type { LookupCounts } from '../steps/index.js';
-import type { GateResult } from './result.js';
 
 /** What a run did, for people and machines. It contains no credentials and no personal data. */
 export interface RunReport {
@@ -58,6 +58,24 @@ export interface RunReport {
   readonly rejects: { readonly path: string | undefined; readonly rows: number };
   /** The result of each gate, in the order of evaluation; empty for a run that failed before its gates. */
   readonly gates: readonly GateResult[];
+}
+
+/** The result of one gate. */
+export interface GateResult {
+  /** `consistency`, `max_read_shrink`, `strict`, `books`, `min_match`, `rejects`, `schema`, or `expect.…` as in the file. */
+  readonly gate: string;
+  /** The list, step or sink that it checked, if there are several. */
+  readonly at: string | undefined;
+  /**
+   * `overridden`: `--allow-shrink` permits the violation. `not compared`: no earlier run is known, or a limit stopped the read. `not checked`: changes of the
+   * list were not checked, because `consistency` is off, or a limit stopped the read.
+   */
+  readonly outcome: 'passed' | 'refused' | 'overridden' | 'not compared' | 'not checked';
+  /** Reasons against publishing; empty if it passed. */
+  readonly violations: readonly Violation[];
+  /** For `max_read_shrink`: number of rows of the list, now and before. */
+  readonly rows?: number;
+  readonly rowsBefore?: number;
 }
 
 /** The report on a step. */
