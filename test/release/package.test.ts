@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { start } from '../support/cli.js';
-import { blocksIn } from '../support/doc-comments.js';
+import { blocksIn, guide, linksIn } from '../support/doc-comments.js';
 import { installed } from '../support/installed.js';
 import { listed, pipelineText, service, testKey } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
@@ -39,27 +39,10 @@ test('the package has a working command, its pipeline files and nothing of the w
   expect((await readdir(root)).sort()).toEqual(expected);
 });
 
-test('what README and guide link to is in the package', async () => {
-  for (const page of [
-    'README.md',
-    'pipelines/GUIDE.md',
-    'pipelines/REFERENCE.md',
-    'src/service/README.md',
-    'examples/nightly/README.md',
-    'examples/container/README.md',
-  ]) {
-    const text = await readFile(join(root, page), 'utf8');
-    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, link = '']) => join(root, dirname(page), link));
-    const missing = await Promise.all(
-      links.map((link) =>
-        access(link).then(
-          () => [],
-          () => [link],
-        ),
-      ),
-    );
-    expect(missing.flat()).toEqual([]);
-  }
+const others = ['pipelines/REFERENCE.md', 'src/service/README.md', 'examples/nightly/README.md', 'examples/container/README.md'];
+
+test.each(['README.md', ...guide, ...others])('what %s links to is in the package', async (page) => {
+  for (const { path } of await linksIn(join(root, page))) await access(join(root, dirname(page), path));
 });
 
 test('the first program of the README runs as JavaScript, compiles as TypeScript, and joins what it reads', async () => {

@@ -83,7 +83,17 @@ function namesIn(names: string): readonly { readonly local: string; readonly nam
     });
 }
 
-/** Returns the TypeScript blocks in a page of Markdown. */
-export async function blocksIn(page: string): Promise<readonly string[]> {
-  return [...(await readFile(page, 'utf8')).matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+/** The pages of the guide. */
+export const guide = ['recipes', 'operations', 'tables', 'embedding', 'extending'].map((name) => `pipelines/guide/${name}.md`);
+
+/** Returns the blocks of a language in a page of Markdown; by default those of programs. */
+export async function blocksIn(page: string, language = '[jt]s'): Promise<readonly string[]> {
+  const fenced = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm');
+  return [...(await readFile(page, 'utf8')).matchAll(fenced)].map(([, block = '']) => block);
+}
+
+/** Returns what a page of Markdown links to, except addresses. An empty path is the page itself. */
+export async function linksIn(page: string): Promise<readonly { readonly path: string; readonly anchor: string | undefined }[]> {
+  const text = (await readFile(page, 'utf8')).replaceAll(/^```[\s\S]*?^```$/gm, '');
+  return [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].map(([, path = '', anchor]) => ({ path, anchor }));
 }

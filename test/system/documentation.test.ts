@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { blocksIn, exportsOf } from '../support/doc-comments.js';
+import { blocksIn, exportsOf, guide, linksIn } from '../support/doc-comments.js';
 import { start } from '../support/cli.js';
 
 const entries = {
@@ -12,7 +12,14 @@ const entries = {
   'leadstream/testing': 'src/testing.ts',
 };
 
-const pages = ['README.md', 'pipelines/GUIDE.md', 'src/service/README.md'];
+const pages = ['README.md', ...guide, 'src/service/README.md'];
+const others = [
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'pipelines/REFERENCE.md',
+  'examples/nightly/README.md',
+  'examples/container/README.md',
+];
 
 test.each(Object.entries(entries))(
   'everything that %s exports says what it is, and every value shows how it is used',
@@ -50,7 +57,7 @@ const declarationsOf = (file: string) => file.replace(/^src/, '../../dist').repl
 /** An example as a module: what it uses is imported, and it stands in a function that is never called. */
 function moduleOf(example: string, modules: ReadonlyMap<string, readonly string[]>): string {
   const imports = example.match(/^import [^;]*;$/gm) ?? [];
-  const body = example.replaceAll(/^import [^;]*;$/gm, '');
+  const body = example.replaceAll(/^import [^;]*;$/gm, '').replaceAll(/^export (?=const )/gm, '');
   const declared = new Set(
     [...imports, ...(body.match(/\b(?:const|let) (?:\{[^}]*\}|\[[^\]]*\]|[\w$]+)/g) ?? [])].join(' ').match(/[\w$]+/g),
   );
@@ -64,11 +71,33 @@ function moduleOf(example: string, modules: ReadonlyMap<string, readonly string[
   return [...lines, ...imports, 'export async function example() {', body, '}'].join('\n');
 }
 
+test.each([...pages, ...others])('what %s links to is there', async (page) => {
+  const missing = (await linksIn(page)).map(async ({ path, anchor }) => {
+    const target = path === '' ? page : join(dirname(page), path);
+    const isThere = await (anchor === undefined ? access(target) : readFile(target, 'utf8')).then(
+      (text) => anchor === undefined || anchorsIn(text ?? '').has(anchor),
+      () => false,
+    );
+    return isThere ? [] : [`${path}#${anchor}`];
+  });
+  expect((await Promise.all(missing)).flat()).toEqual([]);
+});
+
+/** The names that GitHub gives to the headings of a page. */
+function anchorsIn(text: string): ReadonlySet<string> {
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading.toLowerCase());
+  return new Set(headings.map((heading) => heading.replaceAll(/[^\w\- ]/g, '').replaceAll(' ', '-')));
+}
+
 test('every example in a comment or a page compiles', async () => {
   const modules = await namesByModule();
   const comments = (await Promise.all(Object.values(entries).map((file) => exportsOf(file)))).flat();
   const examples = new Map(comments.map(({ name, file, examples: own }) => [`${file.replaceAll(/\W/g, '-')}-${name}`, own]));
   for (const page of pages) examples.set(page.replaceAll(/\W/g, '-'), await blocksIn(page));
+  const listed = [...(await readFile('pipelines/guide/embedding.md', 'utf8')).matchAll(/^\| `(\w+)` +\|/gm)].map(
+    ([, name]) => `${name}: 0`,
+  );
+  examples.set('options-of-connect', [`const all: Record<keyof ConnectOptions, unknown> = { ${listed.join(', ')} };`]);
   await mkdir('out', { recursive: true });
   const folder = await mkdtemp(join('out', 'examples-'));
   try {
