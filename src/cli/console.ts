@@ -1,8 +1,16 @@
-import { createRedactor, jsonOf, logEvents, printable, type LogEvent } from '../core/index.js';
-import { paintedHead, plain, type Painter } from './colour.js';
+import { styleText } from 'node:util';
+import { createRedactor, jsonOf, logEvents, printable, reasonOf, SinkError, type Column, type LogEvent, type Row } from '../core/index.js';
+
+/** A stream that may be a terminal, `columns` characters wide. */
+export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** How messages are written: lines for people, or one JSON object per line. */
 export type LogFormat = 'text' | 'json';
+
+/** Returns the log format that a command line requests, whatever else is wrong with it. */
+export function logFormatIn(words: readonly string[]): LogFormat {
+  return /^--log-format[=\n]json$/m.test(words.join('\n')) ? 'json' : 'text';
+}
 
 /** Levels of detail, from least to most. */
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
@@ -15,6 +23,19 @@ export interface Secrets {
   hide(values: readonly string[]): void;
   /** Removes them from a text. */
   redact(text: string): string;
+}
+
+/** @param known Values that are hidden from the start. */
+export function createSecrets(known: readonly string[] = []): Secrets {
+  const hidden = new Set(known);
+  let redactor = createRedactor(hidden);
+  return {
+    hide: (values) => {
+      for (const value of values) hidden.add(value);
+      redactor = createRedactor(hidden);
+    },
+    redact: (text) => redactor(text),
+  };
 }
 
 /** Prints everything but data, to stderr. Removes credentials and control characters of terminals. */
@@ -60,9 +81,12 @@ export function createConsole(
   };
 }
 
+/** The part of a message that identifies it: its code, or its place in a file. */
+const heads = /^(?:leadstream: )?(?:[EW]_[A-Z_]+(?=:)|\S+:\d+:\d+(?= ))/;
+
 function painted(line: string, level: LogLevel, paint: Painter): string {
   if (level === 'debug') return paint('aside', line);
-  return level === 'info' ? line : paintedHead(line, level === 'error' ? 'bad' : 'beware', paint);
+  return level === 'info' ? line : line.replace(heads, (head) => paint(level === 'error' ? 'bad' : 'beware', head));
 }
 
 /** Joins several messages into one text, and lists them separately as well. */
@@ -72,15 +96,54 @@ function inOneLine(lines: readonly string[]): object {
   return others.length === 0 ? { message: first } : { message: lines.map((line) => line.trim()).join('; '), messages: lines };
 }
 
-/** @param known Values that are hidden from the start. */
-export function createSecrets(known: readonly string[] = []): Secrets {
-  const hidden = new Set(known);
-  let redactor = createRedactor(hidden);
-  return {
-    hide: (values) => {
-      for (const value of values) hidden.add(value);
-      redactor = createRedactor(hidden);
-    },
-    redact: (text) => redactor(text),
-  };
+/** What a text is about: `good` or `bad` news, something to `beware` of, or an `aside`. */
+export type Tone = 'good' | 'bad' | 'beware' | 'aside';
+
+/** Colours a text, or leaves it as it is. */
+export type Painter = (tone: Tone, text: string) => string;
+
+const colours = { good: 'green', bad: 'red', beware: 'yellow', aside: 'gray' } as const satisfies Readonly<Record<Tone, string>>;
+const plain: Painter = (_tone, text) => text;
+
+/**
+ * Returns the painter for a stream: colours on a terminal that supports them, unless `NO_COLOR` (https://no-color.org) is set to anything, and never in a pipe
+ * or a file.
+ */
+export function painterFor({ isTTY = false }: { readonly isTTY?: boolean }, env: Readonly<Record<string, string | undefined>>): Painter {
+  if (!isTTY || env['NO_COLOR'] || env['TERM'] === 'dumb') return plain;
+  return (tone, text) => styleText(colours[tone], text, { validateStream: false });
+}
+
+/**
+ * Writes text to stdout. A reader that has had enough, like `head`, is not an error.
+ *
+ * @throws {SinkError} `E_SINK_WRITE`.
+ */
+export async function print(stdout: NodeJS.WritableStream, text: string): Promise<void> {
+  if (text === '') return;
+  const failure = await new Promise<Error | null | undefined>((done) => void stdout.write(text, done));
+  if (!failure || ('code' in failure && failure.code === 'EPIPE')) return;
+  throw new SinkError('E_SINK_WRITE', `stdout: ${reasonOf(failure)}`);
+}
+
+/**
+ * Prints rows as a table on stdout. A reader that has had enough is not an error.
+ *
+ * @param width Largest width of the table, in characters. Default: the width of the terminal.
+ */
+export async function printRows(
+  stdout: NodeJS.WritableStream,
+  columns: readonly Column[],
+  rows: readonly Row[],
+  width?: number,
+): Promise<void> {
+  const { ClosedPipeError, stdout: stdoutSink } = await import('../index.js');
+  const out = await stdoutSink({ format: 'table', naming: 'snake_case', ...(width !== undefined && { width }) }, { stdout });
+  try {
+    await out.begin(columns);
+    await out.write({ number: 1, rows, lease: { release: () => {} } });
+    await out.prepare();
+  } catch (failure) {
+    if (!(failure instanceof ClosedPipeError)) throw failure;
+  }
 }

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { LeadstreamError, SinkError, reasonOf } from '../core/index.js';
 import { fixedPath, removeTemporaries, replaceFile, unlessMissing } from '../store/index.js';
-import type { CommandContext } from './context.js';
-import type { PipelineDocument } from './report/document.js';
+import type { CommandContext } from './command.js';
+import type { PipelineDocument } from './report.js';
 
 /** The metrics, named by the Prometheus conventions. All are gauges: a run sets them, and none accumulates. */
 const meanings: Readonly<Record<string, string>> = {

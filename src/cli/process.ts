@@ -1,8 +1,7 @@
 import { SystemSignal, type ExitCode } from '../core/index.js';
-import { createConsole, createSecrets } from './console.js';
-import { secretsIn } from './context.js';
+import { createConsole, createSecrets, logFormatIn } from './console.js';
+import { secretsIn } from './command.js';
 import { reportFailure } from './failure.js';
-import { logFormatIn } from './usage.js';
 
 const { env, stdout, stderr } = process;
 const argv = process.argv.slice(2);

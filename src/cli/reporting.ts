@@ -1,11 +1,11 @@
 import { amount, type LogEvent } from '../core/index.js';
 import type { Pipeline, RunEnd, RunOptions, RunReport, Watcher } from '../index.js';
 import type { Console } from './console.js';
-import type { CommandContext } from './context.js';
+import type { CommandContext } from './command.js';
 import { descriptionOf } from './failure.js';
 import type { Metrics } from './metrics.js';
-import { Observed } from './observed.js';
-import { documentOf, type PipelineDocument } from './report/document.js';
+import { Observed, startStatus } from './status.js';
+import { documentOf, type PipelineDocument } from './report.js';
 
 /** Options of a run that come from the command line. */
 export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed' | 'allowShrink' | 'allowPartial' | 'limiters' | 'ended'>;
@@ -76,7 +76,6 @@ export async function runAndReport(
 ): Promise<RunReport> {
   const { console, signal, stdout, stderr } = context;
   const { failedRunOf, runPipeline, summaryOf } = await import('../index.js');
-  const { startStatus } = await import('./status.js');
   console.hide(pipeline.secrets);
   const status = startStatus(pipeline, observed, { console, stderr, stdout });
   signal.addEventListener('abort', status.end, { once: true });

@@ -1,26 +1,21 @@
-import yargs, { type Argv } from 'yargs';
-import { addDemo } from './commands/demo.js';
-import { addDoctor } from './commands/doctor.js';
-import { addExplain } from './commands/explain.js';
-import { addExplainRow } from './commands/explain-row.js';
-import { addFetch } from './commands/fetch.js';
-import { addInit } from './commands/init.js';
-import { addPreview } from './commands/preview.js';
-import { addRollback } from './commands/rollback.js';
-import { addRun } from './commands/run.js';
-import { addRuns } from './commands/runs.js';
-import { addSchema } from './commands/schema.js';
-import { addServe } from './commands/serve.js';
-import { addTest } from './commands/test.js';
-import { addValidate } from './commands/validate.js';
-import { addVerify } from './commands/verify.js';
-import { catalogue, exitCodes, LeadstreamError, version } from '../core/index.js';
-import { painterFor } from './colour.js';
-import { createConsole, createSecrets, type Secrets } from './console.js';
-import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runner } from './context.js';
+import yargs from 'yargs';
+import { demo } from './commands/demo.js';
+import { doctor } from './commands/doctor.js';
+import { explain } from './commands/explain.js';
+import { explainRow } from './commands/explain-row.js';
+import { fetch } from './commands/fetch.js';
+import { init } from './commands/init.js';
+import { preview } from './commands/preview.js';
+import { run } from './commands/run.js';
+import { schema } from './commands/schema.js';
+import { serve } from './commands/serve.js';
+import { rollback, runs, verify } from './commands/tables.js';
+import { test } from './commands/test.js';
+import { validate } from './commands/validate.js';
+import { catalogue, exitCodes, LeadstreamError, nearest, version } from '../core/index.js';
+import { commonOptions, environmentOf, secretsIn, type CommandContext, type Parser, type Runner } from './command.js';
+import { createConsole, createSecrets, logFormatIn, painterFor, print, type Secrets } from './console.js';
 import { reportFailure } from './failure.js';
-import { print } from './streams.js';
-import { logFormatIn, usageProblem, valueProblem, type Grammar } from './usage.js';
 
 /** The surroundings of a command line. */
 export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal'> {
@@ -28,23 +23,7 @@ export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdo
   readonly secrets?: Secrets;
 }
 
-const commands = [
-  addInit,
-  addRun,
-  addValidate,
-  addDoctor,
-  addExplain,
-  addExplainRow,
-  addPreview,
-  addTest,
-  addFetch,
-  addVerify,
-  addRollback,
-  addRuns,
-  addServe,
-  addSchema,
-  addDemo,
-];
+const commands = [init, run, validate, doctor, explain, explainRow, preview, test, fetch, verify, rollback, runs, serve, schema, demo];
 
 /**
  * Runs a command line. It never throws and never ends the process: failures are reported on stderr.
@@ -57,7 +36,7 @@ const commands = [
  */
 export async function runCli(argv: readonly string[], surroundings: Surroundings): Promise<number> {
   const { env, stdout, stderr, secrets = createSecrets(secretsIn(env)) } = surroundings;
-  // 0 must be earned, by a command's work or by help.
+  // 1 until a command's work is done, or help is shown.
   let exit = 1;
 
   const runner: Runner = async ({ logFormat, logLevel, quiet, env: envFile }, work) => {
@@ -86,7 +65,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
 /** Parses a command line and does its work. `shown` is the text of the help or the version, which `isAnswered` says was requested. */
 async function parse(argv: readonly string[], runner: Runner, width: number) {
   let shown = '';
-  const parser = commands.reduce<Argv>((parent, add) => add(parent, runner), commonOptions(yargs(), false));
+  const parser = commands.reduce<Parser>((parent, add) => add(parent, runner), commonOptions(yargs()));
   // The parser forgets its commands once it enters one.
   const usages = Object.entries(parser.getInternalMethods().getCommandInstance().getCommandHandlers());
   // It would format the help of a running command in case it is requested, which takes longer than all the parsing.
@@ -120,6 +99,63 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
       if (output !== '') shown = `${output}\n`;
     });
   return { shown, isAnswered: parsed['help'] === true || parsed['version'] === true };
+}
+
+/** The words that a command line can consist of. */
+interface Grammar {
+  /** The usage of each command, like `run [files..]`, by its name. */
+  readonly commands: Readonly<Record<string, string>>;
+  /** Names of options. */
+  readonly options: readonly string[];
+  /** Options that are flags: they take no value. */
+  readonly flags: readonly string[];
+  /** Options that may be given several times. */
+  readonly repeated: readonly string[];
+}
+
+/**
+ * Describes what is wrong with a command line. The parser repeats what was typed, and that may be a key typed by mistake; the result names only commands and
+ * options.
+ *
+ * @param message The parser's message, in English.
+ * @param words The command line.
+ */
+function usageProblem(message: string, words: readonly string[], { commands, options }: Grammar): string {
+  const choices = [...message.matchAll(/Argument: ([\w-]+), Given: [^]*?, Choices: (.+)/g)];
+  if (choices.length > 0) return choices.map(([, name, known]) => `${name} must be one of ${known}`).join('; ');
+  const given = words.flatMap((word) => /^(--?[a-z][\w.-]*)/i.exec(word)?.[1] ?? []);
+  const known = options.map((name) => (name.length === 1 ? `-${name}` : `--${name}`));
+  const unknown = given.find((option) => !known.includes(option));
+  if (unknown !== undefined) return `unknown option ${unknown}${orNearest([unknown], known) ?? ''}`;
+  if (!/^(?:Unknown |Not enough non-option)/.test(message)) return message;
+  const names = Object.keys(commands);
+  const command = names.find((name) => words.includes(name));
+  if (command !== undefined) return `the arguments do not fit; usage: leadstream ${commands[command]}`;
+  return `unknown command${orNearest(words, names) ?? `; there are ${names.join(', ')}`}`;
+}
+
+/** Returns the question whether a known word was meant by one of the words typed. */
+function orNearest(words: readonly string[], known: readonly string[]): string | undefined {
+  const [near] = words.flatMap((word) => nearest(word, known) ?? []);
+  return near === undefined ? undefined : `, did you mean ${near}?`;
+}
+
+/** Describes what the parser lets pass: words after a `--`, and options given twice, without a value, or with one that is not of their kind. */
+function valueProblem(
+  values: Readonly<Record<string, unknown>>,
+  words: readonly string[],
+  { options, flags, repeated }: Grammar,
+): string | undefined {
+  if ([values['_']].flat().length > 1) return 'nothing that follows -- is read';
+  for (const name of options) {
+    const value = values[name];
+    const isBare = words.some((word, at) => word === `--${name}=` || (word === `--${name}` && /^(?:--|$)/.test(words[at + 1] ?? '')));
+    if (Array.isArray(value) && !repeated.includes(name)) return `--${name} is given twice`;
+    if (flags.includes(name) && words.some((word) => word.startsWith(`--${name}=`))) return `--${name} takes no value`;
+    if (!flags.includes(name) && isBare) return `--${name} needs a value`;
+    if (Number.isNaN(value)) return `--${name} takes a number`;
+  }
+  return undefined;
 }
 
 /** Members of the parser that its types lack. */

@@ -1,11 +1,39 @@
-import { catalogue, version } from '../core/index.js';
-import type { Pipeline } from '../index.js';
-import type { CommandContext } from './context.js';
+import { catalogue, SpecError, version } from '../core/index.js';
+import type { LoadOptions, Pipeline } from '../index.js';
+import type { CommandContext } from './command.js';
 import { reportFailure, descriptionOf } from './failure.js';
 import type { Metrics } from './metrics.js';
-import type { PipelineDocument, ReportDocument } from './report/document.js';
+import type { PipelineDocument, ReportDocument } from './report.js';
 import { refusedRun, reportedRun, type RunFlags } from './reporting.js';
-import type { LoadedFile } from './run-files.js';
+
+/** A pipeline file, or why it could not be loaded. */
+export type LoadedFile =
+  | { readonly file: string; readonly pipelines: readonly Pipeline[] }
+  /** `names`: the pipelines in it that are to run, as far as they can be made out. */
+  | { readonly file: string; readonly failure: unknown; readonly names: readonly string[] };
+
+/**
+ * Loads all files, so that every problem is reported before the first request. A bad file does not keep the others from loading.
+ *
+ * @param isWanted Whether a pipeline of that name is to run.
+ */
+export async function loadFiles(
+  files: readonly string[],
+  options: LoadOptions,
+  isWanted: (pipeline: string) => boolean,
+): Promise<readonly LoadedFile[]> {
+  const { loadPipelines } = await import('../index.js');
+  const loaded: LoadedFile[] = [];
+  for (const file of files) {
+    try {
+      loaded.push({ file, pipelines: await loadPipelines(file, options) });
+    } catch (failure) {
+      const names = failure instanceof SpecError ? failure.pipelines : [];
+      loaded.push({ file, failure, names: names.filter(isWanted) });
+    }
+  }
+  return loaded;
+}
 
 /** What a series needs in addition to its pipelines. */
 export interface SeriesSurroundings {

@@ -1,13 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import type { Argv } from 'yargs';
 import { packageFile, SinkError, type Column } from '../../core/index.js';
-import { printRows } from '../rows.js';
-import { commonOptions, type CommandContext, type CommonArguments, type Runner } from '../context.js';
-
-interface DemoArguments extends CommonArguments {
-  readonly leads: number;
-}
+import { command } from '../command.js';
+import { printRows } from '../console.js';
 
 /** Columns of the preview. None is personal. */
 const previewed = ['lead_id', 'lead_status', 'timestamp', 'bridge_title', 'bridge_niche', 'area_area_code', 'area_city_population'];
@@ -15,43 +10,38 @@ const previewed = ['lead_id', 'lead_status', 'timestamp', 'bridge_title', 'bridg
 /** Folder of the demo in the working directory, so that it touches no one's outputs. */
 const folder = 'leadstream-demo';
 
-/** Adds `leadstream demo`. */
-export function addDemo(yargs: Argv, runner: Runner): Argv {
-  return yargs.command(
-    'demo',
-    `Serve generated rows and run leads-enriched.yaml on them, in ./${folder}`,
-    (options) =>
-      commonOptions(options)
-        .option('leads', { type: 'number', default: 20_017, describe: 'Generated leads' })
-        .example('$0 demo --leads 1000', 'a few seconds, and nothing outside the folder'),
-    (arguments_) => runner(arguments_, (context) => demo(arguments_, context)),
-  );
-}
-
-async function demo({ leads }: DemoArguments, context: CommandContext): Promise<number> {
-  const { console, cwd, stdout } = context;
-  const { loadPipeline } = await import('../../index.js');
-  const { generate, startService } = await import('../../service/index.js');
-  const { runAndReport } = await import('../reporting.js');
-  const key = randomBytes(16).toString('hex');
-  console.hide([key]);
-  const service = await startService({ source: generate({ leads, seed: 7 }), accounts: [{ restApiKey: key }] });
-  try {
-    const file = packageFile('pipelines/leads-enriched.yaml');
-    const env = { ...context.env, LEADSTREAM_BASE_URL: service.url, LEADSTREAM_REST_API_KEY: key };
-    const pipeline = await loadPipeline(file, { env, baseDir: resolve(cwd, folder) });
-    console.log('info', `serving ${leads.toLocaleString('en-US')} leads on ${service.url}, running ${file} in the folder ${folder}`);
-    const report = await runAndReport(pipeline, context, { allowShrink: true });
-    const table = report.sinks.find(({ at }) => at.endsWith('parquet'))?.path;
-    if (table !== undefined) {
-      console.log('info', ['', `The first rows of ${join(table, '*.parquet')}:`, '']);
-      await previewTable(stdout, table);
+export const demo = command(
+  'demo',
+  `Serve generated rows and run leads-enriched.yaml on them, in ./${folder}`,
+  (yargs) =>
+    yargs
+      .option('leads', { type: 'number', default: 20_017, describe: 'Generated leads' })
+      .example('$0 demo --leads 1000', 'a few seconds, and nothing outside the folder'),
+  async ({ leads }, context) => {
+    const { console, cwd, stdout } = context;
+    const { loadPipeline } = await import('../../index.js');
+    const { generate, startService } = await import('../../service/index.js');
+    const { runAndReport } = await import('../reporting.js');
+    const key = randomBytes(16).toString('hex');
+    console.hide([key]);
+    const service = await startService({ source: generate({ leads, seed: 7 }), accounts: [{ restApiKey: key }] });
+    try {
+      const file = packageFile('pipelines/leads-enriched.yaml');
+      const env = { ...context.env, LEADSTREAM_BASE_URL: service.url, LEADSTREAM_REST_API_KEY: key };
+      const pipeline = await loadPipeline(file, { env, baseDir: resolve(cwd, folder) });
+      console.log('info', `serving ${leads.toLocaleString('en-US')} leads on ${service.url}, running ${file} in the folder ${folder}`);
+      const report = await runAndReport(pipeline, context, { allowShrink: true });
+      const table = report.sinks.find(({ at }) => at.endsWith('parquet'))?.path;
+      if (table !== undefined) {
+        console.log('info', ['', `The first rows of ${join(table, '*.parquet')}:`, '']);
+        await previewTable(stdout, table);
+      }
+      return 0;
+    } finally {
+      await service.close();
     }
-    return 0;
-  } finally {
-    await service.close();
-  }
-}
+  },
+);
 
 /** Prints the first rows of a Parquet table on stdout, as another program would read them. */
 async function previewTable(stdout: NodeJS.WritableStream, table: string): Promise<void> {

@@ -1,42 +1,28 @@
 import { amountOf } from '../../core/index.js';
-import type { Argv } from 'yargs';
 import type { ExplainedColumn, ExplainedRead, ExplainedSink, ExplainedStep, Explanation } from '../../index.js';
-import { loadOptionsOf, named, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
-import { repeated, type CommandContext, type Runner } from '../context.js';
-import { print } from '../streams.js';
+import { command, loadOptionsOf, named, pipelineFile, pipelineOptions, repeated, textOrJson } from '../command.js';
+import { print } from '../console.js';
 
-interface ExplainArguments extends PipelineArguments {
-  readonly file: string;
-  readonly format: 'text' | 'json';
-  readonly only: readonly string[];
-}
-
-/** Adds `leadstream explain`. */
-export function addExplain(yargs: Argv, runner: Runner): Argv {
-  return yargs.command(
-    'explain <file>',
-    'Show what a run would request, do and write, without a request',
-    (options) =>
-      pipelineOptions(options)
-        .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
-        .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'A tree for people, or JSON' })
-        .option('only', { ...repeated, describe: 'Name of a pipeline, if the file has several' })
-        .example('$0 explain leads.yaml', 'requests, columns, memory, files and settings')
-        .example('$0 explain leads.yaml --format json', 'the same with the columns after each step'),
-    (arguments_) => runner(arguments_, (context) => explain(arguments_, context)),
-  );
-}
-
-async function explain(arguments_: ExplainArguments, context: CommandContext): Promise<number> {
-  const { explainPipeline, loadPipelines } = await import('../../index.js');
-  const { console, stdout } = context;
-  const { file, format, only } = arguments_;
-  const pipelines = named(await loadPipelines(file, await loadOptionsOf(arguments_, context)), only);
-  const explanations = pipelines.map((pipeline) => explainPipeline(pipeline));
-  const text = format === 'json' ? `${JSON.stringify({ pipelines: explanations }, undefined, 2)}\n` : explanations.map(treeOf).join('\n');
-  await print(stdout, console.redact(text));
-  return 0;
-}
+export const explain = command(
+  'explain <file>',
+  'Show what a run would request, do and write, without a request',
+  (yargs) =>
+    pipelineOptions(yargs)
+      .positional('file', pipelineFile)
+      .option('format', { ...textOrJson, describe: 'A tree for people, or JSON' })
+      .option('only', { ...repeated, describe: 'Name of a pipeline, if the file has several' })
+      .example('$0 explain leads.yaml', 'requests, columns, memory, files and settings')
+      .example('$0 explain leads.yaml --format json', 'the same with the columns after each step'),
+  async (arguments_, context) => {
+    const { explainPipeline, loadPipelines } = await import('../../index.js');
+    const { file, format, only } = arguments_;
+    const loaded = named(await loadPipelines(file, await loadOptionsOf(arguments_, context)), only);
+    const pipelines = loaded.map((pipeline) => explainPipeline(pipeline));
+    const text = format === 'json' ? `${JSON.stringify({ pipelines }, undefined, 2)}\n` : pipelines.map(treeOf).join('\n');
+    await print(context.stdout, context.console.redact(text));
+    return 0;
+  },
+);
 
 /** A branch of a tree: its line and the notes below it. */
 interface Branch {

@@ -1,62 +1,42 @@
-import type { Argv } from 'yargs';
-import { collectionNames, columnsOf, collections, type Collection, type CollectionName } from '../../collections/index.js';
-import { LeadstreamError, unknownName, withKeyOrigin } from '../../core/index.js';
+import { collectionNames, columnsOf, collections, type Collection } from '../../collections/index.js';
+import { withKeyOrigin } from '../../core/index.js';
 import type { CollectionStream, ConnectOptions, Row } from '../../index.js';
-import { listed } from '../pipeline-options.js';
-import { commonOptions, repeated, type CommandContext, type CommonArguments, type Runner } from '../context.js';
+import { command, connectionOf, listed, refuseUnknown, repeated, type ArgumentsOf, type CommandContext, type Parser } from '../command.js';
 
-interface FetchArguments extends CommonArguments {
-  readonly collection: CollectionName;
-  readonly id: string | undefined;
-  readonly format: 'ndjson' | 'csv' | 'table';
-  readonly pageSize: number;
-  readonly reveal: readonly string[];
-  readonly columns: readonly string[];
-}
+const options = (yargs: Parser) =>
+  yargs
+    .positional('collection', { choices: collectionNames, demandOption: true, describe: 'Collection' })
+    .positional('id', { type: 'string', describe: 'Identifier at the end of the path' })
+    .option('format', { choices: ['ndjson', 'csv', 'table'] as const, default: 'ndjson' as const, describe: 'Format of the rows' })
+    .option('page-size', { type: 'number', default: 500, describe: 'Rows per request, 1 to 500; all pages are printed' })
+    .option('reveal', { ...repeated, describe: 'Credential-like field to include' })
+    .option('columns', { ...repeated, describe: 'Columns to print, like uid,email; default all' })
+    .check(({ id }) => id === undefined || !/^\.*$/.test(id) || 'an identifier must not be empty or made of dots')
+    .check(
+      ({ 'page-size': size }) => (Number.isInteger(size) && size >= 1 && size <= 500) || '--page-size takes a whole number from 1 to 500',
+    )
+    .example('$0 fetch leads 1000001', 'the service comes from LEADSTREAM_BASE_URL and the key variables');
 
-/** Adds `leadstream fetch`. */
-export function addFetch(yargs: Argv, runner: Runner): Argv {
-  return yargs.command(
-    'fetch <collection> [id]',
-    'Print a collection, or the records with an identifier',
-    (options) =>
-      commonOptions(options)
-        .positional('collection', { choices: collectionNames, demandOption: true, describe: 'Collection' })
-        .positional('id', { type: 'string', describe: 'Identifier at the end of the path' })
-        .option('format', { choices: ['ndjson', 'csv', 'table'] as const, default: 'ndjson' as const, describe: 'Format of the rows' })
-        .option('page-size', { type: 'number', default: 500, describe: 'Rows per request, 1 to 500; all pages are printed' })
-        .option('reveal', { ...repeated, describe: 'Credential-like field to include' })
-        .option('columns', { ...repeated, describe: 'Columns to print, like uid,email; default all' })
-        .check(({ id }) => id === undefined || !/^\.*$/.test(id) || 'an identifier must not be empty or made of dots')
-        .check(({ 'page-size': size }) => isPageSize(size) || '--page-size takes a whole number from 1 to 500')
-        .example('$0 fetch leads 1000001', 'the service comes from LEADSTREAM_BASE_URL and the key variables'),
-    (arguments_) => runner(arguments_, (context) => fetchRows(arguments_, context)),
-  );
-}
+export const fetch = command(
+  'fetch <collection> [id]',
+  'Print a collection, or the records with an identifier',
+  options,
+  async (arguments_, context) => {
+    const { ClosedPipeError } = await import('../../index.js');
+    const connection = await connectionOf('fetch', context);
+    try {
+      if (arguments_.id === undefined) return await fetchList(arguments_, connection, context);
+      return await fetchOne(arguments_, arguments_.id, connection, context);
+    } catch (error) {
+      if (error instanceof ClosedPipeError) return 0;
+      throw error;
+    }
+  },
+);
 
-function isPageSize(size: number): boolean {
-  return Number.isInteger(size) && size >= 1 && size <= 500;
-}
+type Arguments = ArgumentsOf<typeof options>;
 
-async function fetchRows(arguments_: FetchArguments, context: CommandContext): Promise<number> {
-  const { ClosedPipeError, connectionFromEnvironment } = await import('../../index.js');
-  const connection = connectionFromEnvironment(context.env);
-  if ('missing' in connection) {
-    throw new LeadstreamError(
-      'E_SPEC_REFERENCE',
-      `fetch takes the service and its key from the environment, which must set ${connection.missing}`,
-    );
-  }
-  try {
-    if (arguments_.id === undefined) return await fetchList(arguments_, connection, context);
-    return await fetchOne(arguments_, arguments_.id, connection, context);
-  } catch (error) {
-    if (error instanceof ClosedPipeError) return 0;
-    throw error;
-  }
-}
-
-async function fetchList(arguments_: FetchArguments, connection: ConnectOptions, context: CommandContext): Promise<number> {
+async function fetchList(arguments_: Arguments, connection: ConnectOptions, context: CommandContext): Promise<number> {
   const { parsePipeline } = await import('../../index.js');
   const { runAndReport } = await import('../reporting.js');
   const { collection, format, pageSize, reveal } = arguments_;
@@ -67,16 +47,15 @@ async function fetchList(arguments_: FetchArguments, connection: ConnectOptions,
 }
 
 /** @throws {LeadstreamError} `E_USAGE` for a column that the collection does not have or that is withheld. */
-function wantedColumns({ collection, reveal, columns: words }: FetchArguments): { readonly columns?: readonly string[] } {
+function wantedColumns({ collection, reveal, columns: words }: Arguments): { readonly columns?: readonly string[] } {
   const columns = listed(words);
   const known = columnsOf<Collection>(collections[collection], reveal).map(({ name }) => name);
-  const unknown = columns.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new LeadstreamError('E_USAGE', `--columns: ${unknownName('column', unknown, known)}`);
+  refuseUnknown('--columns', 'column', columns, known);
   return columns.length === 0 ? {} : { columns };
 }
 
 async function fetchOne(
-  arguments_: FetchArguments,
+  arguments_: Arguments,
   id: string,
   connection: ConnectOptions,
   { console, stdout, signal }: CommandContext,

@@ -1,71 +1,65 @@
-import type { Argv } from 'yargs';
-import { amount, amountOf, LeadstreamError, textOf, unknownName, type Column, type Row } from '../../core/index.js';
-import type { Pipeline, Preview, PreviewStage } from '../../index.js';
-import { listed, loadOne, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
-import { repeated, type CommandContext, type Runner } from '../context.js';
-import { printRows } from '../rows.js';
-import { print } from '../streams.js';
+import { amount, amountOf, LeadstreamError, textOf, type Column, type Row } from '../../core/index.js';
+import type { Pipeline, PreviewStage } from '../../index.js';
+import {
+  command,
+  flag,
+  listed,
+  loadOne,
+  onlyPipeline,
+  pipelineFile,
+  pipelineOptions,
+  refuseUnknown,
+  repeated,
+  type ArgumentsOf,
+  type Parser,
+} from '../command.js';
+import { print, printRows, type OutputStream } from '../console.js';
 
-interface PreviewArguments extends PipelineArguments {
-  readonly file: string;
-  readonly rows: number;
-  readonly step: number | undefined;
-  readonly columns: readonly string[];
-  readonly sample: number;
-  readonly reveal: boolean;
-  readonly only: string | undefined;
-}
+const isCount = (count: number) => Number.isInteger(count) && count >= 1;
 
-/** Adds `leadstream preview`. */
-export function addPreview(yargs: Argv, runner: Runner): Argv {
-  return yargs.command(
-    'preview <file>',
-    'Show the first rows after every step, and write nothing',
-    (options) =>
-      pipelineOptions(options)
-        .positional('file', { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' })
-        .option('rows', { alias: 'n', type: 'number', default: 10, describe: 'Rows to show after each step' })
-        .option('step', { type: 'number', describe: 'Only the rows after this step, counted from 0, with all columns' })
-        .option('columns', { ...repeated, describe: 'Columns to show, like lead_id,email' })
-        .option('sample', { type: 'number', default: 1000, describe: 'Most rows of the collection to read' })
-        .option('reveal', { type: 'boolean', default: false, describe: 'Show personal values and credentials instead of ***' })
-        .option('only', { type: 'string', describe: 'Name of the pipeline, if the file has several' })
-        .check(({ rows }) => isCount(rows) || '--rows takes a whole number of at least 1')
-        .check(({ rows, sample }) => (isCount(sample) && sample >= rows) || '--sample takes a whole number, not less than --rows')
-        .example('$0 preview leads.yaml -n 5', 'the first five rows after every step')
-        .example('$0 preview leads.yaml --step 2', 'all columns after steps[2]')
-        .example('$0 preview leads.yaml --columns lead_id,zip_city', 'these columns after every step'),
-    (arguments_) => runner(arguments_, (context) => preview(arguments_, context)),
-  );
-}
+const options = (yargs: Parser) =>
+  pipelineOptions(yargs)
+    .positional('file', pipelineFile)
+    .option('rows', { alias: 'n', type: 'number', default: 10, describe: 'Rows to show after each step' })
+    .option('step', { type: 'number', describe: 'Only the rows after this step, counted from 0, with all columns' })
+    .option('columns', { ...repeated, describe: 'Columns to show, like lead_id,email' })
+    .option('sample', { type: 'number', default: 1000, describe: 'Most rows of the collection to read' })
+    .option('reveal', { ...flag, describe: 'Show personal values and credentials instead of ***' })
+    .option('only', onlyPipeline)
+    .check(({ rows }) => isCount(rows) || '--rows takes a whole number of at least 1')
+    .check(({ rows, sample }) => (isCount(sample) && sample >= rows) || '--sample takes a whole number, not less than --rows')
+    .example('$0 preview leads.yaml -n 5', 'the first five rows after every step')
+    .example('$0 preview leads.yaml --step 2', 'all columns after steps[2]')
+    .example('$0 preview leads.yaml --columns lead_id,zip_city', 'these columns after every step');
 
-function isCount(count: number): boolean {
-  return Number.isInteger(count) && count >= 1;
-}
-
-async function preview(arguments_: PreviewArguments, context: CommandContext): Promise<number> {
-  const { previewPipeline } = await import('../../index.js');
-  const { watchers } = await import('../reporting.js');
-  const { reportFailure } = await import('../failure.js');
-  const { console, signal } = context;
-  const { rows, sample, step } = arguments_;
-  const pipeline = await loadOne(arguments_, context);
-  refuseStep(step, pipeline);
-  const wanted = listed(arguments_.columns);
-  const shown = { rows, sample, ...(step !== undefined && { step }), signal, watch: watchers(console) };
-  const found = await previewPipeline(pipeline, shown);
-  const stages = step === undefined ? found.stages : found.stages.slice(-1);
-  refuseUnknown(wanted, stages);
-  for (const stage of stages)
-    await printStage(stage, before(stage, found), found.failure !== undefined, { ...arguments_, wanted }, pipeline, context);
-  if (found.failure !== undefined) return reportFailure(console, found.failure);
-  const { name } = pipeline.plan.collection;
-  const read = found.whole
-    ? `all ${amountOf(found.read, 'row')} of ${name}`
-    : `the first ${amountOf(found.read, 'row')} of ${name} (--sample: more)`;
-  console.log('info', `read ${read}; nothing was written`);
-  return 0;
-}
+export const preview = command(
+  'preview <file>',
+  'Show the first rows after every step, and write nothing',
+  options,
+  async (arguments_, context) => {
+    const { previewPipeline } = await import('../../index.js');
+    const { watchers } = await import('../reporting.js');
+    const { reportFailure } = await import('../failure.js');
+    const { console, signal, stdout } = context;
+    const { rows, sample, step } = arguments_;
+    const pipeline = await loadOne(arguments_, context);
+    refuseStep(step, pipeline);
+    const shown = { rows, sample, ...(step !== undefined && { step }), signal, watch: watchers(console) };
+    const { failure, read, whole, stages } = await previewPipeline(pipeline, shown);
+    const chosen = step === undefined ? stages : stages.slice(-1);
+    const known = new Set(chosen.flatMap(({ columns }) => columns.map(({ name }) => name)));
+    // A column may be missing at some of the stages.
+    refuseUnknown('--columns', 'column', listed(arguments_.columns), [...known]);
+    for (const stage of chosen) {
+      const earlier = stages[stages.indexOf(stage) - 1];
+      await printStage(stage, earlier, { ...arguments_, isCut: failure !== undefined, key: pipeline.plan.collection.key }, stdout);
+    }
+    if (failure !== undefined) return reportFailure(console, failure);
+    const what = `${amountOf(read, 'row')} of ${pipeline.plan.collection.name}`;
+    console.log('info', `read ${whole ? `all ${what}` : `the first ${what} (--sample: more)`}; nothing was written`);
+    return 0;
+  },
+);
 
 function refuseStep(step: number | undefined, { plan: { steps } }: Pipeline): void {
   if (step === undefined || (Number.isInteger(step) && step >= 0 && step < steps.length)) return;
@@ -73,52 +67,39 @@ function refuseStep(step: number | undefined, { plan: { steps } }: Pipeline): vo
   throw new LeadstreamError('E_USAGE', steps.length === 0 ? '--step: the pipeline has no steps' : `--step: there are ${names}`);
 }
 
-/** Refuses a column that no stage has. It may be missing at some of them. */
-function refuseUnknown(wanted: readonly string[], stages: readonly PreviewStage[]): void {
-  const known = [...new Set(stages.flatMap(({ columns }) => columns.map(({ name }) => name)))];
-  const unknown = wanted.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new LeadstreamError('E_USAGE', `--columns: ${unknownName('column', unknown, known)}`);
-}
-
-function before(stage: PreviewStage, { stages }: Preview): PreviewStage | undefined {
-  return stages[stages.indexOf(stage) - 1];
-}
-
-type Shown = PreviewArguments & { readonly wanted: readonly string[] };
+/** What is to be shown; `isCut` when the read failed. */
+type Shown = ArgumentsOf<typeof options> & { readonly isCut: boolean; readonly key: readonly string[] };
 
 async function printStage(
   stage: PreviewStage,
   earlier: PreviewStage | undefined,
-  isCut: boolean,
-  { wanted, reveal, step }: Shown,
-  { plan: { collection } }: Pipeline,
-  { stdout }: CommandContext,
+  { columns: words, reveal, step, isCut, key }: Shown,
+  stdout: OutputStream,
 ): Promise<void> {
-  const names = (columns: readonly Column[]) => columns.map(({ name }) => name);
-  const added = earlier ? stage.columns.filter(({ name }) => !names(earlier.columns).includes(name)) : [];
-  const gone = earlier ? names(earlier.columns).filter((name) => !names(stage.columns).includes(name)) : [];
+  const names = (columns: readonly Column[] = []) => columns.map(({ name }) => name);
+  const [before, after] = [names(earlier?.columns), names(stage.columns)];
+  const added = earlier ? after.filter((name) => !before.includes(name)) : [];
+  const gone = before.filter((name) => !after.includes(name));
   const width = Math.max(20, stdout.columns ?? 100);
+  const isAlone = step !== undefined;
   // Only rows show what a step does to the columns.
-  const title = isCut && stage.passed === 0 ? `${stage.at}: no rows came out of it before the failure` : titleOf(stage, names(added), gone);
-  const note = noteOf(stage, step !== undefined);
-  await print(stdout, `${earlier === undefined || step !== undefined ? '' : '\n'}${title}\n${note}`);
+  const title = isCut && stage.passed === 0 ? `${stage.at}: no rows came out of it before the failure` : titleOf(stage, added, gone);
+  await print(stdout, `${earlier === undefined || isAlone ? '' : '\n'}${title}\n${noteOf(stage, isAlone)}`);
   if (stage.rows.length === 0) return;
   const shown = reveal ? stage : masked(stage.columns, stage.rows);
-  const isFirst = ({ name }: Column) => collection.key.includes(name) || names(added).includes(name);
+  const isFirst = ({ name }: Column) => key.includes(name) || added.includes(name);
+  const wanted = listed(words);
   const chosen =
     wanted.length > 0
       ? wanted.flatMap((name) => shown.columns.find((column) => column.name === name) ?? [])
-      : step === undefined
-        ? fitting([...shown.columns.filter(isFirst), ...shown.columns.filter((column) => !isFirst(column))], shown.rows, width)
-        : shown.columns;
+      : isAlone
+        ? shown.columns
+        : fitting([...shown.columns.filter(isFirst), ...shown.columns.filter((column) => !isFirst(column))], shown.rows, width);
   if (chosen.length > 0) await printRows(stdout, chosen, shown.rows, width);
   const more = shown.columns.length - chosen.length;
   const index = /^steps\[(\d+)\]/.exec(stage.at)?.[1];
-  if (more > 0 && wanted.length === 0)
-    await print(
-      stdout,
-      `(${amountOf(more, 'more column')}: ${index === undefined ? '--columns chooses' : `--step ${index} shows them`})\n`,
-    );
+  const remedy = index === undefined ? '--columns chooses' : `--step ${index} shows them`;
+  if (more > 0 && wanted.length === 0) await print(stdout, `(${amountOf(more, 'more column')}: ${remedy})\n`);
 }
 
 function titleOf({ at, rows, passed, columns }: PreviewStage, added: readonly string[], gone: readonly string[]): string {

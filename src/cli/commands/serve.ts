@@ -1,82 +1,60 @@
 import { resolve } from 'node:path';
-import type { Argv } from 'yargs';
-import { generatedNames, generatedRows, type GeneratedCounts } from '../../collections/index.js';
+import { generatedNames, generatedRows } from '../../collections/index.js';
 import { byName, LeadstreamError, minSecretLength } from '../../core/index.js';
-import { commonOptions, repeated, type CommandContext, type CommonArguments, type Runner } from '../context.js';
-import { print } from '../streams.js';
-
-interface ServeArguments extends CommonArguments, GeneratedCounts {
-  readonly port: number;
-  readonly host: string;
-  readonly seed: number;
-  readonly data: string | undefined;
-  readonly collections: string | undefined;
-  readonly accounts: string | undefined;
-  readonly fault: readonly string[];
-}
+import { command, repeated } from '../command.js';
+import { print } from '../console.js';
 
 /** An option for each collection that is generated in any size. */
 const counts = byName(generatedNames, (name) => ({ type: 'number', default: generatedRows[name], describe: `Generated ${name}` }) as const);
 
-/** Adds `leadstream serve`. */
-export function addServe(yargs: Argv, runner: Runner): Argv {
-  return yargs.command(
-    'serve',
-    'Run the data service itself, on generated rows or on files',
-    (options) =>
-      commonOptions(options)
-        .option('port', { type: 'number', default: 8080, describe: 'Port; 0 picks a free one' })
-        .option('host', { type: 'string', default: '127.0.0.1', describe: 'Address to listen on' })
-        .options(counts)
-        .option('seed', { type: 'number', default: 1, describe: 'Seed of the generator' })
-        .option('data', { type: 'string', describe: 'Folder of CSV or NDJSON files to serve, named after the collections' })
-        .option('collections', {
-          type: 'string',
-          implies: 'data',
-          describe: 'Pipeline file whose own collections, paged by number, are served from that folder too',
-        })
-        .option('accounts', { type: 'string', describe: 'JSON file of accounts; without it, the LEADSTREAM_… variables name one' })
-        .option('fault', {
-          ...repeated,
-          describe: 'Fault: 503, delay=MS, cut or empty, with @page=3-5, collection=NAME, times=N, like 503@page=3,times=2',
-        })
-        .example('LEADSTREAM_REST_API_KEY=… $0 serve --leads 100000 --seed 7', 'prints its URL on stdout')
-        .example('$0 serve --fault 503=1@page=3,times=2', 'fails twice where page 3 is read'),
-    (arguments_) => runner(arguments_, (context) => serve(arguments_, context)),
-  );
-}
-
-async function serve(arguments_: ServeArguments, { console, env, cwd, stdout, signal }: CommandContext): Promise<number> {
-  const { loadCollections } = await import('../../index.js');
-  const { accountsFromEnv, generate, openDirectory, readAccounts, startService } = await import('../../service/index.js');
-  const { port, host, seed, data, fault: faults } = arguments_;
-  const accounts = arguments_.accounts === undefined ? accountsFromEnv(env) : await readAccounts(resolve(cwd, arguments_.accounts));
-  if (accounts.length === 0) {
-    throw new LeadstreamError(
-      'E_USAGE',
-      'no account: name a file with --accounts, or set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY',
-    );
-  }
-  if (accounts.some((account) => ('key' in account ? account.key : account.restApiKey).length < minSecretLength))
-    console.log('warn', `a key is shorter than ${minSecretLength} characters: pipelines and programs do not accept it`);
-  const declared = arguments_.collections === undefined ? [] : await loadCollections(arguments_.collections, { env, cwd });
-  const source =
-    data === undefined
-      ? generate({ ...byName(generatedNames, (name) => arguments_[name]), seed })
-      : await openDirectory(resolve(cwd, data), declared);
-  const service = await startService({ port, host, source, declared, accounts, faults });
-  try {
-    await print(stdout, `${service.url}\n`);
-    console.log(
-      'info',
-      `serving ${data ?? `${arguments_.leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C stops it`,
-    );
-    await new Promise((done) => {
-      if (signal.aborted) done(undefined);
-      else signal.addEventListener('abort', done, { once: true });
-    });
-    return 0;
-  } finally {
-    await service.close();
-  }
-}
+export const serve = command(
+  'serve',
+  'Run the data service itself, on generated rows or on files',
+  (yargs) =>
+    yargs
+      .option('port', { type: 'number', default: 8080, describe: 'Port; 0 picks a free one' })
+      .option('host', { type: 'string', default: '127.0.0.1', describe: 'Address to listen on' })
+      .options(counts)
+      .option('seed', { type: 'number', default: 1, describe: 'Seed of the generator' })
+      .option('data', { type: 'string', describe: 'Folder of CSV or NDJSON files to serve, named after the collections' })
+      .option('collections', {
+        type: 'string',
+        implies: 'data',
+        describe: 'Pipeline file whose own collections, paged by number, are served from that folder too',
+      })
+      .option('accounts', { type: 'string', describe: 'JSON file of accounts; without it, the LEADSTREAM_… variables name one' })
+      .option('fault', {
+        ...repeated,
+        describe: 'Fault: 503, delay=MS, cut or empty, with @page=3-5, collection=NAME, times=N, like 503@page=3,times=2',
+      })
+      .example('LEADSTREAM_REST_API_KEY=… $0 serve --leads 100000 --seed 7', 'prints its URL on stdout')
+      .example('$0 serve --fault 503=1@page=3,times=2', 'fails twice where page 3 is read'),
+  async (arguments_, { console, env, cwd, stdout, signal }) => {
+    const { loadCollections } = await import('../../index.js');
+    const { accountsFromEnv, generate, openDirectory, readAccounts, startService } = await import('../../service/index.js');
+    const { port, host, seed, data, leads, fault: faults } = arguments_;
+    const accounts = arguments_.accounts === undefined ? accountsFromEnv(env) : await readAccounts(resolve(cwd, arguments_.accounts));
+    const missing =
+      'no account: name a file with --accounts, or set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY';
+    if (accounts.length === 0) throw new LeadstreamError('E_USAGE', missing);
+    if (accounts.some((account) => ('key' in account ? account.key : account.restApiKey).length < minSecretLength))
+      console.log('warn', `a key is shorter than ${minSecretLength} characters: pipelines and programs do not accept it`);
+    const declared = arguments_.collections === undefined ? [] : await loadCollections(arguments_.collections, { env, cwd });
+    const source =
+      data === undefined
+        ? generate({ ...byName(generatedNames, (name) => arguments_[name]), seed })
+        : await openDirectory(resolve(cwd, data), declared);
+    const service = await startService({ port, host, source, declared, accounts, faults });
+    try {
+      await print(stdout, `${service.url}\n`);
+      console.log('info', `serving ${data ?? `${leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C stops it`);
+      await new Promise((done) => {
+        if (signal.aborted) done(undefined);
+        else signal.addEventListener('abort', done, { once: true });
+      });
+      return 0;
+    } finally {
+      await service.close();
+    }
+  },
+);

@@ -1,72 +1,65 @@
-import type { Argv } from 'yargs';
-import { amount, catalogue, LeadstreamError, printable, SinkError, unknownName } from '../../core/index.js';
+import { amount, catalogue, LeadstreamError, printable, SinkError } from '../../core/index.js';
 import type { Difference, TestResult, TestResults } from '../../index.js';
-import { painterFor } from '../colour.js';
+import { command, filesNamed, loadPlugins, pluginOption, refuseUnknown, repeated, textOrJson, type CommandContext } from '../command.js';
+import { painterFor, print } from '../console.js';
 import { descriptionOf, refusedExit, reportFailure } from '../failure.js';
-import { loadPlugins, pluginOption } from '../pipeline-options.js';
-import { commonOptions, repeated, type CommandContext, type CommonArguments, type Runner } from '../context.js';
-import { print } from '../streams.js';
-
-interface TestArguments extends CommonArguments {
-  readonly files: readonly string[];
-  readonly only: readonly string[];
-  readonly format: 'text' | 'json';
-  readonly plugin: readonly string[];
-}
 
 const testFailed = catalogue.E_TEST_FAILED.exit;
-
-/** Adds `leadstream test`. */
-export function addTest(yargs: Argv, runner: Runner): Argv {
-  return yargs.command(
-    'test <files..>',
-    'Run the tests in pipeline files, against a service of their own',
-    (options) =>
-      pluginOption(commonOptions(options))
-        .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
-        .option('only', { ...repeated, describe: 'Name of a pipeline, or of a test, to run' })
-        .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'json prints one document on stdout' })
-        .example('$0 test pipelines/*.yaml', 'needs no service and no credentials')
-        .example('$0 test nightly.yaml --only nightly-leads', 'the tests of one pipeline')
-        .epilogue(`Exit codes: 0 when all tests passed, ${testFailed} when one failed, ${refusedExit} for an invalid file.`),
-    (arguments_) => runner(arguments_, (context) => test(arguments_, context)),
-  );
-}
 
 /** The results of the tests in a file, or why it could not be read. */
 type Tested = { readonly file: string } & ({ readonly results: TestResults } | { readonly failure: unknown });
 
-async function test({ files: words, only, format, plugin }: TestArguments, context: CommandContext): Promise<number> {
-  const { testPipelines } = await import('../../index.js');
-  const { filesNamed } = await import('../files.js');
-  const { cwd, console, signal, stdout } = context;
-  const own = await loadPlugins(plugin, context);
-  const tested: Tested[] = [];
-  let exit = 0;
-  for (const file of await filesNamed(words, cwd)) {
-    try {
-      const onResult = (result: TestResult) => (format === 'text' ? tell(file, result, context) : undefined);
-      const results = await testPipelines(file, { ...own, cwd, only, signal, onResult });
-      tested.push({ file, results });
-      if (!results.ok) exit = exit === 0 ? testFailed : exit;
-    } catch (failure) {
-      if (signal.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the tests were stopped', { cause: failure });
-      // If the results of one file cannot be printed, neither can those of the others.
-      if (failure instanceof SinkError) throw failure;
-      const failed = reportFailure(console, failure);
-      // A problem in a file outweighs a failed test.
-      exit = exit === 0 || exit === testFailed ? failed : exit;
-      tested.push({ file, failure });
+export const test = command(
+  'test <files..>',
+  'Run the tests in pipeline files, against a service of their own',
+  (yargs) =>
+    yargs
+      .option('plugin', pluginOption)
+      .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
+      .option('only', { ...repeated, describe: 'Name of a pipeline, or of a test, to run' })
+      .option('format', { ...textOrJson, describe: 'json prints one document on stdout' })
+      .example('$0 test pipelines/*.yaml', 'needs no service and no credentials')
+      .example('$0 test nightly.yaml --only nightly-leads', 'the tests of one pipeline')
+      .epilogue(`Exit codes: 0 when all tests passed, ${testFailed} when one failed, ${refusedExit} for an invalid file.`),
+  async ({ files: words, only, format, plugin }, context) => {
+    const { testPipelines } = await import('../../index.js');
+    const { cwd, console, signal, stdout } = context;
+    const own = await loadPlugins(plugin, context);
+    const tested: Tested[] = [];
+    let exit = 0;
+    for (const file of await filesNamed(words, cwd)) {
+      try {
+        const onResult = (result: TestResult) => (format === 'text' ? tell(file, result, context) : undefined);
+        const results = await testPipelines(file, { ...own, cwd, only, signal, onResult });
+        tested.push({ file, results });
+        if (!results.ok) exit = exit === 0 ? testFailed : exit;
+      } catch (failure) {
+        if (signal.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the tests were stopped', { cause: failure });
+        // If the results of one file cannot be printed, neither can those of the others.
+        if (failure instanceof SinkError) throw failure;
+        const failed = reportFailure(console, failure);
+        // A problem in a file outweighs a failed test.
+        exit = exit === 0 || exit === testFailed ? failed : exit;
+        tested.push({ file, failure });
+      }
     }
-  }
-  refuseUnknown(tested, only);
-  refuseNothing(tested);
-  if (format === 'json') await print(stdout, `${JSON.stringify(documentOf(tested, exit), undefined, 2)}\n`);
-  const all = tested.flatMap((each) => ('results' in each ? each.results.tests : []));
-  const failed = all.filter(({ ok }) => !ok).length;
-  const counts = `${amount(all.length)} ${all.length === 1 ? 'test' : 'tests'}, ${amount(all.length - failed)} passed, ${amount(failed)} failed`;
-  console.log(exit === 0 ? 'info' : 'error', counts);
-  return exit;
+    const results = tested.flatMap((each) => ('results' in each ? each.results : []));
+    if (results.length === tested.length) refuseNothing(results, only);
+    if (format === 'json') await print(stdout, `${JSON.stringify(documentOf(tested, exit), undefined, 2)}\n`);
+    const all = results.flatMap(({ tests }) => tests);
+    const failed = all.filter(({ ok }) => !ok).length;
+    const counts = `${amount(all.length)} ${all.length === 1 ? 'test' : 'tests'}, ${amount(all.length - failed)} passed, ${amount(failed)} failed`;
+    console.log(exit === 0 ? 'info' : 'error', counts);
+    return exit;
+  },
+);
+
+/** @throws {LeadstreamError} `E_USAGE` for a name that neither a test nor a pipeline with tests has, and when nothing was tested: that must not look like success. */
+function refuseNothing(results: readonly TestResults[], only: readonly string[]): void {
+  const known = results.flatMap(({ tests, skipped }) => [...tests, ...skipped].flatMap(({ pipeline, name }) => [pipeline, name]));
+  if (known.length > 0) refuseUnknown('--only', 'test', only, [...new Set(known)]);
+  if (results.every(({ tests }) => tests.length === 0))
+    throw new LeadstreamError('E_USAGE', 'there are no tests in these files; tests belong under tests: of a pipeline');
 }
 
 /** Most differences of a test that are shown. */
@@ -100,20 +93,4 @@ function documentOf(tested: readonly Tested[], exit: number): object {
     return { file: each.file, ok: false, error: descriptionOf(each.failure).message };
   });
   return { ok: exit === 0, files };
-}
-
-/** @throws {LeadstreamError} `E_USAGE` for a name that neither a test nor a pipeline with tests has, if all files could be read. */
-function refuseUnknown(tested: readonly Tested[], only: readonly string[]): void {
-  const results = tested.flatMap((each) => ('results' in each ? each.results : []));
-  const known = results.flatMap(({ tests, skipped }) => [...tests, ...skipped].flatMap(({ pipeline, name }) => [pipeline, name]));
-  const unknown = only.find((name) => !known.includes(name));
-  if (unknown === undefined || known.length === 0 || results.length < tested.length) return;
-  throw new LeadstreamError('E_USAGE', `--only: ${unknownName('test', unknown, [...new Set(known)])}`);
-}
-
-/** @throws {LeadstreamError} `E_USAGE` when nothing was tested: that must not look like success. */
-function refuseNothing(tested: readonly Tested[]): void {
-  const results = tested.flatMap((each) => ('results' in each ? each.results : []));
-  if (results.length < tested.length || results.some(({ tests }) => tests.length > 0)) return;
-  throw new LeadstreamError('E_USAGE', 'there are no tests in these files; tests belong under tests: of a pipeline');
 }

@@ -1,67 +1,46 @@
 import { amountOf } from '../../core/index.js';
-import type { Argv } from 'yargs';
 import type { LintResult } from '../../index.js';
+import { command, filesNamed, flag, loadOptionsOf, pipelineOptions, textOrJson, type CommandContext } from '../command.js';
+import { print } from '../console.js';
 import { problemsLine, refusedExit } from '../failure.js';
-import { loadOptionsOf, pipelineOptions, type PipelineArguments } from '../pipeline-options.js';
-import type { CommandContext, Runner } from '../context.js';
-import { print } from '../streams.js';
 
-interface ValidateArguments extends PipelineArguments {
-  readonly files: readonly string[];
-  readonly format: 'text' | 'json';
-  readonly strict: boolean;
-  readonly envCheck: boolean;
-}
-
-/** Adds `leadstream validate`. */
-export function addValidate(yargs: Argv, runner: Runner): Argv {
-  return yargs.command(
-    'validate <files..>',
-    'Check the pipelines of files without a request',
-    (options) =>
-      pipelineOptions(options)
-        .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
-        .option('env-check', {
-          type: 'boolean',
-          default: false,
-          describe: 'Require the variables and files that the pipelines take from the environment',
-        })
-        .option('strict', { type: 'boolean', default: false, describe: 'Treat warnings as errors' })
-        .option('format', { choices: ['text', 'json'] as const, default: 'text' as const, describe: 'json prints one document on stdout' })
-        .example('$0 validate pipelines/*.yaml', 'needs no credentials')
-        .example('$0 validate nightly.yaml --env-check --env nightly.env', 'checks on the machine that will run it')
-        .example('$0 validate "pipelines/**/*.yaml" --strict --format json', 'for continuous integration'),
-    (arguments_) => runner(arguments_, (context) => validate(arguments_, context)),
-  );
-}
-
-async function validate(arguments_: ValidateArguments, context: CommandContext): Promise<number> {
-  const { lintPipelines } = await import('../../index.js');
-  const { filesNamed } = await import('../files.js');
-  const { refuseClashes, refuseWritingOver } = await import('../run-files.js');
-  const { console, cwd, stdout } = context;
-  const { files: words, format, strict, envCheck } = arguments_;
-  const options = { ...(await loadOptionsOf(arguments_, context)), stateDir: '.leadstream', strict, envCheck };
-  const files: (LintResult & { readonly file: string })[] = [];
-  for (const file of await filesNamed(words, cwd)) {
-    const result = await lintPipelines(file, options);
-    files.push({ file, ...result });
-    if (format === 'text') tell(file, result, context);
-  }
-  const ok = files.every((file) => file.ok);
-  if (ok) {
-    // A run of the same files would refuse these.
-    refuseClashes(files);
-    refuseWritingOver(
-      files.flatMap(({ pipelines }) => pipelines),
-      files.map(({ file }) => ({ what: 'the pipeline file', file })),
-      cwd,
-    );
-  }
-  if (format === 'text' && !ok) sumUp(files, context);
-  if (format === 'json') await print(stdout, `${console.redact(JSON.stringify({ ok, files }, undefined, 2))}\n`);
-  return ok ? 0 : refusedExit;
-}
+export const validate = command(
+  'validate <files..>',
+  'Check the pipelines of files without a request',
+  (yargs) =>
+    pipelineOptions(yargs)
+      .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
+      .option('env-check', { ...flag, describe: 'Require the variables and files that the pipelines take from the environment' })
+      .option('strict', { ...flag, describe: 'Treat warnings as errors' })
+      .option('format', { ...textOrJson, describe: 'json prints one document on stdout' })
+      .example('$0 validate pipelines/*.yaml', 'needs no credentials')
+      .example('$0 validate nightly.yaml --env-check --env nightly.env', 'checks on the machine that will run it')
+      .example('$0 validate "pipelines/**/*.yaml" --strict --format json', 'for continuous integration'),
+  async (arguments_, context) => {
+    const { lintPipelines } = await import('../../index.js');
+    const { refuseClashes, refuseWritingOver } = await import('../clashes.js');
+    const { console, cwd, stdout } = context;
+    const { files: words, format, strict, envCheck } = arguments_;
+    const options = { ...(await loadOptionsOf(arguments_, context)), stateDir: '.leadstream', strict, envCheck };
+    const files: (LintResult & { readonly file: string })[] = [];
+    for (const file of await filesNamed(words, cwd)) {
+      const result = await lintPipelines(file, options);
+      files.push({ file, ...result });
+      if (format === 'text') tell(file, result, context);
+    }
+    const ok = files.every((file) => file.ok);
+    if (ok) {
+      // A run of the same files would refuse these.
+      refuseClashes(files);
+      const pipelines = files.flatMap((file) => file.pipelines);
+      const named = files.map(({ file }) => ({ what: 'the pipeline file', file }));
+      refuseWritingOver(pipelines, named, cwd);
+    }
+    if (format === 'text' && !ok) sumUp(files, context);
+    if (format === 'json') await print(stdout, `${console.redact(JSON.stringify({ ok, files }, undefined, 2))}\n`);
+    return ok ? 0 : refusedExit;
+  },
+);
 
 /** Sums up all problems. */
 function sumUp(files: readonly LintResult[], { console }: CommandContext): void {

@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Console } from '../../../src/cli/console.js';
-import { Observed } from '../../../src/cli/observed.js';
-import { startStatus, type Status } from '../../../src/cli/status.js';
+import { Observed, startStatus, type Status } from '../../../src/cli/status.js';
 import { parsePipeline, type OperationEvent, type Pipeline } from '../../../src/index.js';
 import { pipelineText } from '../../support/services.js';
 import { toCsv, toStdout } from './support.js';

@@ -1,41 +1,6 @@
 import { resolve } from 'node:path';
-import { LeadstreamError, SpecError } from '../core/index.js';
-import { writesOver, type LintedPipeline, type LoadOptions, type Pipeline } from '../index.js';
-
-/** A pipeline file, or why it could not be loaded. */
-export type LoadedFile =
-  | { readonly file: string; readonly pipelines: readonly Pipeline[] }
-  /** `names`: the pipelines in it that are to run, as far as they can be made out. */
-  | { readonly file: string; readonly failure: unknown; readonly names: readonly string[] };
-
-/** A file that a command line may name, and what it is. */
-export interface NamedFile {
-  readonly what: string;
-  readonly file: string | undefined;
-}
-
-/**
- * Loads all files, so that every problem is reported before the first request. A bad file does not keep the others from loading.
- *
- * @param isWanted Whether a pipeline of that name is to run.
- */
-export async function loadFiles(
-  files: readonly string[],
-  options: LoadOptions,
-  isWanted: (pipeline: string) => boolean,
-): Promise<readonly LoadedFile[]> {
-  const { loadPipelines } = await import('../index.js');
-  const loaded: LoadedFile[] = [];
-  for (const file of files) {
-    try {
-      loaded.push({ file, pipelines: await loadPipelines(file, options) });
-    } catch (failure) {
-      const names = failure instanceof SpecError ? failure.pipelines : [];
-      loaded.push({ file, failure, names: names.filter(isWanted) });
-    }
-  }
-  return loaded;
-}
+import { LeadstreamError } from '../core/index.js';
+import { writesOver, type LintedPipeline, type Pipeline } from '../index.js';
 
 /** A pipeline to run, or one that was only checked. */
 type Writer = Pipeline | LintedPipeline;
@@ -71,6 +36,12 @@ function writesOf(writer: Writer): readonly string[] {
 
 function prints(writer: Writer): boolean {
   return 'writes' in writer ? writer.prints : writer.plan.sinks.some((sink) => sink.prints);
+}
+
+/** A file that a command line may name, and what it is. */
+export interface NamedFile {
+  readonly what: string;
+  readonly file: string | undefined;
 }
 
 /**

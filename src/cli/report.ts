@@ -1,10 +1,61 @@
 import { constants, type Stats } from 'node:fs';
 import { lstat, open, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { LeadstreamError, SinkError, reasonOf, jsonOf } from '../../core/index.js';
-import { fixedPath, removeTemporaries, replaceFile } from '../../store/index.js';
-import type { CommandContext } from '../context.js';
-import type { ReportDocument } from './document.js';
+import { jsonOf, LeadstreamError, reasonOf, SinkError, version } from '../core/index.js';
+import { fixedPath, removeTemporaries, replaceFile } from '../store/index.js';
+import type { CommandContext } from './command.js';
+import type { FailedRunReport, Pipeline, RunReport } from '../index.js';
+import type { Observed } from './status.js';
+
+/** What a report contains about one pipeline: unknown facts are left out, as for a run that never began. */
+export interface PipelineDocument
+  extends Partial<Omit<FailedRunReport, 'pipeline'>>, Partial<Pick<Observed, 'requests' | 'stages' | 'progress'>> {
+  readonly status: 'published' | 'failed' | 'closed' | 'not_run';
+  readonly pipeline: string | undefined;
+  /** Pipeline file that could not be loaded. */
+  readonly file?: string;
+  /** Exit code that this pipeline alone would have given. */
+  readonly exit?: number;
+  readonly error?: { readonly code: string; readonly message: string; readonly help: string };
+  /** Outputs that a gate refused and `--keep-failed` kept. */
+  readonly kept?: readonly string[];
+  readonly version: string;
+  /** The service that was read, without credentials. */
+  readonly service?: Partial<Pick<Pipeline['connection'], 'baseUrl' | 'limit' | 'concurrency'>>;
+}
+
+/** What a report contains about several pipelines. */
+export interface SeriesDocument {
+  readonly status: 'published' | 'failed';
+  readonly version: string;
+  readonly exit: number;
+  readonly pipelines: readonly PipelineDocument[];
+}
+
+export type ReportDocument = PipelineDocument | SeriesDocument;
+
+/** How a run ended, and what is known of it. */
+export interface DocumentedEnd extends Pick<PipelineDocument, 'status' | 'exit' | 'error' | 'kept'> {
+  readonly report?: RunReport | FailedRunReport | undefined;
+  readonly observed?: Observed;
+}
+
+/** Combines what is known of a run. */
+export function documentOf(pipeline: Pipeline | undefined, { status, report, observed, ...how }: DocumentedEnd): PipelineDocument {
+  return {
+    status,
+    pipeline: pipeline?.name,
+    ...how,
+    version,
+    ...(pipeline && { service: serviceOf(pipeline) }),
+    ...report,
+    ...(observed && { requests: observed.requests, stages: observed.stages, progress: observed.progress }),
+  };
+}
+
+function serviceOf({ connection: { baseUrl, limit, concurrency } }: Pipeline): NonNullable<PipelineDocument['service']> {
+  return { baseUrl, ...(limit !== undefined && { limit }), ...(concurrency !== undefined && { concurrency }) };
+}
 
 /** How a report begins, in each of its formats. */
 const beginning = /^(?:$|\{\s*"status":|<!doctype html>\n<!-- leadstream report -->)/;
@@ -43,7 +94,7 @@ export class ReportFiles {
         // Credentials leave before anything is escaped: an escaped one would not be found.
         const redacted = JSON.parse(jsonOf(report, { redact: console.redact })) as ReportDocument;
         const isPage = /\.html?$/i.test(file);
-        await replace(path, isPage ? (await import('./page.js')).pageOf(redacted) : `${jsonOf(redacted, { indent: 2 })}\n`);
+        await replace(path, isPage ? (await import('./report-page.js')).pageOf(redacted) : `${jsonOf(redacted, { indent: 2 })}\n`);
       } catch (error) {
         const unaffected = 'what was published and the exit code are unaffected';
         console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}; ${unaffected}`);

@@ -1,0 +1,269 @@
+import { existsSync, readFileSync, statSync, type Stats } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseEnv } from 'node:util';
+import type { ArgumentsCamelCase, Argv } from 'yargs';
+import { LeadstreamError, reasonOf, secretVariables, unknownName } from '../core/index.js';
+import type { ConnectOptions, Extensions, LoadOptions, Pipeline } from '../index.js';
+import { logLevels, type Console, type OutputStream, type Secrets } from './console.js';
+
+/** What a command works with. */
+export interface CommandContext {
+  readonly console: Console;
+  /** The environment, including the variables that the `--env` file adds. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Path of the `--env` file. */
+  readonly envFile: string | undefined;
+  /** Folder that relative paths resolve against. */
+  readonly cwd: string;
+  /** Where data goes. */
+  readonly stdout: OutputStream;
+  /** Where everything else goes. */
+  readonly stderr: OutputStream;
+  /** Aborted when the work must stop. */
+  readonly signal: AbortSignal;
+}
+
+/** Declares the options that every command takes. */
+export function commonOptions(yargs: Argv) {
+  return (
+    yargs
+      .option('quiet', { type: 'boolean', default: false, describe: 'Print errors only' })
+      .option('log-level', {
+        choices: logLevels,
+        default: 'info' as const,
+        describe: 'Most detailed level to print; debug reports every request, page, step, write and commit',
+      })
+      .option('log-format', { ...textOrJson, describe: 'Format of messages on stderr' })
+      // Not --env-file: Node takes that one for itself, wherever it is on the command line.
+      .option('env', { type: 'string', describe: 'File of NAME=value lines to add to the environment' })
+  );
+}
+
+type OptionsIn<A> = A extends Argv<infer T> ? T : never;
+type CommonOptions = OptionsIn<ReturnType<typeof commonOptions>>;
+
+/** The parser, with the options of every command. */
+export type Parser = Argv<CommonOptions>;
+
+/** Runs the work of a command with its console and environment. */
+export type Runner = (common: ArgumentsCamelCase<CommonOptions>, work: (context: CommandContext) => Promise<number>) => Promise<void>;
+
+/** Adds a command to the parser. */
+export type Command = (parser: Parser, runner: Runner) => Parser;
+
+/** The arguments of a command that declares its options so. */
+export type ArgumentsOf<O extends (yargs: Parser) => Argv<unknown>> = ArgumentsCamelCase<OptionsIn<ReturnType<O>>>;
+
+/**
+ * Makes a command.
+ *
+ * @param usage Like `run [files..]`.
+ * @param options Declares its options and arguments.
+ * @param work Does the work and returns the exit code.
+ */
+export function command<T extends CommonOptions>(
+  usage: string,
+  summary: string,
+  options: (yargs: Parser) => Argv<T>,
+  work: (arguments_: ArgumentsCamelCase<T>, context: CommandContext) => Promise<number>,
+): Command {
+  return (parser, runner) =>
+    parser.command(usage, summary, options, (arguments_) =>
+      runner(arguments_ as ArgumentsCamelCase<T & CommonOptions>, (context) => work(arguments_, context)),
+    );
+}
+
+/** An option that may be given several times. */
+export const repeated = { type: 'string', array: true, nargs: 1, default: [] as string[] } as const;
+
+/** An option that is either. */
+export const textOrJson = { choices: ['text', 'json'] as const, default: 'text' as const };
+
+/** A flag. */
+export const flag = { type: 'boolean', default: false } as const;
+
+/** The pipeline file of a command that takes one. */
+export const pipelineFile = { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' } as const;
+
+/** The pipeline of a file, for a command that takes one. */
+export const onlyPipeline = { type: 'string', describe: 'Name of the pipeline, if the file has several' } as const;
+
+/** Declares `--plugin` and `--set`, the options of commands that load pipelines. */
+export function pipelineOptions(yargs: Parser) {
+  return yargs
+    .option('plugin', pluginOption)
+    .option('set', { ...repeated, describe: 'Override a value of the file: PATH=VALUE, like service.limit=100' });
+}
+
+/** The option of all commands that read pipeline files. */
+export const pluginOption = { ...repeated, describe: 'Module with custom steps and sinks, which is executed, like ./mine.mjs' } as const;
+
+interface PipelineArguments {
+  readonly set: readonly string[];
+  readonly plugin: readonly string[];
+}
+
+/**
+ * Returns what pipeline files are loaded with.
+ *
+ * @throws {LeadstreamError} `E_USAGE` for a `--set` that is not PATH=VALUE or a path given twice, and as `loadPlugins` does.
+ */
+export async function loadOptionsOf({ set, plugin }: PipelineArguments, context: CommandContext): Promise<LoadOptions> {
+  const { env, cwd } = context;
+  const values = new Map<string, string>();
+  for (const pair of set) {
+    const at = pair.indexOf('=');
+    if (at < 1) throw new LeadstreamError('E_USAGE', '--set takes PATH=VALUE, like service.limit=100');
+    const path = pair.slice(0, at);
+    if (values.has(path)) throw new LeadstreamError('E_USAGE', `--set ${path} is given twice`);
+    values.set(path, pair.slice(at + 1));
+  }
+  return { ...(await loadPlugins(plugin, context)), env, cwd, set: Object.fromEntries(values) };
+}
+
+/**
+ * Loads the modules given with `--plugin`.
+ *
+ * @param files Paths relative to the working folder of the command.
+ * @throws {LeadstreamError} `E_USAGE` for a module that cannot be loaded or has neither steps nor sinks.
+ */
+export async function loadPlugins(files: readonly string[], { cwd }: CommandContext): Promise<Extensions> {
+  if (files.length === 0) return {};
+  const { extensionsOf } = await import('../index.js');
+  const all: Extensions[] = [];
+  for (const file of files) {
+    try {
+      all.push(extensionsOf((await import(pathToFileURL(resolve(cwd, file)).href)) as object));
+    } catch (failure) {
+      throw new LeadstreamError('E_USAGE', `--plugin ${file}: ${reasonOf(failure)}`);
+    }
+  }
+  return { steps: all.flatMap(({ steps = [] }) => steps), sinks: all.flatMap(({ sinks = [] }) => sinks) };
+}
+
+/**
+ * Loads the one pipeline that a command works on. The console hides its secrets from here on.
+ *
+ * @throws {LeadstreamError} `E_USAGE` when the file has several and `--only` names none, and as `loadOptionsOf` does.
+ * @throws {SpecError} When the file is wrong.
+ */
+export async function loadOne(
+  arguments_: PipelineArguments & { readonly file: string; readonly only: string | undefined },
+  context: CommandContext,
+): Promise<Pipeline> {
+  const { file, only } = arguments_;
+  const { loadPipelines } = await import('../index.js');
+  const pipelines = await loadPipelines(file, await loadOptionsOf(arguments_, context));
+  const [first, ...others] = named(pipelines, only === undefined ? [] : [only]);
+  if (!first || others.length > 0) {
+    const names = pipelines.map(({ name }) => name).join(', ');
+    throw new LeadstreamError('E_USAGE', `${file} holds several pipelines; name one with --only: ${names}`);
+  }
+  context.console.hide(first.secrets);
+  return first;
+}
+
+/** Returns the connection of the environment. @throws {LeadstreamError} `E_SPEC_REFERENCE` if a variable is not set. */
+export async function connectionOf(who: string, { env }: CommandContext): Promise<ConnectOptions> {
+  const { connectionFromEnvironment } = await import('../index.js');
+  const connection = connectionFromEnvironment(env);
+  if (!('missing' in connection)) return connection;
+  const message = `${who} takes the service and its key from the environment, which must set ${connection.missing}`;
+  throw new LeadstreamError('E_SPEC_REFERENCE', message);
+}
+
+/**
+ * Returns the pipelines that a command line selects: all, or the named ones.
+ *
+ * @param only Names given with `--only`; empty for all.
+ * @throws {LeadstreamError} `E_USAGE` for a name that no pipeline has.
+ */
+export function named<P extends Pick<Pipeline, 'name'>>(pipelines: readonly P[], only: readonly string[]): readonly P[] {
+  const names = pipelines.map(({ name }) => name);
+  refuseUnknown('--only', 'pipeline', only, names);
+  return only.length === 0 ? pipelines : pipelines.filter(({ name }) => only.includes(name));
+}
+
+/** @throws {LeadstreamError} `E_USAGE` for the first word that is no known name. */
+export function refuseUnknown(option: string, kind: string, words: readonly string[], known: readonly string[]): void {
+  const unknown = words.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new LeadstreamError('E_USAGE', `${option}: ${unknownName(kind, unknown, known)}`);
+}
+
+/** Returns the names in an option that takes several, separated by commas (`--columns lead_id,email`) or given one by one. */
+export function listed(words: readonly string[]): readonly string[] {
+  return words.flatMap((word) => word.split(',')).flatMap((word) => word.trim() || []);
+}
+
+/**
+ * Returns the files that the words of a command line name. A shell has expanded patterns, unless they were quoted or there was no shell. In that case `*`, `?`,
+ * `**`, `{a,b}` and `[ab]` mean the same here as in a shell. Names that begin with a dot match only patterns that begin with one.
+ *
+ * @returns Each file once, in the order of the words; the files of a pattern are sorted by name.
+ * @throws {LeadstreamError} `E_USAGE` for a pattern that no file matches, and for a word among several that is no file. It may be anything typed by mistake, even
+ * a key, so it is not repeated. A word with the name of a pipeline file is left to the code that opens it.
+ */
+export async function filesNamed(words: readonly string[], cwd: string): Promise<readonly string[]> {
+  const isFile = (word: string) => existsSync(resolve(cwd, word));
+  const isPattern = (word: string) => /[*?[\]{}]/.test(word) && !isFile(word);
+  const missing = words.findIndex((word) => !/[*?[\]{}]|\.(?:ya?ml|json)$/i.test(word) && !isFile(word));
+  if (words.length > 1 && missing >= 0) throw new LeadstreamError('E_USAGE', `file ${missing + 1} of ${words.length} does not exist`);
+  const found: string[] = [];
+  for (const [index, word] of words.entries()) {
+    if (!isPattern(word)) found.push(word);
+    else {
+      const { globSync } = await import('tinyglobby');
+      const matching = globSync(word, { cwd, expandDirectories: false, ignore: '**/node_modules/**', absolute: isAbsolute(word) });
+      if (matching.length === 0)
+        throw new LeadstreamError('E_USAGE', `no file matches ${words.length === 1 ? word : `word ${index + 1} of ${words.length}`}`);
+      found.push(...matching.toSorted());
+    }
+  }
+  const paths = found.map((file) => resolve(cwd, file));
+  return found.filter((_file, index) => paths.indexOf(paths[index] ?? '') === index);
+}
+
+/** Returns the secrets in an environment. */
+export function secretsIn(env: CommandContext['env']): readonly string[] {
+  return secretVariables.flatMap((name) => env[name] ?? []);
+}
+
+/**
+ * Returns the environment of a command. Variables in the `--env` file add to it where it lacks them or leaves them empty. Hides its secrets from here on.
+ *
+ * @throws {LeadstreamError} `E_USAGE` when the `--env` file cannot be read, or everyone can write to it.
+ */
+export function environmentOf(
+  file: string | undefined,
+  { env, cwd }: Pick<CommandContext, 'env' | 'cwd'>,
+  secrets: Secrets,
+): CommandContext['env'] {
+  const added = file === undefined ? [] : Object.entries(readEnvFile(file, cwd)).filter(([name]) => !env[name]);
+  const whole = { ...env, ...Object.fromEntries(added) };
+  secrets.hide(secretsIn(whole));
+  return whole;
+}
+
+function readEnvFile(file: string, cwd: string): Readonly<Record<string, string | undefined>> {
+  let text: string;
+  let found: Stats;
+  try {
+    found = statSync(resolve(cwd, file));
+    text = readFileSync(resolve(cwd, file), 'utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+    throw new LeadstreamError('E_USAGE', `--env ${file}: cannot be read${code}`);
+  }
+  // Anyone who can write to the file could send the key to another address. Mode bits mean nothing for a pipe, nor for any file on Windows.
+  const tells = found.isFile() && process.platform !== 'win32';
+  if (tells && (found.mode & 0o002) !== 0)
+    throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write to it; make it private (chmod 600)`);
+  // Node 20 takes an indented comment after a blank line for a part of the next name.
+  const lines = text.replaceAll('\r\n', '\n').replaceAll(/^[ \t]+#/gm, '#');
+  // What `parseEnv` does with a line that it cannot read depends on the version of Node: the lines are checked here, without comments and quoted values.
+  const unquoted = lines.replaceAll(/^#.*|(?<==[ \t]*)(['"`])[^]*?\1/gm, '');
+  if (unquoted.split('\n').some((line) => !/^\s*(?:$|(?:export\s+)?[A-Za-z_][\w.-]*[ \t]*=)/.test(line)))
+    throw new LeadstreamError('E_USAGE', `--env ${file}: a line is not NAME=value`);
+  return parseEnv(lines);
+}

@@ -1,0 +1,133 @@
+import { resolve } from 'node:path';
+import { amount, amountOf, GateError, jsonOf, LeadstreamError, printable } from '../../core/index.js';
+import { fixedPath, writtenTable } from '../../store/index.js';
+import { command, flag } from '../command.js';
+import { print } from '../console.js';
+
+const tableArgument = { type: 'string', demandOption: true, describe: 'Table, like lake/leads' } as const;
+
+export const runs = command(
+  'runs <dir>',
+  'List the existing runs of a table',
+  (yargs) =>
+    yargs
+      .positional('dir', tableArgument)
+      .option('json', { ...flag, describe: 'One JSON object per run, with its whole manifest' })
+      .example('$0 runs lake/leads', 'the published run, and those that are kept'),
+  async ({ dir, json }, { cwd, stdout }) => {
+    const { tableRuns } = await import('../../index.js');
+    const all = await tableRuns(writtenTable(dir, 'DIR', cwd));
+    const titles = ['run', 'state', 'finished', 'mode', 'rows', 'written', 'files', 'bytes', 'consistency'];
+    const rows = all.map(
+      ({
+        run,
+        state,
+        manifest: {
+          finished_at,
+          mode,
+          rows,
+          run: { written },
+          files,
+          bytes,
+          partial,
+          consistency,
+        },
+      }) => [
+        ...[run, state, finished_at, mode].map(printable),
+        ...[rows, written, files.length, bytes].map(amount),
+        partial ? 'partial' : consistency,
+      ],
+    );
+    await print(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable([titles, ...rows]));
+    return 0;
+  },
+);
+
+/** Formats rows of text, each column as wide as its widest cell. */
+function textTable(rows: readonly (readonly string[])[]): string {
+  const widthOf = (index: number) => Math.max(...rows.map((row) => row[index]?.length ?? 0));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, index) => cell.padEnd(widthOf(index)))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+export const rollback = command(
+  'rollback <dir>',
+  'Publish an earlier run of a table again',
+  (yargs) =>
+    yargs
+      .positional('dir', tableArgument)
+      .option('to', {
+        type: 'string',
+        describe: 'Run to publish again, an earlier or a later one (default: the one that the published run replaced)',
+      })
+      .option('state-dir', {
+        type: 'string',
+        default: '.leadstream',
+        describe: 'Folder of the redo log and the log of runs, as given to the runs',
+      })
+      .example('$0 rollback lake/leads', 'one run back; again, one run further')
+      .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
+  async ({ dir, to, stateDir }, { console, cwd }) => {
+    const { rollbackTable } = await import('../../index.js');
+    const done = await rollbackTable(writtenTable(dir, 'DIR', cwd), { to, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
+    if (done.evidence === 'none') {
+      const unchecked = `no log of runs in ${stateDir} has run ${done.to}, so its manifest could not be checked`;
+      console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${dir}: ${unchecked}; ${remedy}`);
+    }
+    console.log('info', `${dir}: run ${done.to} is published again${done.from === undefined ? '' : `; run ${done.from} is kept`}`);
+    return 0;
+  },
+);
+
+const remedy = 'name the state folder of its runs with --state-dir';
+
+export const verify = command(
+  'verify <dir>',
+  'Compare the files of a table with its manifest, byte by byte',
+  (yargs) =>
+    yargs
+      .positional('dir', tableArgument)
+      .option('run', { type: 'string', describe: 'A kept run instead of the published one', conflicts: 'manifest' })
+      .option('manifest', { type: 'string', describe: 'Manifest of a copied table; DIR is then the folder with the copied files' })
+      .option('state-dir', {
+        type: 'string',
+        defaultDescription: '".leadstream"',
+        describe: 'Folder with the log of runs, as given to the runs; a moved table is found in it by its run',
+      })
+      .example('$0 verify lake/leads', 'exits with 65 if anything differs')
+      .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),
+  async ({ dir, manifest, stateDir: given, run: wanted }, { console, cwd }) => {
+    const { verifyTable } = await import('../../index.js');
+    const stateDir = given ?? '.leadstream';
+    const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(writtenTable(dir, 'DIR', cwd), {
+      run: wanted,
+      manifest: manifest === undefined ? undefined : resolve(cwd, manifest),
+      stateDir: fixedPath(stateDir, '--state-dir', cwd),
+    });
+    const wrong = differences.map((difference) => `${dir}: ${difference}`);
+    if (wrong.length > 0) throw new GateError('E_GATE_VERIFY', wrong);
+    if (evidence === 'none' && manifest === undefined) {
+      const unchecked = `${dir}: no log of runs in ${stateDir} has run ${run}, so only files and manifest were compared with each other`;
+      // A folder given with the option is expected to have the runs.
+      if (given !== undefined) throw new LeadstreamError('E_STATE_LOG', unchecked);
+      console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${unchecked}; ${remedy}`);
+    }
+    const counts = `${amountOf(rows, 'row')}, ${amountOf(files, 'file')}, ${amountOf(bytes, 'byte')}`;
+    const where = movedFrom === undefined ? '' : `, where the table is ${movedFrom}`;
+    console.log('info', `${dir}: run ${run} matches its manifest: ${counts}; ${evidences[evidence]}${where}`);
+    return 0;
+  },
+);
+
+/** How the manifest itself was checked. */
+const evidences = {
+  sha256: 'the manifest is the one in the log of runs (SHA-256)',
+  none: 'the manifest could not be checked, because no log of runs has it',
+};
