@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { queryOf, secretsOf } from '../../../src/http/index.js';
 import { createRedactor } from '../../../src/core/text.js';
 import { oddKey } from '../../support/odd-server.js';
 
@@ -34,17 +33,5 @@ describe('createRedactor', () => {
 
   test('takes a secret for text and not for a pattern', () => {
     expect(createRedactor(['some.key', '$&$&$&$&'])('some-key some.key $&$&$&$&')).toBe('some-key [redacted] [redacted]');
-  });
-});
-
-describe('credentials', () => {
-  test('become the parameters of their form', () => {
-    expect(queryOf({ rest_api_key: 'k' })).toEqual({ rest_api_key: 'k' });
-    expect(queryOf({ authorized_uid: '7', authorized_rest_api_key: 'k' })).toEqual({ authorized_uid: '7', authorized_rest_api_key: 'k' });
-  });
-
-  test('are searched for by their keys, and never by the user id', () => {
-    expect(secretsOf({ rest_api_key: 'k' })).toEqual(['k']);
-    expect(secretsOf({ authorized_uid: '7', authorized_rest_api_key: 'k' })).toEqual(['k']);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { NEVER, Subject, firstValueFrom, lastValueFrom, throwError, timer } from 'rxjs';
+import { Subject, firstValueFrom, lastValueFrom, throwError, timer } from 'rxjs';
 import { deliver, type Page } from '../../../src/flow/index.js';
 import { leasedPages, marbles, pageOf, turns } from '../../support/pages.js';
 
@@ -39,20 +39,5 @@ describe('deliver', () => {
       expectSubscriptions(source.subscriptions).toBe('^-!');
     });
     expect(released).toEqual([1]);
-  });
-
-  test('begins no further write after an unsubscribe', async () => {
-    const begun: number[] = [];
-    const subscription = leasedPages([['a'], ['b']])
-      .pages$.pipe(
-        deliver(({ number }) => {
-          begun.push(number);
-          return NEVER;
-        }),
-      )
-      .subscribe();
-    subscription.unsubscribe();
-    await turns();
-    expect(begun).toEqual([1]);
   });
 });

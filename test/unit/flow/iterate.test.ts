@@ -1,6 +1,5 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { NEVER, concat, finalize, throwError } from 'rxjs';
 import { fromPages, pagedSource } from '../../../src/flow/index.js';
 import { countedFetch, leasedPages, turns } from '../../support/pages.js';
@@ -12,12 +11,6 @@ function list(pages: number) {
     () => 1,
   );
   return { ...fetch, pages$: pagedSource(fetch.fetch, { window: 4, concurrency: 2 }) };
-}
-
-async function all<T>(rows: AsyncIterable<T>): Promise<readonly T[]> {
-  const seen: T[] = [];
-  for await (const row of rows) seen.push(row);
-  return seen;
 }
 
 describe('a loop over a row stream', () => {
@@ -44,16 +37,6 @@ describe('a loop over a row stream', () => {
     };
     await expect(read()).rejects.toThrow('gone');
     expect(seen).toEqual([1, 2, 3]);
-  });
-
-  test('gives what any source gives, whatever pages are empty, and releases all of them', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(fc.integer(), { maxLength: 4 }), { maxLength: 8 }), async (rows) => {
-        const { pages$, released } = leasedPages(rows);
-        expect(await all(fromPages(pages$))).toEqual(rows.flat());
-        expect(released).toEqual(rows.map((_, index) => index + 1));
-      }),
-    );
   });
 });
 

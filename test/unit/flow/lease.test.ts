@@ -34,12 +34,6 @@ describe('untilReleased', () => {
     });
   });
 
-  test('passes a completion at once, also while pages are out', () => {
-    marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('a-b|', pages).pipe(untilReleased('the list'), numbers)).toBe('a-b|', { a: 1, b: 2 });
-    });
-  });
-
   test('counts a page that is released twice once', () => {
     const source$ = new Subject<Page<string>>();
     const seen: Page<string>[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { delay, distinct, from, map, of, take, takeLast, throwError } from 'rxjs';
+import { delay, distinct, map, take, takeLast } from 'rxjs';
 import { StepError } from '../../../src/core/index.js';
 import { liftRows, mapRows, rows, type Page } from '../../../src/flow/index.js';
 import { leasedPages, marbles, pageOf, shown } from '../../support/pages.js';
@@ -20,16 +20,6 @@ describe('mapRows', () => {
         ),
       ).toBe('x-y|', { x: '10 20', y: '20 30' });
     });
-  });
-
-  test('keeps number and lease of the page', () => {
-    const page = pageOf(7, ['x']);
-    let seen: Page<number> | undefined;
-    of(page)
-      .pipe(mapRows((text) => text.length))
-      .subscribe((result) => (seen = result));
-    expect(seen).toEqual({ number: 7, rows: [1], lease: page.lease });
-    expect(seen?.lease).toBe(page.lease);
   });
 
   test('ends the stream with the row for which the function throws', () => {
@@ -73,20 +63,6 @@ describe('liftRows', () => {
     });
   });
 
-  test('leaves a source without an end that never gives way', () => {
-    function* numbers(): Generator<Page<number>> {
-      for (let number = 1; ; number += 1) yield pageOf(number, [number]);
-    }
-    const seen: Page<number>[] = [];
-    from(numbers())
-      .pipe(liftRows(take(2)))
-      .subscribe((page) => seen.push(page));
-    expect(seen.map(shown)).toEqual([
-      { number: 1, rows: [1] },
-      { number: 2, rows: [2] },
-    ]);
-  });
-
   test('sends rows that come after their page with the next, and waits for those after the last', () => {
     marbles(({ cold, expectObservable }) => {
       expectObservable(cold('a--b|', pages).pipe(liftRows(delay(2)), show)).toBe('a--b-(c|)', { a: '', b: '1 2', c: '2 3' });
@@ -102,12 +78,6 @@ describe('liftRows', () => {
       });
       expectObservable(source.pipe(liftRows(refuse), show)).toBe('a-#', { a: '1 2' }, failure('liftRows'));
       expectSubscriptions(source.subscriptions).toBe('^-!');
-    });
-  });
-
-  test('passes an error of the source on', () => {
-    marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('a-#', pages).pipe(liftRows(distinct()), show)).toBe('a-#', { a: '1 2' });
     });
   });
 });
@@ -136,13 +106,5 @@ describe('rows', () => {
     expect(taken).toEqual([1, 2]);
     expect(touched).toEqual([1, 2]);
     expect(released).toEqual([]);
-  });
-
-  test('passes an error of the source on', () => {
-    let failure: unknown;
-    throwError(() => 'broken')
-      .pipe(rows())
-      .subscribe({ error: (error: unknown) => (failure = error) });
-    expect(failure).toBe('broken');
   });
 });

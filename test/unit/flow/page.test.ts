@@ -1,8 +1,8 @@
 import { from, lastValueFrom } from 'rxjs';
 import { describe, expect, test } from '@jest/globals';
-import { batchOf, countOf, pageOf, withLease, type Page } from '../../../src/flow/page.js';
+import { batchOf, pageOf, type Page } from '../../../src/flow/page.js';
 import { select } from '../../../src/steps/index.js';
-import { batchOfTexts, pageWithoutRows } from '../../support/batches.js';
+import { batchOfTexts } from '../../support/batches.js';
 
 const lease = { release: () => {} };
 const page = pageOf(7, batchOfTexts([{ id: '1', name: 'a' }]), lease);
@@ -18,12 +18,6 @@ test('a copy of a page has its rows, and other rows where it gets them', async (
   ]);
   const last = await lastValueFrom(from(copies).pipe(select(['name'])));
   expect(last.rows).toEqual([{ name: 'b' }]);
-});
-
-test('a page by columns makes no rows to be counted or to get another lease', () => {
-  const other = { release: () => {} };
-  const leased = withLease(pageWithoutRows(1, batchOfTexts([{ id: '1' }, { id: '2' }])), other);
-  expect([countOf(leased), leased.lease]).toEqual([2, other]);
 });
 
 describe('rows of a page by columns', () => {

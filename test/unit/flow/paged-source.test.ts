@@ -92,16 +92,6 @@ describe('pagedSource', () => {
       expect(sink.numbers()).toEqual(Array.from({ length: window }, (_, i) => i + 1));
     });
 
-    test.each(bounds)('requests one page more for each one released (window=%i, concurrency=%i)', async (window, concurrency) => {
-      const list = countedFetch(listOf(1000), 'sync');
-      const sink = hoard(pagedSource(list.fetch, { window, concurrency }));
-      for (let released = 0; released < 10; released += 1) {
-        await turns(20);
-        expect(list.asked).toHaveLength(window + released);
-        sink.state.pages[released]?.lease.release();
-      }
-    });
-
     test('grants by page number: a later page released first makes no room', async () => {
       const list = countedFetch(listOf(1000), 'sync');
       const sink = hoard(pagedSource(list.fetch, { window: 3, concurrency: 1 }));
@@ -131,16 +121,6 @@ describe('pagedSource', () => {
       sink.subscription.unsubscribe();
       expect(list.aborted).toEqual([1, 2, 3]);
       expect(list.inFlight()).toBe(0);
-    });
-
-    test('makes no further request, also when pages are released afterwards', async () => {
-      const list = countedFetch(listOf(100), 'sync');
-      const sink = hoard(pagedSource(list.fetch, { window: 2, concurrency: 2 }));
-      await turns(20);
-      sink.subscription.unsubscribe();
-      for (const page of sink.state.pages) page.lease.release();
-      await turns(20);
-      expect(list.asked).toEqual([1, 2]);
     });
   });
 
@@ -218,30 +198,6 @@ describe('pagedSource', () => {
       expect(seen).toEqual([0, 1, 2, 3, 4, 5]);
     });
 
-    test.each(chains)('completes without a page for an empty list: %j', async ({ concurrency }) => {
-      const sink = hoard(pagedSource(immediate(listOf(0)), { concurrency }));
-      await turns(10);
-      expect(sink.state).toEqual({ pages: [], completed: true });
-    });
-
-    test('is looked into when what was asked for ahead has answered', async () => {
-      const list = countedFetch((page) => (page === 3 ? [] : listOf(5)(page)), 'hand');
-      const sink = hoard(pagedSource(list.fetch, { window: 8, concurrency: 4 }));
-      await turns();
-      for (const page of [1, 2, 3]) list.answer(page);
-      await turns();
-      expect(list.asked.filter((page) => page === 3)).toHaveLength(1);
-      for (const page of [4, 5, 6]) list.answer(page);
-      await turns();
-      expect(list.asked.filter((page) => page === 3)).toHaveLength(2);
-      list.answer(3);
-      await turns();
-      list.answer(4);
-      for (const page of sink.state.pages) page.lease.release();
-      await turns();
-      expect(sink.state.failure).toMatchObject({ code: 'E_SOURCE_ORDER', message: 'page 4 has rows, but page 3 has none' });
-    });
-
     test('goes on where whoever confirms it says so, and holds no more than the window', async () => {
       const list = countedFetch(listOf(6), 'sync');
       let claims = 0;
@@ -285,14 +241,6 @@ describe('pagedSource', () => {
       );
       await expect(read).rejects.toMatchObject(failure);
       expect(seen).toEqual([1]);
-    });
-
-    test('nor when the end is asked for again', async () => {
-      let asked = 0;
-      const fetch = () => of(((asked += 1) === 1 ? [] : { data: [] }) as readonly number[]);
-      await expect(readAll(pagedSource(fetch, { concurrency: 1, window: 1 }))).rejects.toThrow(
-        'returned an observable of an object for page 1',
-      );
     });
   });
 });

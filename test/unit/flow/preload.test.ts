@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Subject, defer, lastValueFrom, tap, throwError, toArray } from 'rxjs';
+import { Subject, defer, lastValueFrom, throwError, toArray } from 'rxjs';
 import { mapRows, rows, pagedSource, preload, type Page } from '../../../src/flow/index.js';
 import { countedFetch, leasedPages, listOf, pageOf } from '../../support/pages.js';
 
@@ -25,22 +25,6 @@ describe('preload', () => {
     const before = asked.slice(0, asked.lastIndexOf('other7'));
     expect(before.filter((page) => page.startsWith('main'))).toEqual(['main1', 'main2']);
     expect(result).toEqual(Array.from({ length: 12 }, (_, row) => `${row}:0 1 2 3 4 5 6 7 8 9`));
-  });
-
-  test('tells that it works while it keeps pages, until it gives the first', async () => {
-    const log: unknown[] = [];
-    const other$ = new Subject<Page<number>>();
-    const done = lastValueFrom(
-      leasedPages([['a'], ['b']]).pages$.pipe(
-        preload(other$, (): number[] => [], keep, withKept, { working: (is) => void log.push(is) }),
-        tap(({ rows }) => void log.push(...rows)),
-      ),
-    );
-    other$.next(pageOf(1, [1], () => undefined));
-    expect(log).toEqual([true]);
-    other$.complete();
-    await done;
-    expect(log).toEqual([true, false, 'a:1', 'b:1']);
   });
 
   test('releases every page of the other side as soon as it was added', () => {

@@ -3,7 +3,7 @@ import { lastValueFrom, map, toArray } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { type Column, type Row } from '../../../src/core/index.js';
 import { fromPages, liftRows, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
-import { aggregate, cast, derive, filter, join, mask, rename, select } from '../../../src/steps/index.js';
+import { aggregate, cast, derive, filter, join, mask, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
 import { sample } from '../steps/support.js';
 
@@ -59,16 +59,6 @@ describe('a function that throws', () => {
     ['aggregate', aggregate<Row, [], {}>([], { sold: { count: failing } }), 'aggregate: sold'],
   ])('is told with the key of the row by %s', async (_name, step, who) => {
     expect(await failureOf(leads().pipe(step))).toMatchObject(said(who, keyed));
-  });
-
-  test('is told with the key behind steps that keep it, whatever its name and type are there', async () => {
-    const narrow = leads().pipe(
-      filter<Row>(() => true),
-      rename<Row, { lead_id: 'id' }>({ lead_id: 'id' }),
-      cast<Row>({ id: 'integer' }),
-      filter<Row>((row) => failing({ ...row, id: String(row.id), email: 'jane@example.com' })),
-    );
-    expect(await failureOf(narrow)).toMatchObject(said('filter', "the row with id '3' \\(row 2 of page 2\\)"));
   });
 
   const placed = 'row 2 of page 2';

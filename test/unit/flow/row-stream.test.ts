@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { from, lastValueFrom, map, of, tap, toArray } from 'rxjs';
+import { from, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Column, Row } from '../../../src/core/index.js';
-import { fromPages, liftRows, mapAsync, mapRows, type RowStream, type Step } from '../../../src/flow/index.js';
+import { fromPages, mapRows, type RowStream, type Step } from '../../../src/flow/index.js';
 import {
   aggregate,
   cast,
@@ -87,26 +87,6 @@ describe('columns travel through', () => {
     expect(stream.pipe(mapRows((row: Row) => row)).columns).toBeUndefined();
     const unknown = join<Row, Row, string, string>(bridges().pages$, { on: { bridge_id: 'id' }, as: 'b', select: ['name'] });
     expect(stream.pipe(unknown).columns).toBeUndefined();
-  });
-
-  const columns = { id: 'text', name: { type: 'text', sensitivity: 'plain' } } as const;
-  const project = (row: Row) => ({ id: String(row.lead_id), name: 'x' });
-  test.each<[string, Step<Row, { id: string; name: string }>]>([
-    ['mapRows', mapRows(project, { columns })],
-    ['liftRows', liftRows(map(project), { columns })],
-    ['mapAsync', mapAsync((page) => of(page.rows.map(project)), 1, { columns })],
-  ])('%s that names them, whoever gave the rows, and on from there', async (_name, made) => {
-    const before: readonly RowStream<Row>[] = [fromPages(leasedPages([[sampleRow('leads')]]).pages$), leads().pipe(tap(() => {}))];
-    for (const stream of before) {
-      const named = stream.pipe(
-        filter(() => true),
-        made,
-        sort([{ field: 'name' }]),
-      );
-      expect(shown(named.columns)).toEqual(['id text personal', 'name text plain']);
-      for await (const row of named) expect(Object.keys(row)).toEqual(['id', 'name']);
-      expect(() => named.pipe(select(['age'] as never))).toThrow("select: unknown field 'age'");
-    }
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { proxyFor, proxyIn, proxyProblem, proxySecrets } from '../../../src/http/proxy.js';
+import { proxyFor, proxyIn } from '../../../src/http/proxy.js';
 
 const proxy = 'http://proxy.example:3128';
 
@@ -35,16 +35,6 @@ test.each([
   expect(proxyIn('https://data.example', { [name]: given, NO_PROXY: '*' })).toEqual({ proxy: undefined, problem: undefined });
 });
 
-test.each(['http://user:100%25%@proxy.example', 'http://100%:password@proxy.example', 'http://u:%e9@proxy.example'])(
-  'a percent sign that begins no character is refused in %s, which tells nothing of it',
-  (given) => {
-    const problem = 'must be the address of an HTTP proxy, like http://proxy.example:3128, with % in its user and password written as %25';
-    expect(proxyIn('http://data.example', { HTTP_PROXY: given }).problem).toBe(`the environment variable HTTP_PROXY ${problem}`);
-    expect(proxyProblem(given)).toBe(`${problem}, or false for none`);
-    expect(proxySecrets(given)).toEqual([]);
-  },
-);
-
 test('what a program asks for comes before the environment', () => {
   const before = process.env;
   try {
@@ -59,10 +49,4 @@ test('what a program asks for comes before the environment', () => {
   } finally {
     process.env = before;
   }
-});
-
-test('a proxy is the address of an HTTP proxy, or false for none', () => {
-  const possible = [proxy, 'https://user:password@proxy.example', 'http://proxy.example/', false];
-  const impossible = ['proxy.example:3128', 'socks5://proxy.example', 'http://proxy.example/path', '', true];
-  expect([...possible, ...impossible].filter((given) => proxyProblem(given) === undefined)).toEqual(possible);
 });

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { expect, test } from '@jest/globals';
-import { concatMap, lastValueFrom } from 'rxjs';
+import { lastValueFrom } from 'rxjs';
 import type { Column } from '../../../src/core/index.js';
 import { deliver, fromPages, mapAsync, pagedSource, type RowStream } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/run/index.js';
@@ -117,11 +117,4 @@ test.each<[string, (pace: Pace) => Promise<unknown>, number]>([
   expect(pace.taken).toBe(pages * perPage);
   expect(pace.ahead).toBeGreaterThan(1);
   expect(pace.ahead).toBeLessThanOrEqual(window + more);
-});
-
-test('a queue of RxJS behind rows that are pushed takes every row, and is as far ahead as the service is quick', async () => {
-  const pace = new Pace();
-  await lastValueFrom(pace.rows.rows$.pipe(concatMap(() => pace.take(1))));
-  expect(pace.taken).toBe(pages * perPage);
-  expect(pace.ahead).toBeGreaterThan(window);
 });

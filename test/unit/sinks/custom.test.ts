@@ -128,21 +128,6 @@ describe('a sink of a program', () => {
     expect(commits).toEqual([1, 2].map(() => ['commit', { rows, partial }]));
   });
 
-  test('gets values of their declared types where it asks for them', async () => {
-    const rows: Row[] = [];
-    const typed = defineSink('typed', {
-      types: 'typed',
-      open: () => ({ write: (some) => rows.push(...some), commit: () => {}, abort: () => {} }),
-    });
-    await writeTo(streamOf(of({ number: 1, rows: [{ uid: '1', email: '', affid: 'x' }], lease: { release: () => {} } })), typed());
-    expect(rows).toEqual([{ uid: '1', email: '', affid: 'x' }]);
-    const leads = columnsOf(collections.leads).filter(({ name }) => ['age', 'is_valid', 'timestamp'].includes(name));
-    rows.length = 0;
-    const page = { number: 1, rows: [{ age: '41', is_valid: 'yes', timestamp: '1709164800' }], lease: { release: () => {} } };
-    await writeTo(of(page), typed(), { columns: leads });
-    expect(rows).toEqual([{ age: 41n, is_valid: true, timestamp: new Date('2024-02-29T00:00:00Z') }]);
-  });
-
   test.each<[string, Partial<CustomWriter<Row>>, string, readonly string[]]>([
     ['begin', { begin: throwing }, 'noting: begin failed with', ['open', 'signal', 'abort']],
     [
@@ -161,16 +146,6 @@ describe('a sink of a program', () => {
       cause: expect.objectContaining({ message: 'user jane@example.com refused' }),
     });
     expect(names()).toEqual(called);
-  });
-
-  test('is aborted once when the stream fails, and not committed', async () => {
-    const { sink, names } = noting();
-    const failing$ = concat(
-      pages().pages$,
-      throwError(() => new RangeError('mine')),
-    );
-    expect(await failureOf(writeTo(streamOf(failing$), sink()))).toEqual(new RangeError('mine'));
-    expect(names()).toEqual(['open', 'begin', 'write', 'write', 'signal', 'abort']);
   });
 
   test('is aborted when the write that is under way has ended, which the signal asks for', async () => {
@@ -200,13 +175,5 @@ describe('a sink of a program', () => {
     const message = expect.stringMatching(/^noting: abort failed with Error 23505/);
     expect(warned.mock.calls).toEqual([[message, { type: 'LeadstreamWarning', code: 'W_SINK_ABORT' }]]);
     warned.mockRestore();
-  });
-
-  test('that does not wait for a stream of Node is told so', async () => {
-    const { sink, names } = noting({ write: () => false });
-    const message =
-      'noting: write returned a boolean on page 1; it must return a promise that resolves when the rows are stored; for a Node stream, wait for drain';
-    expect(await failureOf(writeTo(streamOf(), sink()))).toMatchObject({ code: 'E_SINK_FUNCTION', message });
-    expect(names().at(-1)).toBe('abort');
   });
 });

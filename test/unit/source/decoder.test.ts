@@ -4,7 +4,6 @@ import { Decoder } from '../../../src/source/decode/decoder.js';
 import { readList } from '../../../src/source/decode/records.js';
 import { scan } from '../../../src/source/decode/scan.js';
 import { bridges } from '../../../src/collections/bridges.js';
-import { leads } from '../../../src/collections/leads.js';
 import { links } from '../../../src/collections/links.js';
 import { users } from '../../../src/collections/users.js';
 
@@ -17,16 +16,6 @@ const sent = (...records: readonly (object | string)[]) =>
   });
 
 describe('declared fields', () => {
-  test('come under their snake_case names', () => {
-    const [row] = new Decoder(leads).decode([{ lead_id: '1', PSID: 'p', 'LEAD ACCEPTED': 'yes', IPAddress: '1.2.3.4' }]);
-    expect(row).toMatchObject({ lead_id: '1', psid: 'p', lead_accepted: 'yes', ip_address: '1.2.3.4' });
-  });
-
-  test('come first and in the order of the definition', () => {
-    const [row] = new Decoder(users).decode([{ extra: 'x', affid: '1', uid: '7', email: 'a@b.c' }]);
-    expect(Object.keys(row ?? {})).toEqual(['uid', 'email', 'affid', 'extra']);
-  });
-
   test('that are missing are null and counted', () => {
     const decoder = new Decoder(users);
     expect(decoder.decode([{ uid: '7' }, user])).toEqual([{ uid: '7', email: null, affid: null }, user]);
@@ -34,13 +23,6 @@ describe('declared fields', () => {
       ['email', 1],
       ['affid', 1],
     ]);
-  });
-
-  test('that are JSON null are null and not counted', () => {
-    const decoder = new Decoder(users);
-    expect(decoder.decode([{ ...user, email: null }])).toEqual([{ ...user, email: null }]);
-    expect(decoder.findings.missing.size).toBe(0);
-    expect(decoder.findings.notText.size).toBe(0);
   });
 
   test.each([

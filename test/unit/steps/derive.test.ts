@@ -58,13 +58,6 @@ describe('derive in a file', () => {
     expect(context.tally).toMatchObject({ rejected: 1, nulled: 0 });
   });
 
-  test('rejects a row once, however many of its expressions fail', async () => {
-    const context = runtime();
-    await rowsThrough(opened(steps.derive, { a: 'num(age)', b: 'num(age)' }, context), [sample('leads', { age: 'x' })]);
-    expect(context.rejects).toHaveLength(1);
-    expect(context.tally.rejected).toBe(1);
-  });
-
   test('gives null instead under on_error: null, and counts it', async () => {
     const context = runtime({ onError: 'null' });
     const out = await rowsThrough(opened(steps.derive, failing, context), rows);

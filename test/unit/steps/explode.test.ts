@@ -59,13 +59,6 @@ describe.each([[null], [''], [' '], ['[]']])('the list %j, which has no elements
   });
 });
 
-test('counts the rows that it adds as expanded', async () => {
-  const context = watched();
-  const rows = ['[1,2,3]', '[]', '[4]', '[5,6]'].map((list) => ({ list }));
-  expect(await rowsThrough(explode<Row>('list', {}, context), rows)).toHaveLength(7);
-  expect(context.tally).toMatchObject({ expanded: 3, filtered: 0 });
-});
-
 test('numbers the elements when told, from 1, and none of an empty list', async () => {
   const rows = await rowsThrough(explode<Row>('list', { position: 'n' }), [{ list: '["a","a"]' }, { list: '[]' }]);
   expect(rows).toEqual([

@@ -1,22 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { filter } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import { castTo, opened, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
-
-describe('filter in code', () => {
-  test('counts what it drops and keeps emptied pages', async () => {
-    const context = watched();
-    const out = await through(
-      filter(() => false, context),
-      pages([{ n: '1' }, { n: '2' }], [{ n: '3' }]),
-    );
-    expect(out.map(({ number, rows }) => [number, rows])).toEqual([
-      [1, []],
-      [2, []],
-    ]);
-    expect(context.tally.filtered).toBe(3);
-  });
-});
+import { castTo, opened, planned, rowsThrough, runtime, sample } from './support.js';
 
 describe('filter in a file', () => {
   const condition = 'num(age) > 40.0';

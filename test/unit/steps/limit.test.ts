@@ -1,9 +1,9 @@
-import { Observable, defer, from, lastValueFrom, of, toArray } from 'rxjs';
-import { describe, expect, test } from '@jest/globals';
+import { Observable, defer, lastValueFrom, of, toArray } from 'rxjs';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pagedSource, rows } from '../../../src/flow/index.js';
-import { filter, limit } from '../../../src/steps/index.js';
-import { page, pages, through, watched } from './support.js';
+import { limit } from '../../../src/steps/index.js';
+import { pages, through, watched } from './support.js';
 
 const row = (id: number) => ({ id: String(id) });
 const counted = (count: number, first = 1) => Array.from({ length: count }, (_, index) => row(first + index));
@@ -51,42 +51,4 @@ test('is the first so many rows of all, however they come in pages', async () =>
       expect((await through(limit(most), pages(...lists))).flatMap((each) => each.rows)).toEqual(expected);
     }),
   );
-});
-
-describe('in a context that can end the source', () => {
-  /** Pages until somebody stops them; one more is under way by then. */
-  function stoppable(count: number) {
-    let stopped = 0;
-    const context = { ...watched(), stop: () => (stopped += 1) };
-    const pages$ = new Observable<ReturnType<typeof page>>((subscriber) => {
-      let after = 0;
-      for (let number = 1; number <= count && after < 2; number += 1) {
-        subscriber.next(page(number, counted(4)));
-        if (stopped > 0) after += 1;
-      }
-      subscriber.complete();
-    });
-    return { context, pages$, stops: () => stopped };
-  }
-
-  test('asks it to, and lets the pages that are under way come as empty ones, whose rows are counted', async () => {
-    const { context, pages$, stops } = stoppable(9);
-    const out = await lastValueFrom(pages$.pipe(limit(6, context), toArray()));
-    expect(out.map((each) => each.rows.length)).toEqual([4, 2, 0]);
-    expect(stops()).toBeGreaterThan(0);
-    expect(context.tally.beyondLimit).toBe(6);
-  });
-
-  test('hands the last page on before it asks', async () => {
-    const seen: string[] = [];
-    const context = { ...watched(), stop: () => seen.push('stop') };
-    await lastValueFrom(
-      from(pages(counted(2))).pipe(
-        limit(2, context),
-        filter(() => seen.push('row') > 0),
-        toArray(),
-      ),
-    );
-    expect(seen).toEqual(['row', 'row', 'stop']);
-  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Observable, defer, from, of, timer, map, toArray } from 'rxjs';
+import { type Observable, defer, of, timer, map } from 'rxjs';
 import type { Row } from '../../../src/core/index.js';
 import { lookingUp, type LookUpOptions } from '../../../src/steps/join/look-up.js';
 import { pages, rowsThrough, through, watched } from './support.js';
@@ -41,24 +41,6 @@ describe('looking up', () => {
     expect(asked.slice(10_000)).toEqual(['10000', '1']);
   });
 
-  test('has no more requests under way than it may', async () => {
-    let [underWay, most] = [0, 0];
-    const { lookup } = lookupIn(
-      (id) =>
-        new Observable((subscriber) => {
-          most = Math.max(most, (underWay += 1));
-          return timer(1)
-            .pipe(map(() => ((underWay -= 1), [{ id, v: id }])))
-            .subscribe(subscriber);
-        }),
-    );
-    await rowsThrough<Row, Row>(
-      lookingUp(lookup, options, watched()),
-      Array.from({ length: 40 }, (_, n) => ({ b: String(n) })),
-    );
-    expect([underWay, most]).toEqual([0, 3]);
-  });
-
   test('never sends what no path can have', async () => {
     const { lookup, asked } = lookupIn((id) => of([{ id, v: 'x' }]));
     const out = await rowsThrough<Row, Row>(lookingUp(lookup, options, watched()), [
@@ -78,21 +60,5 @@ describe('looking up', () => {
       code: 'E_SOURCE_ANSWER',
       message: 'steps[0] join: the service was asked for a single record and returned others; use lookup: preload',
     });
-  });
-
-  test('aborts what is under way when it is left, and says that it works as long as it does', async () => {
-    let aborted = 0;
-    const { lookup } = lookupIn(() => new Observable(() => () => void (aborted += 1)));
-    const states: boolean[] = [];
-    const context = { ...watched(), working: (is: boolean) => void states.push(is) };
-    const subscription = from(pages<Row>([{ b: '1' }, { b: '2' }]))
-      .pipe(lookingUp(lookup, options, context), toArray())
-      .subscribe();
-    expect(states).toEqual([true]);
-    subscription.unsubscribe();
-    expect(aborted).toBe(2);
-    const quick = lookupIn((id) => of([{ id, v: 'x' }])).lookup;
-    await through(lookingUp(quick, options, context), pages<Row>([{ b: '1' }]));
-    expect(states).toEqual([true, true, false]);
   });
 });

@@ -28,16 +28,6 @@ describe('hmac in a file', () => {
   test.each([undefined, '', 'fifteen letters'])('is a problem with the key %j, before anything is fetched', (hmacKey) => {
     expect(planned(steps.mask, { uid: 'redact', email: 'hmac' }, undefined, { hmacKey }).problems).toEqual([problem]);
   });
-
-  test('is none with a key of 16 characters, nor when nothing is known of keys', () => {
-    expect(planned(steps.mask, { email: 'hmac' }, undefined, { hmacKey }).problems).toEqual([]);
-    expect(planned(steps.mask, { email: 'hmac' }).problems).toEqual([]);
-  });
-});
-
-test('the other kinds need no key', async () => {
-  const step = opened(steps.mask, { email: 'redact' }, runtime({ hmacKey: undefined }));
-  expect(await rowsThrough(step, [{ email: 'x' }])).toEqual([{ email: '[redacted]' }]);
 });
 
 test('a pipeline that wants hmac without a key does not open', () => {

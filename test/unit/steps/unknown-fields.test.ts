@@ -2,7 +2,7 @@ import { from } from 'rxjs';
 import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../src/core/index.js';
 import type { Step } from '../../../src/flow/index.js';
-import { aggregate, cast, dedupe, join, mask, rename, select, sort, type StepDefinition } from '../../../src/steps/index.js';
+import { aggregate, dedupe, join, mask, select, sort, type StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import { leads, opened, otherSide, pagesFor, through } from './support.js';
 
@@ -15,15 +15,11 @@ const wrong: readonly (readonly [string, Step, string])[] = [
   ['select', select<Row, string>(['lead_idd']), "no row of page 2 has a field lead_idd, did you mean 'lead_id'?"],
   ['mask', mask<Row>({ sin_numbr: 'drop' }), "no row of page 2 has a field sin_numbr, did you mean 'sin_number'?"],
   ['dedupe', dedupe<Row>(['lead_id', 'lead_idd']), "no row of page 2 has a field lead_idd, did you mean 'lead_id'?"],
-  ['rename', rename<Row, { nope: 'x' }>({ nope: 'x' }), 'no row of page 2 has a field nope'],
-  ['cast', cast<Row>({ age: 'text', agee: 'integer' }), "no row of page 2 has a field agee, did you mean 'age'?"],
   ['sort', sort<Row>([{ field: 'agee' }]), "no row of page 2 has a field agee, did you mean 'age'?"],
   ['aggregate', aggregate<Row, ['agee'], {}>(['agee'], {}), "no row of page 2 has a field agee, did you mean 'age'?"],
   ['join', joined({ on: { bridge_idd: 'id' } }), "no row of page 2 has a field bridge_idd, did you mean 'bridge_id'?"],
   ['join, the other side', joined({ on: { bridge_id: 'idd' } }), "no row of page 1 has a field idd, did you mean 'id'?"],
   ['join, the other side', joined({ select: ['titel'] }), "no row of page 1 has a field titel, did you mean 'title'?"],
-  ['join, the other side', joined({ pick: { max: 'maxhourl' } }), 'no row of page 1 has a field maxhourl'],
-  ['join, the other side', joined({ pick: { min: 'title' }, key: ['uid'] }), "no row of page 1 has a field uid, did you mean 'id'?"],
 ];
 
 test.each(wrong)('%s refuses a field that no row of a page has', async (name, step, message) => {

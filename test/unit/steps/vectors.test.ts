@@ -3,10 +3,10 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/core/index.js';
 import type { RecordBatch } from '../../../src/vector/index.js';
-import { batchOf, keep, pageOf, type Page, type Step, type OnError } from '../../../src/flow/index.js';
-import { cast, type StepDefinition } from '../../../src/steps/index.js';
+import { keep, pageOf, type Page, type Step, type OnError } from '../../../src/flow/index.js';
+import { type StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import { dictionaryBatches, pageWithoutRows, batchOfTexts } from '../../support/batches.js';
+import { dictionaryBatches, batchOfTexts } from '../../support/batches.js';
 import { opened, pagesFor, runtime, sample, watched } from './support.js';
 
 /** Configurations whose rows and columns must agree, beside the examples. */
@@ -204,11 +204,4 @@ test.each(cases)('%s %s gives nothing of a batch that was emptied', async (_name
   const open = openedWith(definition, config, 'reject');
   const empty = pageOf(1, batchOfTexts([sample('leads')]).take([]), { release: () => {} });
   expect(await outcome(open, [empty])).toEqual(await outcome(open, pagesFor(definition, [])));
-});
-
-test('a column that is cast to text stays bytes', async () => {
-  const batch = batchOfTexts([{ a: '1', b: '2' }]);
-  const out: Page[] = [];
-  await ended(from([pageWithoutRows(1, batch)]).pipe(cast({ a: 'text', b: 'integer' })), (page) => out.push(page));
-  expect(out.map((page) => batchOf(page).column('a'))).toEqual([batch.column('a')]);
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { perDictionary } from '../../../src/vector/vectors.js';
-import { DictionaryVector, dictionaryEncoder, FlatVector, RecordBatch, type Utf8Vector } from '../../../src/vector/index.js';
+import { DictionaryVector, dictionaryEncoder, FlatVector, type Utf8Vector } from '../../../src/vector/index.js';
 import { textsOf } from '../../support/batches.js';
 
 /** Texts that are all different, from a number on. */
@@ -38,42 +37,4 @@ describe('a dictionary of texts', () => {
     const encode = dictionaryEncoder();
     expect(pages.map(encode).at(-1)).toBe(pages.at(-1));
   });
-});
-
-test('what is found out about the values that rows have is found out once, until another dictionary comes', () => {
-  const asked: unknown[] = [];
-  const dictionary = ['a', null];
-  const found = perDictionary(
-    () => [] as unknown[],
-    (_, value, index) => void asked.push([value, index]),
-  );
-  const first = found(new DictionaryVector(dictionary, Uint16Array.of(1, 1)));
-  dictionary.push('b');
-  expect(found(new DictionaryVector(dictionary, Uint16Array.of(2, 1)))).toBe(first);
-  expect(asked.splice(0)).toEqual([
-    [null, 1],
-    ['b', 2],
-  ]);
-  expect(found(new DictionaryVector(['a', 'b'], Uint16Array.of(1)))).not.toBe(first);
-  expect(asked).toEqual([['b', 1]]);
-});
-
-test('columns that share their indices still do when rows are taken', () => {
-  const indices = Uint16Array.of(1, 0, 1);
-  const batch = new RecordBatch(
-    3,
-    new Map([
-      ['a', new DictionaryVector(['x', 'y'], indices)],
-      ['b', new DictionaryVector([1n, null], indices)],
-      ['c', new DictionaryVector(['x', 'y'], indices.slice())],
-    ]),
-  );
-  const taken = batch.take([2, 1]);
-  expect(taken.rows()).toEqual([
-    { a: 'y', b: null, c: 'y' },
-    { a: 'x', b: 1n, c: 'x' },
-  ]);
-  const [a, b, c] = [...taken.columns.values()].map((vector) => vector instanceof DictionaryVector && vector.indices);
-  expect(b).toBe(a);
-  expect(c).not.toBe(a);
 });

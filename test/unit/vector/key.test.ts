@@ -1,8 +1,8 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/core/index.js';
-import { batchFromRows, keyOf, keysOf, memoByKey } from '../../../src/vector/index.js';
-import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
+import { batchFromRows, keyOf, keysOf } from '../../../src/vector/index.js';
+import { batchOfTexts } from '../../support/batches.js';
 
 const texts = fc.constantFrom<Value>('', '1', '1:x', ' X', 'x', 'é');
 const anything = fc.oneof(texts, fc.constantFrom<Value>(null, 1n, true, 1.5, new Date(0), 'a\0b'));
@@ -30,24 +30,3 @@ test.each([[['a']], [['b', 'a']], [['c', 'a', 'b']], [['a', 'd']], [[]]])(
     );
   },
 );
-
-describe('what is found for keys', () => {
-  const some: readonly Row[] = [
-    { a: '1', b: '2' },
-    { a: '1', b: '3' },
-    { a: 'X ', b: '2' },
-    { a: '12', b: '' },
-    { a: '1', b: '2', c: 'other' },
-    { a: 'x', b: '2' },
-    { a: 1n, b: '2' },
-  ];
-
-  test.each([[['a']], [['a', 'b']], [['a', 'd']]])('by %j is what is found for those of the values', (columns) => {
-    const fold = (text: string) => text.trim().toLowerCase();
-    const expected = some.map((row) => [keyOf(columns.map((name) => row[name] ?? null), fold)]); // oxfmt-ignore
-    const found = memoByKey(columns, (key) => [key], fold);
-    for (const batch of [batchFromRows(some), batchOfTexts(some), dictionaryBatches(true)(some), dictionaryBatches(false)(some)]) {
-      for (let pass = 0; pass < 2; pass += 1) expect(some.map((_, row) => found(batch)(row))).toEqual(expected);
-    }
-  });
-});
