@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { LeadstreamError, newRunId } from '../core/index.js';
-import { attempt, recoverCommits, unlessMissing, forgetCommit, lockOutputs, logCommit, writtenTable } from '../store/index.js';
+import { attempt, recoverCommits, unlessMissing, forgetCommit, lockOutputs, logCommit, fixedPath } from '../store/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
 import { StateFolder } from './state.js';
 import { prepareRollback, type Evidence } from '../lake/index.js';
@@ -61,7 +61,7 @@ export async function rollbackTable(
   options: RollbackOptions = {},
 ): Promise<{ readonly from: string | undefined; readonly to: string; readonly evidence: Evidence }> {
   checkUsage('rollbackTable', rollingBack, { path, options });
-  const table = writtenTable(path, 'rollbackTable', process.cwd());
+  const table = fixedPath(path, 'rollbackTable', process.cwd());
   const { path: stateDir, redoLog, settle } = StateFolder.at(options.stateDir, process.cwd());
   const runId = newRunId();
   const lock = await lockOutputs([table], { runId });

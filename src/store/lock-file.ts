@@ -5,8 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { LeadstreamError, schema, SinkError } from '../core/index.js';
 import { attempt, errnoOf } from './failure.js';
-import { linked, removeFile } from './files.js';
-import { makeFolders, removeFolders } from './folders.js';
+import { linked, removeFile, makeFolders, removeFolders } from './files.js';
 import { openRegular } from './own.js';
 import type { OutputLock } from './store.js';
 

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, open, stat, type FileHandle } from 'node:fs/promis
 import { dirname } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
 import { errnoOf, unlessMissing } from './failure.js';
-import { makeFolders } from './folders.js';
+import { makeFolders } from './files.js';
 
 /**
  * Creates the state folder if it is missing, private, and checks that it is ours. Others may be able to write in it: a mounted volume belongs to root and

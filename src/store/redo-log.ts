@@ -1,12 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { LeadstreamError, schema, SinkError } from '../core/index.js';
-import { attempt } from './failure.js';
-import { removeFile, removeTemporaries, replaceFile } from './files.js';
-import { syncFolder } from './folders.js';
+import { LeadstreamError, schema, SinkError, reasonOf } from '../core/index.js';
+import { attempt, reworded } from './failure.js';
+import { removeFile, removeTemporaries, replaceFile, syncFolder } from './files.js';
 import { foreign, isPrivate, makePrivate, readOwn } from './own.js';
 import { outputOf, type Commit, type KnownAction, type PreparedCommit, type Store } from './store.js';
 import { storeOf, stores } from './stores.js';
+import { lockOutputs, type Lock } from './lock.js';
 
 /** A commit of a run, as stored in the redo log. Once logged, it will be carried out, by this run or a later one. */
 export interface LoggedCommit extends Commit {
@@ -19,7 +19,9 @@ export interface LoggedCommit extends Commit {
 }
 
 /** A logged commit with what only the log adds. */
-export interface StoredCommit extends LoggedCommit {
+interface StoredCommit extends LoggedCommit {
+  /** Its file. */
+  readonly path: string;
   readonly store: Store;
   /** The actions, as parsed by the store. */
   readonly known: readonly KnownAction[];
@@ -93,27 +95,21 @@ function pathOf(folder: string, runId: string): string {
   return join(folder, runId + commitEnding);
 }
 
-/** A commit in the log, with its file. */
-export interface LogEntry {
-  readonly path: string;
-  readonly commit: StoredCommit;
-}
-
 /**
  * Returns all logged commits, by run and so by time. Removes the incomplete files of killed writers.
  *
  * @throws As `readCommit`, for the first one that cannot be read.
  */
-export async function loggedCommits(folder: string): Promise<readonly LogEntry[]> {
+async function loggedCommits(folder: string): Promise<readonly StoredCommit[]> {
   const names = await attempt('E_SINK_PATH', `cannot read ${folder}`, async () => {
     if (!(await isPrivate(folder))) return [];
     await removeTemporaries(folder, (name) => name.endsWith(commitEnding));
     return (await readdir(folder)).filter((name) => name.endsWith(commitEnding)).sort();
   });
-  const found: LogEntry[] = [];
-  for (const path of names.map((name) => join(folder, name))) {
-    const commit = await readCommit(path);
-    if (commit) found.push({ path, commit });
+  const found: StoredCommit[] = [];
+  for (const name of names) {
+    const commit = await readCommit(join(folder, name));
+    if (commit) found.push(commit);
   }
   return found;
 }
@@ -127,7 +123,12 @@ export async function loggedCommits(folder: string): Promise<readonly LogEntry[]
 export async function readCommit(path: string): Promise<StoredCommit | undefined> {
   const text = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readOwn(path));
   if (text === undefined) return undefined;
-  const value = parsed(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Reported as damaged below.
+  }
   const found = head().safeParse(value).data?.version ?? version;
   if (found !== version) {
     const remedy = 'recover it with the version of leadstream that logged it (run --recover)';
@@ -140,7 +141,7 @@ export async function readCommit(path: string): Promise<StoredCommit | undefined
   if (!logged || !store || known?.length !== logged.actions.length || logged.runId !== basename(path, commitEnding))
     throw new SinkError('E_SINK_WRITE', `${path} is not a logged commit, or is damaged; ${giveUp(path)}`);
   const { version: _, ...commit } = logged;
-  return { ...commit, store, known };
+  return { ...commit, path, store, known };
 }
 
 /**
@@ -148,7 +149,7 @@ export async function readCommit(path: string): Promise<StoredCommit | undefined
  *
  * @throws {LeadstreamError} `E_STATE_FOREIGN` for an action that would change anything else.
  */
-export function changedOutputs({ outputs, known }: StoredCommit, path: string): readonly string[] {
+export function changedOutputs({ path, outputs, known }: StoredCommit): readonly string[] {
   const changed = known.map((action) => {
     const output = outputOf(outputs, action);
     if (output === undefined) throw foreign(path, `would ${action.words}, which is not an action on one of its outputs`);
@@ -162,10 +163,78 @@ export function giveUp(path: string): string {
   return `to abandon that commit, check its outputs and remove ${path}`;
 }
 
-function parsed(text: string): unknown {
+/** Options for `recoverCommits`. */
+interface RecoveryOptions {
+  /** The recovering run, which is named in the locks it takes. */
+  readonly runId: string;
+  /** Outputs that the caller has locked. Absolute paths. Default: none. */
+  readonly held?: readonly string[];
+  /** Selects the commits to recover. Default: all. */
+  readonly only?: (commit: LoggedCommit) => boolean;
+  /** Does the remaining work of a commit after its actions; called before the commit is removed from the log. */
+  readonly settle?: (commit: LoggedCommit) => Promise<void>;
+}
+
+/**
+ * Carries out the commits logged by killed runs, oldest first. Call it before anything else is done to the outputs,
+ * because opening an output removes the sources of the actions.
+ *
+ * Outputs of a commit that the caller does not hold are locked meanwhile. A commit whose outputs are held by a living run is left to that run, but
+ * if it shares an output with the caller, the caller must wait.
+ *
+ * The whole log is read before anything is done. Only the outputs named by a commit are touched, and all of a commit is checked before anything is changed.
+ *
+ * @param folder The redo log, in the state folder; nothing is done if it is missing.
+ * @returns The recovered commits.
+ * @throws {SinkError} `E_SINK_WRITE`, `E_SINK_VERIFY` or `E_SINK_FOREIGN` if a commit cannot be carried out: it
+ * stays in the log, and the message explains how to give it up.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` if the caller must wait; `E_STATE_VERSION` for a commit that this version cannot read; `E_STATE_FOREIGN` if the
+ * folder or a commit was not created by leadstream for this user.
+ */
+export async function recoverCommits(folder: string, options: RecoveryOptions): Promise<readonly LoggedCommit[]> {
+  const { only = () => true } = options;
+  const recovered: LoggedCommit[] = [];
+  for (const commit of await loggedCommits(folder)) if (only(commit) && (await recover(folder, commit, options))) recovered.push(commit);
+  return recovered;
+}
+
+/** @returns Whether this call carried it out. */
+async function recover(folder: string, commit: StoredCommit, { runId, held = [], settle }: RecoveryOptions): Promise<boolean> {
+  const { path, store, loggedAt } = commit;
+  // Outputs that no action changes are irrelevant to a commit, even if it lists them.
+  const lock = await lockRest(changedOutputs(commit), held, runId).catch((failure: unknown) => {
+    if (isLocked(failure)) throw failure;
+    throw reworded(failure, `cannot recover ${path}: ${reasonOf(failure)}; ${giveUp(path)}`);
+  });
+  if (lock === undefined) return false;
   try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    // The run that held the locks until now may have carried it out itself.
+    if ((await readCommit(path)) === undefined) return false;
+    try {
+      await (await store.prepare(commit)).commit();
+    } catch (failure) {
+      const what = `cannot recover the commit that run ${commit.runId} logged at ${loggedAt}`;
+      throw reworded(failure, `${what}: ${reasonOf(failure)}; ${giveUp(path)}`);
+    }
+    await settle?.(commit);
+    await forgetCommit(folder, commit.runId);
+    return true;
+  } finally {
+    await lock.release();
   }
+}
+
+/** Locks the outputs that the caller does not hold; returns `undefined` if a living run holds one and the caller has no share in the commit. */
+async function lockRest(outputs: readonly string[], held: readonly string[], runId: string): Promise<Lock | undefined> {
+  const rest = outputs.filter((output) => !held.includes(output));
+  try {
+    return await lockOutputs(rest, { runId });
+  } catch (failure) {
+    if (rest.length === outputs.length && isLocked(failure)) return undefined;
+    throw failure;
+  }
+}
+
+function isLocked(failure: unknown): boolean {
+  return failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED';
 }

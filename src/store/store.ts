@@ -80,8 +80,6 @@ export interface Store {
   readonly scheme: string | undefined;
   /** What its outputs are, in words: `files of this machine`. */
   readonly holds: string;
-  /** Describes what is wrong with a path of its scheme as a user writes it, if anything. Names in braces are not checked. */
-  problem(path: string): string | undefined;
   /**
    * Returns the canonical form of a path, as all other functions expect it: absolute, with the scheme. Names in braces are kept.
    *

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { amount, amountOf, GateError, jsonOf, LeadstreamError, printable } from '../../core/index.js';
-import { fixedPath, writtenTable } from '../../store/index.js';
+import { fixedPath } from '../../store/index.js';
 import { command, flag } from '../command.js';
 import { print } from '../console.js';
 
@@ -16,7 +16,7 @@ export const runs = command(
       .example('$0 runs lake/leads', 'the published run, and those that are kept'),
   async ({ dir, json }, { cwd, stdout }) => {
     const { tableRuns } = await import('../../index.js');
-    const all = await tableRuns(writtenTable(dir, 'DIR', cwd));
+    const all = await tableRuns(fixedPath(dir, 'DIR', cwd));
     const titles = ['run', 'state', 'finished', 'mode', 'rows', 'written', 'files', 'bytes', 'consistency'];
     const rows = all.map(
       ({
@@ -76,7 +76,7 @@ export const rollback = command(
       .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
   async ({ dir, to, stateDir }, { console, cwd }) => {
     const { rollbackTable } = await import('../../index.js');
-    const done = await rollbackTable(writtenTable(dir, 'DIR', cwd), { to, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
+    const done = await rollbackTable(fixedPath(dir, 'DIR', cwd), { to, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
     if (done.evidence === 'none') {
       const unchecked = `no log of runs in ${stateDir} has run ${done.to}, so its manifest could not be checked`;
       console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${dir}: ${unchecked}; ${remedy}`);
@@ -106,7 +106,7 @@ export const verify = command(
   async ({ dir, manifest, stateDir: given, run: wanted }, { console, cwd }) => {
     const { verifyTable } = await import('../../index.js');
     const stateDir = given ?? '.leadstream';
-    const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(writtenTable(dir, 'DIR', cwd), {
+    const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(fixedPath(dir, 'DIR', cwd), {
       run: wanted,
       manifest: manifest === undefined ? undefined : resolve(cwd, manifest),
       stateDir: fixedPath(stateDir, '--state-dir', cwd),

@@ -1,12 +1,12 @@
 import { lstat, readdir } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, resolve, basename, join, sep } from 'node:path';
+import { realpathSync } from 'node:fs';
 import { LeadstreamError } from '../../core/index.js';
 import { attempt, unlessMissing } from '../failure.js';
-import { refuseLinks, syncFolder } from '../folders.js';
+import { refuseLinks, syncFolder } from '../files.js';
 import { LockFile } from '../lock-file.js';
 import { outputOf, type Action, type Commit, type PreparedCommit, type Store } from '../store.js';
 import { actionIn, type LocalAction, type PreparedAction } from './actions.js';
-import { pathsOverlap } from './overlap.js';
 import { reserveFile } from './partial-file.js';
 
 /** Files and links of this machine. Its actions are renames, the only atomic operation of a local disk. */
@@ -14,7 +14,6 @@ export const localDisk: Store = {
   name: 'local-disk',
   scheme: undefined,
   holds: 'files on this machine',
-  problem: (path) => (/^~[\w.-]*(?:\/|$)/.test(path) ? "only a shell expands '~'; write the path in full, or ${HOME}/…" : undefined),
   resolve: (path, baseDir) => resolve(baseDir, path),
   overlap: pathsOverlap,
   lock: (output, runId) => LockFile.take(output, runId, 0o666),
@@ -83,4 +82,39 @@ function isOccupied(path: string): Promise<boolean> {
     const found = await lstat(path).catch(unlessMissing(undefined));
     return found !== undefined && !(found.isDirectory() && (await readdir(path)).length === 0);
   });
+}
+
+/**
+ * Returns whether writing one output would write over or into the other, or into a file that leadstream has next to it (`.<name>.lock` and so on), through any
+ * links. An output that is itself a link is not followed: the link of a table is replaced, any other is refused.
+ *
+ * @param a Absolute path of a file, or of the link of a table, existing or not; the same applies to `b`.
+ */
+function pathsOverlap(a: string, b: string): boolean {
+  const [one, other] = [placeOf(a), placeOf(b)];
+  return takes(one, other) || takes(other, one);
+}
+
+function placeOf(path: string): string {
+  return join(realOf(dirname(path)), basename(path));
+}
+
+/** Returns whether a place is that of an output, is inside it, or has a name that belongs to it. */
+function takes(output: string, place: string): boolean {
+  if (place === output || place.startsWith(output + sep)) return true;
+  const hidden = join(dirname(output), `.${basename(output)}.`);
+  const [name = ''] = place.slice(hidden.length).split(sep);
+  return place.startsWith(hidden) && hiddenEnding.test(name);
+}
+
+/** What follows `.<name>.`: the runs of a table and those that a gate refused, locks, and files being written. */
+const hiddenEnding = /^(?:runs|failed|lock(?:-[^/]+\.lock)?|[\w-]+\.partial)$/;
+
+/** Resolves the links of a path that need not exist. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
+  }
 }

@@ -3,8 +3,7 @@ import { lstat, open, readdir, readlink, rename, type FileHandle } from 'node:fs
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../../core/index.js';
 import { attempt, unlessMissing } from '../failure.js';
-import { removeFile } from '../files.js';
-import { makeFolders, removeFolders } from '../folders.js';
+import { removeFile, makeFolders, removeFolders } from '../files.js';
 import type { OutputFile } from '../store.js';
 import type { FileContent, RenameAction } from './actions.js';
 
