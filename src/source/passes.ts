@@ -156,7 +156,7 @@ export class Passes {
     this.#before = { rows: pass.progress.rows, repeated: pass.repeated, distinct: pass.distinct };
     this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
     this.#clean = clean ? this.#clean + 1 : 0;
-    if (this.#clean < passesNeeded(consistency, pass.distinct, this.#maxKeys)) return false;
+    if (this.#clean < (proving ? 2 : 1)) return false;
     // The same rows repeated again: the list contains them twice.
     const same = number === 1 && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === rows;
     consistency.outcome = proving ? 'proven' : same && !drifted ? 'stable' : 'repaired';
@@ -201,20 +201,11 @@ export class Passes {
   }
 }
 
-/**
- * Returns how many consecutive passes must miss nothing. Where passes find fewer keys than an earlier read did, they may all be part of one
- * outage: more of them must agree before the list is taken to have shrunk.
- */
-export function passesNeeded({ mode }: Consistency, keys: number, maxKeys: number): number {
-  if (keys < maxKeys - slackOf(maxKeys)) return 4;
-  return mode === 'prove' ? 2 : 1;
-}
-
 /** Maximum share of common keys out of sequence between two passes over an ordered list. */
 const maxMoved = 0.01;
 
 /** Returns how many rows a list may gain or lose between two passes. */
-export function slackOf(rows: number): number {
+function slackOf(rows: number): number {
   return Math.max(3, rows * 0.01);
 }
 

@@ -11,7 +11,7 @@ import { evenly, maxProbes } from './probes.js';
 import { SeenRows, namesOf } from './seen-rows.js';
 import { ReadProgress } from './read-progress.js';
 import { defaults } from '../options/index.js';
-import { Gaps, passesNeeded, slackOf } from './passes.js';
+import { Gaps } from './passes.js';
 
 /** Maximum times that a read continues after an end that was not one. */
 const maxReturns = 10;
@@ -230,16 +230,14 @@ interface FirstRead {
 
 /** Further passes over a list without page numbers, which emit the rows missed so far. */
 class SequentialPasses {
-  /** Distinct keys of the previous read, and the maximum number in any read. */
+  /** Distinct keys of the previous read. */
   #distinct: number;
-  #maxKeys: number;
   #pages: number;
   /** Number of consecutive passes that missed nothing. */
   #clean = 0;
 
   constructor(private readonly first: FirstRead) {
     this.#distinct = first.distinct;
-    this.#maxKeys = first.distinct;
     this.#pages = first.pages;
   }
 
@@ -294,11 +292,10 @@ class SequentialPasses {
     consistency.passes = number;
     // A pass that found fewer keys than the previous read hit an outage.
     const lost = this.#distinct - seen.inCommon;
-    const isClean = !pass.gaps.found && lost <= slackOf(this.#distinct);
+    const isClean = !pass.gaps.found && lost <= Math.max(3, this.#distinct * 0.01);
     this.#distinct = pass.distinct;
-    this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
     this.#clean = isClean ? this.#clean + 1 : 0;
-    if (this.#clean >= passesNeeded(consistency, pass.distinct, this.#maxKeys)) {
+    if (this.#clean >= (mode === 'prove' ? 2 : 1)) {
       const isStill = !drifted && consistency.repaired === 0;
       consistency.outcome = mode === 'prove' ? 'proven' : isStill ? 'stable' : 'repaired';
       return false;

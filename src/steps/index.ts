@@ -19,7 +19,7 @@ export { filter } from './filter/filter.js';
 export { join, type Joined, type JoinOptions } from './join/join.js';
 export { limit } from './limit/limit.js';
 export { mask, personalMasks, type Mask, type Masked, type MaskOptions } from './mask/mask.js';
-export { loadSteps, type StepDefinitions } from './load-steps.js';
+export { loadSteps, type StepDefinitions } from './registry.js';
 export { rename, type Renamed } from './rename/rename.js';
 export { sample, type SampleOptions } from './sample/sample.js';
 export { select } from './select/select.js';

@@ -61,8 +61,7 @@ export function keptRows(
  */
 export function evaluating(
   expressions: ReadonlyMap<string, Expression>,
-  onError: OnError,
-  context: StepContext,
+  context: StepContext & { readonly onError?: OnError },
 ): (page: Page) => Evaluated {
   const outcomesIn = outcomesOf(expressions);
 
@@ -73,7 +72,7 @@ export function evaluating(
     const kept = keptRows(
       { page: page.number, batch },
       outcomes,
-      onError,
+      context.onError ?? 'reject',
       context,
       (field, reason, row) => new StepError('E_STEP_EXPRESSION', `${context.at}: ${field}: ${reason} in ${row}`),
     );

@@ -1,9 +1,10 @@
 import { aggregateStep } from './aggregate/definition.js';
 import { castStep } from './cast/cast.js';
 import { dedupeStep } from './dedupe/dedupe.js';
-import { deriveStep } from './derive/definition.js';
+import { deriveStep } from './derive/derive.js';
 import { explodeStep } from './explode/explode.js';
-import { filterStep } from './filter/definition.js';
+import { loadExpressions } from './expression/loaded.js';
+import { filterStep } from './filter/filter.js';
 import { joinStep } from './join/definition.js';
 import { limitStep } from './limit/limit.js';
 import { maskStep } from './mask/mask.js';
@@ -28,3 +29,12 @@ export const steps = {
   aggregate: aggregateStep,
   limit: limitStep,
 } as const;
+
+/** The steps available in pipeline files, by name. */
+export type StepDefinitions = typeof steps;
+
+/** Loads what only pipeline files need: besides the steps, the evaluation of expressions (CEL). */
+export async function loadSteps(): Promise<StepDefinitions> {
+  await loadExpressions();
+  return steps;
+}

@@ -1,4 +1,4 @@
-import type { Observable } from 'rxjs';
+import { identity, pipe, type Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, Registry } from '../collections/index.js';
 import { amountOf, schema, type Column, type Row, type Violation, type Warning, type Zod } from '../core/index.js';
@@ -14,6 +14,8 @@ import {
   type StepNode,
   type Tally,
 } from '../flow/index.js';
+import { checkArguments } from '../options/index.js';
+import { requireFields } from './fields.js';
 
 /** What a step can use while a file is checked, before any request. */
 export interface PlanContext extends ColumnsContext {
@@ -81,13 +83,22 @@ export interface StepGate {
   readonly violation: (Violation & { readonly code: 'E_GATE_MATCH' }) | undefined;
 }
 
-/** A step as defined for pipeline files. */
-export interface StepDefinition<N extends string = string, C = unknown> {
+/**
+ * A step, defined once for files and programs.
+ *
+ * @typeParam C Its configuration. @typeParam P What is known while its columns are followed. @typeParam R What it gets to run.
+ */
+export interface StepDefinition<
+  N extends string = string,
+  C = unknown,
+  P extends ColumnsContext = PlanContext,
+  R extends StepContext = StepRuntime,
+> {
   readonly name: N;
   readonly summary: string;
   /** For a custom step, the version set by its author, which is part of the fingerprint. Built-in steps have none. */
   readonly version?: string | undefined;
-  /** Schema of the configuration. */
+  /** Schema of the configuration in a file. */
   readonly config: () => z.ZodType<C>;
   /** Valid configurations for a chain of leads. They appear in the reference and are checked by a test. */
   readonly examples: readonly unknown[];
@@ -98,12 +109,12 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   /** Whether every row that leaves it is an unchanged input row, and none leaves twice. Default false. */
   readonly keepsRows?: boolean;
   /** Returns the columns that leave the step. */
-  columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
+  columns(config: C, input: readonly Column[], plan: P): readonly Column[];
   /** Returns the name of the other collection that it reads completely. */
   reads?(config: C): string | undefined;
   /** Describes what it holds in memory beyond a page. Default: nothing. */
   holds?(config: C): string;
-  open(config: C, runtime: StepRuntime): Step;
+  open(config: C, runtime: R): Step;
   /** Returns the result of the step's own gate, based on its tally; `undefined` if none is set. */
   gate?(config: C, tally: Tally): StepGate | undefined;
   /**
@@ -114,14 +125,69 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   remark?(config: C, tally: Tally, arrived: number): StepRemark | undefined;
 }
 
+/** A step that works with what a program has, too: a context and columns. */
+export type ProgramStep<N extends string = string, C = unknown> = StepDefinition<N, C, ProgramPlan, ProgramRuntime>;
+export type ProgramPlan = ColumnsContext & Partial<PlanContext>;
+export type ProgramRuntime = StepContext & Partial<StepRuntime>;
+
 /** A step as declared. Its schema is built on first use. */
-interface Declaration<C> extends Omit<StepDefinition<string, C>, 'name' | 'config'> {
+interface Declaration<C, P extends ColumnsContext, R extends StepContext> extends Omit<StepDefinition<string, C, P, R>, 'name' | 'config'> {
   config(z: Zod): z.ZodType<C>;
 }
 
-/** Declares a step for pipeline files. */
-export function defineStep<const N extends string, C>(name: N, declaration: Declaration<C>): StepDefinition<N, C> {
-  return { name, ...declaration, config: schema((z) => declaration.config(z)) };
+/** Declares a step for files and programs. */
+export function defineStep<const N extends string, C>(name: N, declared: Declaration<C, ProgramPlan, ProgramRuntime>): ProgramStep<N, C> {
+  return { name, ...declared, config: schema((z) => declared.config(z)) };
+}
+
+/** Declares a step for files only. */
+export function defineFileStep<const N extends string, C>(
+  name: N,
+  declared: Declaration<C, PlanContext, StepRuntime>,
+): StepDefinition<N, C> {
+  return { name, ...declared, config: schema((z) => declared.config(z)) };
+}
+
+/**
+ * Checks the configuration that a program passes against the schema of files.
+ *
+ * @param options Further keys; those of files are in snake_case.
+ * @throws {StepError} `E_STEP_CONFIG`.
+ */
+export function checkedConfig<C>({ name, config }: ProgramStep<string, C>, given: unknown, options: object, context?: StepContext): C {
+  const named = (Object.entries(options) as [string, unknown][]).map(([key, value]) => [snakeCase(key), value] as const);
+  const all = typeof given === 'object' && !Array.isArray(given) ? { ...given, ...Object.fromEntries(named) } : given;
+  checkArguments(context?.at ?? name, config, all);
+  return config().parse(all);
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/**
+ * Makes the operator of a step for programs.
+ *
+ * @param fields The fields that it needs; that no row of a page has one of them is an error of the stream.
+ * @param context Counts and takes rejects for all reads. By default each read has its own.
+ * @param more What it gets to run besides.
+ */
+export function stepOf<C, In, Out>(
+  definition: ProgramStep<string, C>,
+  config: C,
+  fields: readonly string[],
+  context?: StepContext,
+  more: Partial<StepRuntime> = {},
+): Step<In, Out> {
+  const { name, blocking } = definition;
+  const columns: StepNode['columns'] = (input, plan) => definition.columns(config, input, plan);
+  // The types of rows follow from the configuration, which the type system cannot follow through the columns.
+  const made = (counted: StepContext) =>
+    pipe(fields.length > 0 ? requireFields(counted.at, fields) : identity, definition.open(config, { ...counted, ...more })) as Step<
+      never,
+      unknown
+    > as Step<In, Out>;
+  return counting(name, context, columns, made, { blocking });
 }
 
 /** Warns about a step that left out every row it received. */

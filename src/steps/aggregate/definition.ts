@@ -6,11 +6,11 @@ import type { Expression } from '../expression/expression.js';
 import { outcomesOf } from '../expression/outcomes.js';
 import { defaultMemory, memory, plainCast, spilledBeyond } from '../../engine/index.js';
 import { columnName, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
-import { defineStep, type StepRuntime } from '../step.js';
+import { defineFileStep, type StepRuntime } from '../step.js';
 import { Aggregator, type AggregatePlan } from './aggregator.js';
 import { aggregatesListed, computationOf, planCall } from './plan-call.js';
 
-export const aggregateStep = defineStep('aggregate', {
+export const aggregateStep = defineFileStep('aggregate', {
   summary: 'Turns each group of rows into one row with counts, sums and other results; groups are sorted by their fields.',
   config: (z) =>
     z.strictObject({

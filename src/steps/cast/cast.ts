@@ -1,9 +1,8 @@
-import { map, pipe } from 'rxjs';
+import { map } from 'rxjs';
 import {
   declaredTypes,
   expectations,
   parserOf,
-  schema,
   type Column,
   type DeclaredType,
   type Row,
@@ -11,11 +10,10 @@ import {
   StepError,
 } from '../../core/index.js';
 import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
-import { checkArguments } from '../../options/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
-import { counting, defineStep } from '../step.js';
-import { type WithoutUndefined, requireColumn, requireFields } from '../fields.js';
+import { checkedConfig, defineStep, stepOf } from '../step.js';
+import { type WithoutUndefined, requireColumn } from '../fields.js';
 
 /** Options of `cast` besides the types. */
 export interface CastOptions {
@@ -34,13 +32,6 @@ type CastedValue<V, D> = V extends string ? (D extends DeclaredType ? ValueOf[D]
 /** Rejects types for fields that a row does not have. */
 type OnlyOf<T, C> = { readonly [F in Exclude<keyof C, keyof T>]: never };
 
-const taken = schema((z) =>
-  z.strictObject({
-    types: z.record(z.string(), z.enum(declaredTypes)),
-    options: z.strictObject({ onError: z.enum(['reject', 'null', 'fail']).optional() }),
-  }),
-);
-
 /**
  * Turns text into typed values. An empty text becomes `null` for every type but `text`; a value that does not cast exactly is never guessed. Values
  * that are not text stay as they are.
@@ -58,11 +49,7 @@ export function cast<T extends Row, const C extends Types<NoInfer<T>> = Types<T>
   options: CastOptions = {},
   context?: StepContext,
 ): Step<T, Casted<T, C>> {
-  checkArguments(context?.at ?? 'cast', taken, { types, options });
-  const columns = (input: readonly Column[], plan: ColumnsContext) => castColumns(types, input, plan);
-  return counting('cast', context, columns, (counted) =>
-    pipe(requireFields<T>(counted.at, Object.keys(types)), castRows<T, Casted<T, C>>(types, options, counted)),
-  );
+  return stepOf(castStep, checkedConfig(castStep, { types }, options, context), Object.keys(types), context);
 }
 
 /** @param types By default every column gets its declared type. */
@@ -84,12 +71,7 @@ function castColumns(
 }
 
 /** Casts fields, any of which may be missing from a page. */
-function castRows<In extends Row, Out extends Row>(
-  types: Readonly<Partial<Record<string, DeclaredType>>>,
-  options: CastOptions,
-  context: StepContext,
-): Step<In, Out> {
-  const { onError = 'reject' } = options;
+function castRows(types: Readonly<Partial<Record<string, DeclaredType>>>, onError: OnError, context: StepContext): Step {
   const casts = Object.entries<DeclaredType | undefined>(types).flatMap(([field, type]) =>
     type ? [{ field, castColumn: casting(type) }] : [],
   );
@@ -135,7 +117,7 @@ export const castStep = defineStep('cast', {
   examples: [{}, { types: { age: 'integer' }, on_error: 'null' }],
   columns: ({ types }, input, plan) => castColumns(types, input, plan),
   open: ({ types, on_error }, runtime) => {
-    const declared = Object.fromEntries(runtime.input.filter((column) => !column.cast).map(({ name, type }) => [name, type]));
-    return castRows(types ?? declared, { onError: on_error ?? runtime.onError }, runtime);
+    const declared = Object.fromEntries((runtime.input ?? []).filter((column) => !column.cast).map(({ name, type }) => [name, type]));
+    return castRows(types ?? declared, on_error ?? runtime.onError ?? 'reject', runtime);
   },
 });

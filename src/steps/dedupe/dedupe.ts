@@ -1,23 +1,15 @@
-import { defer, identity, map, pipe } from 'rxjs';
-import { isOnceOf, schema, type Row } from '../../core/index.js';
+import { defer, identity, map } from 'rxjs';
+import { isOnceOf, type Row } from '../../core/index.js';
 import { batchOf, KeySet, withBatch, type Step, type StepContext, type Tally } from '../../flow/index.js';
-import { checkArguments } from '../../options/index.js';
 import { keysOf } from '../../vector/index.js';
-import { counting, defineStep } from '../step.js';
-import { casefold, refuseRepeats, requireColumn, requireFields, sameColumns } from '../fields.js';
+import { checkedConfig, defineStep, stepOf } from '../step.js';
+import { casefold, refuseRepeats, requireColumn } from '../fields.js';
 
 /** How keys are compared. */
 export interface DedupeOptions {
   /** `casefold` trims and folds case before comparing, as in `join`. Default: texts must be identical. */
   readonly normalize?: 'casefold' | undefined;
 }
-
-const taken = schema((z) =>
-  z.strictObject({
-    key: z.array(z.string().min(1)).min(1),
-    options: z.strictObject({ normalize: z.literal('casefold').optional() }),
-  }),
-);
 
 /**
  * Passes a row only if no earlier row had the same key. A row with a missing key part cannot be compared, so it passes.
@@ -33,10 +25,7 @@ const taken = schema((z) =>
  * service.leads.pipe(dedupe(['email'], { normalize: 'casefold' }));
  */
 export function dedupe<T extends Row>(key: readonly (keyof T & string)[], options: DedupeOptions = {}, context?: StepContext): Step<T, T> {
-  checkArguments(context?.at ?? 'dedupe', taken, { key, options });
-  return counting('dedupe', context, sameColumns(key), (counted) =>
-    pipe(requireFields<T>(counted.at, key), deduping<T>(key, options, counted.tally)),
-  );
+  return stepOf(dedupeStep, checkedConfig(dedupeStep, { by: key }, options, context), key, context);
 }
 
 /** Deduplicates by columns that may be missing. @param tally Counts the rows that do not pass. */
@@ -76,7 +65,7 @@ export const dedupeStep = defineStep('dedupe', {
   examples: [{}, { by: ['email'], normalize: 'casefold' }],
   columns: ({ by }, input, plan) => {
     refuseRepeats(by ?? [], plan, ['by']);
-    (by ?? plan.collection.key).forEach((name, index) => {
+    (by ?? plan.collection?.key ?? []).forEach((name, index) => {
       const column = requireColumn(name, input, plan, by ? ['by', index] : []);
       if (!by && column && !isOnceOf(name, column)) plan.problem([], noKey(name));
     });
@@ -84,9 +73,9 @@ export const dedupeStep = defineStep('dedupe', {
   },
   open: ({ by, normalize }, runtime) => {
     const { collection, distinct = false } = runtime;
-    const key = by ?? collection.key;
-    const nothingToDo =
-      distinct && !normalize && key.length === collection.key.length && collection.key.every((column) => key.includes(column));
+    const unique = collection?.key ?? [];
+    const key = by ?? unique;
+    const nothingToDo = distinct && !normalize && key.length === unique.length && unique.every((column) => key.includes(column));
     return nothingToDo ? identity : deduping(key, { normalize }, runtime.tally);
   },
 });

@@ -1,8 +1,14 @@
 import { map } from 'rxjs';
+import type { z } from 'zod';
 import { declaredTypes, schema, strictest, type Column, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
-import { batchOf, ofEachRow, withBatch, withNode, type Step } from '../../flow/index.js';
+import { batchOf, ofEachRow, withBatch, type Page, type Step } from '../../flow/index.js';
 import { FlatVector, ownValue } from '../../vector/index.js';
+import type { Expression } from '../expression/expression.js';
+import { expressions } from '../expression/loaded.js';
+import { columnName, sensitivityOf } from '../fields.js';
+import { evaluating } from '../on-error.js';
+import { defineStep, stepOf } from '../step.js';
 
 /**
  * How a derived value is computed: a function of the row that returns text, or one with another declared type, so that whatever writes the column
@@ -46,27 +52,50 @@ const taken = schema((z) =>
  */
 export function derive<T extends Row, const D extends Readonly<Record<string, Derivation<T>>>>(derivations: D): Step<T, WithDerived<T, D>> {
   checkArguments('derive', taken, { derivations });
-  const added = Object.entries<Derivation<T>>(derivations).map(([name, derivation]) =>
-    typeof derivation === 'function' ? { name, type: 'text' as const, of: derivation } : { name, type: derivation.type, of: derivation.of },
-  );
-  const deriving: Step<T, WithDerived<T, D>> = map((page) => {
-    const values = added.map(({ name, of }) => {
-      const derived = ofEachRow(page, { at: 'derive', name, of: (row: T) => ownValue(of(row) ?? null) });
-      return [name, new FlatVector(derived)] as const;
-    });
-    return withBatch(page, batchOf(page).with(values));
-  });
-  return withNode(deriving, {
-    at: 'derive',
-    columns: (input) => {
-      const sensitivity = strictest(input);
-      return derivedColumns(
-        added.map(({ name, type }) => ({ name, type, sensitivity })),
-        input,
-      );
-    },
-  });
+  const functions = Object.entries<Derivation<T>>(derivations).map(([name, derivation]) => [
+    name,
+    typeof derivation === 'function' ? { type: 'text' as const, of: derivation } : derivation,
+  ]);
+  return stepOf(deriveStep, Object.fromEntries(functions) as DeriveConfig, []);
 }
+
+/** By new field: the expression of a file, or the function of a program. */
+type DeriveConfig = Readonly<Record<string, string | DerivedBy>>;
+
+export interface DerivedBy {
+  readonly type: DeclaredType;
+  readonly of: (row: never) => Value | undefined;
+}
+
+export const deriveStep = defineStep('derive', {
+  summary: 'Adds fields computed by expressions (CEL) from the fields that the row had before the step.',
+  config: (z): z.ZodType<DeriveConfig> => z.record(columnName(), z.string().min(1)).describe('Expression by new field.'),
+  examples: [{ zip_city: 'zip_city(zipcode)', zip_state: 'zip_state(zipcode)' }],
+  columns: (config, input, plan) => {
+    const derived = Object.entries(config).map(([name, source]): Derived => {
+      if (typeof source !== 'string') return { name, type: source.type, sensitivity: strictest(input) };
+      const expression = expressions().planExpression(source, input, plan, [name], Object.keys(config));
+      return { name, type: expression?.type ?? 'text', sensitivity: sensitivityOf(source, input) };
+    });
+    return derivedColumns(derived, input);
+  },
+  open: (config, runtime) => {
+    const [compiled, functions] = [new Map<string, Expression>(), new Map<string, DerivedBy['of']>()];
+    for (const [name, source] of Object.entries(config)) {
+      if (typeof source === 'string') compiled.set(name, expressions().openExpression(source, runtime));
+      else functions.set(name, source.of);
+    }
+    const evaluate = evaluating(compiled, runtime);
+    return map((page) => {
+      const { batch, columns } = compiled.size > 0 ? evaluate(page) : { batch: batchOf(page), columns: [] };
+      const values = Array.from(functions, ([name, of]) => {
+        const derived = ofEachRow(page as Page<never>, { at: runtime.at, name, of: (row) => ownValue(of(row) ?? null) });
+        return [name, new FlatVector(derived)] as const;
+      });
+      return withBatch(page, batch.with([...columns, ...values]));
+    });
+  },
+});
 
 /** A column that `derive` adds or overwrites. */
 export interface Derived {

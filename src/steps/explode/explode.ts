@@ -1,12 +1,11 @@
-import { map, pipe } from 'rxjs';
-import { repeated, schema, StepError, textOf, type Column, type Row, type Value } from '../../core/index.js';
+import { map } from 'rxjs';
+import { repeated, StepError, textOf, type Column, type Row, type Value } from '../../core/index.js';
 import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { JsonText, readJson, type JsonItem } from '../../json/index.js';
-import { checkArguments } from '../../options/index.js';
 import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
-import { columnName, requireColumn, requireFields } from '../fields.js';
-import { counting, defineStep, nothingKept } from '../step.js';
+import { columnName, requireColumn } from '../fields.js';
+import { checkedConfig, defineStep, nothingKept, stepOf } from '../step.js';
 
 /** How a list is written, and what happens to rows. */
 export interface ExplodeOptions {
@@ -19,18 +18,6 @@ export interface ExplodeOptions {
   /** What happens to a row whose field does not hold a list. Default `reject`. */
   readonly onError?: OnError | undefined;
 }
-
-const taken = schema((z) =>
-  z.strictObject({
-    field: z.string().min(1),
-    options: z.strictObject({
-      separator: z.string().min(1).optional(),
-      empty: z.enum(['keep', 'drop']).optional(),
-      position: z.string().min(1).optional(),
-      onError: z.enum(['reject', 'null', 'fail']).optional(),
-    }),
-  }),
-);
 
 /**
  * Turns every element of a list into a row: the field holds the element, and all other fields are repeated. The key no longer identifies a single row.
@@ -45,11 +32,7 @@ const taken = schema((z) =>
  * // { id: '7', folders: 'a, b' }  ->  { id: '7', folders: 'a' }, { id: '7', folders: 'b' }
  */
 export function explode<T extends Row>(field: keyof NoInfer<T> & string, options: ExplodeOptions = {}, context?: StepContext): Step<T, T> {
-  checkArguments(context?.at ?? 'explode', taken, { field, options });
-  const columns = (input: readonly Column[], plan: ColumnsContext) => explodedColumns({ field, position: options.position }, input, plan);
-  return counting('explode', context, columns, (counted) =>
-    pipe(requireFields<T>(counted.at, [field]), exploding<T>(field, options, counted)),
-  );
+  return stepOf(explodeStep, checkedConfig(explodeStep, { field }, options, context), [field], context);
 }
 
 /** Returns the columns that leave the step. */

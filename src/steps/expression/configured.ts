@@ -1,6 +1,6 @@
 import { type Column, StepError } from '../../core/index.js';
 import type { ConfigPath } from '../../flow/index.js';
-import type { PlanContext, StepRuntime } from '../step.js';
+import type { ProgramPlan, ProgramRuntime } from '../step.js';
 import { expressionsOver, type Expression } from './expression.js';
 import type { ExpressionProblem } from './problems.js';
 import { goneAt, unknownName } from '../fields.js';
@@ -13,13 +13,13 @@ import { goneAt, unknownName } from '../fields.js';
 export function planExpression(
   source: string,
   input: readonly Column[],
-  plan: PlanContext,
+  plan: ProgramPlan,
   path: ConfigPath,
   made: readonly string[] = [],
 ): Expression | undefined {
   const result = checked(source, input);
   if ('evaluate' in result) {
-    for (const warning of result.warnings) plan.warn(path, warning);
+    for (const warning of result.warnings) plan.warn?.(path, warning);
     return result;
   }
   const { message, at, unknown } = result;
@@ -41,15 +41,15 @@ function checked(source: string, input: readonly Column[]): Expression | Express
   return result;
 }
 
-function unknownIn({ kind, name, known }: Required<ExpressionProblem>['unknown'], plan: PlanContext, made: readonly string[]): string {
+function unknownIn({ kind, name, known }: Required<ExpressionProblem>['unknown'], plan: ProgramPlan, made: readonly string[]): string {
   if (kind === 'field' && made.includes(name))
     return `field '${name}' is added by this step; an expression sees the row before the step, so add '${name}' in an earlier derive`;
   return (kind === 'field' ? goneAt(name, plan) : undefined) ?? unknownName(kind, name, known, plan);
 }
 
 /** Compiles an expression that passed planning. Loads what it needs as soon as the event loop is idle, while the first page is on its way. */
-export function openExpression(source: string, { input, at, firstStart }: Pick<StepRuntime, 'input' | 'at' | 'firstStart'>): Expression {
-  const result = expressionsOver(input, () => firstStart).compile(source);
+export function openExpression(source: string, { input = [], at, firstStart }: ProgramRuntime): Expression {
+  const result = expressionsOver(input, firstStart && (() => firstStart)).compile(source);
   if (!('evaluate' in result)) throw new StepError('E_STEP_CONFIG', `${at}: ${result.message}`);
   setImmediate(prepare, result);
   return result;

@@ -1,9 +1,19 @@
 import { map } from 'rxjs';
-import { schema } from '../../core/index.js';
+import { schema, StepError } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
-import { countOf, keepRows, type Step, type StepContext } from '../../flow/index.js';
-import { sameColumns } from '../fields.js';
-import { counting } from '../step.js';
+import { countOf, keepRows, withBatch, type ConfigPath, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { expressions } from '../expression/loaded.js';
+import { evaluating, keptRows } from '../on-error.js';
+import { defineStep, nothingKept, stepOf, type ProgramRuntime } from '../step.js';
+
+/** The configuration of a filter. */
+export interface FilterConfig {
+  /** The condition of a file is an expression, that of a program a function. */
+  readonly where: string | ((row: never) => boolean);
+  readonly otherwise: 'drop' | 'reject' | 'fail';
+  /** Path of the condition in the configuration. */
+  readonly path: ConfigPath;
+}
 
 const taken = schema((z) => z.strictObject({ condition: callback() }));
 
@@ -20,11 +30,63 @@ export function filter<T, S extends T>(condition: (row: T) => row is S, context?
 export function filter<T>(condition: (row: T) => boolean, context?: StepContext): Step<T, T>;
 export function filter<T>(condition: (row: T) => boolean, context?: StepContext): Step<T, T> {
   checkArguments(context?.at ?? 'filter', taken, { condition });
-  return counting('filter', context, sameColumns(), ({ at, tally }) =>
-    map((page) => {
-      const kept = keepRows(page, condition, at);
-      tally.filtered += countOf(page) - countOf(kept);
+  return stepOf(filterStep, { where: condition, otherwise: 'drop', path: [] }, [], context);
+}
+
+export const filterStep = defineStep('filter', {
+  summary:
+    'Keeps the rows for which an expression (CEL) is true; the others, including those for which it is null, are dropped or rejected.',
+  config: (z) => {
+    const where = z.string().min(1).describe('Condition over the fields of the row.');
+    const otherwise = z
+      .enum(['drop', 'reject', 'fail'])
+      .default('drop')
+      .describe(
+        'What happens to the other rows: they are dropped and counted as filtered, go to the rejects, or the first one fails the run.',
+      );
+    return z
+      .union([where, z.strictObject({ where, otherwise })])
+      .transform((given): FilterConfig =>
+        typeof given === 'string' ? { where: given, otherwise: 'drop', path: [] } : { ...given, path: ['where'] },
+      );
+  },
+  keepsRows: true,
+  examples: ["lead_status == 'sold' && !blank(email)", { where: 'blank(age) || num(age) >= 18.0', otherwise: 'reject' }],
+  columns: ({ where, path }, input, plan) => {
+    const expression = typeof where === 'string' ? expressions().planExpression(where, input, plan, path) : undefined;
+    if (expression && expression.type !== 'flag') plan.problem(path, `a condition is true or false, but this is ${expression.type}`);
+    return input;
+  },
+  open: ({ where, otherwise }, runtime) => {
+    if (typeof where === 'string') return filtering(where, otherwise, runtime);
+    return map((page) => {
+      const kept: Page = keepRows(page as Page<never>, where, runtime.at);
+      runtime.tally.filtered += countOf(page) - countOf(kept);
       return kept;
-    }),
-  );
+    });
+  },
+  remark: (_, tally, arrived) => nothingKept(tally, arrived),
+});
+
+/** Keeps the rows for which an expression is true. */
+function filtering(where: string, otherwise: FilterConfig['otherwise'], runtime: ProgramRuntime): Step {
+  const expression = expressions().openExpression(where, runtime);
+  const fields = (runtime.input ?? []).map(({ name }) => name).filter((name) => expression.names.includes(name));
+  const evaluate = evaluating(new Map([['condition', expression]]), runtime);
+  return map((page) => {
+    const { batch, columns } = evaluate(page);
+    const condition = columns.get('condition');
+    const isTrue = (row: number) => condition?.value(row) === true;
+    if (otherwise === 'drop' || condition === undefined) {
+      const kept = batch.filter(isTrue);
+      runtime.tally.filtered += batch.length - kept.length;
+      return withBatch(page, kept);
+    }
+    const unfit = (row: number) => (isTrue(row) ? undefined : `does not satisfy ${where.replaceAll(/\s+/g, ' ')}`);
+    const outcomes = new Map([[fields.join(' + ') || 'condition', { vector: condition, unfit }]]);
+    const failure = (field: string, reason: string, row: string) =>
+      new StepError('E_STEP_CONDITION', `${runtime.at}: ${field} ${reason} in ${row}`);
+    const kept = keptRows({ page: page.number, batch }, outcomes, otherwise, runtime, failure);
+    return withBatch(page, kept === undefined ? batch : batch.take(kept));
+  });
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { columnsOf, withheldOf, type Collection, type Registry } from '../../collections/index.js';
 import { schema, unknownName as unknownAmong, type Column } from '../../core/index.js';
 import { usually } from '../../options/index.js';
-import { defineStep, type PlanContext } from '../step.js';
+import { defineFileStep, type PlanContext } from '../step.js';
 import { matchGate, noMatch, share } from './assemble.js';
 import { defaultPick, type Choice } from './build-side.js';
 import { joinedColumns } from './columns.js';
@@ -40,7 +40,7 @@ const config = schema((z) => {
 
 type JoinConfig = z.infer<ReturnType<typeof config>>;
 
-export const joinStep = defineStep('join', {
+export const joinStep = defineFileStep('join', {
   summary: 'Adds fields of the matching rows of another collection.',
   config,
   examples: [

@@ -1,12 +1,7 @@
 import { defer, map, Observable, takeWhile } from 'rxjs';
-import { schema, type Row } from '../../core/index.js';
+import type { Row } from '../../core/index.js';
 import { batchOf, countOf, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
-import { checkArguments } from '../../options/index.js';
-import { counting, defineStep } from '../step.js';
-import { sameColumns } from '../fields.js';
-
-const most = schema((z) => z.int().min(1));
-const taken = schema((z) => z.strictObject({ rows: most() }));
+import { checkedConfig, defineStep, stepOf } from '../step.js';
 
 /**
  * Passes the first rows and no others. After the last of them the stream completes and unsubscribes from the source, which aborts its requests in
@@ -19,8 +14,7 @@ const taken = schema((z) => z.strictObject({ rows: most() }));
  * service.leads.pipe(limit(100));
  */
 export function limit<T extends Row>(rows: number, context?: StepContext): Step<T, T> {
-  checkArguments(context?.at ?? 'limit', taken, { rows });
-  return counting('limit', context, sameColumns(), (counted) => limiting<T>(rows, counted));
+  return stepOf(limitStep, checkedConfig(limitStep, rows, {}, context), [], context);
 }
 
 function limiting<T extends Row>(rows: number, { tally, stop }: StepContext): Step<T, T> {
@@ -59,8 +53,8 @@ function firstOf<T extends Row>(page: Page<T>, rows: number): Page<T> {
 export const limitStep = defineStep('limit', {
   summary:
     'Passes the first rows on and stops reading. After a step that needs all rows first, like sort, everything is read, and the first rows of its output pass.',
-  config: () =>
-    most().describe('Number of rows, at least 1. A run that it stops replaces an existing output only with run --allow-partial.'),
+  config: (z) =>
+    z.int().min(1).describe('Number of rows, at least 1. A run that it stops replaces an existing output only with run --allow-partial.'),
   keepsRows: true,
   examples: [100],
   most: (rows) => rows,

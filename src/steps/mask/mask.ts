@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { map, pipe } from 'rxjs';
+import { map } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
 import { schema, textOf, type Column, type Row, type Value, StepError } from '../../core/index.js';
 import { mapping, type Mapped, type Vector } from '../../vector/index.js';
-import { batchOf, withBatch, withNode, type ColumnsContext, type ConfigPath, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, type ConfigPath, type Step } from '../../flow/index.js';
 import { checkArguments, usually } from '../../options/index.js';
-import { type WithoutUndefined, requireColumn, requireFields } from '../fields.js';
-import { defineStep, type PlanContext } from '../step.js';
+import { type WithoutUndefined, requireColumn } from '../fields.js';
+import { defineStep, stepOf, type ProgramPlan } from '../step.js';
 
 const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
 
@@ -65,18 +65,9 @@ export function mask<T extends Row, const M extends Masks<NoInfer<T>> = Masks<T>
   options: MaskOptions = {},
 ): Step<T, Masked<T, M>> {
   checkArguments('mask', taken, { masks, options });
-  const kinds = new Map(Object.entries<Mask | undefined>(masks));
-  requireKey([...kinds.values()], options);
-  const maskedRows = pipe(
-    requireFields<T>('mask', [...kinds.keys()]),
-    masking((name) => kinds.get(name), options),
-  );
-  const columns = (input: readonly Column[], context: ColumnsContext) => {
-    for (const name of kinds.keys()) requireColumn(name, input, context, [name], true);
-    return input.flatMap((column) => masked(column, kinds.get(column.name)));
-  };
-  // The masks determine what is left, which the type system cannot follow through the columns.
-  return withNode(maskedRows as Step<T, unknown> as Step<T, Masked<T, M>>, { at: 'mask', columns });
+  requireKey(Object.values<Mask | undefined>(masks), options);
+  const kinds: Readonly<Record<string, Mask>> = masks;
+  return stepOf(maskStep, { preset: undefined, as: defaultMask, masks: kinds }, Object.keys(masks), undefined, options);
 }
 
 /** Returns the column as it leaves the step; nothing if it is dropped. */
@@ -237,7 +228,7 @@ export const maskStep = defineStep('mask', {
   },
   open: (masks, runtime) => {
     requireKey([...(masks.preset ? [masks.as] : []), ...Object.values(masks.masks).filter((kind) => kind !== 'keep')], runtime);
-    const sensitivities = new Map(runtime.input.map(({ name, sensitivity }) => [name, sensitivity]));
+    const sensitivities = new Map(runtime.input?.map(({ name, sensitivity }) => [name, sensitivity]));
     // A column missing from the plan is one that the service returns undeclared: it may be personal.
     return masking((name) => kindOf(masks, name, sensitivities.get(name) ?? 'personal'), runtime);
   },
@@ -249,10 +240,10 @@ function kindOf({ preset, as, masks }: MaskConfig, name: string, sensitivity: Co
   return preset !== undefined && sensitivity === 'personal' ? as : undefined;
 }
 
-function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[], plan: PlanContext): void {
+function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[], plan: ProgramPlan): void {
   const keyMissing = 'hmacKey' in plan && !isKey(plan.hmacKey);
   // A key that is set but invalid is wrong in every environment.
-  const refuse = (path: ConfigPath) => (plan.hmacKey ? plan.problem(path, needsKey) : plan.unset(path, 'LEADSTREAM_HMAC_KEY', needsKey));
+  const refuse = (path: ConfigPath) => (plan.hmacKey ? plan.problem(path, needsKey) : plan.unset?.(path, 'LEADSTREAM_HMAC_KEY', needsKey));
   for (const [name, kind] of Object.entries(masks)) {
     requireColumn(name, input, plan, [name], true);
     if (kind === 'hmac' && keyMissing) refuse([name]);

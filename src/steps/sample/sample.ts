@@ -1,10 +1,10 @@
-import { map, pipe } from 'rxjs';
-import { schema, type Row } from '../../core/index.js';
+import { map } from 'rxjs';
+import type { Row } from '../../core/index.js';
 import { batchOf, halfSipHash, withBatch, type Step, type StepContext } from '../../flow/index.js';
-import { checkArguments, usually } from '../../options/index.js';
+import { usually } from '../../options/index.js';
 import { keyOf, keysOf, type RecordBatch } from '../../vector/index.js';
-import { counting, defineStep, nothingKept } from '../step.js';
-import { refuseRepeats, requireColumn, requireFields, sameColumns } from '../fields.js';
+import { checkedConfig, defineStep, nothingKept, stepOf } from '../step.js';
+import { refuseRepeats, requireColumn } from '../fields.js';
 
 /** Which rows are in a sample. */
 export interface SampleOptions<F extends string = string> {
@@ -16,12 +16,7 @@ export interface SampleOptions<F extends string = string> {
   readonly seed?: number | undefined;
 }
 
-const percent = schema((z) => z.number().gt(0, 'must be above 0').max(100));
 const defaultSeed = 0;
-const seed = schema((z) => usually(z.int().min(0).max(0xff_ff_ff_ff), defaultSeed));
-const taken = schema((z) =>
-  z.strictObject({ options: z.strictObject({ percent: percent(), by: z.array(z.string().min(1)).min(1), seed: seed() }) }),
-);
 
 /**
  * Keeps a share of the rows, chosen by a hash of their keys: the same rows in every run, regardless of the order and the size of pages. A smaller
@@ -33,10 +28,7 @@ const taken = schema((z) =>
  * service.leads.pipe(sample({ percent: 1, by: ['lead_id'] }));
  */
 export function sample<T extends Row>(options: SampleOptions<keyof NoInfer<T> & string>, context?: StepContext): Step<T, T> {
-  checkArguments(context?.at ?? 'sample', taken, { options });
-  return counting('sample', context, sameColumns(options.by), (counted) =>
-    pipe(requireFields<T>(counted.at, options.by), sampling<T>(options, counted)),
-  );
+  return stepOf(sampleStep, checkedConfig(sampleStep, options, {}, context), options.by, context);
 }
 
 function sampling<T extends Row>({ percent: share, by, seed: start = defaultSeed }: SampleOptions, { tally }: StepContext): Step<T, T> {
@@ -65,21 +57,21 @@ export const sampleStep = defineStep('sample', {
   summary: 'Keeps a share of the rows, chosen by a hash of their keys, so that every run chooses the same ones.',
   config: (z) =>
     z.strictObject({
-      percent: percent().describe('Share of the keys to keep, in percent: above 0, at most 100.'),
+      percent: z.number().gt(0, 'must be above 0').max(100).describe('Share of the keys to keep, in percent: above 0, at most 100.'),
       by: z
         .array(z.string().min(1))
         .min(1)
         .optional()
         .describe("Fields whose values are hashed: rows that share them stay together. Default: the collection's key."),
-      seed: seed().describe('A whole number; another one selects another sample.'),
+      seed: usually(z.int().min(0).max(0xff_ff_ff_ff), defaultSeed).describe('A whole number; another one selects another sample.'),
     }),
   keepsRows: true,
   examples: [{ percent: 1 }, { percent: 12.5, by: ['email'], seed: 7 }],
   columns: ({ by }, input, plan) => {
     refuseRepeats(by ?? [], plan, ['by']);
-    (by ?? plan.collection.key).forEach((name, index) => requireColumn(name, input, plan, by ? ['by', index] : []));
+    (by ?? plan.collection?.key ?? []).forEach((name, index) => requireColumn(name, input, plan, by ? ['by', index] : []));
     return input;
   },
-  open: ({ by, ...config }, runtime) => sampling({ ...config, by: by ?? runtime.collection.key }, runtime),
+  open: ({ by, ...config }, runtime) => sampling({ ...config, by: by ?? runtime.collection?.key ?? [] }, runtime),
   remark: (_, tally, arrived) => nothingKept(tally, arrived),
 });

@@ -1,12 +1,9 @@
-import { map, pipe } from 'rxjs';
-import { schema, type Column, type Row } from '../../core/index.js';
+import { map } from 'rxjs';
+import type { Column, Row } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { batchOf, withBatch, withNode, type ColumnsContext, type Step } from '../../flow/index.js';
-import { checkArguments } from '../../options/index.js';
-import { defineStep } from '../step.js';
-import { refuseRepeats, requireColumn, requireFields } from '../fields.js';
-
-const taken = schema((z) => z.strictObject({ fields: z.array(z.string().min(1)).min(1) }));
+import { batchOf, withBatch, type ColumnsContext, type Step } from '../../flow/index.js';
+import { checkedConfig, defineStep, stepOf } from '../step.js';
+import { refuseRepeats, requireColumn } from '../fields.js';
 
 /**
  * Keeps the named fields of every row, in the order given.
@@ -19,16 +16,7 @@ const taken = schema((z) => z.strictObject({ fields: z.array(z.string().min(1)).
  * // { uid: '7', email: 'a@b.c', affid: '1' }  ->  { uid: '7', email: 'a@b.c' }
  */
 export function select<T extends Row, K extends keyof T & string>(fields: readonly K[]): Step<T, Pick<T, K>> {
-  checkArguments('select', taken, { fields });
-  const columnsOf = (batch: RecordBatch) => new Map(fields.map((field) => [field, batch.columnOrNulls(field)] as const));
-  const selecting: Step<T, Pick<T, K>> = pipe(
-    requireFields('select', fields),
-    map((page) => {
-      const batch = batchOf(page);
-      return withBatch(page, new RecordBatch(batch.length, columnsOf(batch)));
-    }),
-  );
-  return withNode(selecting, { at: 'select', columns: (input, context) => selectedColumns(fields, input, context) });
+  return stepOf(selectStep, checkedConfig(selectStep, fields, {}), fields);
 }
 
 function selectedColumns(fields: readonly string[], input: readonly Column[], context: ColumnsContext): readonly Column[] {
@@ -41,5 +29,9 @@ export const selectStep = defineStep('select', {
   config: (z) => z.array(z.string().min(1)).min(1).describe('Fields to keep, in output order.'),
   examples: [['lead_id', 'zipcode']],
   columns: selectedColumns,
-  open: (fields) => select(fields),
+  open: (fields) =>
+    map((page) => {
+      const batch = batchOf(page);
+      return withBatch(page, new RecordBatch(batch.length, new Map(fields.map((field) => [field, batch.columnOrNulls(field)] as const))));
+    }),
 });

@@ -119,7 +119,7 @@ export const sortStep = defineStep('sort', {
     return input;
   },
   open: ({ by, memory: bytes, on_error }, runtime) => {
-    const types = new Map(runtime.input.map(({ name, type }) => [name, type]));
+    const types = new Map(runtime.input?.map(({ name, type }) => [name, type]));
     const keys = by.flatMap((text) => {
       const wanted = wantedOf(text);
       return wanted ? [{ ...wanted, type: types.get(wanted.field) ?? 'text' }] : [];

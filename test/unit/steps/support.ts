@@ -16,7 +16,9 @@ import {
   type Step,
 } from '../../../src/flow/index.js';
 import { pageOf } from '../../support/pages.js';
-import type { PlanContext, StepDefinition, StepRuntime } from '../../../src/steps/index.js';
+import { loadSteps, type PlanContext, type StepDefinition, type StepRuntime } from '../../../src/steps/index.js';
+
+await loadSteps();
 
 const released = new WeakSet<Lease>();
 
