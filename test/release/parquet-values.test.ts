@@ -1,11 +1,6 @@
-import { Batch } from '../../src/vector/batch.js';
-import { FlatVector } from '../../src/vector/index.js';
 import { expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { OutputColumn, Row, Value } from '../../src/core/index.js';
-import { arrowEngine } from '../../src/parquet/engines/arrow.js';
-import { encodeGroup } from '../../src/parquet/engines/arrow/encode.js';
 import { engineCodecs, fileOf, output, type FileOptions } from '../support/parquet-files.js';
 import { duckdb } from '../support/duckdb.js';
 import { temporaryFolder } from '../support/temporary.js';
@@ -97,34 +92,6 @@ test.each(codecs)('extreme values by %s read back to the bit', async (compressio
       nothing: null,
     })),
   );
-});
-
-test('a file has the same bytes whether its row groups are few or many', async () => {
-  const folder = await temporaryFolder();
-  const [few, many] = await Promise.all(
-    [false, true].map(async (many) => readFile(await fileOf(folder, columns, rows, { compression: 'zstd', groupRows, many }))),
-  );
-  expect(few?.equals(many ?? Buffer.of())).toBe(true);
-});
-
-test('a row group of arrow has the same bytes whatever pages its rows come in, also in memory that was used before', () => {
-  const plan = { rows: 480, text: Infinity, sortedBy: [], many: false };
-  const { rowGroup } = arrowEngine(0);
-  const batch = new Batch(
-    rows.length,
-    columns.map(({ name }) => new FlatVector(rows.map((row) => row[name] ?? null))),
-  );
-  const taken = (group: ReturnType<typeof rowGroup>, pageRows: number) => {
-    for (let from = 0; from < rows.length; from += pageRows) group.add(batch, from, Math.min(rows.length, from + pageRows));
-    return group.take();
-  };
-  const whole = taken(rowGroup(columns, plan), rows.length);
-  const group = rowGroup(columns, plan);
-  for (const pageRows of [1, 7, 100, rows.length]) {
-    const { stream, plain } = taken(group, pageRows);
-    expect(plain).toEqual(whole.plain);
-    expect(Buffer.compare(encodeGroup({ stream, plain }, 'none'), encodeGroup(whole, 'none'))).toBe(0);
-  }
 });
 
 function md5(value: Value | undefined): string | null {

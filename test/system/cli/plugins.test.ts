@@ -97,23 +97,13 @@ describe('--plugin', () => {
     expect(existsSync(join(cwd, 'leads.log.part'))).toBe(false);
   });
 
-  test('is named by the error of a file that needs one', async () => {
-    const cwd = await place();
-    const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd });
-    expect(code).toBe(78);
-    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown step 'shout'; there are .*, those of --plugin FILE/);
-    expect(stderr).toMatch(/p\.yaml:\d+:\d+ unknown sink 'log'; there are .*, those of --plugin FILE/);
-  });
-
   test.each<[string, string, string]>([
-    ['throws', 'throw new Error("broken");', '--plugin mine.mjs: broken'],
     [
       'exports nothing of ours',
       'export const helper = () => 1;',
       '--plugin mine.mjs: exports no step or sink of this version; export what',
     ],
     ['has a name of leadstream', plugin.replace("'shout'", "'select'"), "the step name 'select' is already used"],
-    ['defines what is wrong', plugin.replace("'shout'", "'Shout!'"), '--plugin mine.mjs: defineStep: the first argument must be a name'],
   ])('is refused before any request when the module %s', async (_what, module, message) => {
     const [cwd, from] = [await place(body, module), await service()];
     const { code, stderr } = await cli(['run', 'p.yaml', '--plugin', 'mine.mjs'], { cwd, env: from.env });

@@ -93,16 +93,6 @@ describe('leadstream run on a file of several pipelines', () => {
   });
 });
 
-describe('leadstream validate', () => {
-  test('checks every pipeline of a file', async () => {
-    const [from, cwd] = [await service(), await workplaceOf(good('a'), good('b', 'bridges'))];
-    const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd, env: from.env });
-    expect(code).toBe(0);
-    expect(stderr).toBe('p.yaml: a ok, users > csv, 3 columns\np.yaml: b ok, bridges > csv, 21 columns\n');
-    expect((await cli(['validate', 'p.yaml', '--set', 'name=x'], { cwd, env: from.env })).code).toBe(78);
-  });
-});
-
 describe('leadstream run on several files', () => {
   test('runs them in order, tells what is wrong with one before any request, and gives the exit code of the first failure', async () => {
     const [from, cwd] = [
@@ -152,7 +142,6 @@ describe('leadstream run on several files', () => {
     ['the same path', into('a', 'a.csv'), into('b', './x/../a.csv'), 'writes to the same path'],
     ['a path within a table', 'name: a\nfrom: users\nto:\n  - parquet: { path: lake/a }\n', into('b', 'lake/a/b.csv'), 'inside that of'],
     ['a path of every day', into('a', '{{ run.date }}.csv'), into('b', '2026-01-31.csv'), 'writes to the same path'],
-    ['rejects over an output', into('a', 'a.csv'), into('b', 'b.csv', 'rejects: { path: a.csv }\n'), 'writes to the same path'],
     ['stdout', printing('a'), printing('b'), 'prints to stdout'],
     ['paths of their runs', into('a', '{{ run.id }}.csv'), into('b', '{{ run.id }}.csv'), undefined],
   ])('validate and run agree on two files that share %s, before any request', async (_what, one, other, told) => {

@@ -90,13 +90,6 @@ describe('verify without the log of runs', () => {
     expect(code).toBe(0);
     expect(stderr).toMatch(/^W_STATE_LOG: lake\/users: no log of runs in \.leadstream has run .*\n.* matches its manifest/);
   });
-
-  test('finds a table that was moved in it by its run, and says where it was', async () => {
-    const { cwd } = await lake();
-    await rename(join(cwd, 'lake'), join(cwd, 'sea'));
-    const { code, stderr } = await cli(['verify', 'sea/users', '--state-dir', '.leadstream'], { cwd });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/ \(SHA-256\), where the table is \/.*\/lake\/users\n$/) });
-  });
 });
 
 describe('rollback', () => {
@@ -106,26 +99,5 @@ describe('rollback', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: `lake/users: run ${runs[0]} is published again; run ${runs[1]} is kept\n` });
     expect(await cli(['verify', 'lake/users'], { cwd })).toMatchObject({ code: 0 });
     expect((await cli(['runs', 'lake/users'], { cwd })).stdout).toMatch(new RegExp(`${runs[0]} +published`));
-  });
-
-  test('says when no log of runs has the run that it publishes', async () => {
-    const { cwd, runs } = await lake();
-    const { code, stderr } = await cli(['rollback', 'lake/users', '--state-dir', 'elsewhere'], { cwd });
-    expect({ code, stderr }).toEqual({
-      code: 0,
-      stderr: expect.stringMatching(
-        new RegExp(`^W_STATE_LOG: lake/users: no log of runs in elsewhere has run ${runs[0]}, .*\n.* is published again`),
-      ),
-    });
-  });
-
-  test('is followed by a run that publishes and keeps what was published', async () => {
-    const { cwd, runs } = await lake();
-    await cli(['rollback', 'lake/users'], { cwd });
-    const from = await service();
-    expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
-    const left = await runsIn(cwd);
-    expect(left).toHaveLength(2);
-    expect(left).toContain(runs[0]);
   });
 });

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { loadPipeline, testPipelines } from '../../../src/index.js';
+import { testPipelines } from '../../../src/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { folderWith, temporaryFolder, visible } from '../../support/temporary.js';
 
@@ -145,13 +145,6 @@ describe('test', () => {
     expect(code).toBe(0);
   });
 
-  test('serves what a join looks up', async () => {
-    const join = '  - join: { with: bridges, on: { lead_id: id }, as: b, select: [title], lookup: by_id }';
-    const one =
-      '  - name: a\n    given: { leads: [{ lead_id: 1 }], bridges: [{ id: 1, title: Auto }] }\n    expect: { rows: [{ b_title: Auto }] }';
-    expect(await tested(file(one, `from: leads\nsteps:\n${join}\nto:\n  - csv: { path: a.csv }`))).toMatchObject({ code: 0 });
-  });
-
   test('serves collections of the file', async () => {
     const own = `service: { base_url: 'https://shop.example/v3', auth: { bearer: '\${SHOP_TOKEN}' }, rate_limit: 1/h }
 collections:
@@ -241,13 +234,5 @@ describe('validate, of tests', () => {
     expect(stderr).toContain("did you mean 'books'?");
     expect(stderr).toContain('p.yaml:10:25 faults[0]: must be a fault of serve');
     expect((await cli(['validate', 'q.yaml'], { cwd })).stderr).toContain("q.yaml:9:14 unknown collection 'lead', did you mean 'leads'?");
-  });
-
-  test('leaves the fingerprint of a pipeline and its texts alone', async () => {
-    const [without, several] = [file(''), file(`  - name: '\${NOTHING}'\n    ${given}\n    expect: { rows: [{ low: '\${NOTHING}' }] }`)];
-    const cwd = await folderWith({ 'a.yaml': without.replace('tests:\n', ''), 'b.yaml': several });
-    const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'key-of-a-test' };
-    const [a, b] = [await loadPipeline('a.yaml', { cwd, env }), await loadPipeline('b.yaml', { cwd, env })];
-    expect(b.fingerprint).toBe(a.fingerprint);
   });
 });
