@@ -76,14 +76,6 @@ describe('a condition that compares text with a number', () => {
     expect((await cli(['run', 'p.yaml'], { cwd: right, env: from.env })).code).toBe(0);
     expect(await readFile(join(right, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"2"\n"4"\n');
   });
-
-  test('names the reason of the rejects where a conversion refuses empty texts', async () => {
-    const [from, cwd] = [await serviceOf({ leads: ages }), await workplace(filtered('int(age) < 18'))];
-    expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({
-      code: 65,
-      stderr: expect.stringContaining('most often by steps[0] filter, condition: int() cannot read the text (2 rows)'),
-    });
-  });
 });
 
 test.each([

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { MomentEvent } from '../../../src/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import type { Handler } from '../../support/odd-server.js';
 import {
@@ -58,14 +57,6 @@ describe.each([
     const folder = await temporaryFolder();
     expect(await runOwn(server, ownText(declared), folder)).toMatchObject({ read: count });
     expect((await readFile(join(folder, 'orders.ndjson'), 'utf8')).split('\n').filter(Boolean)).toHaveLength(count);
-  });
-
-  test('tells that its end is looked at again where nothing is', async () => {
-    const server = await ownServer(serve([]));
-    const waits: unknown[] = [];
-    const watch = { wait: ({ collection, read }: MomentEvent<'wait'>) => void waits.push([collection, read]) };
-    await runOwn(server, ownText(declared), await temporaryFolder(), { watch });
-    expect(waits).toEqual([['orders', 0]]);
   });
 
   test('is proven by two passes that miss nothing, and repaired when rows moved', async () => {

@@ -1,5 +1,3 @@
-import { type Socket } from 'node:net';
-import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
@@ -69,19 +67,12 @@ describe('transient failures', () => {
 });
 
 describe('suspect answers', () => {
-  const leak = `"${oddKey}"`;
   test.each([
     ['HTML', `<html>${oddKey}</html>`, 'not JSON'],
-    ['cut JSON', `[{"lead_id":${JSON.stringify(oddKey)}`, 'not JSON'],
-    ['an empty body', '', 'not JSON'],
     ['bytes that are no UTF-8', Uint8Array.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), 'not JSON'],
-    ['{}', '{}', 'not an array but an object'],
     ['{"error": …}', JSON.stringify({ error: oddKey, code: 5 }), 'not an array but an object with the keys error, code'],
-    ['null', 'null', 'not an array but null'],
-    ['a text', JSON.stringify(leak), 'not an array but a string'],
     ['an array of texts', JSON.stringify([oddKey]), 'an array that contains a string'],
     ['an array with null', '[{}, null]', 'an array that contains null'],
-    ['an array of arrays', '[[]]', 'an array that contains an array'],
     ['an object whose keys are odd', JSON.stringify({ [oddKey]: 1, fine: 2 }), 'not an array but an object with the keys fine'],
   ])('tries %s of status 200 three times and tells status, size and key names', async (_name, body, what) => {
     const { error, requests } = await failedRead(answer(200, body));
@@ -90,16 +81,6 @@ describe('suspect answers', () => {
     expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
     expect(error.message).toContain(`: HTTP 200 with ${size} bytes: ${what} (after 3 attempts)`);
     expect(requests).toBe(3);
-  });
-
-  test('counts suspect answers apart from the failures before them', async () => {
-    const handler = inTurn(answer(503), answer(503), answer(503), answer(200, '<html>'), json([]));
-    await withServer(handler, async ({ url, requests }) => {
-      await withClient({ baseUrl: url, retry: { attempts: 6, baseMs: 0 } }, async (client) => {
-        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toEqual([]);
-        expect(requests).toHaveLength(5);
-      });
-    });
   });
 
   test('takes JSON with a byte order mark', async () => {
@@ -144,38 +125,6 @@ describe('an answer that never ends', () => {
     expect(error.message).toContain(': no response in time');
     expect(notices).toHaveLength(1);
   });
-
-  test('is waited for if it is but announced by other answers', async () => {
-    const announced: Handler = (response) => {
-      response.writeContinue();
-      response.writeProcessing();
-      response.writeEarlyHints({ link: '</a.css>; rel=preload' });
-      response.end('[]');
-    };
-    await withServer(announced, async ({ url }) => {
-      await withClient({ baseUrl: url }, async (client) =>
-        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toEqual([]),
-      );
-    });
-  });
-
-  test.each(['Connection: upgrade\r\nUpgrade: websocket\r\n', 'Connection: keep-alive\r\n', ''])(
-    'closes its connection, on which no other request goes (%j)',
-    async (head) => {
-      const sockets: Socket[] = [];
-      const handler: Handler = (_response, _url, _attempt, { socket }) => {
-        sockets.push(socket);
-        socket.write(`HTTP/1.1 101 Switching Protocols\r\n${head}\r\n`);
-      };
-      await withServer(handler, async ({ url }) => {
-        await withClient({ baseUrl: url }, async (client) => {
-          await expect(lastValueFrom(client.reader(collections.leads).list(1))).rejects.toMatchObject({ status: 101 });
-          await Promise.all(sockets.map(async (socket) => (socket.closed ? [] : once(socket, 'close'))));
-        });
-      });
-      expect(new Set(sockets).size).toBe(3);
-    },
-  );
 });
 
 describe('permanent failures', () => {
@@ -205,8 +154,6 @@ describe('permanent failures', () => {
 
 describe('a failure of the network names the code of the system and the host, and holds nothing else', () => {
   const nobody = 'http://127.0.0.1:1';
-  const reset: Handler = (_response, _url, _attempt, { socket }) => socket.resetAndDestroy();
-  const cut: Handler = (response) => response.writeHead(200, { 'content-length': '9' }).write('[', () => response.destroy());
   const cases: readonly (readonly [string, string, RegExp, Handler | string])[] = [
     ['a refused connection', 'ECONNREFUSED', /no connection \(ECONNREFUSED 127\.0\.0\.1:1\)/, nobody],
     [
@@ -215,8 +162,6 @@ describe('a failure of the network names the code of the system and the host, an
       /the host name cannot be resolved; check the base URL and the network \(ENOTFOUND nowhere\.invalid\)/,
       'http://nowhere.invalid',
     ],
-    ['a connection that is reset', 'ECONNRESET', /no connection \(ECONNRESET 127\.0\.0\.1:\d+\)/, reset],
-    ['an answer that is cut', 'ECONNRESET', /the response was cut off \(ECONNRESET 127\.0\.0\.1:\d+\)/, cut],
     ['no response in time', 'ETIMEDOUT', /no response in time \((?:request|response)\)/, () => {}],
   ];
   test.each(cases)('%s', async (_what, systemCode, message, handler) => {
@@ -244,10 +189,8 @@ describe('the size of an answer', () => {
 
   test.each([
     ['one byte more', answer(200, body(1001))],
-    ['much more', answer(200, body(5_000_000))],
     ['one byte more after gzip', answer(200, gzipSync(body(1001)), { 'content-encoding': 'gzip' })],
     ['a gzip bomb', answer(200, gzipSync(body(100_000_000)), { 'content-encoding': 'gzip' })],
-    ['much more under an error status', answer(404, body(5_000_000))],
   ])('ends the read at once with E_SOURCE_LIMIT when it is %s', async (_name, handler) => {
     const { error, requests } = await failedRead(handler, { maxBodyBytes: 1000 });
     expect(error).toMatchObject({ code: 'E_SOURCE_LIMIT', kind: 'permanent' });
@@ -259,8 +202,6 @@ describe('the size of an answer', () => {
 
 test.each([
   ['', 'no such collection under this base URL; the base URL is everything before /api/links'],
-  ['/v1/', 'no such collection under this base URL; the base URL is everything before /api/links'],
-  ['/api', 'no such collection; the base URL ends with /api, and the path of the collection begins with it; remove it from the base URL'],
   [
     '/v1/api/',
     'no such collection; the base URL ends with /api, and the path of the collection begins with it; remove it from the base URL',

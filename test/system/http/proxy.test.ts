@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent as HttpAgent } from 'node:http';
 
 import { readFile } from 'node:fs/promises';
-import { Agent as HttpsAgent, createServer } from 'node:https';
+import { type Agent as HttpsAgent, createServer } from 'node:https';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -210,18 +210,6 @@ describe('a proxy', () => {
       expect(await found(open({ baseUrl, agent, ca: certificate }))).toHaveLength(1);
       expect(asked).toEqual(['tunnel to localhost']);
       await expect(found(open({ baseUrl, agent }))).rejects.toMatchObject({ code: 'E_SOURCE_TLS' });
-    });
-
-    test('and not the proxy of the environment', async () => {
-      const [agent, baseUrl] = [new HttpAgent(), await openService()];
-      const before = process.env['HTTP_PROXY'];
-      process.env['HTTP_PROXY'] = 'http://127.0.0.1:1';
-      try {
-        expect(await found(open({ baseUrl, agent: { http: agent, https: new HttpsAgent() } }))).toHaveLength(1);
-      } finally {
-        if (before === undefined) delete process.env['HTTP_PROXY'];
-        else process.env['HTTP_PROXY'] = before;
-      }
     });
   });
 });

@@ -3,14 +3,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import type { Row } from '../../../src/core/index.js';
-import { FlatVector, batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
-import { Batch } from '../../../src/vector/batch.js';
+import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
 import { commitUnlogged } from '../../../src/store/index.js';
 import { pageOf } from '../../../src/flow/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
-import { Appending, KeyIndex } from '../../../src/lake/keys.js';
-import { partitionBy } from '../../../src/lake/partitions.js';
-import { batchOfTexts, dictionaryBatches, textsOf } from '../../support/batches.js';
+import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
 import { enginesOnce, fileOf, output } from '../../support/parquet-files.js';
 import { column, commitOf, recording } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -139,23 +136,4 @@ test('texts and values may take turns in a column', async () => {
   const one = await fileOf(folder, [output('a', 'text')], of, { groupRows: 10 });
   const other = await fileOf(folder, [output('a', 'text')], of, { groupRows: 10, texts: true });
   expect((await readFile(other)).equals(await readFile(one))).toBe(true);
-});
-
-test('partitions take texts apart without making values of the other columns', () => {
-  const { split } = partitionBy([output('id', 'text'), output('state', 'text')], ['state'], '2026-01-01');
-  const ids = textsOf(['1', '2', '3']);
-  const parts = split(new Batch(3, [ids, textsOf(['ñ/x', '', 'ñ/x'])]));
-  expect(parts.map(({ folder, batch }) => [folder, batch.rows])).toEqual([
-    ['state=ñ%2Fx', 2],
-    ['state=__HIVE_DEFAULT_PARTITION__', 1],
-  ]);
-  expect(parts.map(({ batch }) => batch.columns)).toEqual([[ids.take([0, 2])], [ids.take([1])]]);
-});
-
-test('appending keeps texts as bytes', () => {
-  const outputs = [output('id', 'text'), output('n', 'integer')];
-  const left = new Appending('parquet', new KeyIndex(), outputs, outputs.slice(0, 1), [0, 1]);
-  const ids = textsOf(['1', '2', '3']);
-  const batch = new Batch(3, [ids, new FlatVector([1n, 2n, null])]);
-  expect(left.take(batch)).toBe(batch);
 });

@@ -165,13 +165,4 @@ describe('a pipeline that aggregates', () => {
     expect(await readFile(join(folder, 'out.csv'), 'utf8')).toBe('n,last\n0,\n');
     await expect(runIn(none, of('by: [uid],'), folder)).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
   });
-
-  test('appends groups to a table by a key of their own', async () => {
-    const folder = await temporaryFolder();
-    const body =
-      'from: leads\nsteps:\n  - aggregate: { by: [campaign_id], compute: { n: count() } }\nto:\n  - parquet: { path: lake/a, mode: append, key: [campaign_id] }';
-    await runIn(from, body, folder);
-    const report = await runIn(from, body, folder);
-    expect(report.sinks[0]?.books).toMatchObject({ read: count, grouped: count, groups: 37, written: 0, unchanged: 37 });
-  });
 });

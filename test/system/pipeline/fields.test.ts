@@ -208,12 +208,6 @@ describe('on_new_field: restart', () => {
     expect(await duckdb(`select count(later)::int as later from '${folder}/t/*.parquet'`)).toEqual([{ later: 30 }]);
   });
 
-  test('keeps the pages of its own that --restart would have thrown away', async () => {
-    const [from, folder] = [await serviceOf({ leads: lateFields() }), await temporaryFolder()];
-    await runIn(from, body(), folder, { restart: true });
-    expect(askedFor(from)).toEqual({ 1: 1, 2: 1, 3: 1 });
-  });
-
   test('does not begin again where steps leave the fields out', async () => {
     const [from, folder] = [await serviceOf({ leads: lateFields() }), await temporaryFolder()];
     expect(restarts((await runIn(from, body('steps:\n  - select: [lead_id]\n'), folder)).warnings)).toEqual([]);

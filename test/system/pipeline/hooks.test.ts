@@ -1,11 +1,9 @@
 import { createServer } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { loadPipeline, runPipeline, type RunEnd } from '../../../src/index.js';
-import { certificate, certifiedKey } from '../../support/certificates.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
 import { folderWith } from '../../support/temporary.js';
@@ -101,12 +99,6 @@ describe('on_success and on_failure', () => {
     expect(stderr).toContain(`W_RUN_HOOK: on_success: the webhook at 127.0.0.1:${port}: ${said}`);
     expect(stderr).not.toContain('hook-token');
     expect(told.every(({ path }) => path === `/${token}`)).toBe(true);
-  });
-
-  test('warn of a certificate that is not trusted, and send nothing', async () => {
-    const secure = await webhook([200], createTlsServer({ key: certifiedKey, cert: certificate }));
-    expect((await ran(secure.url)).stderr).toMatch(/W_RUN_HOOK: .* the certificate is not accepted/);
-    expect(secure.told).toEqual([]);
   });
 
   test('take the proxy of the environment, and none for hosts of NO_PROXY', async () => {

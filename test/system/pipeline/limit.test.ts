@@ -65,14 +65,6 @@ describe('limit', () => {
       expect((await publishedManifest(join(folder, 't')))?.partial).toBeUndefined();
     });
 
-    test('gives the same bytes with pages of another size and more of them in flight', async () => {
-      await run(limited(33, toCsv));
-      const before = await readFile(join(folder, 'leads.csv'), 'utf8');
-      await run(limited(33, toCsv), { allowPartial: true }, { 'service.limit': '7', 'service.concurrency': '8', 'service.window': '16' });
-      expect(await readFile(join(folder, 'leads.csv'), 'utf8')).toBe(before);
-      expect(before.trimEnd().split('\n')).toHaveLength(34);
-    });
-
     test('takes what steps before it leave, and balances the books of pages that waited for the other side of a join', async () => {
       lists.leads = leads(400, (index) => ({ bridge_id: String(index % 2) }));
       const body = `from: leads

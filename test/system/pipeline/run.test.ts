@@ -64,15 +64,6 @@ describe('a run', () => {
     expect(pages.size).toBeLessThanOrEqual(8);
   });
 
-  test('gives the same bytes for the same rows', async () => {
-    const [from, folder] = [await service(), await temporaryFolder()];
-    const body = (name: string) =>
-      `from: leads\nsteps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title] }\nto:\n  - csv: { path: ${name}.csv }`;
-    await run(from, body('a'), folder);
-    await run(from, body('b'), folder);
-    expect(await readFile(join(folder, 'a.csv'))).toEqual(await readFile(join(folder, 'b.csv')));
-  });
-
   test('writes an empty collection as an output without rows', async () => {
     const [from, folder] = [await serviceOf({ users: [] }), await temporaryFolder()];
     await run(from, 'from: users\nto:\n  - csv: { path: users.csv }', folder);
@@ -88,17 +79,6 @@ describe('a run', () => {
     expect(await readFile(join(folder, 'plain.csv'), 'utf8')).not.toMatch(/secret|CRM_KEY|token/);
     expect(await readFile(join(folder, 'revealed.csv'), 'utf8')).toMatch(/CRM_KEY[\s\S]*crm-secret/);
     expect(await readFile(join(folder, 'revealed.csv'), 'utf8')).not.toContain('odd-secret');
-  });
-
-  test('feeds several sinks from one reading', async () => {
-    const [from, folder] = [await service(), await temporaryFolder()];
-    const report = await run(
-      from,
-      'from: users\nto:\n  - csv: { path: u.csv }\n  - ndjson: { path: u.ndjson }\n  - parquet: { path: u }',
-      folder,
-    );
-    expect(report.sinks.map(({ books }) => books.written)).toEqual([300, 300, 300]);
-    expect(from.requests.filter((request) => request.startsWith('users?page=1&'))).toHaveLength(1);
   });
 });
 

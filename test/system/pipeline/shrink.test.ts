@@ -93,13 +93,6 @@ describe('shrinking', () => {
       await night({}, `${usual}\nexpect: { max_read_shrink: ${share} }`);
     });
 
-    test('is one that lost more; a loss of a tenth is in the summary', async () => {
-      await night();
-      expect(summaryOf(await night({ leads: bridged(91) }))).not.toContain('before');
-      const half = summaryOf(await night({ leads: bridged(50), bridges: bridges(5) }));
-      expect(half.split('\n').filter((line) => line.endsWith('before'))).toHaveLength(2);
-    });
-
     test('is refused again and again, until it is allowed or complete', async () => {
       await night();
       for (const _ of [1, 2]) await refused({ leads: bridged(10) });

@@ -95,11 +95,6 @@ describe('writeTo', () => {
       "columns: unknown field 'email'; there are uid, affid",
     ],
     [
-      'columns that the rows of an observable do not have',
-      ({ users }) => [users.pages$.pipe(select(['uid', 'affid'])), { columns }],
-      '1 of 3 columns is in no row of page 1: email; declare the columns of these rows, which have uid, affid',
-    ],
-    [
       'columns of another list, for pages of rows',
       ({ users }) => [users.pages$.pipe(mapRows((row) => ({ ...row }))), { columns: columnsOf(collections.areacodes) }],
       'declare the columns of these rows, which have uid, email, affid',
@@ -250,25 +245,6 @@ describe('writeTo of rows that functions of a program make', () => {
     const { rows } = await writeTo(stream, parquet({ path: join(folder, 'users') }));
     const query = `SELECT count(*) n, count(length) lengths, bool_and(length = length(id)) AS fits FROM '${folder}/users/*.parquet'`;
     expect([rows, await duckdb(query)]).toEqual([300, [{ n: '300', lengths: '300', fits: true }]]);
-  });
-
-  test.each<[string, (row: User) => Readonly<Record<string, unknown>>, string]>([
-    [
-      'another field',
-      ({ uid }) => ({ id: uid, extra: 1 }),
-      "the function returned the field 'extra' for the row with uid '100' (row 1 of page 1); declare it under columns, with its type",
-    ],
-    [
-      'a value of another type',
-      ({ uid }) => ({ id: uid?.length }),
-      "the function returned a number in the field 'id' for the row with uid '100' (row 1 of page 1); it is declared as text, which is a string",
-    ],
-  ])('fails for %s that columns do not have, and publishes nothing', async (_what, project, message) => {
-    const folder = await temporaryFolder();
-    const stream = (await users()).pipe(mapRows(project, { columns: { id: 'text' } as never }));
-    const failed = expect.objectContaining({ code: 'E_STEP_FUNCTION', message: expect.stringContaining(`mapRows: ${message}`) });
-    await expect(writeTo(stream, csv({ path: join(folder, 'users.csv') }))).rejects.toEqual(failed);
-    expect(await readdir(folder)).toEqual([]);
   });
 
   test('needs no columns of pages of a program behind a function that names its own', async () => {

@@ -34,10 +34,6 @@ describe('accounts', () => {
     expect(accountsFromEnv({ LEADSTREAM_REST_API_KEY: '' })).toEqual([]);
   });
 
-  test('of the environment need both halves of the pair', () => {
-    expect(() => accountsFromEnv({ LEADSTREAM_AUTHORIZED_UID: '7' })).toThrow(expect.objectContaining({ code: 'E_USAGE' }));
-  });
-
   test('come from a JSON file', async () => {
     const accounts = [{ uid: '7', key: 'k' }, { restApiKey: 'r' }];
     await withFiles({ 'accounts.json': JSON.stringify(accounts) }, async (directory) => {

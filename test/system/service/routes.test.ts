@@ -52,7 +52,6 @@ describe('single records', () => {
 
 describe('refusals', () => {
   const wrong = [
-    '',
     'authorized_uid=7',
     'authorized_uid=7&authorized_rest_api_key=other',
     'authorized_uid=8&authorized_rest_api_key=k-e-y',
