@@ -77,9 +77,7 @@ describe('preview', () => {
   });
 
   test.each([
-    [['--step', '5'], '--step: there are 0 dedupe, 1 derive, 2 filter, 3 join, 4 select'],
     [['--columns', 'lead_idd'], "--columns: unknown column 'lead_idd', did you mean 'lead_id'?"],
-    [['-n', '0'], '--rows takes a whole number of at least 1'],
     [['-n', '20', '--sample', '5'], '--sample takes a whole number, not less than --rows'],
     [['--only', 'q'], "--only: unknown pipeline 'q'"],
   ])('refuses %j', async (words, message) => {

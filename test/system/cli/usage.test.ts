@@ -78,12 +78,9 @@ describe('a command line', () => {
 
   test.each([
     [['rum'], 'unknown command, did you mean run?'],
-    [['runs'], 'the arguments do not fit; usage: leadstream runs <dir>.'],
     [['run', 'a.yaml', '--', 'b.yaml'], 'nothing that follows -- is read.'],
-    [['run', 'a.yaml', '--state-dir'], '--state-dir needs a value.'],
     [['--log-format', 'xml', 'run', 'a.yaml'], 'log-format must be one of "text", "json".'],
     [['serve', '--port', 'http'], '--port takes a number.'],
-    [['run'], 'name a pipeline file, or --recover without one.'],
     [['fetch', 'leds'], 'collection must be one of "leads", "bridges", "areacodes", "links", "users".'],
   ])('is told what is wrong with %j in clean sentences', async (parameters, sentence) => {
     const { code, stderr } = await cli(parameters, { cwd: await temporaryFolder(), env: { LANG: 'de_DE.UTF-8' } });

@@ -168,14 +168,6 @@ expect: { min_rows: MIN, not_null: [lead_id] }`;
     ]);
     expect(report).toMatchObject({ read: 1_200, keptPages: 0, sinks: [{ books: { written: 1_200 } }] });
   });
-
-  test('are none of a run that failed before them', async () => {
-    const from = await service(undefined, { faults: ['400@collection=leads,page=5-'] });
-    const pipeline = await pipelineFor(from, body.replace('MIN', '1'), await temporaryFolder());
-    const report = failedRunOf(await runPipeline(pipeline).catch((error: unknown) => error));
-    expect(report?.gates).toEqual([]);
-    expect(report?.keptPages).toBeGreaterThan(0);
-  });
 });
 
 describe('outputs that a gate refused', () => {

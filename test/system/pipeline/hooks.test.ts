@@ -185,15 +185,4 @@ describe('on_success and on_failure', () => {
     expect(told).toHaveLength(1);
     expect(warnings).toContainEqual({ code: 'W_RUN_HOOK', message: 'ended: no room' });
   });
-
-  test('change neither the fingerprint of a pipeline nor its preview', async () => {
-    const { url, told } = await webhook();
-    const from = await service();
-    const cwd = await folderWith({ 'p.yaml': pipelineText(toCsv), 'q.yaml': pipelineText(toCsv.replace(hooks, '')) });
-    const env = { ...from.env, HOOK: url };
-    expect(await cli(['preview', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
-    expect(told).toEqual([]);
-    const [p, q] = [await loadPipeline('p.yaml', { cwd, env }), await loadPipeline('q.yaml', { cwd, env })];
-    expect(p.fingerprint).toBe(q.fingerprint);
-  });
 });

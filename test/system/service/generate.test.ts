@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { collectionNames, collections, columnsOf, originalName, withheldOf, type Collection } from '../../../src/collections/index.js';
 import { parserOf } from '../../../src/core/index.js';
@@ -51,22 +49,6 @@ describe('rows hang together', () => {
     }
   });
 
-  test('in links and bridges: bridge, user and affiliate number', () => {
-    const [bridges, users] = [byKey('bridges', 'id'), byKey('users', 'uid')];
-    for (const link of of('links')) {
-      expect(bridges.get(link['bridge_id'])?.['uid']).toBe(link['uid']);
-      expect(users.get(link['uid'])?.['affid']).toBe(link['affid']);
-    }
-    expect(column('bridges', 'uid').every((uid) => users.has(uid))).toBe(true);
-  });
-
-  test('from a zipcode over its city and state to an area code, for more than 85 leads in a hundred', () => {
-    const cityStates = new Set(of('areacodes').map((row) => `${row['city']}|${row['state']}`));
-    const cityOf = zipCities();
-    const hits = column('leads', 'zipcode').filter((zip) => cityStates.has(cityOf(zip) ?? ''));
-    expect(hits.length / of('leads').length).toBeGreaterThan(0.85);
-  });
-
   test('in timestamp and yearmonthday, which name the same UTC day', () => {
     for (const { timestamp, yearmonthday } of of('leads')) {
       expect(new Date(Number(timestamp) * 1000).toISOString().slice(0, 10).replaceAll('-', '')).toBe(yearmonthday);
@@ -104,22 +86,3 @@ describe('generated values', () => {
     expect(leads.find(lead['lead_id'] ?? '')).toEqual([999_999_999]);
   });
 });
-
-test('generate names the collection that lacks an owner, and that of the owner', () => {
-  expect(() => generate({ leads: 0, bridges: 0 })).toThrow(
-    expect.objectContaining({ code: 'E_USAGE', message: 'links need at least one row of bridges' }),
-  );
-});
-
-/** City and two-letter state of a zipcode by the package's own text, read independently of the generator. */
-function zipCities(): (zip: string) => string | undefined {
-  const read = (file: string): string => readFileSync(createRequire(import.meta.url).resolve(`zipcodes/lib/${file}`), 'utf8');
-  const found = new Map<string, string>();
-  const provinces: Record<string, string> = { Ontario: 'ON', Quebec: 'QC', 'British Columbia': 'BC', Alberta: 'AB', Manitoba: 'MB' };
-  for (const file of ['codes.js', 'codesCanada.js']) {
-    for (const [, zip = '', city, state = ''] of read(file).matchAll(/"zip":"(\w+)".*?"city":"([^"]*)","state":"([^"]*)"/g)) {
-      found.set(zip, `${city}|${provinces[state] ?? state}`);
-    }
-  }
-  return (zip) => found.get(zip.includes(' ') ? zip.slice(0, 3) : zip);
-}
