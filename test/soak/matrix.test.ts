@@ -98,28 +98,6 @@ describe('what TypeScript makes of a program is run by', () => {
   }
 });
 
-test('typedoc makes pages of all that is exported, without a warning', async () => {
-  const tools = ['typescript@5.9', 'typedoc@0.28', 'typedoc-plugin-missing-exports@4'].flatMap((tool) => ['--package', tool]);
-  const entries = ['leadstream', 'pipelines', 'tables', 'testing', 'service/index'].flatMap((entry) => [
-    '--entryPoints',
-    `src/${entry}.ts`,
-  ]);
-  const options = ['--plugin', 'typedoc-plugin-missing-exports', '--excludeExternals', '--disableSources', '--readme', 'none'];
-  // The compiler of this repository, which typedoc does not know, has checked the types.
-  const parameters = [
-    '--tsconfig',
-    'tsconfig.build.json',
-    '--skipErrorChecking',
-    '--treatWarningsAsErrors',
-    '--out',
-    await temporaryFolder(),
-  ];
-  const { code, stdout } = await start('npx', ['--yes', ...tools, '--', 'typedoc', ...options, ...parameters, ...entries], {
-    cwd: process.cwd(),
-  }).finished;
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.not.stringMatching(/warning|error/) });
-});
-
 test('publint finds nothing in the packed file', async () => {
   const packed = await readFile(tarball);
   const { messages } = await publint({ pack: { tarball: packed.buffer }, strict: true });

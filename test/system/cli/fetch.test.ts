@@ -54,13 +54,4 @@ describe('leadstream fetch', () => {
     expect(stdout.trim().split('\n')).toHaveLength(300);
     expect(from.requests).toContain('users?page=2&limit=200');
   });
-
-  test.each([[['leads']], [['leads', '1000001']]])('names the variables that %j misses, in one line', async (parameters) => {
-    const cwd = await temporaryFolder();
-    const place = await cli(['fetch', ...parameters], { cwd });
-    const key = await cli(['fetch', ...parameters], { cwd, env: { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1' } });
-    expect([place.code, key.code]).toEqual([78, 78]);
-    expect(place.stderr).toMatch(/^leadstream: E_SPEC_REFERENCE: .*must set LEADSTREAM_BASE_URL\..*\n$/);
-    expect(key.stderr).toMatch(/^leadstream: E_SPEC_REFERENCE: .*must set LEADSTREAM_REST_API_KEY, or .*\n$/);
-  });
 });

@@ -1,10 +1,8 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { runPipeline } from '../../../src/run/index.js';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
-import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
+import { leads, runIn } from '../../support/pipelines.js';
 import { serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -41,66 +39,11 @@ const calls = `
         other: max(campaign_name)
         any: max(lead_accepted)`;
 
-const sql = `
-  count(*) as leads, count(*) filter (lead_status = 'sold') as sold, count(distinct email) as emails, count(distinct age) as ages,
-  sum(age) as total, avg(age) as mean, fsum(aff_sub::double) as points, favg(aff_sub::double) as average, min(timestamp) as first,
-  max(timestamp) as last, max(yearmonthday) as day, min(campaign_name) as word, max(campaign_name) as other, max(lead_accepted) as any`;
-
-/** What both wrote, each sorted by DuckDB, which compares texts by code points too. */
-async function compared(leads: string, groups: string, by: readonly string[]): Promise<void> {
-  const group = by.length === 0 ? '' : `group by ${by.join(', ')}`;
-  const order = by.length === 0 ? '' : `order by ${by.map((field) => `${field} nulls last`).join(', ')}`;
-  const expected = await duckdb(
-    `select ${[...by, sql].join(', ')} from read_parquet('${leads}/lake/leads/**/*.parquet') ${group} ${order}`,
-  );
-  const got = await duckdb(`select * from read_parquet('${groups}/lake/groups/**/*.parquet')`);
-  expect(got.map(exactOf)).toEqual(expected.map(exactOf));
-  for (const name of rounded) {
-    got.forEach((row, index) => {
-      const [one, other] = [row[name], expected[index]?.[name]];
-      if (one === null || other === null) expect(one).toBe(other);
-      else expect(Math.abs(Number(one) - Number(other))).toBeLessThanOrEqual(1e-12 * Math.abs(Number(other)));
-    });
-  }
-}
-
-/** What DuckDB rounds more than once. */
-const rounded = ['points', 'average', 'mean'];
-
-function exactOf(row: Readonly<Record<string, unknown>>): object {
-  return Object.fromEntries(Object.entries(row).filter(([name]) => !rounded.includes(name)));
-}
-
 describe('a pipeline that aggregates', () => {
   let from: LoggedService;
-  let exported: string;
-
-  beforeAll(async () => {
-    exported = await mkdtemp(join(tmpdir(), 'leadstream-aggregate-'));
-    await runIn(await serviceOf({ leads: records }), 'from: leads\nto:\n  - parquet: { path: lake/leads }', exported);
-  });
 
   beforeEach(async () => {
     from = await serviceOf({ leads: records });
-  });
-
-  afterAll(() => rm(exported, { recursive: true }));
-
-  test.each([
-    ['by fields of several types, with null', ['lead_accepted', 'yearmonthday', 'campaign_name'], '256MB'],
-    ['to one row', [], '32MB'],
-  ])('computes what DuckDB does, %s', async (_how, by, memory) => {
-    const folder = await temporaryFolder();
-    const stateDir = join(await temporaryFolder(), 'state');
-    const step = `  - aggregate:\n      by: [${by.join(', ')}]\n      memory: ${memory}\n      compute:${calls}`;
-    const report = await runPipeline(
-      await pipelineFor(from, `from: leads\nsteps:\n${step}\nto:\n  - parquet: { path: lake/groups }`, folder),
-      { stateDir },
-    );
-    const written = report.sinks[0]?.books.written ?? -1;
-    expect(report.sinks[0]?.books).toMatchObject({ read: count, grouped: count, groups: written, filtered: 0, rejected: 0 });
-    await compared(exported, folder, by);
-    if (memory === '32MB') expect(await readdir(join(stateDir, 'scratch')).catch(() => [])).toEqual([]);
   });
 
   test('declares the types of results to Parquet, and gives the same bytes within its memory and beyond', async () => {

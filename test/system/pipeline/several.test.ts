@@ -167,24 +167,6 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
 });
 
 describe('defaults that are wrong', () => {
-  test.each([
-    [
-      'in a pipeline',
-      file(`name: x\n${defaults(given)}from: users\n`, users('a')),
-      [
-        expect.stringMatching(/^p\.yaml:1:1 'name' cannot be next to defaults; put it under defaults, or in the document of a pipeline/),
-        expect.stringMatching(/^p\.yaml:8:1 'from' cannot be next to defaults/),
-      ],
-    ],
-    [
-      'of other blocks',
-      file(defaults('spool: off\nsteps: []\n'), users('a')),
-      ["p.yaml:3:3 unknown key 'steps'; there are service, collections, rejects, spool, expect, on_success, on_failure"],
-    ],
-  ])('are refused %s', async (_what, text, expected) => {
-    expect(await problems(text)).toEqual(expected);
-  });
-
   test('are reported with the pipelines that they do not fit', async () => {
     const bridges = users('b').replace('users', 'bridges');
     expect(
@@ -194,12 +176,6 @@ describe('defaults that are wrong', () => {
     ).toEqual([expect.stringMatching(/^p\.yaml:2:24 there is no column 'affid' after the last step/)]);
     expect(await problems(file(defaults('service: { limit: 501 }\n'), users('a')))).toEqual([
       'p.yaml:2:21 limit: Too big: expected number to be <=500',
-    ]);
-  });
-
-  test('are named where they make two pipelines write to one path', async () => {
-    expect(await problems(file(defaults('rejects: { path: r.ndjson }\n'), users('a'), users('b')))).toEqual([
-      expect.stringMatching(/^p\.yaml:2:20 .* is an output of the pipeline 'a', or overlaps it/),
     ]);
   });
 
