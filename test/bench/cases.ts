@@ -2,7 +2,7 @@
 export const key = 'bench-key-0123456789';
 
 /** What a measured process does. */
-export type Work = 'floor' | 'pipeline' | 'program' | 'parquetjs' | 'fast-csv' | 'duckdb';
+export type Work = 'floor' | 'pipeline' | 'program' | 'fast-csv' | 'duckdb';
 
 /** The differences between the measured pipelines. */
 export interface PipelineVariant {
@@ -56,7 +56,6 @@ const cases: readonly Case[] = [
   }),
   ours('joins-csv', 'text + derive + two joins -> CSV', { steps: enriched, to: { csv: { path: 'out.csv' } } }),
   { ...ours('cli', 'the command, start to end: dedupe + derive + two joins -> Parquet', { steps: all, to: parquet }), work: 'cli' },
-  { id: 'parquetjs', title: 'got loop + parquetjs-lite appendRow, all text', work: 'parquetjs', output: 'out.parquet' },
   { id: 'fast-csv', title: 'got loop + fast-csv', work: 'fast-csv', output: 'out.csv' },
   { id: 'duckdb', title: 'curl + DuckDB: typed, distinct, two joins -> Parquet, zstd', work: 'duckdb', output: 'out.parquet' },
 ];

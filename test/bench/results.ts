@@ -84,7 +84,6 @@ function ratios({ rows, limit }: Section, cases: readonly Measured[]): readonly 
     ...goal(0.5, 'joins-parquet', 'floor', 'of the floor'),
     ...goal(0.5, 'joins-csv', 'floor', 'of the floor'),
     ...goal(0.5, 'joins-parquet', 'duckdb', 'of curl + DuckDB'),
-    ...goal(8, 'joins-parquet', 'parquetjs', 'times the loop with parquetjs-lite, which joins nothing'),
     ...goal(1, 'csv', 'fast-csv', 'of the loop with fast-csv'),
     ...goal(0.9, 'joins-parquet', 'joins-parquet-unspooled', 'of the same without the spool'),
   ];
@@ -130,7 +129,7 @@ export function spread(values: readonly number[]): { readonly median: number; re
 
 /** What the numbers depend on, without any host name or path. */
 async function machine(): Promise<string> {
-  const packages = ['got', 'rxjs', 'fast-csv', 'parquet-wasm', 'parquetjs-lite', '@marcbachmann/cel-js', '@duckdb/node-api'];
+  const packages = ['got', 'rxjs', 'fast-csv', 'parquet-wasm', '@marcbachmann/cel-js', '@duckdb/node-api'];
   const versions = packages.map(async (name) => {
     const { version }: { readonly version: string } = JSON.parse(await readFile(`node_modules/${name}/package.json`, 'utf8'));
     return `${name} ${version}`;

@@ -95,26 +95,6 @@ const works: Readonly<Record<Work, (job: Job) => Promise<() => Promise<number>>>
     };
   },
 
-  /** Appends every row as text to a parquetjs-lite file. */
-  parquetjs: async (job) => {
-    const { default: parquet } = await import('parquetjs-lite');
-    const { collections, columnsOf } = await import('../../src/collections/index.js');
-    return async () => {
-      const fields = columnsOf(collections.leads).map(({ original }) => [
-        original,
-        { type: 'UTF8', optional: true, compression: 'SNAPPY', statistics: false } as const,
-      ]);
-      const schema = new parquet.ParquetSchema(Object.fromEntries(fields));
-      const stream = createWriteStream(join(job.folder, 'out.parquet'));
-      const writer = await parquet.ParquetWriter.openStream(schema, stream, { useDataPageV2: false, pageIndex: false });
-      const rows = await looped(job, async (page) => {
-        for (const row of page) await writer.appendRow(row);
-      });
-      await writer.close();
-      return rows;
-    };
-  },
-
   /** Passes every row to fast-csv and waits when it is full. */
   'fast-csv': async (job) => {
     const { format } = await import('fast-csv');

@@ -104,6 +104,35 @@ const capped =
 const nothing: readonly string[] = [];
 const none = Number.MAX_SAFE_INTEGER;
 
+/** Answers some page wrongly the first time. */
+const once =
+  (answer: (list: List, page: number, size: number) => readonly string[]): Trap['answers'] =>
+  (list, random) => {
+    let wrong = pageIn(list, random);
+    return (page, size) => {
+      if (page !== wrong || size === 1) return list.page(page, size);
+      wrong = none;
+      return answer(list, page, size);
+    };
+  };
+
+/** Answers without rows for a while, from the first request on that meets a condition. */
+const outage =
+  (begins: (list: List, random: Random) => (page: number, size: number, request: number) => boolean): Trap['answers'] =>
+  (list, random) => {
+    const begin = begins(list, random);
+    let ends: number | undefined;
+    return (page, size, request) => {
+      if (begin(page, size, request)) ends ??= performance.now() + outageMs;
+      return ends !== undefined && performance.now() < ends ? nothing : list.page(page, size);
+    };
+  };
+
+function fromPage(list: List, random: Random) {
+  const from = pageIn(list, random);
+  return (page: number, size: number) => page >= from && size > 1;
+}
+
 export const traps: readonly Trap[] = [
   lying('a page that is empty for good', (list, random) => {
     const empty = pageIn(list, random);
@@ -113,62 +142,30 @@ export const traps: readonly Trap[] = [
     const empty = pageIn(list, random);
     return (page, size) => ((page === empty || page === empty + 1) && size > 1 ? nothing : list.page(page, size));
   }),
-  lying('a page that is empty once', (list, random) => {
-    let empty = pageIn(list, random);
-    return (page, size) => {
-      if (page !== empty || size === 1) return list.page(page, size);
-      empty = none;
-      return nothing;
-    };
-  }),
-  lying('a page that lacks its last row once', (list, random) => {
-    let short = pageIn(list, random);
-    return (page, size) => {
-      if (page !== short || size === 1) return list.page(page, size);
-      short = none;
-      return list.page(page, size).slice(0, -1);
-    };
-  }),
-  lying('an outage from a page on', (list, random) => {
-    const from = pageIn(list, random);
-    let ends: number | undefined;
-    return (page, size) => {
-      if (page >= from && size > 1) ends ??= performance.now() + outageMs;
-      return ends !== undefined && performance.now() < ends ? nothing : list.page(page, size);
-    };
-  }),
-  lying('an outage from a request on', (list, random) => {
-    const from = 1 + Math.floor(random() * (pagesOf(list) + 12));
-    let ends: number | undefined;
-    return (page, size, request) => {
-      if (request >= from) ends ??= performance.now() + outageMs;
-      return ends !== undefined && performance.now() < ends ? nothing : list.page(page, size);
-    };
-  }),
   lying(
-    'an outage from a page on, in a list of full pages',
-    (list, random) => {
-      const from = pageIn(list, random);
-      let ends: number | undefined;
-      return (page, size) => {
-        if (page >= from && size > 1) ends ??= performance.now() + outageMs;
-        return ends !== undefined && performance.now() < ends ? nothing : list.page(page, size);
-      };
-    },
-    (random) => limit * (2 + Math.floor(random() * 10)),
+    'a page that is empty once',
+    once(() => nothing),
   ),
+  lying(
+    'a page that lacks its last row once',
+    once((list, page, size) => list.page(page, size).slice(0, -1)),
+  ),
+  lying('an outage from a page on', outage(fromPage)),
+  lying(
+    'an outage from a request on',
+    outage((list, random) => {
+      const from = 1 + Math.floor(random() * (pagesOf(list) + 12));
+      return (_page, _size, request) => request >= from;
+    }),
+  ),
+  lying('an outage from a page on, in a list of full pages', outage(fromPage), (random) => limit * (2 + Math.floor(random() * 10))),
   lying('a page served as another', (list, random) => {
     const [wrong, other] = [pageIn(list, random), pageIn(list, random)];
     return (page, size) => list.page(page === wrong && size === limit ? other : page, size);
   }),
   lying('a page served as another once', (list, random) => {
     const other = pageIn(list, random);
-    let wrong = pageIn(list, random);
-    return (page, size) => {
-      if (page !== wrong || size !== limit) return list.page(page, size);
-      wrong = none;
-      return list.page(other, size);
-    };
+    return once((_list, _page, size) => list.page(other, size))(list, random);
   }),
   lying('a page served as the one before it', (list, random) => {
     const wrong = pageIn(list, random, 2);

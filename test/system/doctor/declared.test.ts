@@ -51,20 +51,12 @@ test.each<[string, Handler, string, string]>([
 
 /** Lists that are not as they are declared. */
 test.each<[string, Handler, string, string, string]>([
-  ['another place of the list', byCursor(orders(333)), cursor.replace('/data/items', '/items'), 'reachable', 'there is no list at /items'],
   [
     'another place of the cursor',
     byCursor(orders(333)),
     cursor.replace('/paging/next', '/paging/nxt'),
     'declared_list',
     'without a cursor to the others',
-  ],
-  [
-    'another parameter of the cursor',
-    byCursor(orders(333)),
-    cursor.replace('param: cursor', 'param: after'),
-    'declared_list',
-    'the list would never end',
   ],
   ['a link to another origin', byLink(orders(333), () => 'https://elsewhere.example/v2/orders'), link, 'reachable', 'another origin'],
   ['another first page', byPage(orders(333), 0), page, 'declared_list', 'page 0 has rows that page 1 does not have'],
@@ -77,13 +69,6 @@ test.each<[string, Handler, string, string, string]>([
     offset,
     'declared_list',
     'there is no list at /items; the response is an object',
-  ],
-  [
-    'a collection that is not there',
-    (response) => send(response, { error: 'none' }, {}, 404),
-    cursor,
-    'reachable',
-    'HTTP 404: no such collection',
   ],
   ['no rows', byCursor([]), cursor, 'declared_list', 'not determined, because it has no rows'],
 ])('reports a list with %s, and gives no block', async (_what, handler, text, check, message) => {

@@ -1,12 +1,10 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { DeclaredType, Value } from '../../../src/core/index.js';
-import { loadEngine } from '../../../src/parquet/index.js';
 import { RowValues } from '../../../src/parquet/row-values.js';
 import { compareTexts } from '../../../src/vector/order.js';
 import { Batch } from '../../../src/vector/batch.js';
 import { FlatVector } from '../../../src/vector/index.js';
-import { textsOf } from '../../support/batches.js';
 import { output } from '../../support/parquet-files.js';
 import { anyText } from '../../support/texts.js';
 
@@ -67,20 +65,4 @@ test('takes two times of one day for the same date, and keeps the order of equal
     4,
   );
   expect(group.take().columns[2]).toEqual([2n, 0n, 3n, 1n]);
-});
-
-test.each([
-  ['arrow', false],
-  ['arrow', true],
-] as const)('a row group of %s closes when its texts have the bytes given, however they come', async (engine, many) => {
-  const { rowGroup } = await loadEngine(engine);
-  for (const cells of [(texts: string[]) => new FlatVector(texts), (texts: string[]) => textsOf(texts)]) {
-    const group = rowGroup([output('a', 'text')], { rows: 100, text: 10, sortedBy: [], many });
-    group.add(new Batch(2, [cells(['1234', '😀5'])]), 0, 2);
-    expect([group.rows, group.room]).toEqual([2, 98]);
-    group.add(new Batch(3, [cells(['x', '1', 'x'])]), 1, 2);
-    expect([group.rows, group.room]).toEqual([3, 0]);
-    group.take();
-    expect([group.rows, group.room]).toEqual([0, 100]);
-  }
 });

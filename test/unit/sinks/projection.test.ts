@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { declaredTypes, type DeclaredType, type Value } from '../../../src/core/index.js';
-import { batchFromRows, RecordBatch } from '../../../src/vector/index.js';
+import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
 import { castTyped } from '../../../src/sinks/cast.js';
 import { standaloneSink } from '../../../src/sinks/alone.js';
 import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
@@ -9,7 +9,6 @@ import { dictionaryBatches, batchOfTexts, firstPage } from '../../support/batche
 import { column, recording } from '../../support/sinks.js';
 
 const typed: ProjectionOptions = { types: 'typed', naming: 'snake_case' };
-const text: ProjectionOptions = { types: 'text', naming: 'snake_case' };
 const digits = fc.constantFrom('0', '1', '5', '9');
 
 /** Texts that cast or nearly do. */
@@ -69,13 +68,6 @@ describe('a table', () => {
     );
   });
 
-  test('keeps texts as bytes and makes no rows', () => {
-    const { length, columns } = batchOfTexts([{ a: 'x' }, { a: 'y' }]);
-    const table = new WithoutRows(length, columns);
-    const batch = project([column('a')], { ...text, nul: 'has a NUL' }, standaloneSink('test')).take(firstPage(table));
-    expect(batch.columns[0]).toBe(columns.get('a'));
-  });
-
   test('reports a rejected row whole, with columns that are not written', () => {
     const context = recording('.');
     const table = batchOfTexts([{ other: 'o', a: 'x' }]);
@@ -86,10 +78,4 @@ describe('a table', () => {
 
 function refusesFives() {
   return (value: Value) => (String(value).includes('5') ? 'has a 5' : undefined);
-}
-
-class WithoutRows extends RecordBatch {
-  override rows(): never {
-    throw new Error('rows were made');
-  }
 }

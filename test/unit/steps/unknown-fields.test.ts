@@ -1,10 +1,9 @@
 import { from } from 'rxjs';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Row } from '../../../src/core/index.js';
 import type { Step } from '../../../src/flow/index.js';
-import { aggregate, dedupe, join, mask, select, sort, type StepDefinition } from '../../../src/steps/index.js';
-import { steps } from '../../../src/steps/registry.js';
-import { leads, opened, otherSide, pagesFor, through } from './support.js';
+import { aggregate, dedupe, join, mask, select, sort } from '../../../src/steps/index.js';
+import { leads, otherSide, through } from './support.js';
 
 const others = () => from(otherSide<Row>([{ id: '4', title: 'Auto' }]));
 const joined = (options: object): Step =>
@@ -33,18 +32,4 @@ test('a field that one of the rows has is there', async () => {
     { a: '1', b: null },
     { a: '2', b: '[redacted]' },
   ]);
-});
-
-describe('a page may lack a field that the plan of a file knows', () => {
-  test.each([
-    [steps.mask, { late: 'drop' }],
-    [steps.dedupe, { by: ['late'] }],
-    [steps.rename, { late: 'x' }],
-    [steps.cast, { types: { late: 'integer' } }],
-    [steps.sort, { by: ['late'] }],
-    [steps.join, { with: 'bridges', on: { late: 'id' }, select: ['title'] }],
-  ] as readonly (readonly [StepDefinition, object])[])('%#', async (definition, config) => {
-    const out = await through(opened(definition, config), pagesFor(definition, leads));
-    expect(out.map(({ rows }) => rows.length)).toEqual([2]);
-  });
 });

@@ -1,13 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Row, Value } from '../../../src/core/index.js';
-import { batchFromRows, FlatVector } from '../../../src/vector/index.js';
-import { batchOfTexts } from '../../support/batches.js';
-
-const rows: readonly Row[] = [
-  { a: '1', b: '2' },
-  { a: '3', b: '4' },
-];
+import type { Value } from '../../../src/core/index.js';
+import { batchFromRows } from '../../../src/vector/index.js';
 
 describe('rows as a batch', () => {
   const value = fc.constantFrom<Value>('', 'x', null, 1n, true);
@@ -25,26 +19,4 @@ describe('rows as a batch', () => {
       }),
     );
   });
-});
-
-test('a batch that gets columns keeps the place of one that exists, and all others as they are', () => {
-  const batch = batchOfTexts(rows);
-  const [x, z] = [new FlatVector(['x', 'y']), new FlatVector([true, null])];
-  const more = batch.with([
-    ['a', x],
-    ['z', z],
-  ]);
-  expect([...more.columns]).toEqual([
-    ['a', x],
-    ['b', batch.column('b')],
-    ['z', z],
-  ]);
-  expect(more.column('b')).toBe(batch.column('b'));
-});
-
-test('a column that is not there is an error with its name, unless a batch may lack it', () => {
-  const batch = batchOfTexts(rows);
-  expect(() => batch.column('c')).toThrow('a batch has no column c');
-  expect(batch.columnOrNulls('c').toArray()).toEqual([null, null]);
-  expect([...batch.select(['c', 'b']).columns.keys()]).toEqual(['b']);
 });
