@@ -1,4 +1,7 @@
-/** The whole public API, for the command and the tests. The package exports its parts separately. */
+/** The public API, which the package exports in parts, and what only the command and the tests need. */
 export * from './leadstream.js';
 export * from './pipelines.js';
 export * from './tables.js';
+export { catalogue } from './core/index.js';
+export { extensionsOf, loadCollections, parsePipelines, pipelineReference, pipelineSchema, writesOver } from './plan/index.js';
+export { notifyRefused } from './run/index.js';

@@ -43,7 +43,6 @@ export {
   type Row,
   type Sensitivity,
   type Value,
-  catalogue,
   type CodeOf,
   type ErrorCode,
   type GeneralCode,

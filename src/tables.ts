@@ -6,7 +6,6 @@
 
 export {
   publishedManifest,
-  readManifest,
   tableRuns,
   verifyTable,
   type Manifest,

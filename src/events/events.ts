@@ -230,19 +230,17 @@ export function watchersProblem(watch: unknown): string | undefined {
     if (!isRecord(watcher)) return `must be an object that maps event names to functions, like { page: (event) => {} }`;
     const unknown = Object.keys(watcher).find((name) => !eventNames.includes(name));
     if (unknown !== undefined) return unknownName('event', unknown, eventNames);
-    for (const [name, handler] of partsOf(watcher, eventNames)) {
-      if (Object.hasOwn(moments, name)) {
-        if (typeof handler !== 'function') return `${name} must be a function`;
-        continue;
-      }
-      if (!isRecord(handler)) return `${name} must be an object with ${phases.join(', ')}`;
-      const other = Object.keys(handler).find((phase) => !phases.some((known) => known === phase));
-      if (other !== undefined) return unknownName(`phase of ${name}`, other, phases);
-      const [wrong] = partsOf(handler, phases).find(([, inner]) => typeof inner !== 'function') ?? [];
-      if (wrong !== undefined) return `${name}.${wrong} must be a function`;
-    }
+    const [wrong] = partsOf(watcher, eventNames).find(([name, handler]) => !isHandling(name, handler)) ?? [];
+    if (wrong !== undefined)
+      return `${wrong} must be ${Object.hasOwn(moments, wrong) ? 'a function' : `an object of functions for ${phases.join(', ')}`}`;
   }
   return undefined;
+}
+
+function isHandling(name: string, handler: unknown): boolean {
+  if (Object.hasOwn(moments, name)) return isHandler(handler);
+  const isPhase = (key: string) => phases.some((phase) => phase === key);
+  return isRecord(handler) && Object.keys(handler).every(isPhase) && partsOf(handler, phases).every(([, inner]) => isHandler(inner));
 }
 
 /** Returns the watchers' handlers, wrapped so that none can throw. */

@@ -1,3 +1,3 @@
-export { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from './places.js';
-export { isJson, placeOf, segmentsOf, valueAt, without } from './pointer.js';
-export { type JsonItem, type JsonRecord, JsonText, type JsonValue, readJson } from './read.js';
+export * from './places.js';
+export * from './pointer.js';
+export * from './read.js';

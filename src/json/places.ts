@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /** The bytes of JSON syntax. */
 export const ascii = {
   tab: 0x09,
@@ -105,7 +107,7 @@ export function endOfNested(json: Uint8Array, start: number): number {
  * @returns `undefined` for invalid JSON.
  */
 export function compact(json: Buffer, start: number, end: number): string | undefined {
-  if (!isJson(json.toString('utf8', start, end))) return undefined;
+  if (!isJson(json.subarray(start, end))) return undefined;
   const pieces: string[] = [];
   let from = start;
   let at = start;
@@ -126,9 +128,11 @@ export function compact(json: Buffer, start: number, end: number): string | unde
   return pieces.join('') + json.toString('utf8', from, end);
 }
 
-function isJson(text: string): boolean {
+/** Returns whether bytes are a complete JSON document in UTF-8: part of a truncated one can still look like the wanted value. */
+export function isJson(json: Uint8Array): boolean {
+  if (!isUtf8(json)) return false;
   try {
-    JSON.parse(text);
+    JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8'));
     return true;
   } catch {
     return false;

@@ -1,17 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from './places.js';
 import { JsonText, readJson, type JsonValue } from './read.js';
-
-/** Returns whether bytes are a complete JSON document in UTF-8: part of a truncated one can still look like the wanted value. */
-export function isJson(json: Uint8Array): boolean {
-  if (!isUtf8(json)) return false;
-  try {
-    JSON.parse(bufferOf(json).toString('utf8'));
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /**
  * Returns the bytes of the value at a JSON pointer (RFC 6901), in a valid JSON document without a byte order mark.

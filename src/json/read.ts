@@ -1,4 +1,3 @@
-import { hashOfBytes } from '../core/index.js';
 import { isUtf8 } from 'node:buffer';
 import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from './places.js';
 
@@ -49,17 +48,12 @@ function isOfStrings(item: unknown): item is Readonly<Record<string, string | nu
   return true;
 }
 
-const { quote, comma, colon, backslash, space, openList, closeList, openRecord, closeRecord } = ascii;
+const { quote, comma, colon, openList, closeList, openRecord, closeRecord } = ascii;
 const mark = Buffer.from('\ufeff');
 
 /** A single pass over a document. */
 class Reader {
   #at: number;
-  /** The names seen so far, and their indexes by a hash of their bytes. */
-  readonly #names: { readonly json: Buffer; readonly name: string }[] = [];
-  readonly #places = new Map<number, number>();
-  /** Index of the name expected next: most records have the same names in the same order. */
-  #expected = 0;
 
   constructor(
     private readonly json: Buffer,
@@ -87,17 +81,22 @@ class Reader {
     this.#at += 1;
   }
 
-  #list(): readonly JsonItem[] {
-    const items: JsonItem[] = [];
+  /** Reads what stands between brackets, separated by commas. */
+  #within(close: number, read: () => void): void {
     this.#at += 1;
-    if (this.#next() !== closeList) {
-      items.push(this.item());
+    if (this.#next() !== close) {
+      read();
       while (this.#next() === comma) {
         this.#at += 1;
-        items.push(this.item());
+        read();
       }
     }
-    this.#past(closeList);
+    this.#past(close);
+  }
+
+  #list(): readonly JsonItem[] {
+    const items: JsonItem[] = [];
+    this.#within(closeList, () => items.push(this.item()));
     return items;
   }
 
@@ -108,50 +107,13 @@ class Reader {
 
   #record(): JsonRecord {
     const record = Object.create(null) as Record<string, JsonValue>;
-    this.#at += 1;
-    this.#expected = 0;
-    if (this.#next() !== closeRecord) {
-      this.#member(record);
-      while (this.#next() === comma) {
-        this.#at += 1;
-        this.#member(record);
-      }
-    }
-    this.#past(closeRecord);
+    this.#within(closeRecord, () => {
+      this.#next();
+      const name = this.#text();
+      this.#past(colon);
+      record[name] = this.#value();
+    });
     return record;
-  }
-
-  #member(record: Record<string, JsonValue>): void {
-    this.#next();
-    const name = this.#name();
-    this.#past(colon);
-    record[name] = this.#value();
-  }
-
-  #name(): string {
-    const { json } = this;
-    const from = this.#at;
-    const expected = this.#names[this.#expected];
-    if (expected && isAt(json, from, expected.json)) {
-      this.#expected += 1;
-      this.#at += expected.json.length;
-      return expected.name;
-    }
-    const end = endOfText(json, from) + 1;
-    if (end === 0) throw new SyntaxError();
-    const hash = hashOfBytes(json, from, end);
-    const place = this.#places.get(hash) ?? -1;
-    const known = this.#names[place];
-    if (known?.json.length === end - from && isAt(json, from, known.json)) {
-      this.#expected = place + 1;
-      this.#at = end;
-      return known.name;
-    }
-    const name = this.#text();
-    this.#places.set(hash, this.#names.length);
-    this.#names.push({ json: json.subarray(from, end), name });
-    this.#expected = this.#names.length;
-    return name;
   }
 
   #value(): JsonValue {
@@ -168,28 +130,11 @@ class Reader {
   }
 
   #text(): string {
-    const { json } = this;
     const from = this.#at;
-    if (json[from] !== quote) throw new SyntaxError();
-    let at = from + 1;
-    let byte = json[at] ?? 0;
-    while (byte !== quote && byte !== backslash) {
-      if (byte < space) throw new SyntaxError();
-      at += 1;
-      byte = json[at] ?? 0;
-    }
-    if (byte === quote) {
-      this.#at = at + 1;
-      return json.toString('utf8', from + 1, at);
-    }
-    const end = endOfText(json, from);
+    const end = endOfText(this.json, from);
     if (end < 0) throw new SyntaxError();
     this.#at = end + 1;
-    return JSON.parse(json.toString('utf8', from, end + 1)) as string;
+    const text = this.json.toString('utf8', from + 1, end);
+    return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
   }
-}
-
-function isAt(json: Buffer, start: number, wanted: Buffer): boolean {
-  for (let index = 0; index < wanted.length; index += 1) if (json[start + index] !== wanted[index]) return false;
-  return true;
 }

@@ -6,19 +6,14 @@ import {
   explainPipeline,
   explainRow,
   failedRunOf,
-  notifyRefused,
   lintPipelines,
-  loadCollections,
   loadPipeline,
   loadPipelines,
   parsePipeline,
-  pipelineReference,
-  pipelineSchema,
   previewPipeline,
   publishedManifest,
   RateLimiters,
   readGroups,
-  readManifest,
   recoverRuns,
   rollbackTable,
   runPipeline,
@@ -26,7 +21,6 @@ import {
   tableRuns,
   testPipelines,
   verifyTable,
-  writesOver,
   type Collection,
   type Diagnosis,
   type FailedRunReport,
@@ -37,7 +31,6 @@ import {
   type RunReport,
   type TableRun,
   type TestResults,
-  type Warning,
   type Verification,
 } from '../../src/index.js';
 import { standalone, createStallDetector, type StallDetector } from '../../src/testing.js';
@@ -72,12 +65,6 @@ void explainRow(pipeline, '1000001');
 void previewPipeline('p.yaml');
 // @ts-expect-error Each file is checked by itself.
 void lintPipelines(['p.yaml']);
-expectTypeOf(loadCollections('collections.yaml')).resolves.toEqualTypeOf<readonly Collection[]>();
-// @ts-expect-error The file is missing.
-void loadCollections();
-expectTypeOf(writesOver(pipeline, '/out/leads.csv')).toEqualTypeOf<boolean>();
-// @ts-expect-error A path, not several.
-writesOver(pipeline, ['/out/leads.csv']);
 void runPipeline(pipeline, { limiters: new RateLimiters() });
 // @ts-expect-error A service is added when it is asked.
 new RateLimiters(['https://data.example']);
@@ -87,18 +74,9 @@ summaryOf(pipeline);
 expectTypeOf(failedRunOf(new Error('x'))).toEqualTypeOf<FailedRunReport | undefined>();
 // @ts-expect-error The error is missing.
 failedRunOf();
-expectTypeOf(notifyRefused(new Error('x'), { only: ['nightly-leads'] })).resolves.toEqualTypeOf<readonly Warning[]>();
-// @ts-expect-error What was thrown is missing.
-void notifyRefused();
 expectTypeOf(recoverRuns('.leadstream')).resolves.toEqualTypeOf<readonly string[]>();
 // @ts-expect-error Which folder has to be said.
 void recoverRuns();
-expectTypeOf(pipelineSchema()).resolves.toEqualTypeOf<object>();
-// @ts-expect-error There is one schema.
-void pipelineSchema('leads');
-expectTypeOf(pipelineReference()).resolves.toEqualTypeOf<string>();
-// @ts-expect-error There is one reference.
-void pipelineReference('leads');
 expectTypeOf(testPipelines('p.yaml')).resolves.toEqualTypeOf<TestResults>();
 // @ts-expect-error Tests stand in a file.
 void testPipelines(pipeline);
@@ -115,9 +93,6 @@ void diagnoseService({ baseUrl: 'https://data.example' });
 expectTypeOf(publishedManifest('lake/leads')).resolves.toEqualTypeOf<Manifest | undefined>();
 // @ts-expect-error A table is named by its path.
 void publishedManifest(pipeline);
-expectTypeOf(readManifest('manifest.json')).resolves.toEqualTypeOf<Manifest | undefined>();
-// @ts-expect-error The path is missing.
-void readManifest();
 expectTypeOf(tableRuns('lake/leads')).resolves.toEqualTypeOf<readonly TableRun[]>();
 // @ts-expect-error The path is missing.
 void tableRuns();
