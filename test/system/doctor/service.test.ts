@@ -37,14 +37,12 @@ const cases: readonly [quirks: Quirks, block: string, notes: Readonly<Record<str
     'limit: 45',
     { limit: '45 is the cap' },
   ],
-  [{ cap: 9, 'refuse-over-cap': true, 'first-page': 0, 'not-found': 'object' }, 'first_page: 0\n  limit: 9', { limit: '9 is the cap' }],
   [{ cap: 333, 'refuse-over-cap': true, 'areacode-path': 'singular', 'default-limit': 7 }, 'limit: 333', { limit: '333 is the cap' }],
   [
     { cap: 100, 'first-page': 0, 'unstable-order': 5 },
     'first_page: 0\n  limit: 100',
     { limit: '100 is the cap', order: 'or has no order' },
   ],
-  [{ cap: 4000, 'unknown-fields': 0.2, 'missing-fields': 0.2, 'non-strings': 0.1 }, 'limit: 500', {}],
 ];
 
 test.each(cases)('finds out %j, and its block makes a run complete', async (quirks, lines, notes) => {

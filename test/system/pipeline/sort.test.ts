@@ -8,7 +8,7 @@ import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
 import { service, serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
-const source = generate({ leads: 2_503, bridges: 5, links: 5, users: 5, seed: 11 });
+const source = generate({ leads: 703, bridges: 5, links: 5, users: 5, seed: 11 });
 const to = 'to:\n  - ndjson: { path: rows.ndjson }';
 
 interface Lead {
@@ -41,7 +41,7 @@ describe('a pipeline that sorts', () => {
     await runIn(from, `from: leads\n${to}`, plain, { set });
     const sorting = await pipelineFor(from, `from: leads\nsteps:\n  - sort: { by: [timestamp desc], memory: 32MB }\n${to}`, folder, set);
     const report = await runPipeline(sorting, { stateDir });
-    expect(report.sinks[0]?.books).toMatchObject({ read: 2_503, written: 2_503 });
+    expect(report.sinks[0]?.books).toMatchObject({ read: 703, written: 703 });
     expect(await leadsIn(folder)).toEqual(latestFirst(await leadsIn(plain)));
     expect(await readdir(join(stateDir, 'scratch'))).toEqual([]);
   });
@@ -50,7 +50,7 @@ describe('a pipeline that sorts', () => {
     const growing = await service(source, { drift: { every: 5, changes: ['insert-tail'], most: 30 } });
     const folder = await temporaryFolder();
     const report = await runIn(growing, `from: leads\nsteps:\n  - sort: { by: [lead_id] }\n${to}`, folder, {
-      set: { 'service.limit': '500' },
+      set: { 'service.limit': '100' },
     });
     const ids = (await leadsIn(folder)).map(({ lead_id }) => lead_id);
     expect(ids.length).toBe(report.read + report.consistency.repaired);
