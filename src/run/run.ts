@@ -1,10 +1,9 @@
 import type { Pipeline } from '../plan/index.js';
 import { limitReached, reasonOf } from '../core/index.js';
-import { BeginAgain, StaleDay, type Attempt } from './attempt.js';
-import { ClaimedRun } from './claimed-run.js';
-import { failedRunOf, noteFailed, type RunReport } from './report.js';
+import { Attempt, type Ended } from './attempt.js';
+import type { RunReport } from './report.js';
 import { notify } from './notify.js';
-import { checkRun, type RunEnd, type RunOptions, Run, type Claim } from './start.js';
+import { checkRun, Run, type RunEnd, type RunOptions } from './start.js';
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes. Until then nothing has its final name.
@@ -32,13 +31,13 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
       (report): RunEnd => ({ report }),
       (failure: unknown): RunEnd => ({ failure }),
     );
-  await saidTo(options, end, run);
+  await notifyProgram(options, end, run);
   await notify(pipeline, run, end, options.signal);
   if ('failure' in end) throw end.failure;
   return end.report;
 }
 
-async function saidTo({ ended }: RunOptions, end: RunEnd, run: Run): Promise<void> {
+async function notifyProgram({ ended }: RunOptions, end: RunEnd, run: Run): Promise<void> {
   try {
     await ended?.(end);
   } catch (failure) {
@@ -51,35 +50,14 @@ async function runStarted(pipeline: Pipeline, options: RunOptions, run: Run): Pr
   for (;;) {
     const claim = await run.claim();
     try {
-      return await runLocked(pipeline, options, run, claim);
-    } catch (failure) {
+      let ended: Ended = { again: { fields: undefined, lateRows: false, resumed: undefined } };
+      while ('again' in ended) ended = await new Attempt(pipeline, options, run, claim, ended.again).execute();
+      if ('report' in ended) return ended.report;
       // The pages that determined the day are gone now, so this happens once, unless others spool and fail in the meantime.
-      if (!(failure instanceof StaleDay)) throw failure;
+    } catch (failure) {
+      throw limitReached(failure) ?? failure;
     } finally {
       await claim.lock.release();
     }
-  }
-}
-
-async function runLocked(pipeline: Pipeline, options: RunOptions, run: Run, claim: Claim): Promise<RunReport> {
-  let attempt: Attempt | undefined;
-  for (;;) {
-    try {
-      return await new ClaimedRun(pipeline, options, run, claim, attempt).execute();
-    } catch (failure) {
-      if (!(failure instanceof BeginAgain)) throw limitReached(failure) ?? failure;
-      attempt = nextAttempt(failure, attempt, pipeline, run);
-    }
-  }
-}
-
-/** @throws {GateError} If the run cannot start again; the report of the run is associated with that error, too. */
-function nextAttempt(again: BeginAgain, before: Attempt | undefined, pipeline: Pipeline, run: Run): Attempt {
-  try {
-    return again.next(before, pipeline, run.warn);
-  } catch (failure) {
-    const report = failedRunOf(again);
-    if (report) noteFailed(failure, report);
-    throw failure;
   }
 }

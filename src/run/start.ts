@@ -65,7 +65,7 @@ export class Run {
   readonly warn = (warning: Warning): void => void this.events.warn(warning);
 
   /** Warns of a failure that is not essential: after the commit, or while another failure is being handled. */
-  readonly nuisance = (failure: unknown): void => {
+  readonly nonFatal = (failure: unknown): void => {
     this.warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` });
   };
 
@@ -183,14 +183,14 @@ export class Run {
       throw reworded(failure, `${reasonOf(failure)}; the commit is in the redo log, and the next run, or run --recover, completes it`);
     });
     // Before the commit is removed from the log: the next run must not read pages of a published run again, and needs its counts.
-    await this.forgetPages(spooled).catch(this.nuisance);
+    await this.forgetPages(spooled).catch(this.nonFatal);
     await keepCounts().catch(this.#forgotten);
     try {
       // A commit that stays in the log is carried out again by the next run, which changes nothing as long as everything is in place.
       if (this.#publishes) await forgetCommit(this.state.redoLog, this.runId);
       await cleanup();
     } catch (failure) {
-      this.nuisance(failure);
+      this.nonFatal(failure);
     }
   }
 
