@@ -4,16 +4,16 @@ import type { z } from 'zod';
 import { collections, type Collection, type Registry } from '../collections/index.js';
 import { defined, unknownName, SpecError } from '../core/index.js';
 import { getIn } from '../options/index.js';
-import { type PathNames, runTemplate } from '../store/index.js';
+import type { PathNames } from '../store/index.js';
 import { outputAt } from '../sinks/index.js';
 import { collectionOf, collectionShape } from '../source/index.js';
-import { collide } from './collide.js';
+import { collide, collideAcrossRuns } from './collide.js';
 import { connectionOf } from './connection.js';
 import { type HookName, type ReferenceSource, resolveReferences, type Problem, credentialsIn, referenceSource } from './references.js';
 import { type Definitions, definitionsWith, type LoadOptions } from './definitions.js';
 import { type Path, type SpecDocument, parseSpecDocuments } from './document.js';
 import { hooksOf, type Hooks, noteRefused } from './hooks.js';
-import { dependsOn, IssueList, type Doubt, type FileContext, type Issue, validated } from './issues.js';
+import { dependsOn, IssueList, type FileContext, type Issue, validated } from './issues.js';
 import { pipelineOf, type Pipeline, type RejectsPlan } from './pipeline.js';
 import { bindChain, planPipeline, type Chain, type ChainShape, type Plan } from './plan.js';
 import { unfilled, type Place } from './planned.js';
@@ -34,13 +34,8 @@ export interface Checked {
   readonly hooks: Hooks;
   /** Its tests; `undefined` if it has none, or invalid ones. */
   readonly tests: readonly TestShape[] | undefined;
-  /** Doubts: valid, but probably unintended. */
-  readonly doubts: readonly Doubt[];
-  /** Variables and files that it refers to and that are missing, in lenient mode. */
-  readonly unset: readonly string[];
-  readonly issues: readonly Issue[];
-  /** Adds a problem with other documents. */
-  problem(path: Path, message: string, onKey?: boolean): void;
+  /** Its problems and doubts, and what it refers to and is missing. */
+  readonly issues: IssueList;
 }
 
 /** The input for checking the documents of a file. */
@@ -76,18 +71,16 @@ export function checkPipeline(document: SpecDocument, { from, file, definitions 
   const written = nullsInTests(getIn(resolved, ['tests']), ['tests'], document.isPlain);
   const tests = validated(pipelineShape().shape.tests, written, ['tests'], silent);
   if (tests && registry) refuseUnknownRows(tests, registry, problem);
-  const warnings = issues.doubts.map(({ code, message, line, column }) => ({
-    code,
-    message: `${document.file}:${line}:${column} ${message}`,
-  }));
+  const warnings = issues.doubts.map(({ code, message, line, column }) => {
+    return { code, message: `${document.file}:${line}:${column} ${message}` };
+  });
   const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
   return {
-    ...{ document, name: parts.name, plan, tests, hooks },
+    ...{ document, name: parts.name, plan, tests, hooks, issues },
     outputs: outputsOf(chain, rejects),
     pipeline: isRight
       ? pipelineOf({ shape, plan, connection, rejects, hooks, from, written: document.value, resolved, warnings })
       : undefined,
-    ...{ doubts: issues.doubts, unset: issues.unset, issues: issues.all, problem },
   };
 }
 
@@ -105,25 +98,14 @@ type Parts = ChainShape & Partial<Omit<PipelineShape, 'collections' | 'tests' | 
 
 /** Reads the valid parts of a document that is invalid as a whole, key by key. */
 function partsOf(document: unknown): Parts {
-  const { shape } = pipelineShape();
-  const read = <T>(key: string, schema: z.ZodType<T>) => validated(schema, getIn(document, [key]), [key], silent);
+  const { steps: _steps, to: _to, tests: _tests, collections: _collections, ...shape } = pipelineShape().shape;
+  const read = ([key, schema]: [string, z.ZodType]) => [key, validated(schema, getIn(document, [key]), [key], silent)] as const;
+  const parts: Partial<PipelineShape> = defined(Object.fromEntries(Object.entries(shape).map(read)));
   const entriesOf = (key: string) => {
     const entries = getIn(document, [key]);
     return Array.isArray(entries) ? entries.map((entry: unknown) => (isMap(entry) ? entry : undefined)) : [];
   };
-  const parts = {
-    name: read('name', shape.name),
-    from: read('from', shape.from),
-    service: read('service', shape.service),
-    reveal: read('reveal', shape.reveal),
-    rejects: read('rejects', shape.rejects),
-    expect: read('expect', shape.expect),
-    on_new_field: read('on_new_field', shape.on_new_field),
-    schema: read('schema', shape.schema),
-    on_success: read('on_success', shape.on_success),
-    on_failure: read('on_failure', shape.on_failure),
-  };
-  return { ...defined(parts), steps: entriesOf('steps'), to: entriesOf('to') };
+  return { ...parts, steps: entriesOf('steps'), to: entriesOf('to') };
 }
 
 function silent(): void {}
@@ -247,17 +229,8 @@ function isOfRow([, , part, of, name, rows]: Path): boolean {
   return part === 'given' || (part === 'expect' && (of === 'rows' || (of === 'files' && name !== undefined && rows === 'rows')));
 }
 
-/** A pipeline file after validation. */
-export interface CheckedFile {
-  readonly pipelines: readonly Checked[];
-  /** All problems, in the order of the file. */
-  readonly issues: readonly Issue[];
-  /** Variables and files that the file refers to and that are missing, in lenient mode. */
-  readonly unset: readonly string[];
-}
-
 /** How a file is checked. */
-export interface CheckMode {
+interface CheckMode {
   /** Whether the environment may lack what the file refers to. Default `false`. */
   readonly lenient?: boolean;
   /** Absolute path of the file, which must not be overwritten. Default: the text is not in a file. */
@@ -272,6 +245,7 @@ export interface CheckMode {
  * Checks every document of a pipeline file, individually and against the others.
  *
  * @param file Name for messages.
+ * @returns The documents; all problems in the order of the file; and, in lenient mode, the variables and files that it refers to and that are missing.
  * @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; all other problems are in `issues`.
  */
 export async function checkDocuments(
@@ -279,7 +253,7 @@ export async function checkDocuments(
   file: string,
   options: LoadOptions,
   { lenient = false, path, without = [], from = sourceOf(options) }: CheckMode = {},
-): Promise<CheckedFile> {
+) {
   const { set = {}, stateDir } = options;
   const removed = without.map((each) => ({ path: each, value: undefined }));
   const { defaults, pipelines } = parseSpecDocuments(file, text, [...overridesOf(file, set), ...removed]);
@@ -291,7 +265,10 @@ export async function checkDocuments(
     const earlier = checked.slice(0, index);
     const namesake = earlier.find(({ name }) => name !== undefined && name === later.name);
     if (namesake)
-      later.problem(['name'], `the name '${later.name}' is taken by the pipeline on line ${namesake.document.locate(['name']).line}`);
+      later.issues.problem(
+        ['name'],
+        `the name '${later.name}' is taken by the pipeline on line ${namesake.document.locate(['name']).line}`,
+      );
     refuseClashes(later, [
       ...(path === undefined ? [] : [{ path, what: 'this file' }]),
       ...(stateDir === undefined ? [] : [{ path: resolve(from.baseDir, stateDir), what: `the state folder ${stateDir}` }]),
@@ -300,11 +277,11 @@ export async function checkDocuments(
       ),
     ]);
   });
-  const all = [...(defaults ? checkDefaults(defaults, from, context) : []), ...checked.flatMap((document) => document.issues)];
+  const all = [...(defaults ? checkDefaults(defaults, from, context) : []), ...checked.flatMap(({ issues: { all } }) => all)];
   // What is wrong with inherited values is found in each pipeline.
   const once = new Map(all.map((issue) => [`${issue.line}:${issue.column} ${issue.message}`, issue]));
   const issues = [...once.values()].toSorted((a, b) => a.line - b.line || a.column - b.column);
-  return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ unset }) => unset))] };
+  return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ issues: { unset } }) => unset))] };
 }
 
 /**
@@ -337,22 +314,13 @@ function sourceOf({ env = process.env, cwd = process.cwd(), baseDir = cwd }: Loa
 }
 
 /** Refuses outputs at, in or around something else, or a second one on stdout. */
-function refuseClashes(
-  { outputs, problem }: Checked,
-  taken: readonly { readonly path: string | undefined; readonly what: string }[],
-): void {
+function refuseClashes({ outputs, issues }: Checked, taken: readonly { path: string | undefined; what: string }[]): void {
   const clashes = outputs.flatMap(({ path, place }) => {
-    const found = taken.find((other) => meet(path, other.path));
+    const found = taken.find((other) => collideAcrossRuns(path, other.path));
     return found ? [{ place, message: `${path ?? 'stdout'} is ${found.what}, or overlaps it; write somewhere else` }] : [];
   });
   // A rejects file is usually named after an output, whose problem is sufficient.
-  for (const { place, message } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) problem(place, message);
-}
-
-function meet(a: string | undefined, b: string | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  // No two runs have the same id.
-  return !(a.includes(runTemplate) && b.includes(runTemplate)) && collide(a, b);
+  for (const { place, message } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) issues.problem(place, message);
 }
 
 /**

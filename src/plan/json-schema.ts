@@ -39,9 +39,7 @@ export function schemaWith(steps: StepDefinitions): object {
     },
   };
   const inherited = Object.keys(defaults.properties ?? {});
-  const keeping = Object.fromEntries(
-    Object.entries(pipeline.properties).map(([key, schema]) => [key, inherited.includes(key) ? orNull(schema) : schema]),
-  );
+  const keeping = mapped(pipeline.properties, (schema, key) => (inherited.includes(key) ? orNull(schema) : schema));
   // A document of a file is a pipeline, or the defaults of those after it.
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -64,22 +62,17 @@ export function schemaWith(steps: StepDefinitions): object {
 }
 
 /** Adds null to a schema, which excludes what is inherited from the defaults: for the value as a whole, and for its keys. */
-function orNull(schema: Schema): Schema {
-  const { description, ...given } = withKeysOrNull(schema);
+function orNull({ description, properties, additionalProperties: others, ...rest }: Schema): Schema {
+  const given = {
+    ...rest,
+    ...(properties && { properties: mapped(properties, orNull) }),
+    ...(others !== undefined && { additionalProperties: typeof others === 'object' ? orNull(others) : others }),
+  };
   return { ...(description === undefined ? {} : { description }), anyOf: [given, { type: 'null' }] };
 }
 
-function withKeysOrNull({ properties, additionalProperties, ...rest }: Schema): Omit<Schema, 'properties' | 'additionalProperties'> {
-  const keys: Readonly<Record<string, Schema>> = Object.fromEntries(
-    Object.entries(properties ?? {}).map(([key, inner]) => [key, orNull(inner)]),
-  );
-  return {
-    ...rest,
-    ...(properties && { properties: keys }),
-    ...(additionalProperties !== undefined && {
-      additionalProperties: typeof additionalProperties === 'object' ? orNull(additionalProperties) : additionalProperties,
-    }),
-  };
+function mapped(schemas: Readonly<Record<string, Schema>>, change: (schema: Schema, key: string) => Schema): Record<string, Schema> {
+  return Object.fromEntries(Object.entries(schemas).map(([key, schema]) => [key, change(schema, key)]));
 }
 
 function entrySchema({ name, summary, config }: Definition): object {

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { SpecError, reasonOf, type Warning } from '../core/index.js';
 import type { Collection } from '../collections/index.js';
 import { loadSteps } from '../steps/index.js';
-import { runTemplate, errnoOf } from '../store/index.js';
-import { collide } from './collide.js';
+import { errnoOf } from '../store/index.js';
+import { collideAcrossRuns } from './collide.js';
 import type { LoadOptions } from './definitions.js';
 import type { Pipeline } from './pipeline.js';
 import { getIn } from '../options/index.js';
@@ -99,10 +99,8 @@ export async function loadCollections(file: string, options: LoadOptions = {}): 
  * writesOver(pipeline, '/srv/lake/leads/manifest.json'); // true for one that writes the table /srv/lake/leads
  */
 export function writesOver(pipeline: Pick<Pipeline, 'plan' | 'rejects'> | Pick<LintedPipeline, 'writes'>, file: string): boolean {
-  const isOfRun = file.includes(runTemplate);
   const paths = 'writes' in pipeline ? pipeline.writes : [...pipeline.plan.sinks.map(({ output }) => output), pipeline.rejects.path];
-  // No two runs have the same id.
-  return paths.some((path) => path !== undefined && !(isOfRun && path.includes(runTemplate)) && collide(path, file));
+  return paths.some((path) => path !== undefined && collideAcrossRuns(path, file));
 }
 
 /** Loads what only pipeline files need, including YAML and CEL, on first use. */
@@ -239,7 +237,7 @@ async function resultOf(
   });
   // With `service.strict`, a doubt is already among the errors.
   const doubts = pipelines
-    .flatMap((checked) => checked.doubts)
+    .flatMap(({ issues: { doubts } }) => doubts)
     .filter((doubt) => !errors.some(({ message, line }) => line === doubt.line && message === doubt.message))
     .map((doubt): Finding => ({ severity: strict ? 'error' : 'warning', ...doubt }));
   const findings = [...errors, ...doubts].toSorted((a, b) => a.line - b.line || a.column - b.column);
@@ -268,7 +266,7 @@ async function resultOf(
 /** Returns a name that is valid as written, but unknown because its references are not set. */
 function unsetName({ document, issues }: Checked): string | undefined {
   const written = getIn(document.value, ['name']);
-  return issues.length === 0 && typeof written === 'string' ? written : undefined;
+  return issues.all.length === 0 && typeof written === 'string' ? written : undefined;
 }
 
 /** Returns the names of the steps or sinks of a file, including those that cannot be planned. */

@@ -1,54 +1,46 @@
-import { discoveredColumns, discoveredIn, type CollectionReader, type Findings } from '../source/index.js';
-import { originalName, type Collection } from '../collections/index.js';
+import { originalName } from '../collections/index.js';
 import { undeclaredColumn, type Column, type Row, type Warning } from '../core/index.js';
-import type { RecordBatch } from '../vector/index.js';
 import { batchOf, type Page } from '../flow/index.js';
 import type { Published, UndeclaredField } from '../lake/index.js';
-import type { FindingsReport } from './report.js';
 import type { Plan } from '../plan/index.js';
+import { discoveredColumns, discoveredIn, type CollectionReader, type Findings } from '../source/index.js';
+import type { RecordBatch } from '../vector/index.js';
+import type { FindingsReport } from './report.js';
 
-/** What was read from the source. */
-export interface SourceCount {
-  readonly pages: number;
-  readonly rows: number;
+/** Counts what is read from the source, and notes which fields page 1 had and which no page has. */
+export class SourceCount {
+  pages = 0;
+  rows = 0;
+  #discovered: readonly Column[] | undefined;
+  /** Declared fields without a value so far; withheld fields are not considered. */
+  readonly #unseen: Set<string>;
+
+  constructor(
+    private readonly reader: CollectionReader<Row>,
+    private readonly reveal: readonly string[],
+  ) {
+    const fields = Object.entries(reader.collection.fields);
+    const shown = fields.filter(([name, { sensitivity }]) => sensitivity !== 'secret' || reveal.includes(name));
+    this.#unseen = new Set(shown.map(([name]) => name));
+  }
+
   /** The undeclared fields of page 1, in order. */
-  readonly discovered: readonly Column[];
-  /** Declared fields that no row had, by column; withheld fields are not considered. */
-  readonly gone: readonly string[];
-  /** Observes every page of the list as it arrives. */
-  observe(page: Page): void;
-}
+  get discovered(): readonly Column[] {
+    return this.#discovered ?? [];
+  }
 
-/** Counts what is read, and notes which fields page 1 had and which no page has. */
-export function countSource({ collection, findings }: CollectionReader<Row>, reveal: readonly string[]): SourceCount {
-  const unseen = new Set(
-    Object.entries(collection.fields)
-      .filter(([name, { sensitivity }]) => sensitivity !== 'secret' || reveal.includes(name))
-      .map(([name]) => name),
-  );
-  let pages = 0;
-  let rows = 0;
-  let discovered: readonly Column[] | undefined;
-  return {
-    get pages() {
-      return pages;
-    },
-    get rows() {
-      return rows;
-    },
-    get discovered() {
-      return discovered ?? [];
-    },
-    get gone() {
-      return rows === 0 ? [] : [...unseen].filter((name) => (findings.missing.get(name) ?? 0) >= rows);
-    },
-    observe: (page) => {
-      const batch = batchOf(page);
-      pages += 1;
-      rows += batch.length;
-      discovered ??= discoveredIn(batch, findings, reveal);
-      for (const name of unseen) if (comes(name, batch)) unseen.delete(name);
-    },
+  /** Declared fields that no row had, by column. */
+  get gone(): readonly string[] {
+    return this.rows === 0 ? [] : [...this.#unseen].filter((name) => (this.reader.findings.missing.get(name) ?? 0) >= this.rows);
+  }
+
+  /** Observes every page of the list as it arrives. */
+  readonly observe = (page: Page): void => {
+    const batch = batchOf(page);
+    this.pages += 1;
+    this.rows += batch.length;
+    this.#discovered ??= discoveredIn(batch, this.reader.findings, this.reveal);
+    for (const name of this.#unseen) if (comes(name, batch)) this.#unseen.delete(name);
   };
 }
 
@@ -58,125 +50,6 @@ function comes(name: string, batch: RecordBatch): boolean {
   for (let row = 0; vector && row < vector.length; row += 1) if (vector.value(row) !== null) return true;
   return false;
 }
-
-/**
- * Returns the undeclared fields that have a column from the start of a run: those recorded by the outputs, in their order, then the others of page 1. A
- * field that has been renamed is recognized by the service's name.
- *
- * @param earlier What is at the outputs.
- */
-export function undeclaredColumns(
-  collection: Collection,
-  earlier: readonly (Pick<Published, 'undeclared'> | undefined)[],
-  discovered: readonly Column[],
-): readonly Column[] {
-  const declared = Object.entries(collection.fields).flatMap(([name, field]) => [name, originalName(name, field)]);
-  const now = new Map(discovered.map((column) => [column.original, column]));
-  const names = new Set(discovered.map(({ name }) => name));
-  const columns = new Map<string, Column>();
-  for (const { name, original } of earlier.flatMap((published) => published?.undeclared ?? [])) {
-    if (collection.unknown === 'secret' || declared.includes(name) || declared.includes(original) || columns.has(original)) continue;
-    if (!now.has(original) && names.has(name)) continue;
-    const gone = undeclaredColumn(name, original, collection.unknown);
-    columns.set(original, now.get(original) ?? gone);
-  }
-  for (const column of discovered) if (!columns.has(column.original)) columns.set(column.original, column);
-  return [...columns.values()];
-}
-
-/** Returns the undeclared fields that arrived too late for a column in this run, except withheld ones. */
-export function lateColumns(findings: Findings, placed: readonly Column[]): readonly Column[] {
-  const originals = new Set(placed.map(({ original }) => original));
-  return discoveredColumns(findings).filter(({ original }) => !originals.has(original));
-}
-
-/** Returns columns of fields, each field once. */
-export function withoutRepeats(columns: readonly Column[]): readonly Column[] {
-  const byOriginal = new Map(columns.toReversed().map((column) => [column.original, column]));
-  return columns.filter((column) => byOriginal.get(column.original) === column);
-}
-
-/** Returns what a manifest records about the undeclared fields of a run. */
-export function remembered(columns: readonly Column[]): readonly UndeclaredField[] {
-  return columns.map(({ name, original }) => ({ name, original }));
-}
-
-/** Returns the deviations of the rows from the collection's definition, for the report. */
-export function findingsOf(findings: Findings, late: readonly Column[] = [], gone: readonly string[] = []): FindingsReport {
-  return {
-    unknown: Object.fromEntries([...findings.unknown].map(([field, { rows }]) => [field, rows])),
-    late: late.map(({ original }) => original),
-    gone,
-    missing: Object.fromEntries(findings.missing),
-    notText: Object.fromEntries(findings.notText),
-  };
-}
-
-/** The findings about the fields of a source that cause warnings. */
-export interface FieldNews {
-  readonly collection: Collection;
-  readonly findings: Findings;
-  readonly gone: readonly string[];
-  /** Undeclared fields that were known before the run. */
-  readonly known: readonly UndeclaredField[];
-  readonly late: readonly Column[];
-  /** Returns the columns; called only if there is something to report. */
-  flow(): LeavingColumns;
-}
-
-/** The columns that leave the last step. */
-interface LeavingColumns {
-  readonly leaving: readonly Column[];
-  /** Columns once the late fields are included, as in the next run. */
-  readonly next: readonly Column[];
-  /** Columns without any undeclared field. */
-  readonly declared: readonly Column[];
-}
-
-/**
- * Returns one warning for all declared fields that are gone, and one per undeclared field that is
- * new to the outputs; beyond twenty of these, only their number.
- */
-export function fieldWarnings({ collection, findings, gone, known, late, flow }: FieldNews): readonly Warning[] {
-  const knownOriginals = new Set(known.map(({ original }) => original));
-  const fresh = [...findings.unknown].filter(([original]) => !knownOriginals.has(original));
-  if (fresh.length === 0) return goneWarning(collection.name, gone);
-  const { leaving, next, declared } = flow();
-  return [
-    ...goneWarning(collection.name, gone),
-    ...fresh
-      .slice(0, most)
-      .map(([original, { column }]) => news(`the service has an undeclared field ${JSON.stringify(original)}; ${fate(column)}`)),
-    ...(fresh.length > most ? [news(`the service has ${fresh.length - most} more undeclared fields`)] : []),
-  ];
-
-  function news(message: string): Warning {
-    return { code: 'W_SOURCE_FIELD_NEW', message: `${collection.name}: ${message}` };
-  }
-
-  function fate({ name, original, sensitivity }: Column): string {
-    if (sensitivity === 'secret') return `undeclared fields of ${collection.name} are withheld`;
-    if (declared.some((column) => column.name.toLowerCase() === name.toLowerCase())) {
-      return `the steps create their own column ${name}, so it is left out; rename that column to keep both`;
-    }
-    const isIn = (columns: readonly Column[]) => columns.some((column) => column.name === name && column.original === original);
-    if (late.some((column) => column.original === original) && isIn(next)) {
-      return 'it first appeared after page 1, so it becomes a column in the next run, in outputs with a manifest';
-    }
-    if (isIn(leaving)) return `it is the column ${name} from this run on`;
-    return 'the steps leave it out';
-  }
-}
-
-function goneWarning(collection: string, gone: readonly string[]): readonly Warning[] {
-  if (gone.length === 0) return [];
-  const [fields, columns] = gone.length === 1 ? ['field', 'its column is'] : ['fields', 'their columns are'];
-  const message = `${collection}: no row had the declared ${fields} ${gone.join(', ')}; ${columns} null throughout`;
-  return [{ code: 'W_SOURCE_FIELD_GONE', message }];
-}
-
-/** Maximum number of fields listed: a service whose field names are data can have any number of them. */
-const most = 20;
 
 /** The sources of a run's columns. */
 interface ColumnSources {
@@ -195,8 +68,8 @@ export class RunColumns {
   readonly #placed: readonly Column[];
 
   constructor(private readonly from: ColumnSources) {
-    const { plan, source, earlier, found } = from;
-    this.#placed = undeclaredColumns(plan.collection, earlier, withoutRepeats([...source.discovered, ...found]));
+    const { source, found } = from;
+    this.#placed = placedColumns(from, onceEach([...source.discovered, ...found]));
   }
 
   /** The columns that leave the last step. */
@@ -219,29 +92,104 @@ export class RunColumns {
     });
   }
 
-  /** Returns warnings about the fields of the source; for a partial read, missing fields are not included. */
-  warnings(partial: boolean): readonly Warning[] {
-    const { plan, findings, earlier } = this.from;
-    return fieldWarnings({
-      collection: plan.collection,
-      findings,
-      gone: this.#gone(partial),
-      known: earlier.flatMap((published) => published?.undeclared ?? []),
-      late: this.#late,
-      flow: () => ({ leaving: this.leaving, next: plan.columns(this.undeclared), declared: plan.columns() }),
-    });
-  }
-
   /** Returns the findings about the fields of the source, for a report. */
   findings(partial: boolean): FindingsReport {
     return findingsOf(this.from.findings, this.#late, this.#gone(partial));
   }
 
+  /**
+   * Returns one warning for all declared fields that are gone, and one per undeclared field that is new to the outputs; beyond twenty of these, only their
+   * number.
+   *
+   * @param partial Whether only a part was read, of which nothing is missing.
+   */
+  warnings(partial: boolean): readonly Warning[] {
+    const { plan, findings, earlier } = this.from;
+    const { name: collection } = plan.collection;
+    const gone = this.#gone(partial);
+    const warn = (code: Warning['code'], message: string): Warning => ({ code, message: `${collection}: ${message}` });
+    const known = new Set(earlier.flatMap((published) => published?.undeclared ?? []).map(({ original }) => original));
+    const fresh = [...findings.unknown].filter(([original]) => !known.has(original));
+    const fates = fresh.length > 0 ? this.#fates() : () => '';
+    const [fields, columns] = gone.length === 1 ? ['field', 'its column is'] : ['fields', 'their columns are'];
+    return [
+      ...(gone.length > 0
+        ? [warn('W_SOURCE_FIELD_GONE', `no row had the declared ${fields} ${gone.join(', ')}; ${columns} null throughout`)]
+        : []),
+      ...fresh
+        .slice(0, most)
+        .map(([original, { column }]) =>
+          warn('W_SOURCE_FIELD_NEW', `the service has an undeclared field ${JSON.stringify(original)}; ${fates(column)}`),
+        ),
+      ...(fresh.length > most ? [warn('W_SOURCE_FIELD_NEW', `the service has ${fresh.length - most} more undeclared fields`)] : []),
+    ];
+  }
+
+  /** Describes what becomes of undeclared fields. */
+  #fates(): (column: Column) => string {
+    const { plan } = this.from;
+    const [leaving, next, declared] = [this.leaving, plan.columns(this.undeclared), plan.columns()];
+    return ({ name, original, sensitivity }) => {
+      const isIn = (columns: readonly Column[]) => columns.some((column) => column.name === name && column.original === original);
+      if (sensitivity === 'secret') return `undeclared fields of ${plan.collection.name} are withheld`;
+      if (declared.some((column) => column.name.toLowerCase() === name.toLowerCase()))
+        return `the steps create their own column ${name}, so it is left out; rename that column to keep both`;
+      if (isIn(leaving)) return `it is the column ${name} from this run on`;
+      if (isIn(next)) return 'it first appeared after page 1, so it becomes a column in the next run, in outputs with a manifest';
+      return 'the steps leave it out';
+    };
+  }
+
+  /** The undeclared fields that arrived too late for a column in this run, except withheld ones. */
   get #late(): readonly Column[] {
-    return lateColumns(this.from.findings, this.#placed);
+    const originals = new Set(this.#placed.map(({ original }) => original));
+    return discoveredColumns(this.from.findings).filter(({ original }) => !originals.has(original));
   }
 
   #gone(partial: boolean): readonly string[] {
     return partial ? [] : this.from.source.gone;
   }
+}
+
+/** Maximum number of fields listed: a service whose field names are data can have any number of them. */
+const most = 20;
+
+/**
+ * Returns the undeclared fields that have a column from the start of a run: those recorded by the outputs, in their order, then the others of page 1. A
+ * field that has been renamed is recognized by the service's name.
+ */
+function placedColumns(
+  { plan: { collection }, earlier }: Pick<ColumnSources, 'plan' | 'earlier'>,
+  discovered: readonly Column[],
+): readonly Column[] {
+  const declared = Object.entries(collection.fields).flatMap(([name, field]) => [name, originalName(name, field)]);
+  const now = new Map(discovered.map((column) => [column.original, column]));
+  const names = new Set(discovered.map(({ name }) => name));
+  const kept = earlier
+    .flatMap((published) => published?.undeclared ?? [])
+    .filter(({ name, original }) => !declared.includes(name) && !declared.includes(original) && (now.has(original) || !names.has(name)))
+    .map(({ name, original }) => now.get(original) ?? undeclaredColumn(name, original, collection.unknown));
+  return onceEach([...(collection.unknown === 'secret' ? [] : kept), ...discovered]);
+}
+
+/** Returns columns of fields, each field once. */
+function onceEach(columns: readonly Column[]): readonly Column[] {
+  const seen = new Set<string>();
+  return columns.filter(({ original }) => !seen.has(original) && seen.add(original));
+}
+
+/** Returns what a manifest records about the undeclared fields of a run. */
+export function remembered(columns: readonly Column[]): readonly UndeclaredField[] {
+  return columns.map(({ name, original }) => ({ name, original }));
+}
+
+/** Returns the deviations of the rows from the collection's definition, for the report. */
+export function findingsOf(findings: Findings, late: readonly Column[] = [], gone: readonly string[] = []): FindingsReport {
+  return {
+    unknown: Object.fromEntries([...findings.unknown].map(([field, { rows }]) => [field, rows])),
+    late: late.map(({ original }) => original),
+    gone,
+    missing: Object.fromEntries(findings.missing),
+    notText: Object.fromEntries(findings.notText),
+  };
 }

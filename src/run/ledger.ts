@@ -13,7 +13,7 @@ import {
 import { emptyTally, type Tally } from '../flow/index.js';
 import type { Published, RunFacts } from '../lake/index.js';
 import type { LookupCounts } from '../steps/index.js';
-import { countSource, findingsOf, remembered, type SourceCount, RunColumns } from './fields.js';
+import { findingsOf, remembered, SourceCount, RunColumns } from './fields.js';
 import type { Output } from './outputs.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
 import type { RunReport, SinkReport } from './report.js';
@@ -27,20 +27,9 @@ export interface HowRead extends Pick<RunReport, 'resumed' | 'since' | 'partial'
 }
 
 /** What is known about the other side of a join. */
-export interface SideCount {
+interface Side {
   readonly at: string;
   readonly collection: string;
-  readonly consistency: Consistency;
-  readonly findings: Findings;
-  /** Rows as they arrived. */
-  rows: number;
-}
-
-/** What is known about a collection in which single records are looked up. */
-export interface LookupSide {
-  readonly at: string;
-  readonly collection: string;
-  readonly counts: LookupCounts;
   readonly findings: Findings;
 }
 
@@ -52,9 +41,9 @@ export class Ledger {
   readonly source: SourceCount;
   readonly consistency: Consistency;
   /** The other sides of joins, in the order in which they are opened. */
-  readonly sides: SideCount[] = [];
+  readonly sides: (Side & { readonly consistency: Consistency; /** Rows as they arrived. */ rows: number })[] = [];
   /** The collections in which joins look up single records, in the order in which they are opened. */
-  readonly lookups: LookupSide[] = [];
+  readonly lookups: (Side & { readonly counts: LookupCounts })[] = [];
   readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
   #columns: RunColumns | undefined;
 
@@ -67,7 +56,7 @@ export class Ledger {
     private readonly reader: CollectionReader<Row>,
     private readonly found: readonly Column[] = [],
   ) {
-    this.source = countSource(reader, pipeline.reveal);
+    this.source = new SourceCount(reader, pipeline.reveal);
     this.consistency = newConsistency(pipeline.consistency.mode);
     this.steps = pipeline.plan.steps.map((step) => ({ step, tally: emptyTally() }));
   }
@@ -110,12 +99,9 @@ export class Ledger {
       warnings: run.warnings,
       consistency: this.consistency,
       sides: this.sides.map((side) => ({ ...side, rows: listed(side.rows, side.consistency), findings: findingsOf(side.findings) })),
-      lookups: this.lookups.map(({ counts, findings, ...side }) => ({
-        ...side,
-        ...counts,
-        checked: false,
-        findings: findingsOf(findings),
-      })),
+      lookups: this.lookups.map(({ counts, findings, ...side }) => {
+        return { ...side, ...counts, checked: false, findings: findingsOf(findings) };
+      }),
       gates: [],
       rejects: {
         path: rejects,
@@ -128,13 +114,7 @@ export class Ledger {
   facts({ startedAt, pages, partial, collection, sinks }: RunReport): RunFacts {
     const { name: pipeline, fingerprint } = this.pipeline;
     return {
-      pipeline,
-      fingerprint,
-      collection,
-      pages,
-      startedAt,
-      consistency: this.consistency.outcome,
-      partial,
+      ...{ pipeline, fingerprint, collection, pages, startedAt, consistency: this.consistency.outcome, partial },
       books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
       undeclared: remembered(this.columns.undeclared),
       reads: this.reads(partial),
@@ -162,12 +142,7 @@ export class Ledger {
     const read = { read: this.source.rows, repaired, duplicates };
     const sum = sumTallies(this.steps.map(({ tally }) => tally));
     return finished.map(({ at, prepared, rejected, nulled }) => ({
-      at,
-      path: prepared.path,
-      bytes: prepared.bytes,
-      total: prepared.total,
-      changed: prepared.changed,
-      nulled,
+      ...{ at, path: prepared.path, bytes: prepared.bytes, total: prepared.total, changed: prepared.changed, nulled },
       books: rowCountsOf(read, sum, { written: prepared.rows, rejected, unchanged: prepared.unchanged }),
     }));
   }
@@ -181,14 +156,11 @@ function listed(rows: number, { repaired, duplicates }: Consistency): number {
 /** Adds up the tallies of all steps. */
 function sumTallies(tallies: readonly Tally[]): Tally {
   const sum = emptyTally();
-  for (const tally of tallies) {
-    for (const key of tallyKeys) sum[key] += tally[key];
-  }
+  // All keys, so that nothing counted by a step is missing from the books.
+  const keys = Object.keys(sum) as (keyof Tally)[];
+  for (const tally of tallies) for (const key of keys) sum[key] += tally[key];
   return sum;
 }
-
-/** All of them, so that nothing counted by a step is missing from the books. */
-const tallyKeys = Object.keys(emptyTally()) as (keyof Tally)[];
 
 /** Returns the books of a sink. */
 export function rowCountsOf(
@@ -196,19 +168,11 @@ export function rowCountsOf(
   steps: Tally,
   sink: Pick<RowCounts, 'written' | 'rejected' | 'unchanged'>,
 ): RowCounts {
+  const { expanded, groups, filtered, beyondLimit, unmatched, grouped } = steps;
   return {
-    read: source.read,
-    repaired: source.repaired,
-    expanded: steps.expanded,
-    groups: steps.groups,
-    written: sink.written,
-    filtered: steps.filtered,
+    ...{ ...source, expanded, groups, written: sink.written, filtered, beyondLimit, unmatched, unchanged: sink.unchanged, grouped },
     duplicates: source.duplicates + steps.duplicates,
-    beyondLimit: steps.beyondLimit,
-    unmatched: steps.unmatched,
     rejected: steps.rejected + sink.rejected,
-    unchanged: sink.unchanged,
-    grouped: steps.grouped,
   };
 }
 

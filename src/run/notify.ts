@@ -1,36 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { amountOf, failureOf, reasonOf, SourceError, version, type Warning } from '../core/index.js';
 import { postJson } from '../http/index.js';
+import { refusedIn, type Hook, type HookName, type Pipeline } from '../plan/index.js';
 import { ClosedPipeError } from '../sinks/index.js';
-import { type HookName, refusedIn, type Hook, type Pipeline } from '../plan/index.js';
 import { failedRunOf } from './report.js';
-import type { RunEnd, Run } from './start.js';
+import type { Run, RunEnd } from './start.js';
 
 /** Timeout of one attempt, the same once the run was stopped, and the pause between two attempts, in milliseconds. */
 const timeoutMs = 5_000;
 const stoppedMs = 2_000;
 const pauseMs = 500;
-
-/** The message to a webhook: counts, names and codes; no rows, messages, paths or credentials. */
-export interface RunMessage {
-  /** One line for people, as shown in chats. */
-  readonly text: string;
-  readonly pipeline: string;
-  /** Missing if the file could not be loaded. */
-  readonly run?: string;
-  readonly status: 'published' | 'failed';
-  readonly exit: number;
-  /** Error code of the failure. */
-  readonly error?: string;
-  /** ISO 8601 in UTC. */
-  readonly started_at: string;
-  readonly duration_seconds: number;
-  /** Rows that were read from the collection, and those written to each output; the latter is empty for a run that published nothing. */
-  readonly rows: { readonly read: number; readonly written: Readonly<Record<string, number>> };
-  /** Codes of warnings. */
-  readonly warnings: readonly string[];
-  readonly version: string;
-}
 
 /**
  * Notifies the webhook of a pipeline how a run ended: at most two attempts of five seconds, or a single one of two seconds once the run was stopped. It never
@@ -45,19 +24,14 @@ export async function notify({ name, hooks, plan }: Pipeline, run: Run, end: Run
   // If a run only prints, a reader that closes the pipe is not a failure.
   const closed = hasFailed && end.failure instanceof ClosedPipeError && plan.sinks.every(({ output }) => output === undefined);
   if (hook === undefined || closed) return;
-  const report = hasFailed ? failedRunOf(end.failure) : end.report;
+  const { read = 0, sinks = [] } = (hasFailed ? failedRunOf(end.failure) : end.report) ?? {};
+  const written = hasFailed ? {} : Object.fromEntries(sinks.map(({ at, books }) => [at, books.written]));
   const message = {
-    ...endOf(name, hasFailed ? failureOf(end.failure) : undefined, report?.read ?? 0),
+    ...messageOf(name, run.startedAt, end, { read, written }),
     run: run.runId,
-    started_at: run.startedAt,
-    duration_seconds: Math.max(0, Date.now() - Date.parse(run.startedAt)) / 1000,
-    rows: {
-      read: report?.read ?? 0,
-      written: hasFailed ? {} : Object.fromEntries(end.report.sinks.map(({ at, books }) => [at, books.written])),
-    },
     warnings: [...new Set(run.warnings.map(({ code }) => code))],
   };
-  const warning = await delivered(hook, message, hasFailed ? 'on_failure' : 'on_success', stop);
+  const warning = await deliver(hook, message, hasFailed ? 'on_failure' : 'on_success', stop);
   if (warning) run.warn(warning);
 }
 
@@ -82,20 +56,30 @@ export interface RefusedOptions {
  *   throw failure;
  * });
  */
-export async function notifyRefused(failure: unknown, options: RefusedOptions = {}): Promise<readonly Warning[]> {
-  const { only = [], signal } = options;
+export async function notifyRefused(failure: unknown, { only = [], signal }: RefusedOptions = {}): Promise<readonly Warning[]> {
   const warnings: Warning[] = [];
   for (const { name = 'an unnamed pipeline', hook } of refusedIn(failure)) {
     if (hook === undefined || (only.length > 0 && !only.includes(name))) continue;
-    const nothing = { started_at: new Date().toISOString(), duration_seconds: 0, rows: { read: 0, written: {} }, warnings: [] };
-    const warning = await delivered(hook, { ...endOf(name, failureOf(failure), 0), ...nothing }, 'on_failure', signal);
+    const message = messageOf(name, new Date().toISOString(), { failure }, { read: 0, written: {} });
+    const warning = await deliver(hook, { ...message, duration_seconds: 0, warnings: [] }, 'on_failure', signal);
     if (warning) warnings.push(warning);
   }
   return warnings;
 }
 
+/** The message to a webhook, as in the reference of pipeline files: counts, names and codes; no rows, messages, paths or credentials. */
+function messageOf(pipeline: string, startedAt: string, end: RunEnd, rows: { readonly read: number; readonly written: object }) {
+  const failure = 'failure' in end ? failureOf(end.failure) : undefined;
+  return {
+    text: `${pipeline}: ${failure ? `failed, ${failure.code} (exit ${failure.exit})` : `published, ${amountOf(rows.read, 'row')} read`}`,
+    ...{ pipeline, status: failure ? 'failed' : 'published', exit: failure?.exit ?? 0 },
+    ...(failure && { error: failure.code }),
+    ...{ started_at: startedAt, duration_seconds: Math.max(0, Date.now() - Date.parse(startedAt)) / 1000, rows, version },
+  };
+}
+
 /** @returns A warning if the webhook could not be notified. */
-async function delivered(hook: Hook, json: RunMessage, name: HookName, stop: AbortSignal | undefined): Promise<Warning | undefined> {
+async function deliver(hook: Hook, json: object, name: HookName, stop: AbortSignal | undefined): Promise<Warning | undefined> {
   const label = `${name}: the webhook at ${new URL(hook.url).host}`;
   const attempt = () => postJson({ ...hook, json, label, timeoutMs: stop?.aborted ? stoppedMs : timeoutMs });
   try {
@@ -108,15 +92,4 @@ async function delivered(hook: Hook, json: RunMessage, name: HookName, stop: Abo
   } catch (failure) {
     return { code: 'W_RUN_HOOK', message: failure instanceof SourceError ? failure.message : `${name}: ${reasonOf(failure)}` };
   }
-}
-
-function endOf(pipeline: string, failure: { readonly code: string; readonly exit: number } | undefined, read: number) {
-  return {
-    text: `${pipeline}: ${failure ? `failed, ${failure.code} (exit ${failure.exit})` : `published, ${amountOf(read, 'row')} read`}`,
-    pipeline,
-    status: failure ? ('failed' as const) : ('published' as const),
-    exit: failure?.exit ?? 0,
-    ...(failure && { error: failure.code }),
-    version,
-  };
 }

@@ -80,7 +80,7 @@ export async function loadTests(file: string, options: Extensions & { readonly c
         const from = { ...referenceSource(env, cwd), baseDir: folder };
         const checked = await checkDocuments(text, file, { ...own, cwd, set: test.set ?? {} }, { from, without });
         const tested = itemAt(checked.pipelines, index);
-        if (!tested.pipeline) throw failureOf(file, tested.issues);
+        if (!tested.pipeline) throw failureOf(file, tested.issues.all);
         refuseOutside(folder, file, tested);
         return observed(testing(tested.pipeline));
       },
