@@ -3,7 +3,6 @@ import { readFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Responder } from '../../../src/service/index.js';
-import { catalogue } from '../../../src/core/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { service, testKey } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
@@ -38,18 +37,6 @@ describe('the process', () => {
 });
 
 describe('leadstream run', () => {
-  test('exits with 78 and the places of all problems, before any request', async () => {
-    const from = await service();
-    const cwd = await workplace('from: leads\nsteps:\n  - select: [lead_idd]\nto:\n  - cvs: { path: x }');
-    const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
-    expect(code).toBe(78);
-    expect(stderr).toBe(
-      "p.yaml:9:14 unknown field 'lead_idd', did you mean 'lead_id'?\np.yaml:11:5 unknown sink 'cvs', did you mean 'csv'?\n" +
-        `leadstream: E_SPEC_INVALID: 2 problems in 1 file. ${catalogue.E_SPEC_INVALID.help}\n`,
-    );
-    expect(from.requests).toEqual([]);
-  });
-
   test.each([
     ['SIGINT', 130],
     ['SIGHUP', 129],

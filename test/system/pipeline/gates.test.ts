@@ -1,14 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { GateError, SpecError } from '../../../src/core/errors.js';
-import { parsePipeline } from '../../../src/plan/index.js';
+import { GateError } from '../../../src/core/errors.js';
 import { failedRunOf, runPipeline } from '../../../src/run/index.js';
 import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
-import { pipelineText, service, serviceOf } from '../../support/services.js';
+import { service, serviceOf } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
-const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
 const to = 'to:\n  - csv: { path: leads.csv }';
 
 /** Runs a pipeline over some leads. @returns The messages of the gates that refused, or none after a run that published. */
@@ -24,27 +22,6 @@ async function refused(rows: readonly object[], gates: string, steps = ''): Prom
     return error.message.split('\n');
   }
 }
-
-describe('expect is checked before anything is read', () => {
-  test.each([
-    ['  min_row: 10', 'p.yaml:11:3', "unknown key 'min_row', did you mean 'min_rows'?"],
-    ['  max_shrink: 200%', 'p.yaml:11:15', 'nothing shrinks by more than 100%'],
-    ['  max_read_shrink: { bridges: 80% }', 'p.yaml:11:22', 'bridges is not read here'],
-    ['  unique: [lead_id, [uid, zipcod]]', 'p.yaml:11:27', "did you mean 'zipcode'?"],
-  ])('%s', async (gates, place, message) => {
-    const parsing = parsePipeline(pipelineText(`from: leads\n${to}\nexpect:\n${gates}`), 'p.yaml', { env });
-    await expect(parsing).rejects.toThrow(SpecError);
-    await expect(parsing).rejects.toThrow(`${place} `);
-    await expect(parsing).rejects.toThrow(message);
-  });
-
-  test('against the columns that leave the last step', async () => {
-    const parse = (gates: string) =>
-      parsePipeline(pipelineText(`from: leads\nsteps:\n  - rename: { lead_id: id }\n${to}\nexpect:\n${gates}`), 'p.yaml', { env });
-    expect((await parse('  not_null: [id]')).expect).toEqual({ not_null: ['id'] });
-    await expect(parse('  not_null: [lead_id]')).rejects.toThrow("p.yaml:13:14 there is no column 'lead_id' after the last step");
-  });
-});
 
 describe('a run with expectations', () => {
   test('publishes when all are met, at their very limits', async () => {

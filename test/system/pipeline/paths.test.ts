@@ -35,9 +35,7 @@ describe('the path of an output', () => {
     ['s3://bucket/x', "'s3:' is a scheme, but this writes files on this machine"],
     ['file:///tmp/x', "'file:' is a scheme"],
     [' x', 'it begins or ends with white space'],
-    ['x-{{ run.day }}', 'the names are {{ run.date }}'],
     ['x-{{ run.date', 'run.date'],
-    ['a/{{ pipeline }}/b/../../../x', "'..' after"],
   ])('is refused when it is %j, and so is that of the rejects', async (path, message) => {
     expect(await problems(to(path))).toEqual([expect.stringContaining(message)]);
     expect(await problems(`${to('x')}\nrejects: { path: '${path}' }`)).toEqual([expect.stringContaining(message)]);

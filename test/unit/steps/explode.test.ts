@@ -67,14 +67,3 @@ test('numbers the elements when told, from 1, and none of an empty list', async 
     { list: null, n: null },
   ]);
 });
-
-describe('a row whose field is no list', () => {
-  const rows = [{ list: '[1]' }, { list: 'no list' }];
-
-  test('goes to the rejects, with field and reason and without the value', async () => {
-    const context = watched();
-    expect(await rowsThrough(explode<Row>('list', {}, context), rows)).toEqual([{ list: '1' }]);
-    expect(context.rejects).toEqual([{ row: rows[1], fault: { field: 'list', reason: 'is not a JSON array', page: 1, index: 1 } }]);
-    expect(context.tally).toMatchObject({ rejected: 1, filtered: 0 });
-  });
-});

@@ -31,14 +31,6 @@ describe('filter in a file', () => {
     expect(context.tally).toMatchObject({ filtered: 2, nulled: 1, rejected: 0 });
   });
 
-  test('fails the stream under on_error: fail', async () => {
-    const step = opened(steps.filter, condition, runtime({ onError: 'fail', at: 'steps[0] filter' }));
-    await expect(rowsThrough(step, rows)).rejects.toMatchObject({
-      code: 'E_STEP_EXPRESSION',
-      message: 'steps[0] filter: condition: num() cannot read the text in row 3 of page 1',
-    });
-  });
-
   test.each([
     ['lead_status', 'text'],
     ['size(email)', 'integer'],

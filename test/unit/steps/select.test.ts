@@ -20,11 +20,3 @@ test('gives null for a field that one row lacks', async () => {
     { uid: '2', email: null },
   ]);
 });
-
-test('fails when no row of a page has a field', async () => {
-  const step = select<Record<string, string | null>, string>(['uid', 'emial']);
-  await expect(rowsThrough(step, [user, user])).rejects.toMatchObject({
-    code: 'E_STEP_FIELD',
-    message: "select: no row of page 1 has a field emial, did you mean 'email'?",
-  });
-});
