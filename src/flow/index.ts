@@ -11,6 +11,7 @@ export {
   type ColumnsContext,
   type ConfigPath,
   type CountedStep,
+  type Link,
   linked,
   type OpenedSource,
   openedStep,

@@ -81,14 +81,15 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
   return {
     pipeline: name,
     source: { ...readOf(plan.collection, pipeline), columns: source.map(explained) },
-    steps: plan.steps.map((step, index) => {
+    steps: plan.steps.map(({ at, definition, config }, index) => {
       const [before, after] = [itemAt(places, index), itemAt(places, index + 1)];
-      const other = step.reads === undefined ? undefined : plan.collections[step.reads];
+      const side = definition.reads?.(config);
+      const other = side === undefined ? undefined : plan.collections[side];
       return {
-        at: step.at,
+        at,
         reads: other && readOf(other, pipeline),
-        blocking: step.blocking,
-        memory: step.holds,
+        blocking: definition.blocking ?? false,
+        memory: definition.holds?.(config),
         added: missingIn(before, after),
         dropped: missingIn(after, before),
         columns: after.map(explained),

@@ -116,7 +116,9 @@ function serviceIn(written: unknown): Pipeline['service'] {
 
 /** Computes the fingerprint. Custom steps and sinks are identified by name and version; their code is not examined. */
 function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
-  const own = [...steps, ...sinks].flatMap(({ at, version }) => (version === undefined ? [] : [`${at} ${version}`]));
+  const own = [...steps.map(({ at, definition: { version } }) => ({ at, version })), ...sinks].flatMap(({ at, version }) =>
+    version === undefined ? [] : [`${at} ${version}`],
+  );
   const text = [JSON.stringify(whatRuns(resolved), withoutCredentials), ...own].join('\n');
   return createHash('sha256').update(text).digest('hex');
 }

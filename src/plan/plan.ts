@@ -6,7 +6,7 @@ import { checkExpect, checkLists, gatesIn, type Expect } from './expect.js';
 import { refuseSharedOutputs } from './collide.js';
 import type { Path } from './document.js';
 import { dependsOn, isOpen } from './issues.js';
-import { planSink, planStep, type BoundStep, type Entries, type Place, type PlannedSink, type PlannedStep } from './planned.js';
+import { planSink, planStep, type StepOfFile, type Entries, type Place, type PlannedSink, type PlannedStep } from './planned.js';
 import type { Problem, SpecWarning, Unset } from './references.js';
 import type { PipelineShape } from './spec.js';
 
@@ -33,7 +33,7 @@ export interface ChainShape extends Partial<Pick<PipelineShape, 'from' | 'reveal
 
 /** Steps and sinks; invalid ones are `undefined` or missing. */
 export interface Chain {
-  readonly steps: readonly (BoundStep | undefined)[];
+  readonly steps: readonly (StepOfFile | undefined)[];
   readonly sinks: readonly PlannedSink[];
 }
 
@@ -78,7 +78,7 @@ export function planPipeline(
   const declared = columnsOf(collection, reveal);
   const { arriving, leaving, gone, isKnown } = followed(bound, setting, declared, findings);
   const steps = bound.flatMap((step, index) => (step ? [{ ...step, input: itemAt(arriving, index) }] : []));
-  const reads = [...new Set([collection.name, ...steps.flatMap((step) => step.reads ?? [])])];
+  const reads = [...new Set([collection.name, ...steps.flatMap(({ definition, config }) => definition.reads?.(config) ?? [])])];
   if (expect) {
     // A list whose name is unknown may be any.
     if (steps.length === bound.length && reads.every((name) => Object.hasOwn(collections, name))) checkLists(expect, reads, problem);
@@ -118,10 +118,12 @@ function followed(
   let leaving = source;
   let isKnown = !findings || !sourcePaths.some((path) => dependsOn(path, findings.unknown));
   steps.forEach((step, index) => {
-    const at = ['steps', index, ...(step ? [step.name] : [])];
+    const at = ['steps', index, ...(step ? [step.definition.name] : [])];
     const isJudged = isKnown && !isOpen(at, findings?.unknown ?? []);
-    const output = step ? step.columns(leaving, { ...setting, gone, ...tellingOf(at, findings, isJudged) }) : leaving;
-    isKnown &&= isJudged || step?.keepsRows === true;
+    const output = step
+      ? step.definition.columns(step.config, leaving, { ...setting, gone, ...tellingOf(at, findings, isJudged) })
+      : leaving;
+    isKnown &&= isJudged || step?.definition.keepsRows === true;
     if (step) for (const { name } of leaving) gone.set(name, step.at);
     for (const { name } of output) gone.delete(name);
     arriving.push(output);
@@ -173,8 +175,8 @@ function collectionOf({ from, reveal = [] }: ChainShape, collections: Registry, 
 
 /** Returns the first step that has a limit and no blocking step before it. */
 function stopOf(steps: readonly PlannedStep[]): PlannedStep | undefined {
-  const blocking = steps.findIndex(({ blocking }) => blocking);
-  return steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ most }) => most !== undefined);
+  const blocking = steps.findIndex(({ definition }) => definition.blocking);
+  return steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ definition }) => definition.most !== undefined);
 }
 
 /** Reports expectations that compare whole reads where a limit stops the read. */

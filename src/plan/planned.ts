@@ -1,38 +1,23 @@
 import { outputColumn, schema, unknownName, type Column, type OutputColumn } from '../core/index.js';
-import type { Step, Tally } from '../flow/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../store/index.js';
 import type { SinkContext, SinkDefinition, SinkPlan, SinkWriter } from '../sinks/index.js';
-import type { PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from '../steps/index.js';
+import type { StepDefinition } from '../steps/index.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
 import { isOpen, validated } from './issues.js';
 import type { Problem } from './references.js';
 
-/** A step of a pipeline file, bound to its configuration. */
-export interface BoundStep {
-  readonly name: string;
-  /** Version of a custom step, as stated by its author. */
-  readonly version: string | undefined;
+/** A step of a pipeline file: its definition and its configuration. */
+export interface StepOfFile {
   /** Name in messages and reports, like `steps[1] derive`. */
   readonly at: string;
-  columns(input: readonly Column[], plan: PlanContext): readonly Column[];
-  /** The other collection that it reads. */
-  readonly reads: string | undefined;
-  /** Description of what it holds in memory beyond a page. */
-  readonly holds: string | undefined;
-  open(runtime: StepRuntime): Step;
-  /** Whether every row that leaves it is an unchanged input row, and none is repeated. */
-  readonly keepsRows: boolean;
-  /** Whether it takes all rows before it emits the first. */
-  readonly blocking: boolean;
-  /** Maximum number of rows that leave it, if limited. */
-  readonly most: number | undefined;
-  gate(tally: Tally): StepGate | undefined;
-  remark(tally: Tally, arrived: number): StepRemark | undefined;
+  readonly definition: StepDefinition;
+  /** As its schema returns it. */
+  readonly config: unknown;
 }
 
 /** A step of a checked pipeline. */
-export interface PlannedStep extends BoundStep {
+export interface PlannedStep extends StepOfFile {
   /** The declared columns that arrive at it. */
   readonly input: readonly Column[];
 }
@@ -85,36 +70,13 @@ export function planStep(
   { definitions: { steps, sinks }, isPlain, unknown }: Entries,
   index: number,
   problem: Problem,
-): BoundStep | undefined {
+): StepOfFile | undefined {
   const chosen = chooseOne(entry, steps, ['steps', index], { name: 'step', others: sinks, below: 'to' }, problem);
   if (!chosen) return undefined;
-  const path = ['steps', index, chosen.name];
-  return bindStep(
-    chosen.definition,
-    givenTo(chosen, path, isPlain),
-    path,
-    `steps[${index}] ${chosen.name}`,
-    ofKnown(path, unknown, problem),
-  );
-}
-
-function bindStep(definition: StepDefinition, value: unknown, path: Path, at: string, problem: Problem): BoundStep | undefined {
-  const config = validated(definition.config(), value, path, problem);
-  if (config === undefined) return undefined;
-  return {
-    name: definition.name,
-    version: definition.version,
-    at,
-    columns: (input, plan) => definition.columns(config, input, plan),
-    reads: definition.reads?.(config),
-    holds: definition.holds?.(config),
-    keepsRows: definition.keepsRows ?? false,
-    blocking: definition.blocking ?? false,
-    most: definition.most?.(config),
-    open: (runtime) => definition.open(config, runtime),
-    gate: (tally) => definition.gate?.(config, tally),
-    remark: (tally, arrived) => definition.remark?.(config, tally, arrived),
-  };
+  const { name, definition } = chosen;
+  const path = ['steps', index, name];
+  const config = validated<unknown>(definition.config(), givenTo(chosen, path, isPlain), path, ofKnown(path, unknown, problem));
+  return config === undefined ? undefined : { at: `steps[${index}] ${name}`, definition, config };
 }
 
 /** Returns a sink of a file, and reports its problems. */

@@ -1,7 +1,7 @@
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import { newConsistency, type Row } from '../core/index.js';
-import { countOf, createStallDetector, deliver, namingRows, type Page, type Tally } from '../flow/index.js';
+import { countOf, createStallDetector, deliver, linked, type Link, type Page, type Tally } from '../flow/index.js';
 import { readPages, windowOf, type CollectionReader, type ServiceClient, type Spools } from '../source/index.js';
 import type { Expectations } from './gates.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
@@ -58,25 +58,27 @@ export class Chain {
 
   #through(pages$: Observable<Page>): Observable<unknown> {
     const { ledger, stop, run } = this.around;
+    const { key } = this.pipeline.plan.collection;
     const watch = createStallDetector(windowOf(this.pipeline.connection));
-    return ledger.steps
-      .reduce(
-        (chain$, { step, tally }) => {
-          let atWork = false;
-          return chain$.pipe(
-            this.#open(step, tally, (is) => (atWork = is)),
-            namingRows(step.at, () => ({ key: this.pipeline.plan.collection.key, columns: step.input })),
-            tap((page) => run.events.emit('step', () => ({ at: step.at, number: page.number, rows: countOf(page) }))),
-            watch.stage(step.at, () => atWork),
-          );
-        },
-        pages$.pipe(stop.source(), watch.stage('source')),
-      )
-      .pipe(
-        deliver((page) => this.#write(page)),
-        watch.taken(),
-        watch.guard(),
+    const atWork = new Set<string>();
+    const links = ledger.steps.map(({ step, tally }): Link => {
+      const { at, input } = step;
+      return {
+        at,
+        step: this.#open(step, tally, (is) => void (is ? atWork.add(at) : atWork.delete(at))),
+        known: () => ({ key, columns: input }),
+      };
+    });
+    const passing = (each$: Observable<Page>, { at }: Link) =>
+      each$.pipe(
+        tap((page) => run.events.emit('step', () => ({ at, number: page.number, rows: countOf(page) }))),
+        watch.stage(at, () => atWork.has(at)),
       );
+    return linked(pages$.pipe(stop.source(), watch.stage('source')), links, passing).pipe(
+      deliver((page) => this.#write(page)),
+      watch.taken(),
+      watch.guard(),
+    );
   }
 
   async #write(page: Page): Promise<void> {
@@ -93,7 +95,7 @@ export class Chain {
     const { plan, consistency, onError, hmacKey } = this.pipeline;
     // A list without pages is a single response, which is not checked.
     const isChecked = consistency.mode !== 'off' && plan.collection.paged;
-    return step.open({
+    return step.definition.open(step.config, {
       at: step.at,
       tally,
       working,
@@ -104,7 +106,7 @@ export class Chain {
       collections: plan.collections,
       input: step.input,
       onError,
-      distinct: isChecked && plan.steps.slice(0, plan.steps.indexOf(step)).every(({ keepsRows }) => keepsRows),
+      distinct: isChecked && plan.steps.slice(0, plan.steps.indexOf(step)).every(({ definition }) => definition.keepsRows),
       firstStart: new Date(claim.firstStart),
       hmacKey,
       scratch: run.state.scratch,

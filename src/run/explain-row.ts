@@ -86,7 +86,7 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
   let isLeft = true;
   for (const [index, step] of plan.steps.entries()) {
     const [before, after] = [itemAt(stages, index), itemAt(stages, index + 1)];
-    const [first] = isLeft && step.name === 'dedupe' && after.passed > 0 ? before.rows : [];
+    const [first] = isLeft && step.definition.name === 'dedupe' && after.passed > 0 ? before.rows : [];
     const rival = first && (await rivalOf(first, plan.steps.slice(0, index + 1), { pipeline, observe, scan }));
     const passage = passageOf(before, after, { ...rival, failure, reveal });
     steps.push(isLeft ? passage : { at: step.at, outcome: 'not reached', counts: {}, rows: [] });

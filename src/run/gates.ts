@@ -78,7 +78,7 @@ function consistencyResult({ at, consistency }: Pick<RunReport['sides'][number],
 }
 
 function gateOfStep({ step, tally }: Ledger['steps'][number]): readonly GateResult[] {
-  const found = step.gate(tally);
+  const found = step.definition.gate?.(step.config, tally);
   if (!found) return [];
   const { gate, violation } = found;
   return [gateResult(gate, step.at, violation ? [{ ...violation, message: `${step.at}: ${violation.message}` }] : [])];
@@ -186,7 +186,8 @@ function warnOfEmptyResults(run: GateInput, refused: boolean): readonly Warning[
     return { ...step, arrived, left };
   });
   const last = steps.find(
-    ({ step, tally, arrived, left: after }) => arrived > 0 && after === 0 && tally.rejected > 0 && !step.remark(tally, arrived),
+    ({ step, tally, arrived, left: after }) =>
+      arrived > 0 && after === 0 && tally.rejected > 0 && !step.definition.remark?.(step.config, tally, arrived),
   );
   const rejecting = last && whyEmpty(last);
   const emptyOutput = ({ at, prepared, rejected }: Output): readonly Warning[] => {
@@ -202,7 +203,7 @@ type Passed = Ledger['steps'][number] & { readonly arrived: number; readonly lef
 
 /** Returns the remark of a step, unless an empty other side already explains it. */
 function remarkOf({ pipeline, ledger }: GateInput, { step, tally, arrived }: Passed): readonly Warning[] {
-  const remark = step.remark(tally, arrived);
+  const remark = step.definition.remark?.(step.config, tally, arrived);
   if (remark === undefined) return [];
   const isKnown =
     remark.code === 'W_STEP_EMPTY'

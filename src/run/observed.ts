@@ -4,7 +4,7 @@ import { itemAt, undeclaredColumn, type Column, type Row } from '../core/index.j
 import type { Watcher, Watchers } from '../events/index.js';
 import { batchOf, countOf, emptyTally, type Fault, type Page, type Step, type Tally } from '../flow/index.js';
 import type { PreparedOutput, SinkWriter } from '../sinks/index.js';
-import { deduping, type StepRuntime } from '../steps/index.js';
+import { deduping, defineFileStep, type StepDefinition, type StepRuntime } from '../steps/index.js';
 import { runPipeline } from './run.js';
 import type { Pipeline, Plan, PlannedSink, PlannedStep } from '../plan/index.js';
 
@@ -36,23 +36,22 @@ export class Stage {
     return [...this.planned, ...this.#unplanned.map((name) => undeclaredColumn(name))];
   }
 
-  /** Returns the step with its rows observed. A run that starts again opens it again. */
-  observing(step: PlannedStep): PlannedStep {
-    return {
-      ...step,
-      open: (runtime) => {
-        this.rows.length = 0;
-        this.passed = 0;
-        this.fault = undefined;
-        this.tally = runtime.tally;
-        this.stop = () => runtime.stop?.();
-        const reject: StepRuntime['reject'] = (row, fault) => {
-          this.fault ??= fault;
-          runtime.reject(row, fault);
-        };
-        return pipe(step.open({ ...runtime, reject }), tap({ next: (page) => this.#take(page), error: () => (this.failed = true) }));
-      },
+  /** Returns the step with its rows observed, without gate and remark, which do not apply to some rows. A run that starts again opens it again. */
+  observing({ definition, ...step }: PlannedStep): PlannedStep {
+    const open: StepDefinition['open'] = (config, runtime) => {
+      this.rows.length = 0;
+      this.passed = 0;
+      this.fault = undefined;
+      this.tally = runtime.tally;
+      this.stop = () => runtime.stop?.();
+      const reject: StepRuntime['reject'] = (row, fault) => {
+        this.fault ??= fault;
+        runtime.reject(row, fault);
+      };
+      const opened = definition.open(config, { ...runtime, reject });
+      return pipe(opened, tap({ next: (page) => this.#take(page), error: () => (this.failed = true) }));
     };
+    return { ...step, definition: { ...definition, open, gate: () => undefined, remark: () => undefined } };
   }
 
   #take(page: Page): void {
@@ -96,11 +95,11 @@ export interface Observed {
 export async function runObserved(pipeline: Pipeline, observing: Observing): Promise<Observed> {
   const { steps, rows, begin, signal, watch, now } = observing;
   const { plan } = pipeline;
-  const source = { ...passThrough(`from ${plan.collection.name}`), open: begin };
+  const source = extraStep(`from ${plan.collection.name}`, begin);
   const columns = [...plan.steps.map(({ input }) => input), plan.columns()];
   const chain = [source, ...steps].map((step) => {
     const stage = new Stage(step.at, itemAt(columns, plan.steps.indexOf(step) + 1), rows);
-    return { stage, step: stage.observing(ungated(step, pipeline)) };
+    return { stage, step: stage.observing(checkingSides(step, pipeline)) };
   });
   const stages = chain.map(({ stage }) => stage);
   const sink = discarding(() => observing.end?.(itemAt(stages, steps.length)));
@@ -130,15 +129,11 @@ function unrefused(given: Pipeline, plan: Plan): Pipeline {
   };
 }
 
-/** Returns the step without gate and remark, which do not apply to some rows. Its joins see the same rows as in a run. */
-function ungated(step: PlannedStep, given: Pipeline): PlannedStep {
-  return {
-    ...step,
-    gate: () => undefined,
-    remark: () => undefined,
-    open: ({ read, ...runtime }) =>
-      step.open({ ...runtime, read: (collection, reveal) => asChecked(given, collection, read(collection, reveal)) }),
-  };
+/** Returns the step with joins that see the same rows as in a run. */
+function checkingSides({ definition, ...step }: PlannedStep, given: Pipeline): PlannedStep {
+  const open: StepDefinition['open'] = (config, { read, ...runtime }) =>
+    definition.open(config, { ...runtime, read: (collection, reveal) => asChecked(given, collection, read(collection, reveal)) });
+  return { ...step, definition: { ...definition, open } };
 }
 
 /** Returns the rows of a list as a run would see them, from pages read without a check: if a run checks the list, only the first row of each key. */
@@ -147,22 +142,14 @@ export function asChecked({ consistency }: Pipeline, collection: Collection, pag
   return pages$.pipe(deduping(collection.key, {}, emptyTally()));
 }
 
-/** Creates a step that passes all rows through unchanged. */
-export function passThrough(at: string): Omit<PlannedStep, 'open'> {
-  return {
-    name: at,
-    version: undefined,
-    at,
-    input: [],
-    columns: (columns) => columns,
-    reads: undefined,
-    holds: undefined,
-    keepsRows: true,
-    blocking: false,
-    most: undefined,
-    gate: () => undefined,
-    remark: () => undefined,
-  };
+/** Creates a step that is not in a file. It must pass rows through unchanged. */
+export function extraStep(at: string, open: (runtime: StepRuntime) => Step): PlannedStep {
+  const definition = defineFileStep(at, {
+    ...{ summary: '', config: (z) => z.unknown(), examples: [], keepsRows: true },
+    columns: (_, input) => input,
+    open: (_, runtime) => open(runtime),
+  });
+  return { at, definition, config: undefined, input: [] };
 }
 
 /** Creates a sink that discards the rows. @param written Called after each page. */

@@ -71,7 +71,7 @@ export async function previewPipeline(pipeline: Pipeline, options: PreviewOption
   refuseOptions(pipeline, { rows, sample, step: last });
   const steps = plan.steps.slice(0, last + 1);
   // After a blocking step, everything has already been read.
-  const needed = steps.some(({ blocking }) => blocking) ? Infinity : rows;
+  const needed = steps.some(({ definition }) => definition.blocking) ? Infinity : rows;
   let stopped = false;
   const stop = (at: { stop?(): void }) => {
     stopped = true;
@@ -86,7 +86,8 @@ export async function previewPipeline(pipeline: Pipeline, options: PreviewOption
     },
   });
   const whole = !stopped && failure === undefined;
-  const sampledBy = (index: number) => steps.slice(0, index).findLast(({ blocking, name }) => blocking || name === 'dedupe')?.at;
+  const sampledBy = (index: number) =>
+    steps.slice(0, index).findLast(({ definition: { blocking, name } }) => blocking || name === 'dedupe')?.at;
   return {
     stages: stages.map(({ at, columns, rows: first, passed }, index) => ({
       ...{ at, columns, rows: first, passed },

@@ -48,7 +48,7 @@ export class EarlyStop {
   /** Returns the function that a step calls when it needs no more rows. After a blocking step the source has already ended, so it does nothing. */
   of(step: PlannedStep): () => void {
     const place = this.plan.steps.indexOf(step);
-    if (this.plan.steps.slice(0, place).some(({ blocking }) => blocking)) return () => {};
+    if (this.plan.steps.slice(0, place).some(({ definition }) => definition.blocking)) return () => {};
     return () => this.#stop$.next(Math.max(place, this.#stop$.value));
   }
 

@@ -12,7 +12,7 @@ import {
   referenceSource,
   type TestShape,
 } from '../plan/index.js';
-import { discarding, passThrough, Stage } from './observed.js';
+import { discarding, extraStep, Stage } from './observed.js';
 
 /** A test of a pipeline, as in its file. */
 export interface PipelineTest extends TestShape {
@@ -115,7 +115,7 @@ function observed(pipeline: Pipeline): TestedPipeline {
   const { plan } = pipeline;
   const columns = plan.columns();
   const stage = new Stage('test', columns, Infinity);
-  const last = stage.observing({ ...passThrough('test'), open: () => identity });
+  const last = stage.observing(extraStep('test', () => identity));
   const types = new Map(columns.map(({ name, type }) => [name, type]));
   const textsOf = (row: Row): TextRow =>
     Object.fromEntries(Object.entries(row).map(([name, value]) => [name, textOf(value, types.get(name) ?? 'text')]));

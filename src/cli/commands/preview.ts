@@ -63,7 +63,7 @@ export const preview = command(
 
 function refuseStep(step: number | undefined, { plan: { steps } }: Pipeline): void {
   if (step === undefined || (Number.isInteger(step) && step >= 0 && step < steps.length)) return;
-  const names = steps.map(({ name }, index) => `${index} ${name}`).join(', ');
+  const names = steps.map(({ definition: { name } }, index) => `${index} ${name}`).join(', ');
   throw new LeadstreamError('E_USAGE', steps.length === 0 ? '--step: the pipeline has no steps' : `--step: there are ${names}`);
 }
 

@@ -226,7 +226,7 @@ describe('--set', () => {
   test('makes the list of a first entry, and adds to one that is there', async () => {
     const set = { 'steps.0.select.0': 'lead_id', 'to.1.ndjson.path': 'b' };
     const { plan } = await parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', { env, set });
-    expect([...plan.steps, ...plan.sinks].map(({ name }) => name)).toEqual(['select', 'csv', 'ndjson']);
+    expect([...plan.steps, ...plan.sinks].map(({ at }) => at)).toEqual(['steps[0] select', 'to[0] csv', 'to[1] ndjson']);
   });
 
   test.each([
