@@ -55,7 +55,7 @@ describe('a run that is interrupted', () => {
 describe('signals', () => {
   test('that come after the summary change nothing of how the run ends', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
-    for (const delay of [0, 10, 25]) {
+    for (const delay of [0, 25]) {
       const { process: child, finished } = startCli(['run', 'p.yaml', '--restart'], { cwd, env: from.env });
       if (child.stderr) for await (const [text] of on(child.stderr, 'data')) if (String(text).includes('->')) break;
       await wait(delay);

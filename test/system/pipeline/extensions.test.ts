@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { defineSink, defineStep, parsePipeline, runPipeline, type Extensions, type RunOptions } from '../../../src/index.js';
 import { generate } from '../../../src/service/index.js';
 import { duckdb } from '../../support/duckdb.js';
-import { pipelineText, service, serviceOf, type LoggedService } from '../../support/services.js';
+import { pipelineText, service, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const inYears = defineStep('in_years', {
@@ -175,24 +175,5 @@ describe('a sink of a program in a file', () => {
     expect(await spelled(folder)).toMatch(/^300 rows\n/);
     const smaller = await prepared(await some(200), body, own, folder);
     expect(await failureOf(smaller.run({ allowShrink: false }))).toMatchObject({ code: expect.stringMatching(/^E_GATE_/) });
-  });
-
-  test('takes part in rejects', async () => {
-    const rows: unknown[] = [];
-    const typed = defineSink('typed', {
-      types: 'typed',
-      open: () => ({ write: (some) => void rows.push(...some), commit: () => {}, abort: () => {} }),
-    });
-    const from = await serviceOf({
-      leads: [
-        { lead_id: '1', age: '41' },
-        { lead_id: '2', age: 'forty' },
-      ],
-    });
-    const body = 'from: leads\nrejects: { max: 100% }\nsteps:\n  - select: [lead_id, age]\nto:\n  - typed: {}\n';
-    const { run } = await prepared(from, body, { sinks: [typed] });
-    const { sinks, rejects } = await run();
-    expect(sinks).toMatchObject([{ at: 'to[0] typed', books: { read: 2, written: 1, rejected: 1 } }]);
-    expect([rows, rejects]).toEqual([[{ lead_id: '1', age: 41n }], { path: undefined, rows: 1 }]);
   });
 });
