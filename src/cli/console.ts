@@ -126,19 +126,10 @@ export async function print(stdout: NodeJS.WritableStream, text: string): Promis
   throw new SinkError('E_SINK_WRITE', `stdout: ${reasonOf(failure)}`);
 }
 
-/**
- * Prints rows as a table on stdout. A reader that has had enough is not an error.
- *
- * @param width Largest width of the table, in characters. Default: the width of the terminal.
- */
-export async function printRows(
-  stdout: NodeJS.WritableStream,
-  columns: readonly Column[],
-  rows: readonly Row[],
-  width?: number,
-): Promise<void> {
+/** Prints rows as a table on stdout. A reader that has had enough is not an error. */
+export async function printRows(stdout: NodeJS.WritableStream, columns: readonly Column[], rows: readonly Row[]): Promise<void> {
   const { ClosedPipeError, stdout: stdoutSink } = await import('../index.js');
-  const out = await stdoutSink({ format: 'table', naming: 'snake_case', ...(width !== undefined && { width }) }, { stdout });
+  const out = await stdoutSink({ format: 'table', naming: 'snake_case' }, { stdout });
   try {
     await out.begin(columns);
     await out.write({ number: 1, rows, lease: { release: () => {} } });

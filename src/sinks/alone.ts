@@ -1,11 +1,9 @@
-import { defined, newRunId, SinkError, type Column } from '../core/index.js';
-import type { Page } from '../flow/index.js';
-import type { Published, RunFacts } from '../lake/index.js';
+import { defined, newRunId, SinkError } from '../core/index.js';
 import { schemaProblems } from '../options/index.js';
 import { lockOutputs, type Lock } from '../store/index.js';
 import { placeOf } from './options.js';
 import { unfitAt } from './projection.js';
-import type { PreparedOutput, SinkContext, SinkDefinition, SinkWriter } from './sink.js';
+import type { SinkContext, SinkDefinition, SinkWriter } from './sink.js';
 
 /**
  * Creates the context of a sink used on its own, in code. There is nowhere to put a rejected row, so it fails the write instead of being lost; pass `reject` to
@@ -53,54 +51,40 @@ export async function openInCode<C>(
   if (output === undefined) return sink.open(config, context);
   const lock = await lockOutputs([output], { runId: context.runId });
   try {
-    return new LoneWriter(await sink.open(config, context), lock);
+    return releasing(await sink.open(config, context), lock);
   } catch (failure) {
     await lock.release();
     throw failure;
   }
 }
 
-class LoneWriter implements SinkWriter {
-  constructor(
-    private readonly writer: SinkWriter,
-    private readonly lock: Lock,
-  ) {}
-
-  get earlier(): Published | undefined {
-    return this.writer.earlier;
-  }
-
-  begin(columns: readonly Column[]): Promise<void> {
-    return this.writer.begin(columns);
-  }
-
-  write(page: Page): Promise<void> {
-    return this.writer.write(page);
-  }
-
-  async prepare(): Promise<PreparedOutput> {
-    const prepared = await this.writer.prepare();
-    const { rows, bytes, total, unchanged, changed, path } = prepared;
-    return {
-      ...{ rows, bytes, total, unchanged, changed, ...defined({ path }) },
-      actions: async (facts: RunFacts) => {
-        await this.lock.check();
-        return prepared.actions(facts);
-      },
-      cleanup: () => this.#releasing(() => prepared.cleanup()),
-      quarantine: () => this.#releasing(() => prepared.quarantine()),
-    };
-  }
-
-  abort(): Promise<void> {
-    return this.#releasing(() => this.writer.abort());
-  }
-
-  async #releasing<T>(work: () => Promise<T>): Promise<T> {
+/** Releases the lock when the output is finished or given up. */
+function releasing(writer: SinkWriter, lock: Lock): SinkWriter {
+  async function last<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } finally {
-      await this.lock.release();
+      await lock.release();
     }
   }
+
+  return {
+    ...defined({ earlier: writer.earlier }),
+    begin: (columns) => writer.begin(columns),
+    write: (page) => writer.write(page),
+    prepare: async () => {
+      const prepared = await writer.prepare();
+      const { rows, bytes, total, unchanged, changed, path } = prepared;
+      return {
+        ...{ rows, bytes, total, unchanged, changed, ...defined({ path }) },
+        actions: async (facts) => {
+          await lock.check();
+          return prepared.actions(facts);
+        },
+        cleanup: () => last(() => prepared.cleanup()),
+        quarantine: () => last(() => prepared.quarantine()),
+      };
+    },
+    abort: () => last(() => writer.abort()),
+  };
 }

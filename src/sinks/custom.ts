@@ -5,9 +5,17 @@ import { unlessDry, type Page } from '../flow/index.js';
 import { extended, extensionConfig, extensionOf, kindOf, oneOf, type Extension, type ExtensionDeclaration } from '../options/index.js';
 import { ownValue, type Batch } from '../vector/index.js';
 import { standaloneSink } from './alone.js';
-import { PhasedWriter, type BegunSink, type OpenedSink } from './phases.js';
+import {
+  nothingToCommit,
+  PhasedWriter,
+  type BegunSink,
+  type OpenedSink,
+  type PreparedOutput,
+  type SinkContext,
+  type SinkDefinition,
+  type SinkWriter,
+} from './sink.js';
 import { project, type Projection } from './projection.js';
-import type { PreparedOutput, SinkContext, SinkDefinition, SinkWriter } from './sink.js';
 
 /** What a custom sink receives in addition to its options. */
 export interface CustomSinkContext extends Pick<SinkContext, 'at' | 'pipeline' | 'runId' | 'baseDir'> {
@@ -169,70 +177,58 @@ async function called(at: string, what: string, work: () => unknown): Promise<un
 /** How long to wait for a running call when the output is aborted, in milliseconds. */
 const graceMs = 10_000;
 
-/** A custom sink whose columns are not known yet. */
+/** A custom sink, opened. */
 class OpenedCustom implements OpenedSink {
+  #rows = 0;
   /** Whether it was committed or aborted. */
-  ended = false;
+  #ended = false;
 
   constructor(
-    readonly writer: AnyWriter,
+    private readonly writer: AnyWriter,
     private readonly types: 'text' | 'typed',
-    readonly context: SinkContext,
+    private readonly context: SinkContext,
     private readonly controller: AbortController,
   ) {}
 
   async begin(columns: readonly Column[]): Promise<BegunSink> {
     const projection = project(columns, { types: this.types, naming: 'snake_case' }, this.context);
     await called(this.context.at, 'begin', () => this.writer.begin?.(projection.columns));
-    return new BegunCustom(this, projection);
+    return { write: (page) => this.#write(projection, page), prepare: () => Promise.resolve(this.#prepared()) };
+  }
+
+  async #write(projection: Projection, page: Page): Promise<void> {
+    const { at } = this.context;
+    const { number } = page;
+    const names = projection.columns.map(({ name }) => name);
+    const rows = rowsOf(projection.take(page), names);
+    if (rows.length === 0) return;
+    const result = await called(at, `write on page ${number}`, () => this.writer.write(rows, { number }));
+    if (typeof result === 'boolean') throw notWaiting(at, number);
+    this.#rows += rows.length;
+  }
+
+  #prepared(): PreparedOutput {
+    const rows = this.#rows;
+    return {
+      ...nothingToCommit,
+      ...{ rows, bytes: 0, total: rows, unchanged: 0, changed: 0 },
+      commit: async (partial) => {
+        await called(this.context.at, 'commit', () => this.writer.commit({ rows, partial }));
+        this.#ended = true;
+      },
+    };
   }
 
   /** A failure of `abort` is only a warning, so that the original failure is the one reported. */
   async abort(underWay: Promise<unknown>): Promise<void> {
     this.controller.abort();
-    if (this.ended) return;
-    this.ended = true;
+    if (this.#ended) return;
+    this.#ended = true;
     await Promise.race([underWay, setTimeout(graceMs, undefined, { ref: false })]);
     const { at, warn } = this.context;
     await called(at, 'abort', () => this.writer.abort()).catch((failure: unknown) =>
       warn?.({ code: 'W_SINK_ABORT', message: reasonOf(failure) }),
     );
-  }
-}
-
-/** A custom sink that accepts rows. */
-class BegunCustom implements BegunSink {
-  #rows = 0;
-
-  constructor(
-    private readonly opened: OpenedCustom,
-    private readonly projection: Projection,
-  ) {}
-
-  async write(page: Page): Promise<void> {
-    const { context, writer } = this.opened;
-    const { number } = page;
-    const names = this.projection.columns.map(({ name }) => name);
-    const rows = rowsOf(this.projection.take(page), names);
-    if (rows.length === 0) return;
-    const result = await called(context.at, `write on page ${number}`, () => writer.write(rows, { number }));
-    if (typeof result === 'boolean') throw notWaiting(context.at, number);
-    this.#rows += rows.length;
-  }
-
-  prepare(): Promise<PreparedOutput> {
-    const rows = this.#rows;
-    const { context, writer } = this.opened;
-    return Promise.resolve({
-      ...{ rows, bytes: 0, total: rows, unchanged: 0, changed: 0 },
-      actions: () => Promise.resolve([]),
-      commit: async (partial: boolean) => {
-        await called(context.at, 'commit', () => writer.commit({ rows, partial }));
-        this.opened.ended = true;
-      },
-      cleanup: () => Promise.resolve(),
-      quarantine: () => Promise.resolve(undefined),
-    });
   }
 }
 

@@ -1,8 +1,8 @@
-import { csvSink } from './csv/index.js';
-import { ndjsonSink } from './ndjson/index.js';
-import { parquetSink } from './parquet/index.js';
+import { csvSink } from './csv.js';
+import { ndjsonSink } from './ndjson.js';
+import { parquetSink } from './parquet.js';
 import type { SinkDefinition } from './sink.js';
-import { stdoutSink } from './stdout/index.js';
+import { stdoutSink } from './stdout.js';
 
 export {
   customSinkOf,
@@ -14,13 +14,12 @@ export {
   type ToCommit,
   type WrittenRow,
 } from './custom.js';
-export { csv, type CsvOptions } from './csv/index.js';
-export { ndjson, type NdjsonOptions } from './ndjson/index.js';
+export { csv, type CsvOptions } from './csv.js';
+export { ndjson, type NdjsonOptions } from './ndjson.js';
 export { outputAt, outputPath } from './options.js';
-export { parquet, type ParquetOptions } from './parquet/index.js';
+export { parquet, type ParquetOptions } from './parquet.js';
 export type { PreparedOutput, SinkContext, SinkDefinition, SinkPlan, SinkWriter } from './sink.js';
-export { stdout, type StdoutOptions } from './stdout/index.js';
-export { ClosedPipeError } from './stdout/target.js';
+export { ClosedPipeError, stdout, type StdoutOptions } from './stdout.js';
 
 /** All sinks that a pipeline file can name. */
 export const sinks = { csv: csvSink, parquet: parquetSink, ndjson: ndjsonSink, stdout: stdoutSink } as const satisfies Readonly<

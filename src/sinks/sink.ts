@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Column, OutputColumn, Row, Warning } from '../core/index.js';
+import { type Column, type OutputColumn, type Row, type Warning, LeadstreamError } from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Action, PathNames } from '../store/index.js';
 import type { Published, RunLog, RunFacts } from '../lake/index.js';
@@ -66,6 +66,13 @@ export interface PreparedOutput {
    */
   quarantine(): Promise<string | undefined>;
 }
+
+/** What an output prepares that no action commits. */
+export const nothingToCommit: Pick<PreparedOutput, 'actions' | 'cleanup' | 'quarantine'> = {
+  actions: () => Promise.resolve([]),
+  cleanup: () => Promise.resolve(),
+  quarantine: () => Promise.resolve(undefined),
+};
 
 /**
  * An output of one run. Calls come in the order `begin`, `write`…, then `prepare` or `abort`; `abort` may come at any time.
@@ -134,4 +141,96 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
 /** Declares a sink for pipeline files. */
 export function defineSink<const N extends string, C>(definition: SinkDefinition<N, C>): SinkDefinition<N, C> {
   return definition;
+}
+
+/** An output whose columns are not known yet. */
+export interface OpenedSink {
+  /** What was published there before, if known. */
+  readonly earlier?: Published | undefined;
+  /** Fixes the columns. */
+  begin(columns: readonly Column[]): Promise<BegunSink>;
+  /**
+   * Removes everything that was written, in any phase.
+   *
+   * @param underWay Resolves when the running call has ended, successfully or not: it may still create a file.
+   */
+  abort(underWay: Promise<unknown>): Promise<void>;
+}
+
+/** An output that accepts rows. */
+export interface BegunSink {
+  write(page: Page): Promise<void>;
+  prepare(): Promise<PreparedOutput>;
+}
+
+/**
+ * Enforces the order `begin`, `write`…, `prepare`. After a failed call every further one except `abort` fails with the same error, so that an incomplete
+ * output is never prepared. `abort` works once and at any time.
+ */
+export class PhasedWriter implements SinkWriter {
+  /** `busy` during a call, and after `prepare`. */
+  #phase: 'opened' | 'busy' | BegunSink = 'opened';
+  #failure: unknown;
+  #underWay: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly at: string,
+    private readonly opened: OpenedSink,
+  ) {}
+
+  get earlier(): Published | undefined {
+    return this.opened.earlier;
+  }
+
+  async begin(columns: readonly Column[]): Promise<void> {
+    await this.#guard(async () => {
+      if (this.#phase !== 'opened') throw this.#outOfOrder();
+      this.#phase = 'busy';
+      this.#phase = await this.opened.begin(columns);
+    });
+  }
+
+  async write(page: Page): Promise<void> {
+    await this.#guard(async () => {
+      const begun = this.#begun();
+      await begun.write(page);
+      this.#phase = begun;
+    });
+  }
+
+  prepare(): Promise<PreparedOutput> {
+    return this.#guard(() => this.#begun().prepare());
+  }
+
+  async abort(): Promise<void> {
+    this.#failure ??= new LeadstreamError('E_RUN_ABORTED', `${this.at}: was aborted`);
+    await this.opened.abort(this.#underWay);
+  }
+
+  /** Returns the output, which is busy from now on. */
+  #begun(): BegunSink {
+    const begun = this.#phase;
+    if (typeof begun === 'string') throw this.#outOfOrder();
+    this.#phase = 'busy';
+    return begun;
+  }
+
+  async #guard<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      const call = work();
+      this.#underWay = call.catch(() => undefined);
+      return await call;
+    } catch (thrown) {
+      this.#failure = thrown;
+      throw thrown;
+    }
+  }
+
+  #outOfOrder(): LeadstreamError {
+    return new LeadstreamError(
+      'E_RUN_FAILED',
+      `${this.at}: called out of order; the order is begin, write for each page, and prepare or abort`,
+    );
+  }
 }

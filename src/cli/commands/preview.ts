@@ -95,7 +95,7 @@ async function printStage(
       : isAlone
         ? shown.columns
         : fitting([...shown.columns.filter(isFirst), ...shown.columns.filter((column) => !isFirst(column))], shown.rows, width);
-  if (chosen.length > 0) await printRows(stdout, chosen, shown.rows, width);
+  if (chosen.length > 0) await printRows(stdout, chosen, shown.rows);
   const more = shown.columns.length - chosen.length;
   const index = /^steps\[(\d+)\]/.exec(stage.at)?.[1];
   const remedy = index === undefined ? '--columns chooses' : `--step ${index} shows them`;

@@ -34,9 +34,7 @@ describe('preview', () => {
   test('shows them with --reveal, all columns of one step with --step, and some with --columns', async () => {
     const [from, cwd] = [await service(), await workplace(enriching)];
     const shown = async (...words: string[]) => (await cli(['preview', 'p.yaml', '-n', '1', ...words], { cwd, env: from.env })).stdout;
-    expect(await shown('--reveal', '--step', '1')).toMatch(
-      /^-\[ 1 \]-{94}\nlead_id {13}\d+\n(?:.*\n)*email .*@.*\n(?:.*\n)*lower_status /m,
-    );
+    expect(await shown('--reveal', '--step', '1')).toMatch(/\nlead_id .* email .* lower_status\n-.*\n\d+ .*@.* \w+\n$/);
     expect(await shown('--columns', 'lower_status,lead_id', '--step', '4')).toMatch(/\nlower_status +lead_id\n-+ +-+\n[a-z ]+ +\d+\n$/);
   });
 

@@ -46,7 +46,7 @@ describe('what comes from outside is printed without control characters', () => 
   test.each([
     ['csv', '"\\u001b[2J\\u009b1mfield'],
     ['ndjson', '"\\u001b[2J\\u009b1mfield\\n'],
-    ['table', ' [2J 1mfield '],
+    ['table', ' \\u001b[2J\\u009b1mfield'],
   ])('rows as %s on a terminal; a pipe gets them as they are', async (format, shown) => {
     const [from, cwd] = [
       await serviceOf({ users: users(3) }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { recoverCommits, logCommit, commitUnlogged, type Commit } from '../../../src/store/index.js';
-import { parquetSink } from '../../../src/sinks/parquet/index.js';
+import { parquetSink } from '../../../src/sinks/parquet.js';
 import { tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { pageOf } from '../../support/pages.js';
 import { column, commitOf, elsewhere, recording, writeAll } from '../../support/sinks.js';

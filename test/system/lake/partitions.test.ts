@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { parquetSink } from '../../../src/sinks/parquet/index.js';
+import { parquetSink } from '../../../src/sinks/parquet.js';
 import { parquetMetadataAsync, asyncBufferFromFile } from 'hyparquet';
 import type { Row } from '../../../src/core/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';

@@ -3,7 +3,7 @@ import { parseString } from 'fast-csv';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Column, Row } from '../../../src/core/index.js';
-import { csv, csvSink, type CsvOptions } from '../../../src/sinks/csv/index.js';
+import { csv, csvSink, type CsvOptions } from '../../../src/sinks/csv.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { temporaryFolder } from '../../support/temporary.js';

@@ -65,49 +65,6 @@ describe('stdout', () => {
     expect(await shown({ format: 'table' }, [column('a')], [{ a: '\u001b[2Jx\ny' }])).not.toMatch(/\u001b|x\ny/);
   });
 
-  test('cuts columns of a table to fit its width, and stands records vertically where they would be too narrow', async () => {
-    const rows = [{ uid: '1', b: 'x'.repeat(30) }];
-    const two = [column('uid'), column('b')];
-    expect(await shown({ format: 'table', width: 20 }, two, rows)).toBe(`uid  b\n---  ${'-'.repeat(15)}\n1    ${'x'.repeat(14)}…\n`);
-    expect(
-      await shown({ format: 'table', width: 20 }, [...two, column('name of c')], [...rows, { uid: '2', b: 'y', 'name of c': 'z' }]),
-    ).toBe(
-      [
-        '-[ 1 ]--------------',
-        'uid        1',
-        'b          xxxxxxxx…',
-        'name of c',
-        '-[ 2 ]--------------',
-        'uid        2',
-        'b          y',
-        'name of c  z',
-        '',
-      ].join('\n'),
-    );
-  });
-
-  test('fits a table into the terminal', async () => {
-    const chunks: string[] = [];
-    const terminal = Object.assign(
-      new Writable({
-        write(chunk: Buffer, _encoding, done) {
-          chunks.push(chunk.toString());
-          done();
-        },
-      }),
-      { isTTY: true, columns: 20 },
-    );
-    const out = await stdout({ format: 'table' }, { stdout: terminal });
-    await out.begin([column('uid'), column('b')]);
-    await out.write({ number: 1, rows: [{ uid: '1', b: 'x'.repeat(99) }], lease: { release: () => {} } });
-    expect(
-      chunks
-        .join('')
-        .split('\n')
-        .map((line) => line.length),
-    ).toEqual([6, 20, 20, 0]);
-  });
-
   test('shows the header of a table without rows', async () => {
     expect(await shown({ format: 'table' }, columns)).toBe('uid  E MAIL\n---  ------\n');
   });

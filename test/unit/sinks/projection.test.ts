@@ -2,9 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { declaredTypes, type DeclaredType, type Value } from '../../../src/core/index.js';
 import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
-import { castTyped } from '../../../src/sinks/cast.js';
 import { standaloneSink } from '../../../src/sinks/alone.js';
-import { project, type ProjectionOptions } from '../../../src/sinks/projection.js';
+import { castTyped, project, type ProjectionOptions } from '../../../src/sinks/projection.js';
 import { dictionaryBatches, batchOfTexts, firstPage } from '../../support/batches.js';
 import { column, recording } from '../../support/sinks.js';
 

@@ -1,14 +1,15 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
+import { format } from 'fast-csv';
 import fc from 'fast-check';
 import { declaredTypes, type Value, type Column, type Row } from '../../../src/core/index.js';
 import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
 import { pageOf } from '../../../src/flow/index.js';
 import { standaloneSink } from '../../../src/sinks/alone.js';
-import { CsvFormat, nul } from '../../../src/sinks/csv/format.js';
-import { NdjsonFormat } from '../../../src/sinks/ndjson/format.js';
-import { tableFormat } from '../../../src/sinks/stdout/table.js';
-import { textSink, type TextSink, type TextTarget } from '../../../src/sinks/text-sink.js';
+import { CsvFormat, csvFormat } from '../../../src/sinks/csv.js';
+import { NdjsonFormat } from '../../../src/sinks/ndjson.js';
+import { TableFormat } from '../../../src/sinks/stdout.js';
+import { textSink, type TextSink, type TextTarget } from '../../../src/sinks/text.js';
 import { dictionaryBatches, batchOfTexts } from '../../support/batches.js';
 import { column, recording } from '../../support/sinks.js';
 
@@ -44,15 +45,16 @@ const pages = fc.integer({ min: 1, max: 4 }).chain((width) =>
 const codes = [...Array.from({ length: 0x100 }, (_, code) => code).slice(1), 0x7ff, 0x2028, 0xffff, 0x1f600];
 const places = Array.from({ length: 9 }, (_, place) => place);
 const naming = 'original';
+const { nul } = await csvFormat({ delimiter: ',', bom: false, escape_formulas: false });
 const common = fc.record({ types: fc.constantFrom('typed', 'text'), on_error: fc.constantFrom('reject', 'null', 'fail') } as const);
 const delimiter = fc.constantFrom(',', ';', '\t', '|', '-', '[', ' ', 'é', '€', '😀');
 
 const sinks: Readonly<Record<string, fc.Arbitrary<TextSink>>> = {
   csv: fc
     .tuple(common, fc.record({ delimiter, bom: fc.boolean(), escape_formulas: fc.boolean() }))
-    .map(([options, dialect]) => ({ ...options, naming, nul, format: (columns) => new CsvFormat(columns, dialect) })),
+    .map(([options, dialect]) => ({ ...options, naming, nul, format: (columns) => new CsvFormat(columns, dialect, format) })),
   ndjson: common.map((options) => ({ ...options, naming, surrogates: true, format: (columns) => new NdjsonFormat(columns) })),
-  table: common.map((options) => ({ ...options, naming, surrogates: true, format: (columns) => tableFormat(columns, { column: 8 }) })),
+  table: common.map((options) => ({ ...options, naming, surrogates: true, format: (columns) => new TableFormat(columns, 8) })),
 };
 
 describe.each(Object.entries(sinks))('%s', (_name, sink) => {
@@ -70,8 +72,11 @@ describe.each(Object.entries(sinks))('%s', (_name, sink) => {
 });
 
 describe.each([
-  ['csv', (columns) => new CsvFormat(columns, { delimiter: ';', bom: false, escape_formulas: true })],
-  ['csv with a delimiter beyond ASCII', (columns) => new CsvFormat(columns, { delimiter: 'é', bom: false, escape_formulas: false })],
+  ['csv', (columns) => new CsvFormat(columns, { delimiter: ';', bom: false, escape_formulas: true }, format)],
+  [
+    'csv with a delimiter beyond ASCII',
+    (columns) => new CsvFormat(columns, { delimiter: 'é', bom: false, escape_formulas: false }, format),
+  ],
   ['ndjson', (columns) => new NdjsonFormat(columns)],
 ] satisfies [string, TextSink['format']][])('%s of texts', (_name, format) => {
   const columns = [column('a'), column('b')];

@@ -1,15 +1,14 @@
 import type { z } from 'zod';
-import { isOnceOf, SinkError, type Column } from '../../core/index.js';
-import type { Page } from '../../flow/index.js';
-import { OpenedRun, runDateColumn, runDateTemplate, Table, type BegunRun, type Published } from '../../lake/index.js';
-import { loadEngine } from '../../parquet/index.js';
-import { openInCode } from '../alone.js';
-import { outputAt, outputIn } from '../options.js';
-import { PhasedWriter, type BegunSink, type OpenedSink } from '../phases.js';
-import { project, type Projection } from '../projection.js';
-import { defineSink, type PreparedOutput, type SinkContext, type SinkWriter } from '../sink.js';
-import { checkNames, config, encodingOf, memoryOf, sortPlanOf, type ParquetConfig } from './config.js';
-import { SortedRows } from './sorted-rows.js';
+import { isOnceOf, SinkError, type Column, stoppedBy, type OutputColumn } from '../core/index.js';
+import { OpenedRun, runDateColumn, runDateTemplate, Table, type Published } from '../lake/index.js';
+import { loadEngine } from '../parquet/index.js';
+import { openInCode } from './alone.js';
+import { outputAt, outputIn } from './options.js';
+import { PhasedWriter, type BegunSink, type OpenedSink, defineSink, type SinkContext, type SinkWriter } from './sink.js';
+import { project } from './projection.js';
+import { checkNames, config, encodingOf, memoryOf, sortPlanOf, type ParquetConfig, sortingOf } from './parquet-options.js';
+import { defaultMemory, RowSorter, scratchFolder } from '../engine/index.js';
+import { Batch, RecordBatch } from '../vector/index.js';
 
 /** The options of `parquet`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type ParquetOptions = z.input<ReturnType<typeof config>>;
@@ -71,40 +70,28 @@ class OpenedTable implements OpenedSink {
     return this.run.earlier;
   }
 
-  async begin(columns: readonly Column[]): Promise<BegunTable> {
+  async begin(columns: readonly Column[]): Promise<BegunSink> {
     const { run, options, context } = this;
     const key = options.mode === 'append' ? keyFields(columns, options, context) : [];
     const projection = project(columns, { ...options, required: key, refuses: run.refuses, caseless: true }, context);
     const encoding = (inFiles: Parameters<typeof encodingOf>[1]) => encodingOf(options, inFiles, context);
     const begun = await run.begin({ columns: projection.columns, key, encoding });
-    if (sortPlanOf(options).scope === 'table') this.#sorted = new SortedRows(projection.columns, options, context);
-    return new BegunTable(begun, projection, this.#sorted);
+    // The whole table is sorted before the first row is written.
+    const sorted = sortPlanOf(options).scope === 'table' ? new SortedRows(projection.columns, options, context) : undefined;
+    this.#sorted = sorted;
+    return {
+      write: (page) => (sorted ?? begun).write(projection.take(page)),
+      prepare: async () => {
+        await sorted?.writeTo((batch) => begun.write(batch));
+        return begun.prepare();
+      },
+    };
   }
 
   async abort(underWay: Promise<unknown>): Promise<void> {
     await underWay;
     await this.#sorted?.close();
     await this.run.abort();
-  }
-}
-
-/** A table that accepts rows. */
-class BegunTable implements BegunSink {
-  constructor(
-    private readonly run: BegunRun,
-    private readonly projection: Projection,
-    /** Collects all rows before the first is written, if the whole table is sorted. */
-    private readonly sorted: SortedRows | undefined,
-  ) {}
-
-  write(page: Page): Promise<void> {
-    const batch = this.projection.take(page);
-    return this.sorted ? this.sorted.add(batch) : this.run.write(batch);
-  }
-
-  async prepare(): Promise<PreparedOutput> {
-    await this.sorted?.writeTo((batch) => this.run.write(batch));
-    return this.run.prepare();
   }
 }
 
@@ -115,4 +102,60 @@ function keyFields(columns: readonly Column[], options: ParquetConfig, { at, key
   const written = columns.filter(({ name }) => options.columns?.includes(name) ?? true).map(({ name }) => name);
   if (fields.length > 0 && fields.length >= wanted && fields.every((field) => written.includes(field))) return fields;
   throw new SinkError('E_SINK_KEY', `${at}: append needs columns that identify a row; name them under key`);
+}
+
+/**
+ * Sorts all rows of a table once they have arrived.
+ *
+ * Memory: limited by `sort_by.memory`; beyond it, rows are in a private folder.
+ */
+class SortedRows {
+  readonly #sorter: RowSorter;
+
+  constructor(
+    private readonly columns: readonly OutputColumn[],
+    options: ParquetConfig,
+    private readonly context: SinkContext,
+  ) {
+    const types = new Map(columns.map(({ field, type }) => [field, type]));
+    const keys = sortingOf(options).map((key) => ({ ...key, type: types.get(key.field) ?? ('text' as const) }));
+    this.#sorter = new RowSorter(keys, {
+      memory: sortPlanOf(options).memory ?? defaultMemory,
+      folder: context.scratch ?? scratchFolder(),
+      failed: (message) => new SinkError('E_SINK_WRITE', `${context.at}: ${message}`),
+    });
+  }
+
+  write(rows: Batch): Promise<void> {
+    const batch = new RecordBatch(rows.rows, new Map(this.columns.map(({ field }, place) => [field, rows.column(place)])));
+    return this.#sorter.add(
+      batch,
+      Array.from(this.#sorter.keysOf(batch).values(), ({ vector }) => vector),
+    );
+  }
+
+  /**
+   * Passes the rows on in sorted order.
+   *
+   * @throws {LeadstreamError} `E_RUN_ABORTED` after the signal of the run.
+   */
+  async writeTo(write: (batch: Batch) => Promise<void>): Promise<void> {
+    const sorted = await this.#sorter.finish();
+    for (let batch = await sorted.next(); batch.length > 0; batch = await sorted.next()) {
+      const { signal } = this.context;
+      if (signal?.aborted) throw stoppedBy(signal, 'the run was stopped; nothing was published');
+      const { length } = batch;
+      await write(
+        new Batch(
+          length,
+          this.columns.map(({ field }) => batch.column(field)),
+        ),
+      );
+    }
+    await this.close();
+  }
+
+  close(): Promise<void> {
+    return this.#sorter.close();
+  }
 }

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { amountOf, isOnceOf, schema, type Column, type OutputColumn } from '../../core/index.js';
-import { distinct } from '../../options/index.js';
-import { checkColumns, columns, naming, onError, permissions, requireArriving, tablePath, types } from '../options.js';
-import type { SinkContext, SinkPlan } from '../sink.js';
-import { compressions, engineNames, engines, type Encoding } from '../../parquet/index.js';
-import { memory, spilledBeyond } from '../../engine/index.js';
-import { modes, runDateColumn, runDateTemplate } from '../../lake/index.js';
+import { amountOf, isOnceOf, schema, type Column, type OutputColumn } from '../core/index.js';
+import { distinct } from '../options/index.js';
+import { checkColumns, columns, naming, onError, permissions, requireArriving, tablePath, types } from './options.js';
+import type { SinkContext, SinkPlan } from './sink.js';
+import { compressions, engineNames, engines, type Encoding } from '../parquet/index.js';
+import { memory, spilledBeyond } from '../engine/index.js';
+import { modes, runDateColumn, runDateTemplate } from '../lake/index.js';
 
 const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
 const orders = schema((z) =>

@@ -1,28 +1,73 @@
-import type { OutputColumn } from '../core/index.js';
+import { instantTexts, type OutputColumn, type Value } from '../core/index.js';
 import type { Page } from '../flow/index.js';
 import { storeOf } from '../store/index.js';
-import type { Batch } from '../vector/index.js';
+import { encoding, partsOf, Utf8, type Batch, type Piece, type Viewed } from '../vector/index.js';
 import { outputIn } from './options.js';
-import { PhasedWriter, type BegunSink } from './phases.js';
 import { project, type Projection, type ProjectionOptions } from './projection.js';
-import type { PreparedOutput, SinkContext, SinkWriter } from './sink.js';
+import { PhasedWriter, type BegunSink, type PreparedOutput, type SinkContext, type SinkWriter } from './sink.js';
 
 /** Some text, or its bytes in UTF-8. */
-export type Piece = string | Uint8Array;
+export type Text = string | Uint8Array;
 
-/** Converts rows to text. The pieces in sequence are the output. */
+/** Converts rows to text. The texts in sequence are the output. */
 export interface TextFormat {
   /** Returns what precedes the first row, even if there are no rows. */
-  head(): Piece;
-  rows(batch: Batch): Piece;
-  tail(): string;
+  head?(): Text;
+  rows(batch: Batch): Text;
+  /** Returns what follows the last row. */
+  tail?(): Text;
+}
+
+/** A format that writes rows cell by cell, most of them without creating a string. */
+export abstract class CellFormat implements TextFormat {
+  protected readonly out = new Utf8();
+  protected readonly instant = instantTexts();
+  readonly #cells: readonly { readonly column: OutputColumn; readonly before: Piece; readonly encode: ReturnType<typeof encoding> }[];
+
+  /**
+   * @param before Returns what precedes a cell.
+   * @param end What ends a row.
+   */
+  protected constructor(
+    columns: readonly OutputColumn[],
+    before: (column: OutputColumn, index: number) => Piece,
+    private readonly end: Piece,
+  ) {
+    this.#cells = columns.map((column, index) => {
+      return { column, before: before(column, index), encode: encoding((value) => this.textOf(value, column)) };
+    });
+  }
+
+  /** Returns the text of a cell, for values that repeat. */
+  protected abstract textOf(value: Value, column: OutputColumn): string;
+
+  /** Writes a cell. */
+  protected abstract put(value: Value, column: OutputColumn): void;
+
+  /** Writes a cell whose text is bytes already. */
+  protected abstract putBytes(viewed: Viewed, row: number): void;
+
+  rows(batch: Batch): Uint8Array {
+    const { out } = this;
+    const cells = this.#cells.map(({ encode, ...cell }, index) => ({ ...cell, ...partsOf(batch.column(index), encode) }));
+    for (let row = 0; row < batch.rows; row += 1) {
+      for (const { column, before, texts, dictionary, values } of cells) {
+        out.piece(before);
+        if (texts) this.putBytes(texts, row);
+        else if (dictionary) out.encoded(dictionary.encoded, dictionary.indices[row] ?? 0);
+        else this.put(values[row] ?? null, column);
+      }
+      out.piece(this.end);
+    }
+    return out.take();
+  }
 }
 
 /** Where the text goes. */
 export interface TextTarget {
   readonly bytes: number;
   /** Resolves when the text is stored, or accepted by the reader of a pipe. */
-  append(piece: Piece): Promise<void>;
+  append(text: Text): Promise<void>;
   /** Prepares what was appended for a commit. */
   prepare(): Promise<Pick<PreparedOutput, 'path' | 'actions' | 'cleanup' | 'quarantine'>>;
   abort(): Promise<void>;
@@ -53,7 +98,7 @@ class BegunText implements BegunSink {
 
   static async begin(target: TextTarget, projection: Projection, options: TextSink): Promise<BegunText> {
     const begun = new BegunText(target, projection, options.format(projection.columns));
-    await begun.#put(begun.format.head());
+    await begun.#put(begun.format.head?.());
     return begun;
   }
 
@@ -64,13 +109,13 @@ class BegunText implements BegunSink {
   }
 
   async prepare(): Promise<PreparedOutput> {
-    await this.#put(this.format.tail());
+    await this.#put(this.format.tail?.());
     const rows = this.#rows;
     return { ...(await this.target.prepare()), rows, bytes: this.target.bytes, total: rows, unchanged: 0, changed: 0 };
   }
 
-  async #put(piece: Piece): Promise<void> {
-    if (piece.length > 0) await this.target.append(piece);
+  async #put(text: Text = ''): Promise<void> {
+    if (text.length > 0) await this.target.append(text);
   }
 }
 
@@ -89,7 +134,7 @@ export async function textFile(
     get bytes() {
       return file.bytes;
     },
-    append: (piece) => file.append(piece),
+    append: (text) => file.append(text),
     async prepare() {
       await file.close();
       return {

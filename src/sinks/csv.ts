@@ -1,0 +1,170 @@
+import type { format } from 'fast-csv';
+import type { z } from 'zod';
+import { schema, SinkError, textOf, type OutputColumn, type Value } from '../core/index.js';
+import {
+  memoOfTexts,
+  pieceOf,
+  plainBytes,
+  plainExcept,
+  type Piece,
+  type PlainBytes,
+  type Utf8Vector,
+  type Viewed,
+} from '../vector/index.js';
+import { openInCode } from './alone.js';
+import { checkColumns, columns, filePath, naming, onError, outputAt, permissions, types } from './options.js';
+import { defineSink, type SinkContext, type SinkWriter } from './sink.js';
+import { CellFormat, textFile, type TextSink } from './text.js';
+
+const config = schema((z) =>
+  z.strictObject({
+    path: filePath(),
+    naming: naming('original'),
+    types: types('text'),
+    columns: columns(),
+    permissions: permissions(),
+    on_error: onError(),
+    delimiter: z
+      .string()
+      .regex(/^[^"\r\n\]\\^\p{Cs}]$/u, 'one character, other than a quote, a line break, ], ^ and a backslash')
+      .default(',')
+      .describe('Character between cells.'),
+    bom: z.boolean().default(false).describe('Begin with a byte order mark, which Excel needs to read UTF-8.'),
+    escape_formulas: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Put a ' before texts that begin with = + - @, a tab or a carriage return, which spreadsheets would run. This alters the values, including phone numbers with a leading +.",
+      ),
+  }),
+);
+
+/** The options of `csv`, named as in a pipeline file. The reference of pipeline files explains each of them. */
+export type CsvOptions = z.input<ReturnType<typeof config>>;
+
+/**
+ * Writes rows to one CSV file: a header, then one line per row. Both `null` and an empty text become an empty cell.
+ *
+ * @returns A writer that holds one page of text; the file appears with the commit.
+ * @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_PATH` if the file cannot be written.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` while something else writes there.
+ *
+ * @example
+ * const out = await csv({ path: 'leads.csv' });
+ * await out.begin(columnsOf(collections.leads));
+ * await out.write(page);
+ * const prepared = await out.prepare();
+ * // await prepared.actions(facts)  ->  [{ action: 'rename', from: '/…/.leads.csv.RUN.partial', to: '/…/leads.csv', file: { … } }]
+ */
+export async function csv(options: CsvOptions, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
+  return openInCode(csvSink, options, context);
+}
+
+export const csvSink = defineSink({
+  name: 'csv',
+  summary: 'Writes one CSV file with a header (RFC 4180, UTF-8).',
+  config,
+  examples: [{ path: 'out/leads.csv' }, { path: 'out/leads.csv', delimiter: ';', bom: true, escape_formulas: true }],
+  check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
+  output: ({ path }, place) => outputAt(path, place),
+  open: async (options, context) => textFile({ ...options, ...(await csvFormat(options)) }, context),
+});
+
+interface CsvDialect {
+  readonly delimiter: string;
+  readonly bom: boolean;
+  readonly escape_formulas: boolean;
+}
+
+/** Returns the format, and what it cannot write. Loads fast-csv only when CSV is written. */
+export async function csvFormat(dialect: CsvDialect): Promise<Pick<TextSink, 'format' | 'nul'>> {
+  const { format } = await import('fast-csv');
+  // fast-csv silently removes NUL characters.
+  const nul = 'has a NUL character, which CSV cannot represent';
+  return { nul, format: (columns) => new CsvFormat(columns, dialect, format) };
+}
+
+/**
+ * Writes CSV by RFC 4180 with `\n` as line ending, byte for byte as fast-csv does. Only values that need more than their text go through fast-csv. Nearly all
+ * others bypass it, since for these its checks cost more than writing them.
+ */
+export class CsvFormat extends CellFormat {
+  /** Quotes every cell of a single column: an empty cell would be an empty line, which readers skip. */
+  readonly #always: boolean;
+  /** The characters that fast-csv quotes or removes, including the bar, which RFC 4180 would not quote. */
+  readonly #special: RegExp;
+  readonly #plain: Uint8Array;
+  readonly #plainInBytes: PlainBytes;
+  readonly #formatted: (cell: string) => string;
+  readonly #oddly: (texts: Utf8Vector, row: number) => Piece;
+
+  constructor(
+    private readonly outputs: readonly OutputColumn[],
+    private readonly dialect: CsvDialect,
+    formatter: typeof format,
+  ) {
+    const { delimiter } = dialect;
+    super(outputs, (_, index) => pieceOf(index === 0 ? '' : delimiter), lineEnd);
+    this.#always = outputs.length === 1;
+    this.#special = new RegExp(`[${delimiter}|\\r\\n"\\0]`);
+    this.#plain = plainExcept(this.#special);
+    this.#plainInBytes = plainBytes(this.#plain, delimiter.charCodeAt(0) < 0x80);
+    this.#formatted = cellFormatter(formatter({ delimiter, quoteColumns: this.#always, rowDelimiter: '' }));
+    this.#oddly = memoOfTexts((text) => pieceOf(this.#whole(this.#disarmed(text))), maxOdd);
+  }
+
+  head(): string {
+    const names = this.outputs.map(({ name }) => this.#whole(name)).join(this.dialect.delimiter);
+    return `${this.dialect.bom ? '\ufeff' : ''}${names}\n`;
+  }
+
+  protected override textOf(value: Value, column: OutputColumn): string {
+    return this.#whole(this.#cell(value, column));
+  }
+
+  protected override put(value: Value, column: OutputColumn): void {
+    const cell = this.#cell(value, column);
+    if (this.#always || !this.out.plain(cell, this.#plain)) this.out.text(this.#whole(cell));
+  }
+
+  protected override putBytes(viewed: Viewed, row: number): void {
+    const { texts } = viewed;
+    const asItIs = !this.#always && !(this.dialect.escape_formulas && harmless[texts.bytes[texts.start(row)] ?? 0] === 0);
+    if (!asItIs || !this.out.bytes(viewed, row, this.#plainInBytes)) this.out.piece(this.#oddly(texts, row));
+  }
+
+  #whole(cell: string): string {
+    return this.#always || this.#special.test(cell) ? this.#formatted(cell) : cell;
+  }
+
+  #cell(value: Value, { type }: OutputColumn): string {
+    if (typeof value === 'string') return this.#disarmed(value);
+    return value instanceof Date ? this.instant(value, type) : (textOf(value, type) ?? '');
+  }
+
+  #disarmed(text: string): string {
+    return this.dialect.escape_formulas && formula.test(text) ? `'${text}` : text;
+  }
+}
+
+/**
+ * Returns a function that formats one cell as fast-csv does in a row. The stream of fast-csv is synchronous: its output is available when `write` returns.
+ *
+ * @throws {SinkError} `E_SINK_WRITE` if that ever changes, rather than losing the cell.
+ */
+function cellFormatter(stream: ReturnType<typeof format>): (cell: string) => string {
+  return (cell) => {
+    stream.write([cell]);
+    const text: unknown = stream.read();
+    if (Buffer.isBuffer(text)) return text.toString();
+    if (/[^\0]/.test(cell)) throw new SinkError('E_SINK_WRITE', 'fast-csv returned no text for a cell');
+    return '';
+  };
+}
+
+/** Matches cells that spreadsheets would run. */
+const formula = /^[=+\-@\t\r]/;
+const harmless = plainExcept(formula);
+/** Number of cached results: notes, tags and JSON texts often have few distinct values. */
+const maxOdd = 4096;
+const lineEnd = pieceOf('\n');

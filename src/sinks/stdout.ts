@@ -1,0 +1,176 @@
+import type { z } from 'zod';
+import { itemAt, printable, schema, SinkError, textOf, type OutputColumn } from '../core/index.js';
+import { attempt, errnoOf } from '../store/index.js';
+import type { Batch } from '../vector/index.js';
+import { openInCode } from './alone.js';
+import { csvFormat } from './csv.js';
+import { NdjsonFormat } from './ndjson.js';
+import { checkColumns, columns, naming, onError, types } from './options.js';
+import { defineSink, nothingToCommit, type SinkContext, type SinkWriter } from './sink.js';
+import { textSink, type Text, type TextFormat, type TextSink, type TextTarget } from './text.js';
+
+const config = schema((z) =>
+  z.strictObject({
+    format: z
+      .enum(['ndjson', 'csv', 'table'])
+      .default('ndjson')
+      .describe('Format of the rows: one JSON object per line, CSV with a header, or a table for people.'),
+    naming: naming('original'),
+    types: types('text'),
+    columns: columns(),
+    on_error: onError(),
+    max_width: z.int().min(2).default(40).describe('Widest column of a table, in characters.'),
+  }),
+);
+
+/** The options of `stdout`, named as in a pipeline file. The reference of pipeline files explains each of them. */
+export type StdoutOptions = z.input<ReturnType<typeof config>>;
+
+/**
+ * Writes rows to standard output as they arrive. Nothing is published, and nothing can be undone.
+ *
+ * @returns A writer whose `write` waits for the reader. It rejects with `ClosedPipeError` if the reader is gone.
+ *
+ * @example
+ * const out = await stdout({ format: 'table' });
+ * // uid  email  affid
+ * // ---  -----  -----
+ * // 7    a@b.c  1
+ */
+export async function stdout(options: StdoutOptions = {}, context: Partial<SinkContext> = {}): Promise<SinkWriter> {
+  return openInCode(stdoutSink, options, context);
+}
+
+export const stdoutSink = defineSink({
+  name: 'stdout',
+  summary: 'Writes rows to standard output as JSON lines, CSV or a table.',
+  config,
+  examples: [{}, { format: 'csv' }, { format: 'table', max_width: 24 }],
+  check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
+  prints: true,
+  output: () => undefined,
+  open: async (options, context) =>
+    textSink(streamTarget(context.stdout, context.at), { ...options, ...(await formats[options.format](options)) }, context),
+});
+
+type StdoutConfig = z.output<ReturnType<typeof config>>;
+type Format = Pick<TextSink, 'format' | 'nul' | 'surrogates'>;
+
+const formats: { readonly [F in StdoutConfig['format']]: (options: StdoutConfig) => Format | Promise<Format> } = {
+  ndjson: () => ({ format: (columns) => new NdjsonFormat(columns), surrogates: true }),
+  csv: () => csvFormat({ delimiter: ',', bom: false, escape_formulas: false }),
+  table: ({ max_width: widest }) => ({ format: (columns) => new TableFormat(columns, widest), surrogates: true }),
+};
+
+/** Formats rows as a plain table for people. Widths are determined by the header and the first page. Wider values on later pages are cut with `…`. */
+export class TableFormat implements TextFormat {
+  readonly #header: readonly string[];
+  #widths: readonly number[] | undefined;
+
+  /** @param widest Width of the widest column, in terminal cells. */
+  constructor(
+    private readonly columns: readonly OutputColumn[],
+    private readonly widest: number,
+  ) {
+    this.#header = columns.map(({ name }) => printable(name));
+  }
+
+  rows(batch: Batch): string {
+    const cells = Array.from({ length: batch.rows }, (_, row) =>
+      this.columns.map(({ type }, index) => printable(textOf(batch.column(index).value(row), type) ?? '')),
+    );
+    return this.#head(cells) + cells.map((row) => this.#line(row)).join('');
+  }
+
+  tail(): string {
+    return this.#head([]);
+  }
+
+  /** Fixes the widths and returns the header, the first time. */
+  #head(rows: readonly (readonly string[])[]): string {
+    if (this.#widths !== undefined) return '';
+    const widths = this.#header.map((name, index) =>
+      Math.min(
+        this.widest,
+        [name, ...rows.map((row) => itemAt(row, index))].reduce((most, cell) => Math.max(most, width(cell)), 0),
+      ),
+    );
+    this.#widths = widths;
+    return this.#line(this.#header) + this.#line(widths.map((count) => '-'.repeat(count)));
+  }
+
+  #line(cells: readonly string[]): string {
+    const padded = cells.map((cell, index) => cut(cell, itemAt(this.#widths ?? [], index)));
+    return `${padded.join('  ').trimEnd()}\n`;
+  }
+}
+
+/** Pads or cuts a text to a number of terminal cells; a cut ends with `…`. */
+function cut(text: string, room: number): string {
+  const spare = room - width(text);
+  if (spare >= 0) return text + ' '.repeat(spare);
+  let start = '';
+  for (const character of text) {
+    if (width(start + character) >= room) break;
+    start += character;
+  }
+  return `${start}…${' '.repeat(room - width(start) - 1)}`;
+}
+
+const wide = /[\p{Extended_Pictographic}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u;
+
+/** Returns the number of terminal cells that a text occupies: two for pictures and East Asian characters. */
+function width(text: string): number {
+  return Array.from(text).reduce((sum, character) => sum + (wide.test(character) ? 2 : 1), 0);
+}
+
+/**
+ * Thrown when the reader of standard output has gone away, as `head` does. The code is `E_SINK_WRITE`.
+ *
+ * @example
+ * await writeTo(service.leads, stdout()).catch((error: unknown) => {
+ *   if (!(error instanceof ClosedPipeError)) throw error; // who reads has seen enough
+ * });
+ */
+export class ClosedPipeError extends SinkError {
+  /** @internal */
+  static override readonly name: string = 'ClosedPipeError';
+}
+
+/**
+ * Writes to a stream. `append` resolves when the stream has accepted the text, so a reader may pause as long as it likes. On a terminal control characters are
+ * shown as escapes, so that no value can control it; otherwise the text is unchanged.
+ *
+ * @throws {ClosedPipeError} by `append`, if the reader is gone.
+ */
+function streamTarget(stream: NodeJS.WritableStream & { readonly isTTY?: boolean }, at: string): TextTarget {
+  const utf8 = new TextDecoder();
+  const shown = (piece: Text) => {
+    const text = typeof piece === 'string' ? piece : utf8.decode(piece, { stream: true });
+    return text.split('\n').map(printable).join('\n');
+  };
+  let bytes = 0;
+  // Failures are reported through the callback of each write; an `error` event without a listener would end the process.
+  if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore);
+  return {
+    get bytes() {
+      return bytes;
+    },
+    async append(piece) {
+      await attempt('E_SINK_WRITE', `${at}: cannot write`, async () => {
+        const failure = await new Promise<Error | null | undefined>(
+          (resolve) => void stream.write(stream.isTTY ? shown(piece) : piece, resolve),
+        );
+        if (failure && closed.has(errnoOf(failure) ?? '')) throw new ClosedPipeError('E_SINK_WRITE', `${at}: the reader closed the pipe`);
+        if (failure) throw failure;
+      });
+      bytes += Buffer.byteLength(piece);
+    },
+    prepare: () => Promise.resolve(nothingToCommit),
+    abort: () => Promise.resolve(),
+  };
+}
+
+const closed = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
+
+function ignore(): void {}
