@@ -130,7 +130,7 @@ function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked[
 }
 
 /** Checks inherited values as far as possible without the pipelines. Returns all problems. */
-export function checkDefaults(document: SpecDocument, from: ReferenceSource, file: FileContext): readonly Issue[] {
+function checkDefaults(document: SpecDocument, from: ReferenceSource, file: FileContext): readonly Issue[] {
   const issues = new IssueList(document, file, ['defaults']);
   const resolved = resolvedIn(inheritedOf(document), from, issues);
   validated(defaultsShape(), resolved, [], issues.problem);
@@ -139,7 +139,7 @@ export function checkDefaults(document: SpecDocument, from: ReferenceSource, fil
 }
 
 /** Returns the collections declared by a document and their problems, ignoring everything else. */
-export function collectionsOf(document: SpecDocument, from: ReferenceSource, file: FileContext) {
+function collectionsOf(document: SpecDocument, from: ReferenceSource, file: FileContext) {
   const issues = new IssueList(document, file);
   const declared = getIn(document.value, ['collections']);
   const resolved = resolvedIn(declared === undefined ? {} : { collections: declared }, from, issues);
@@ -147,7 +147,7 @@ export function collectionsOf(document: SpecDocument, from: ReferenceSource, fil
 }
 
 /** Returns the value of `defaults`. */
-export function inheritedOf({ value }: SpecDocument): unknown {
+function inheritedOf({ value }: SpecDocument): unknown {
   return getIn(value, ['defaults']);
 }
 

@@ -35,7 +35,7 @@ export interface SpecDocument {
 }
 
 /** The documents of a file. */
-export interface SpecDocuments {
+interface SpecDocuments {
   /** What the pipelines inherit, under the key `defaults`. */
   readonly defaults: SpecDocument | undefined;
   /** At least one; inherited values are included. */
@@ -258,29 +258,16 @@ function keyNode(document: Document, path: Path): Node | undefined {
 /** The account of a pipeline; it replaces that of the defaults as a whole. */
 const account = 'service.auth';
 
-/**
- * Describes misplaced defaults: they must be in a separate document, the first one in a file of pipelines.
- *
- * @param documents Non-empty documents of the file.
- */
+/** Describes misplaced defaults: they must be alone in the first document of a file. */
 function misplacedDefaults(documents: readonly Document[]): readonly Trouble[] {
-  const having = documents.filter((document) => isMap(document.contents) && document.has('defaults'));
-  return having.flatMap((document) => {
-    const keys = isMap(document.contents) ? keysOf(document.contents) : [];
-    const own = keys.find(({ name }) => name === 'defaults');
-    if (document !== documents[0])
-      return {
-        offset: own?.offset ?? 0,
-        message: 'defaults must be in the first document of the file, for all pipelines after it; move them to the top',
-      };
-    const others = keys.filter(({ name }) => name !== 'defaults');
-    if (others.length > 0)
-      return others.map(({ name, offset }) => ({
-        offset,
-        message: `'${name}' cannot be next to defaults; put it under defaults, or in the document of a pipeline after a line of ---`,
-      }));
-    if (documents.length > 1) return [];
-    return { offset: own?.offset ?? 0, message: 'these are defaults without a pipeline; add one after a line of ---' };
+  return documents.flatMap((document, index) => {
+    if (!isMap(document.contents) || !document.has('defaults')) return [];
+    return document.contents.items.flatMap(({ key }) => {
+      const name = isScalar(key) ? String(key.value) : '';
+      if ((name === 'defaults') === (index === 0)) return [];
+      const message = `'${name}' is misplaced: defaults are alone in the first document of a file, and pipelines follow after a line of ---`;
+      return [{ offset: (isNode(key) ? key.range?.[0] : undefined) ?? 0, message }];
+    });
   });
 }
 
@@ -307,11 +294,4 @@ function fill(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
 /** Returns whether a node is null. Scalars are read as texts, and one in quotes is meant as text. */
 function isNothing(node: unknown): boolean {
   return isScalar(node) && node.type === 'PLAIN' && ['null', '~', '', null].some((nothing) => node.value === nothing);
-}
-
-function keysOf({ items }: YAMLMap): readonly { readonly name: string; readonly offset: number }[] {
-  return items.map(({ key }) => ({
-    name: isScalar(key) ? String(key.value) : '',
-    offset: (isNode(key) ? key.range?.[0] : undefined) ?? 0,
-  }));
 }

@@ -48,7 +48,7 @@ export const expectShape = schema((z) =>
 export type Expect = Readonly<z.output<ReturnType<typeof expectShape>>>;
 
 /** A gate that a file sets, with its key below `expect`. */
-export type ExpectGate = { readonly name: keyof Expect } & (RowsGate | OutputsGate | ListsGate);
+type ExpectGate = { readonly name: keyof Expect } & (RowsGate | OutputsGate | ListsGate);
 
 /** Judges the rows that leave the last step. */
 interface RowsGate {

@@ -55,7 +55,7 @@ export function hookSecrets({ success, failure }: Hooks): readonly string[] {
 }
 
 /** A pipeline of a file that could not be loaded, with the webhook for its failures. */
-export interface RefusedPipeline {
+interface RefusedPipeline {
   /** Missing if it has no readable name. */
   readonly name: string | undefined;
   readonly hook: Hook | undefined;

@@ -11,7 +11,7 @@ export interface Issue extends SpecIssue {
 }
 
 /** Something valid but probably unintended, with its position. */
-export interface Doubt extends SpecIssue {
+interface Doubt extends SpecIssue {
   readonly code: Warning['code'];
 }
 

@@ -7,6 +7,7 @@ import { loadSteps } from '../steps/index.js';
 import { errnoOf } from '../store/index.js';
 import { collideAcrossRuns } from './collide.js';
 import type { LoadOptions } from './definitions.js';
+import type { SpecDocument } from './document.js';
 import type { Pipeline } from './pipeline.js';
 import { getIn } from '../options/index.js';
 import type { Checked } from './check.js';
@@ -140,7 +141,11 @@ export async function fileText(file: string, { cwd = process.cwd() }: { readonly
   try {
     bytes = await readFile(resolve(cwd, file));
   } catch (error) {
-    throw new SpecError('E_SPEC_FILE', file, [{ message: unreadable(file, error), line: 1, column: 1 }]);
+    const isFolder = errnoOf(error) === 'EISDIR';
+    const message = isFolder
+      ? `is a folder; name the files in it, like ${file.replace(/\/$/, '')}/*.yaml`
+      : `cannot be read (${reasonOf(error)})`;
+    throw new SpecError('E_SPEC_FILE', file, [{ message, line: 1, column: 1 }]);
   }
   const text = bytes.toString('utf8');
   const wrong = text.indexOf(isUtf8(bytes) ? '\0' : '\uFFFD');
@@ -148,13 +153,6 @@ export async function fileText(file: string, { cwd = process.cwd() }: { readonly
   const before = text.slice(0, wrong).split('\n');
   const place = { line: before.length, column: (before.at(-1) ?? '').length + 1 };
   throw new SpecError('E_SPEC_YAML', file, [{ message: 'this is not text in UTF-8; save the file as UTF-8', ...place }]);
-}
-
-function unreadable(file: string, error: unknown): string {
-  const code = errnoOf(error);
-  if (code === 'ENOENT') return 'cannot be read: there is no such file';
-  if (code === 'EISDIR') return `is a folder; name the files in it, like ${file.replace(/\/$/, '')}/*.yaml`;
-  return `cannot be read (${reasonOf(error)})`;
 }
 
 /** A finding in a pipeline file. Lines and columns are 1-based. */
@@ -214,7 +212,7 @@ export interface LintOptions extends LoadOptions {
 export async function lintPipelines(file: string, options: LintOptions = {}): Promise<LintResult> {
   const { envCheck = false, strict = false, ...loading } = options;
   try {
-    return await resultOf(file, loading, { envCheck, strict });
+    return await lint(file, loading, envCheck, strict ? 'error' : 'warning');
   } catch (failure) {
     if (!(failure instanceof SpecError)) throw failure;
     const findings = failure.issues.map((issue) => ({ severity: 'error' as const, code: failure.code, ...issue }));
@@ -222,57 +220,42 @@ export async function lintPipelines(file: string, options: LintOptions = {}): Pr
   }
 }
 
-async function resultOf(
-  file: string,
-  options: LoadOptions,
-  { envCheck, strict }: Required<Pick<LintOptions, 'envCheck' | 'strict'>>,
-): Promise<LintResult> {
-  const { checkDocuments } = await import('./check.js');
-  const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, options, {
-    lenient: !envCheck,
-    path: resolve(options.cwd ?? process.cwd(), file),
-  });
-  const errors = issues.map(({ message, line, column, reference }): Finding => {
-    return { severity: 'error', code: reference ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID', message, line, column };
+async function lint(file: string, options: LoadOptions, envCheck: boolean, ofDoubts: Finding['severity']): Promise<LintResult> {
+  const { checkDocuments } = await loadCheck();
+  const path = resolve(options.cwd ?? process.cwd(), file);
+  const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, options, { lenient: !envCheck, path });
+  const errors = issues.map(({ reference, ...issue }): Finding => {
+    return { severity: 'error', code: reference ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID', ...issue };
   });
   // With `service.strict`, a doubt is already among the errors.
   const doubts = pipelines
     .flatMap(({ issues: { doubts } }) => doubts)
     .filter((doubt) => !errors.some(({ message, line }) => line === doubt.line && message === doubt.message))
-    .map((doubt): Finding => ({ severity: strict ? 'error' : 'warning', ...doubt }));
+    .map((doubt): Finding => ({ severity: ofDoubts, ...doubt }));
   const findings = [...errors, ...doubts].toSorted((a, b) => a.line - b.line || a.column - b.column);
-  return {
-    ok: findings.every(({ severity }) => severity === 'warning'),
-    findings,
-    pipelines: pipelines.flatMap((checked) => {
-      const { plan, outputs } = checked;
-      const name = checked.name ?? unsetName(checked);
-      if (name === undefined || plan === undefined) return [];
-      const columns = plan.columns().map((column) => column.name);
-      return {
-        name,
-        from: plan.collection.name,
-        steps: namesIn(checked, 'steps'),
-        to: namesIn(checked, 'to'),
-        columns,
-        writes: outputs.flatMap(({ path }) => path ?? []),
-        prints: outputs.some(({ path }) => path === undefined),
-      };
-    }),
-    unset,
-  };
+  return { ok: findings.every(({ severity }) => severity === 'warning'), findings, pipelines: pipelines.flatMap(linted), unset };
 }
 
-/** Returns a name that is valid as written, but unknown because its references are not set. */
-function unsetName({ document, issues }: Checked): string | undefined {
-  const written = getIn(document.value, ['name']);
-  return issues.all.length === 0 && typeof written === 'string' ? written : undefined;
+function linted({ document, issues, name, plan, outputs }: Checked): readonly LintedPipeline[] {
+  // A name that is valid as written is unknown if its references are not set.
+  const written = issues.all.length === 0 ? getIn(document.value, ['name']) : undefined;
+  const known = name ?? (typeof written === 'string' ? written : undefined);
+  if (known === undefined || plan === undefined) return [];
+  return [
+    {
+      name: known,
+      from: plan.collection.name,
+      steps: namesIn(document, 'steps'),
+      to: namesIn(document, 'to'),
+      columns: plan.columns().map((column) => column.name),
+      writes: outputs.flatMap(({ path }) => path ?? []),
+      prints: outputs.some(({ path }) => path === undefined),
+    },
+  ];
 }
 
 /** Returns the names of the steps or sinks of a file, including those that cannot be planned. */
-function namesIn({ document }: Checked, list: 'steps' | 'to'): readonly string[] {
-  const entries = getIn(document.value, [list]);
-  return Array.isArray(entries)
-    ? entries.flatMap((entry: unknown) => (typeof entry === 'object' && entry !== null ? Object.keys(entry) : []))
-    : [];
+function namesIn({ value }: SpecDocument, list: 'steps' | 'to'): readonly string[] {
+  const entries = getIn(value, [list]);
+  return Array.isArray(entries) ? entries.flatMap((entry: unknown) => Object.keys(Object(entry) as object)) : [];
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Warning, createRedactor, minSecretLength, secretVariables, type Redactor } from '../core/index.js';
 import { privacyAt } from '../http/index.js';
+import { getIn } from '../options/index.js';
 import type { Path } from './document.js';
 
 /** Receives a problem of the file: of a value, or with `onKey` of its key; `at` is the index of a character in a text. */
@@ -23,21 +24,20 @@ const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
  * Under `service.auth`, and for a `webhook`, only a single reference without a default is accepted, so that no key is in a file.
  * Everywhere else credentials are refused, however they get there.
  */
-export function resolveReferences(value: unknown, from: ReferenceSource, credentials: FileCredentials, told: Told): unknown {
-  return new Resolver(from, credentials, told).resolved(value, []);
-}
-
-/** Receives problems of references. */
-interface Told {
-  readonly problem: Problem;
-  readonly unset: Unset;
+export function resolveReferences(
+  value: unknown,
+  from: ReferenceSource,
+  credentials: FileCredentials,
+  found: { problem: Problem; unset: Unset },
+): unknown {
+  return new Resolver(from, credentials, found).resolved(value, []);
 }
 
 class Resolver {
   constructor(
     private readonly from: ReferenceSource,
     private readonly credentials: FileCredentials,
-    private readonly told: Told,
+    private readonly found: { readonly problem: Problem; readonly unset: Unset },
   ) {}
 
   resolved(value: unknown, path: Path): unknown {
@@ -49,13 +49,16 @@ class Resolver {
 
   #entry(key: string, item: unknown, path: Path): readonly (readonly [string, unknown])[] {
     if (!this.credentials.within(key)) return [[key, this.resolved(item, path)]];
-    this.told.problem(path, misplaced, true);
+    this.found.problem(path, misplaced, true);
     return [];
   }
 
   #credential(text: string, path: Path): string {
     if (referenceIn(text)) return this.#replaced(text, path);
-    this.told.problem(path, 'a credential must be a reference, like ${NAME} or ${file:/run/secrets/key}, and never be written in the file');
+    this.found.problem(
+      path,
+      'a credential must be a reference, like ${NAME} or ${file:/run/secrets/key}, and never be written in the file',
+    );
     return text;
   }
 
@@ -63,7 +66,7 @@ class Resolver {
     // The rows of a test contain no references.
     const whole = path[0] === 'tests' ? text : this.#replaced(text, path);
     if (!this.credentials.within(whole)) return whole;
-    this.told.problem(path, misplaced);
+    this.found.problem(path, misplaced);
     return '[redacted]';
   }
 
@@ -75,16 +78,16 @@ class Resolver {
   }
 
   #fromFile(name: string, path: Path): string | undefined {
-    if (this.#withheld('file', pathOf(name, this.from), path)) return undefined;
+    if (this.#withheld('file', resolve(this.from.baseDir, name), path)) return undefined;
     const content = this.from.read(name);
-    if (content === undefined) this.told.unset(path, `file:${name}`, `the file ${name} cannot be read`);
+    if (content === undefined) this.found.unset(path, `file:${name}`, `the file ${name} cannot be read`);
     return content;
   }
 
   #fromVariable(body: string, path: Path): string | undefined {
     const [, name, operator, operand = ''] = variable.exec(body) ?? [];
     if (name === undefined) {
-      this.told.problem(path, `'\${${body}}' is not a reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`);
+      this.found.problem(path, `'\${${body}}' is not a reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`);
       return undefined;
     }
     if (this.#withheld('variable', name, path)) return undefined;
@@ -95,13 +98,13 @@ class Resolver {
       operator === ':?' && operand !== ''
         ? `\${${name}}: ${operand}`
         : `the environment variable ${name} is ${set === '' ? 'empty' : 'not set'}`;
-    this.told.unset(path, name, message);
+    this.found.unset(path, name, message);
     return undefined;
   }
 
   #withheld(kind: 'variable' | 'file', name: string, path: Path): boolean {
     if (isSecret(path) || !this.credentials.holds(kind, name)) return false;
-    this.told.problem(path, `the ${kind} ${name} holds a credential, which is accepted only under service.auth`);
+    this.found.problem(path, `the ${kind} ${name} holds a credential, which is accepted only under service.auth`);
     return true;
   }
 }
@@ -140,13 +143,8 @@ export function referenceSource(env: Environment, baseDir: string): ReferenceSou
   };
 }
 
-/** Returns the absolute path of `${file:…}`. */
-export function pathOf(name: string, { baseDir }: ReferenceSource): string {
-  return resolve(baseDir, name);
-}
-
 /** Parses a text that is a single reference without a default, as required for credentials. */
-export function referenceIn(text: string): { readonly kind: 'variable' | 'file'; readonly name: string } | undefined {
+function referenceIn(text: string): { readonly kind: 'variable' | 'file'; readonly name: string } | undefined {
   const [, file, name] = /^\$\{(?:file:([^}]+)|([A-Za-z_][A-Za-z0-9_]*)(?::\?[^}]*)?)\}$/.exec(text) ?? [];
   if (file !== undefined) return { kind: 'file', name: file };
   return name === undefined ? undefined : { kind: 'variable', name };
@@ -184,7 +182,7 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
   for (const { text, isSearched } of documents.flatMap(credentialTexts)) {
     const found = referenceIn(text);
     if (!found) continue;
-    names.add(`${found.kind} ${found.kind === 'file' ? pathOf(found.name, from) : found.name}`);
+    names.add(`${found.kind} ${found.kind === 'file' ? resolve(from.baseDir, found.name) : found.name}`);
     if (isSearched) values.push(found.kind === 'file' ? (from.read(found.name) ?? '') : (from.env[found.name] ?? ''));
   }
   // A shorter value is not a key, and would be found everywhere.
@@ -196,29 +194,17 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
   };
 }
 
-/** A text in a document that is a credential. */
-interface CredentialText {
-  readonly text: string;
-  /** Whether other texts are searched for its value. */
-  readonly isSearched: boolean;
-}
-
-/** The texts that are credentials: those under `service.auth`, and addresses of webhooks, which may contain tokens. */
-function credentialTexts(document: unknown): readonly CredentialText[] {
-  const account = textsIn(inside(inside(document, 'service'), 'auth')).flatMap(({ path, text }) => {
-    const privacy = privacyAt(path);
-    return privacy === 'plain' ? [] : [{ text, isSearched: privacy === 'secret' }];
-  });
-  const hooks = hookNames.flatMap((name) => textsIn(inside(document, name)));
-  return [...account, ...hooks.map(({ text }) => ({ text, isSearched: true }))];
+/** The texts that are credentials, under `service.auth` and in addresses of webhooks, which may contain tokens; and whether other texts are searched for them. */
+function credentialTexts(document: unknown): readonly { readonly text: string; readonly isSearched: boolean }[] {
+  const account = textsIn(getIn(document, ['service', 'auth'])).map(({ path, text }) => ({ text, privacy: privacyAt(path) }));
+  return [
+    ...account.flatMap(({ text, privacy }) => (privacy === 'plain' ? [] : [{ text, isSearched: privacy === 'secret' }])),
+    ...hookNames.flatMap((name) => textsIn(getIn(document, [name])).map(({ text }) => ({ text, isSearched: true }))),
+  ];
 }
 
 function textsIn(value: unknown, path: readonly string[] = []): readonly { readonly path: readonly string[]; readonly text: string }[] {
   if (typeof value === 'string') return [{ path, text: value }];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => textsIn(inner, [...path, key]));
-}
-
-function inside(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }

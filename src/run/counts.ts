@@ -59,7 +59,7 @@ export function countsOfPart(run: string, outputs: Iterable<string>): RunCounts 
 /** The counts of one run in the form in which they are stored; plain JSON. */
 export type RunCounts = Omit<CountsFile, 'version'>;
 
-export interface CountsOptions {
+interface CountsOptions {
   /** `<state-dir>/counts`; created if missing, private (0700). */
   readonly folder: string;
   readonly pipeline: string;

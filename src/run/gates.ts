@@ -1,15 +1,14 @@
-import { amount, counted, GateError, outcomes, type Column, type OutputColumn, type Violation, type Warning } from '../core/index.js';
+import { GateError, type Column, type OutputColumn, type Violation, type Warning } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
 import { gatesIn, type Expect, type Measured, type Pipeline } from '../plan/index.js';
 import { driftOf, refuseUnstable } from '../source/index.js';
 import { earlierOf, gateResult, measured, shrinkGates, uncountedWarnings, warnOfUnknown, type Baseline } from './baseline.js';
 import { refuseCounts, type Ledger } from './ledger.js';
-import type { Output } from './outputs.js';
 import type { Rejects } from './rejects.js';
 import type { GateResult, RunReport } from './report.js';
 
 /** The input of the gates. */
-export interface GateInput extends Baseline {
+interface GateInput extends Baseline {
   readonly pipeline: Pipeline;
   readonly report: RunReport;
   readonly ledger: Ledger;
@@ -172,52 +171,25 @@ function changesOf(
 }
 
 /**
- * Returns warnings about results that are probably unintended: steps that leave no rows, and outputs whose rows were all rejected.
+ * Returns warnings about results that are probably unintended: what steps remark, and outputs without a row where rows were rejected.
  *
  * @param refused Whether `rejects` refuses the run, which makes a warning about rejected rows redundant.
  */
-function warnOfEmptyResults(run: GateInput, refused: boolean): readonly Warning[] {
-  const { report, ledger, outputs } = run;
+function warnOfEmptyResults({ pipeline, report, ledger }: GateInput, refused: boolean): readonly Warning[] {
   let left = report.read + report.consistency.repaired - report.consistency.duplicates;
-  const steps = ledger.steps.map((step): Passed => {
-    const arrived = left;
-    const { expanded, groups, filtered, duplicates, beyondLimit, unmatched, rejected, grouped } = step.tally;
+  const remarks = ledger.steps.flatMap(({ step, tally }): readonly Warning[] => {
+    const remark = step.definition.remark?.(step.config, tally, left);
+    const { expanded, groups, filtered, duplicates, beyondLimit, unmatched, rejected, grouped } = tally;
     left += expanded + groups - (filtered + duplicates + beyondLimit + unmatched + rejected + grouped);
-    return { ...step, arrived, left };
+    if (remark === undefined) return [];
+    // A gate, or an empty other side, already explains it.
+    const isKnown =
+      remark.code === 'W_STEP_EMPTY'
+        ? pipeline.expect?.min_rows !== undefined
+        : ledger.sides.some(({ at, rows }) => at === step.at && rows === 0);
+    return isKnown ? [] : [{ ...remark, message: `${step.at}: ${remark.message}` }];
   });
-  const last = steps.find(
-    ({ step, tally, arrived, left: after }) =>
-      arrived > 0 && after === 0 && tally.rejected > 0 && !step.definition.remark?.(step.config, tally, arrived),
-  );
-  const rejecting = last && whyEmpty(last);
-  const emptyOutput = ({ at, prepared, rejected }: Output): readonly Warning[] => {
-    const why = rejected > 0 && rejected === left ? `it ${everyRow(rejected)}` : rejecting;
-    if (refused || prepared.total > 0 || why === undefined) return [];
-    return [{ code: 'W_SINK_EMPTY', message: `${at}: no row was written, because ${why}; a lower rejects.max would refuse this` }];
-  };
-  return [...steps.flatMap((passed) => remarkOf(run, passed)), ...outputs.flatMap(emptyOutput)];
-}
-
-/** A step with the number of rows that arrived at it and that left it. */
-type Passed = Ledger['steps'][number] & { readonly arrived: number; readonly left: number };
-
-/** Returns the remark of a step, unless an empty other side already explains it. */
-function remarkOf({ pipeline, ledger }: GateInput, { step, tally, arrived }: Passed): readonly Warning[] {
-  const remark = step.definition.remark?.(step.config, tally, arrived);
-  if (remark === undefined) return [];
-  const isKnown =
-    remark.code === 'W_STEP_EMPTY'
-      ? pipeline.expect?.min_rows !== undefined
-      : ledger.sides.some(({ at, rows }) => at === step.at && rows === 0);
-  return isKnown ? [] : [{ ...remark, message: `${step.at}: ${remark.message}` }];
-}
-
-function whyEmpty({ step, tally, arrived }: Passed): string {
-  if (tally.rejected === arrived) return `${step.at} ${everyRow(arrived)}`;
-  const parts = counted(tally, outcomes).map(([word, rows]) => `${word} ${amount(rows)}`);
-  return `no row came out of ${step.at}: ${parts.join(', ')}`;
-}
-
-function everyRow(rows: number): string {
-  return `rejected every row (${amount(rows)})`;
+  const empty = refused ? [] : report.sinks.filter(({ total, books }) => total === 0 && books.rejected > 0);
+  const message = 'no row was written, and rows were rejected; a lower rejects.max would refuse this';
+  return [...remarks, ...empty.map(({ at }): Warning => ({ code: 'W_SINK_EMPTY', message: `${at}: ${message}` }))];
 }

@@ -25,7 +25,7 @@ export interface Output {
   readonly nulled: number;
 }
 
-export interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
+interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
   /** Returns the columns of the rows; called once, with the first page or at the end, with what is at the outputs. */
   columns(earlier: readonly (Published | undefined)[]): readonly Column[];
   reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
@@ -82,7 +82,7 @@ export class OpenedOutputs {
 }
 
 /** All sinks of a run, ready for rows. */
-export class BegunOutputs {
+class BegunOutputs {
   constructor(private readonly sinks: readonly OpenedOutput[]) {}
 
   /** Passes a page to every sink; the slowest determines the pace. */

@@ -119,29 +119,28 @@ export interface FindingsReport {
  * //   to[0] csv: 1,200 read = 1,200 written, 310,412 bytes -> /…/leads.csv
  */
 export function summaryOf(report: RunReport): string {
+  const { pipeline, collection, read, pages, resumed, since, rejects } = report;
   const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;
-  const perSecond = seconds > 0 ? ` (${amount(Math.round(report.read / seconds))} rows/s)` : '';
-  return [
-    `${report.pipeline}: read ${amount(report.read)} ${report.collection} in ${amountOf(report.pages, 'page')}, ${seconds.toFixed(1)} s${perSecond}`,
-    ...(report.resumed > 0
-      ? [
-          `  resumed: ${amountOf(report.resumed, 'page')} ${report.resumed === 1 ? 'was' : 'were'} spooled by an interrupted run, since ${report.since}`,
-        ]
-      : []),
-    ...consistencyLine(report.consistency),
-    ...report.gates.flatMap(shrunkLine),
-    ...report.steps.flatMap(({ at, tally }) => stepLine(at, tally) ?? []),
+  const perSecond = seconds > 0 ? ` (${amount(Math.round(read / seconds))} rows/s)` : '';
+  const lines = [
+    `${pipeline}: read ${amount(read)} ${collection} in ${amountOf(pages, 'page')}, ${seconds.toFixed(1)} s${perSecond}`,
+    resumed > 0 &&
+      `  resumed: ${amountOf(resumed, 'page')} ${resumed === 1 ? 'was' : 'were'} spooled by an interrupted run, since ${since}`,
+    consistencyLine(report.consistency),
+    ...report.gates.map(shrunkLine),
+    ...report.steps.map(stepLine),
     ...report.lookups.map(lookupLine),
     ...report.sinks.map(sinkLine),
-    ...findingLines(report.collection, report.findings),
-    ...[...report.sides, ...report.lookups].flatMap(({ collection, findings }) => findingLines(collection, findings)),
-    ...(report.rejects.rows > 0
-      ? [`  rejected ${amountOf(report.rejects.rows, 'row')}${report.rejects.path === undefined ? '' : `, see ${report.rejects.path}`}`]
-      : []),
-    ...report.warnings.filter(({ code }) => summarised.has(code)).map(({ message }) => `  WARNING: ${message}`),
-  ]
-    .map(printable)
-    .join('\n');
+    ...[report, ...report.sides, ...report.lookups].flatMap(findingLines),
+    rejects.rows > 0 && `  rejected ${amountOf(rejects.rows, 'row')}${rejects.path === undefined ? '' : `, see ${rejects.path}`}`,
+    ...report.warnings.map(({ code, message }) => summarised.has(code) && `  WARNING: ${message}`),
+  ];
+  return said(lines).map(printable).join('\n');
+}
+
+/** Returns the lines that there are. */
+function said(lines: readonly (string | false)[]): readonly string[] {
+  return lines.filter((line) => line !== false);
 }
 
 /** Warnings that must appear in the summary, for readers who see nothing else. */
@@ -157,34 +156,32 @@ const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
 ]);
 
 /** Reports a list that lost a tenth or more since the last run, and was published anyway. */
-function shrunkLine({ gate, at, rows, rowsBefore }: GateResult): readonly string[] {
-  if (gate !== 'max_read_shrink' || rows === undefined || rowsBefore === undefined || rows > 0.9 * rowsBefore) return [];
-  return [`  ${at}: ${amountOf(rows, 'row')} in the list, and ${amount(rowsBefore)} before`];
+function shrunkLine({ gate, at, rows, rowsBefore }: GateResult): string | false {
+  if (gate !== 'max_read_shrink' || rows === undefined || rowsBefore === undefined || rows > 0.9 * rowsBefore) return false;
+  return `  ${at}: ${amountOf(rows, 'row')} in the list, and ${amount(rowsBefore)} before`;
 }
 
-function consistencyLine(consistency: Consistency): readonly string[] {
+function consistencyLine(consistency: Consistency): string | false {
   const { outcome, probes, passes, repaired, duplicates, changed, counted, waitedMs, growing, unordered } = consistency;
-  if (outcome === 'off') return [];
   const parts = [
-    ...(probes > 0 ? [`${amountOf(probes, 'page')} read again`] : []),
-    ...(passes > 0 ? [amountOf(passes, 'pass', 'passes')] : []),
-    ...(repaired > 0 ? [`${amountOf(repaired, 'row')} repaired`] : []),
-    ...(duplicates > 0 ? [amountOf(duplicates, 'duplicate')] : []),
-    ...(changed > 0 ? [`${amount(changed)} changed`] : []),
-  ];
-  const remarks = [
-    ...(counted === 'none' ? ['its rows cannot be counted'] : []),
+    outcome,
+    probes > 0 && `${amountOf(probes, 'page')} read again`,
+    passes > 0 && amountOf(passes, 'pass', 'passes'),
+    repaired > 0 && `${amountOf(repaired, 'row')} repaired`,
+    duplicates > 0 && amountOf(duplicates, 'duplicate'),
+    changed > 0 && `${amount(changed)} changed`,
+    counted === 'none' && 'its rows cannot be counted',
     // Only noticeable waits are reported.
-    ...(waitedMs >= 1000 ? [`${amount(waitedMs / 1000)} s spent waiting for more at the end (end_wait)`] : []),
-    ...(growing ? ['growing while it was read'] : []),
-    ...(unordered ? ['in a different order each time'] : []),
+    waitedMs >= 1000 && `${amount(waitedMs / 1000)} s spent waiting for more at the end (end_wait)`,
+    growing && 'growing while it was read',
+    unordered && 'in a different order each time',
   ];
-  return [`  consistency: ${[outcome, ...parts, ...remarks].join(', ')}`];
+  return outcome !== 'off' && `  consistency: ${said(parts).join(', ')}`;
 }
 
-function stepLine(at: string, tally: Tally): string | undefined {
+function stepLine({ at, tally }: StepReport): string | false {
   const parts = counted(tally).map(([word, rows]) => `${word} ${amount(rows)}`);
-  return parts.length === 0 ? undefined : `  ${at}: ${parts.join(', ')}`;
+  return parts.length > 0 && `  ${at}: ${parts.join(', ')}`;
 }
 
 function lookupLine({ at, collection, requests, hits, misses }: RunReport['lookups'][number]): string {
@@ -202,18 +199,18 @@ function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): stri
   return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amountOf(bytes, 'byte')}${path === undefined ? '' : ` -> ${path}`}`;
 }
 
-function findingLines(collection: string, { unknown, late, missing, notText }: FindingsReport): readonly string[] {
-  return [
-    ...lineOf(`  ${collection}: unknown fields`, unknown),
-    ...(late.length > 0 ? [`  first seen after page 1, so not in the outputs of this run: ${late.join(', ')}`] : []),
-    ...lineOf(`  ${collection}: missing fields`, missing),
-    ...lineOf(`  ${collection}: values that were not strings`, notText),
-  ];
-}
-
-function lineOf(title: string, counts: Readonly<Record<string, number>>): readonly string[] {
-  const parts = Object.entries(counts).map(([name, rows]) => `${name} (${amountOf(rows, 'row')})`);
-  return parts.length === 0 ? [] : [`${title}: ${parts.join(', ')}`];
+function findingLines({ collection, findings }: Pick<RunReport, 'collection' | 'findings'>): readonly string[] {
+  const { unknown, late, missing, notText } = findings;
+  const lineOf = (title: string, counts: Readonly<Record<string, number>>) => {
+    const parts = Object.entries(counts).map(([name, rows]) => `${name} (${amountOf(rows, 'row')})`);
+    return parts.length > 0 && `  ${collection}: ${title}: ${parts.join(', ')}`;
+  };
+  return said([
+    lineOf('unknown fields', unknown),
+    late.length > 0 && `  first seen after page 1, so not in the outputs of this run: ${late.join(', ')}`,
+    lineOf('missing fields', missing),
+    lineOf('values that were not strings', notText),
+  ]);
 }
 
 /** The report of a run that published nothing. Its sinks are those that were closed. */
