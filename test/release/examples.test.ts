@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { firstLine, startExample } from '../support/examples.js';
+import { startExample } from '../support/examples.js';
 import { duckdb } from '../support/duckdb.js';
 import { listed, service } from '../support/services.js';
-import { startCli } from '../support/cli.js';
+import { startCli, type Started } from '../support/cli.js';
 import { temporaryFolder } from '../support/temporary.js';
 import { generate } from '../../src/service/index.js';
 
@@ -32,6 +33,16 @@ test('campaign-counts.ts counts every lead once', async () => {
   expect(new Map(counted.map(([id = '', count]) => [id, Number(count)]))).toEqual(expected);
   expect(counted.map(([, count]) => Number(count))).toEqual([...expected.values()].toSorted((a, b) => b - a));
 });
+
+/** Returns the first line that a program prints, such as the address it listens on. */
+async function firstLine({ process: child }: Started): Promise<string> {
+  let text = '';
+  while (!text.includes('\n')) {
+    const [more] = (await once(child.stdout ?? child, 'data')) as [string];
+    text += more;
+  }
+  return text.slice(0, text.indexOf('\n'));
+}
 
 describe('lead-server.ts', () => {
   test('streams joined leads, refuses what it does not know, and ends when it is told to', async () => {

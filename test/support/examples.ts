@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { start, type Started } from './cli.js';
 import { temporaryFolder } from './temporary.js';
@@ -7,14 +6,4 @@ import { temporaryFolder } from './temporary.js';
 export async function startExample(name: string, env: Readonly<Record<string, string>>): Promise<Started> {
   const parameters = ['--import', 'tsx', join('examples', name)];
   return start(process.execPath, parameters, { cwd: process.cwd(), env: { ...env, TMPDIR: await temporaryFolder() } });
-}
-
-/** Returns the first line that a program prints, such as the address it listens on. */
-export async function firstLine({ process: child }: Started): Promise<string> {
-  let text = '';
-  while (!text.includes('\n')) {
-    const [more] = (await once(child.stdout ?? child, 'data')) as [string];
-    text += more;
-  }
-  return text.slice(0, text.indexOf('\n'));
 }

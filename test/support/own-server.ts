@@ -102,21 +102,6 @@ export const flaky = (handler: Handler): Handler => {
   };
 };
 
-/** Answers some requests, counted from 1, with only this many rows of the page, and otherwise correctly. */
-export const shortened = (handler: Handler, which: readonly number[], rows = 0): Handler => {
-  let requests = 0;
-  return (response, ...asked) => {
-    requests += 1;
-    if (!which.includes(requests)) return handler(response, ...asked);
-    const write = response.end.bind(response) as (body: string) => ServerResponse;
-    const end = (body: string) =>
-      write(
-        JSON.stringify(JSON.parse(body, (key, value: unknown) => (Array.isArray(value) && key !== 'tags' ? value.slice(0, rows) : value))),
-      );
-    handler(Object.assign(response, { end }), ...asked);
-  };
-};
-
 /** The declared fields of the orders. */
 const orderFields = `
       no: text

@@ -1,4 +1,4 @@
-import { Observable, from, of } from 'rxjs';
+import { Observable, from } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { expect } from '@jest/globals';
 import type { Page } from '../../src/flow/index.js';
@@ -100,9 +100,4 @@ export function leasedPages<T>(rows: readonly (readonly T[])[]): {
   const released: number[] = [];
   const pages = rows.map((some, index) => pageOf(index + 1, some, () => void released.push(index + 1)));
   return { pages$: from(pages), pages, released };
-}
-
-/** A fetch function that answers synchronously. */
-export function immediate<T>(answer: (page: number) => readonly T[]): (page: number) => Observable<readonly T[]> {
-  return (page) => of(answer(page));
 }

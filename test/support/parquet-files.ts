@@ -1,4 +1,3 @@
-import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hyparquet';
 import { rename } from 'node:fs/promises';
 import type { Row, Value } from '../../src/core/index.js';
 import type { OutputColumn } from '../../src/core/index.js';
@@ -13,9 +12,6 @@ import { vectorOf } from './batches.js';
 export const engineCodecs: readonly (readonly [EngineName, Compression])[] = engineNames.flatMap((name) =>
   engines[name].map((compression) => [name, compression] as const),
 );
-
-/** Every engine with its default codec, for tests that do not depend on codecs. */
-export const enginesOnce: typeof engineCodecs = engineNames.map((name) => [name, engines[name][0]]);
 
 export function output(name: string, type: OutputColumn['type'], original = name): OutputColumn {
   return { name, field: name, original, type };
@@ -66,7 +62,3 @@ export async function fileOf(
 }
 
 let counter = 0;
-
-export async function footerOf(path: string): Promise<FileMetaData> {
-  return parquetMetadataAsync(await asyncBufferFromFile(path));
-}

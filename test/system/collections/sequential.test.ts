@@ -15,7 +15,6 @@ import {
   ownText,
   runOwn,
   send,
-  shortened,
   slice,
   type Order,
 } from '../../support/own-server.js';
@@ -38,6 +37,21 @@ async function keysOf(folder: string): Promise<readonly number[]> {
 }
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+/** Answers some requests, counted from 1, with only this many rows of the page, and otherwise correctly. */
+const shortened = (handler: Handler, which: readonly number[], rows = 0): Handler => {
+  let requests = 0;
+  return (response, ...asked) => {
+    requests += 1;
+    if (!which.includes(requests)) return handler(response, ...asked);
+    const write = response.end.bind(response) as (body: string) => ServerResponse;
+    const end = (body: string) =>
+      write(
+        JSON.stringify(JSON.parse(body, (key, value: unknown) => (Array.isArray(value) && key !== 'tags' ? value.slice(0, rows) : value))),
+      );
+    handler(Object.assign(response, { end }), ...asked);
+  };
+};
 
 describe.each([
   ['by cursor', cursor, byCursor],

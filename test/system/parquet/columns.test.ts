@@ -8,7 +8,8 @@ import { commitUnlogged } from '../../../src/store/index.js';
 import { pageOf } from '../../../src/flow/index.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
-import { enginesOnce, fileOf, output } from '../../support/parquet-files.js';
+import { engineNames, engines } from '../../../src/parquet/index.js';
+import { fileOf, output } from '../../support/parquet-files.js';
 import { column, commitOf, recording } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -111,7 +112,7 @@ describe('a page of columns gives the files that its rows give', () => {
   });
 });
 
-describe.each(enginesOnce)('a file by %s, %s', (engine, compression) => {
+describe.each(engineNames.map((name) => [name, engines[name][0]] as const))('a file by %s, %s', (engine, compression) => {
   const outputs = columns.map(({ name }) => output(name, 'text'));
 
   test.each([

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
+import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hyparquet';
 import { readParquet } from 'parquet-wasm';
 import type { Row } from '../../../src/core/index.js';
 import { parquet } from '../../../src/sinks/index.js';
@@ -8,7 +9,7 @@ import { engineNames } from '../../../src/parquet/index.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { temporaryFolder } from '../../support/temporary.js';
-import { engineCodecs, fileOf, footerOf, output } from '../../support/parquet-files.js';
+import { engineCodecs, fileOf, output } from '../../support/parquet-files.js';
 
 const columns = [
   output('text', 'text', 'The Text'),
@@ -28,6 +29,10 @@ const rows: readonly Row[] = [
 ];
 
 const select = `SELECT text, flag, integer::VARCHAR AS integer, "decimal", epoch_us("timestamp")::VARCHAR AS timestamp, "date"::VARCHAR AS date`;
+
+async function footerOf(path: string): Promise<FileMetaData> {
+  return parquetMetadataAsync(await asyncBufferFromFile(path));
+}
 
 describe.each(engineCodecs)('a file by %s, %s', (engine, compression) => {
   const how = { engine, compression };

@@ -65,23 +65,6 @@ describe('limit', () => {
       expect((await publishedManifest(join(folder, 't')))?.partial).toBeUndefined();
     });
 
-    test('takes what steps before it leave, and balances the books of pages that waited for the other side of a join', async () => {
-      lists.leads = leads(400, (index) => ({ bridge_id: String(index % 2) }));
-      const body = `from: leads
-steps:
-  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title], type: inner }
-  - filter: lead_id != '1'
-  - limit: 12
-  - explode: { field: b_title, separator: ',' }
-${toTable}`;
-      const { sinks, partial } = await run(body);
-      expect(await idsIn('t')).toEqual(upTo(12).map((index) => 3 + 2 * index));
-      expect(partial).toBe(true);
-      const { read, written, filtered, unmatched, beyondLimit } = itemAt(sinks, 0).books;
-      expect([written, filtered]).toEqual([12, 1]);
-      expect(read).toBe(written + filtered + unmatched + beyondLimit);
-    });
-
     test('does not wait for pages that fail after it has its rows', async () => {
       from = await service(changing(lists), { faults: ['hang@page=4', '404@page=5'] });
       expect((await run(limited(30), {}, { 'service.concurrency': '2' })).partial).toBe(true);

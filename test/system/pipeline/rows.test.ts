@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
-import { itemAt } from '../../../src/core/index.js';
 import { explainRow, previewPipeline, runPipeline } from '../../../src/index.js';
 import { connect, csv, join as joined, parquet, writeTo } from '../../../src/leadstream.js';
 import type { ServedTable } from '../../../src/service/index.js';
@@ -150,40 +149,6 @@ describe('the other side of a join, in which a key came twice', () => {
   });
 });
 
-test('explode makes the rows that DuckDB makes of the same lists, and the books say how many it added', async () => {
-  const lists = ['["a","b"]', '[]', '', '["c"]', '["d","e","f"]', '["it\'s","\\"g\\""]'];
-  const from = await serviceOf({ leads: leads(200, (index) => ({ meta: lists[index % lists.length], aff_sub: 'x, y,,z' })) });
-  const folder = await temporaryFolder();
-  const steps = (empty: string) => `from: leads
-steps:
-  - explode: { field: meta, empty: ${empty}, position: n }
-  - explode: { field: aff_sub, separator: ',' }
-to:
-  - parquet: { path: ${empty} }
-`;
-  const plain = await runIn(from, 'from: leads\nto:\n  - parquet: { path: plain }', folder);
-  expect(plain.sinks[0]?.books.written).toBe(200);
-  const of = (table: string) => `read_parquet('${join(folder, table)}/*.parquet')`;
-  const columns = 'lead_id, meta, n::int as n, aff_sub';
-  const unnested = (kind: string) => `
-    select ${columns} from (
-      select lead_id, item.meta as meta, item.n as n, unnest(list_filter(list_transform(string_split(aff_sub, ','), x -> trim(x)), x -> x <> '')) as aff_sub
-      from ${of('plain')} as p ${kind} join lateral (
-        select unnest(json_extract_string(nullif(p.meta, ''), '$[*]')) as meta, unnest(range(1, json_array_length(nullif(p.meta, ''))::bigint + 1)) as n
-      ) as item on true
-    ) order by lead_id::int, n, aff_sub`;
-  for (const [empty, kind] of [
-    ['keep', 'left'],
-    ['drop', 'inner'],
-  ] as const) {
-    const { books } = itemAt((await runIn(from, steps(empty), folder)).sinks, 0);
-    const expected = await duckdb(unnested(kind));
-    expect(await duckdb(`select ${columns} from ${of(empty)} order by lead_id::int, n, aff_sub`)).toEqual(expected);
-    expect(books.read + books.expanded).toBe(expected.length + books.filtered);
-    expect(books.filtered > 0).toBe(empty === 'drop');
-  }
-});
-
 test('the gate of rejected rows knows the rows that explode made, and rejects name the key of the row that they are of', async () => {
   const from = await serviceOf({ leads: leads(4, () => ({ aff_sub: '1,x,y' })) });
   const body = (most: string) => `from: leads
@@ -200,19 +165,6 @@ to:
     leads(4).flatMap(({ lead_id }) => [expect.objectContaining({ key: { lead_id } }), expect.objectContaining({ key: { lead_id } })]),
   );
   await expect(runIn(from, body('60%'), await temporaryFolder())).rejects.toMatchObject({ message: /8 of 12 rows were rejected/ });
-});
-
-test('a sample has the same rows whatever the size of pages and the requests at once', async () => {
-  const from = await service();
-  const sampled = async (set: Readonly<Record<string, string>>) => {
-    const folder = await temporaryFolder();
-    await runIn(from, 'from: leads\nsteps:\n  - sample: { percent: 5 }\nto:\n  - parquet: { path: t }', folder, { set });
-    return duckdb(`select lead_id from read_parquet('${join(folder, 't')}/*.parquet') order by all`);
-  };
-  const first = await sampled({ 'service.limit': '500' });
-  expect(first.length).toBeGreaterThan(30);
-  expect(first.length).toBeLessThan(90);
-  expect(await sampled({ 'service.limit': '70', 'service.concurrency': '2' })).toEqual(first);
 });
 
 test('mask: { preset: personal } leaves no personal value in the file, not even joined ones', async () => {

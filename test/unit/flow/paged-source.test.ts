@@ -4,7 +4,7 @@ import type { Observable } from 'rxjs';
 import { EMPTY, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { SourceError } from '../../../src/core/errors.js';
 import { keep, pagedSource, rows, type Page } from '../../../src/flow/index.js';
-import { countedFetch, immediate, listOf, shown, turns } from '../../support/pages.js';
+import { countedFetch, listOf, shown, turns } from '../../support/pages.js';
 import { seeded } from '../../support/seeded.js';
 
 /** Subscribes with a sink that keeps what it gets and releases nothing by itself. */
@@ -20,6 +20,11 @@ function hoard<T>(source$: Observable<Page<T>>) {
     complete: () => (state.completed = true),
   });
   return { state, numbers: () => pages.map(({ number }) => number), subscription };
+}
+
+/** A fetch function that answers synchronously. */
+function immediate<T>(answer: (page: number) => readonly T[]): (page: number) => Observable<readonly T[]> {
+  return (page) => of(answer(page));
 }
 
 const readAll = <T>(source$: Observable<Page<T>>) => lastValueFrom(source$.pipe(rows(), toArray()));
