@@ -1,7 +1,9 @@
-import { join } from 'node:path';
-import { SinkError, type OutputColumn } from '../core/index.js';
+import { join, dirname } from 'node:path';
+import { createReadStream } from 'node:fs';
+import { lstat } from 'node:fs/promises';
+import { SinkError, type OutputColumn, amount, amountOf, GateError } from '../core/index.js';
 import { fileFault, type Encoding, type Expected, type ParquetEncoder, type ParquetEngine, type RowGroup } from '../parquet/index.js';
-import { makeFolders, PartialFile, sha256File, type RenameAction } from '../store/index.js';
+import { makeFolders, PartialFile, sha256File, type RenameAction, attempt, linked, openRegular } from '../store/index.js';
 import { dataFileNameOf, type ManifestFile } from './manifest.js';
 import type { PartitionedBatch } from './partitions.js';
 import { openTo, partialEnding } from './table.js';
@@ -218,4 +220,101 @@ export async function closeVerified(file: PartialFile, expected: Omit<Expected, 
   if ((await sha256File(file.path)) !== file.content.sha256)
     throw new SinkError('E_SINK_VERIFY', `${file.path}: the bytes read back differ from those written`);
   return file.content;
+}
+
+/** A file of the earlier run that stays in the table, and its name in the new one. */
+interface RetainedFile {
+  readonly from: string;
+  readonly file: ManifestFile;
+}
+
+/**
+ * Names files of the earlier run as data files of the new one. A reader that listed the old table and opens its files after the swap then finds none
+ * of them, rather than some.
+ *
+ * @param first The first free number.
+ */
+export function retainedIn(run: string, files: readonly ManifestFile[], first: number): readonly RetainedFile[] {
+  return files.map((file, index) => {
+    const folder = dirname(file.name);
+    const name = dataFileNameOf(run, first + index);
+    return { from: file.name, file: { ...file, name: folder === '.' ? name : join(folder, name) } };
+  });
+}
+
+/**
+ * Puts files of the earlier run into the new one: as hard links, without copying if the file system supports them. Files with other permissions are
+ * copied, since all names of a file share them.
+ *
+ * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VERIFY` when a copied file does not match the earlier manifest.
+ */
+export async function stageRetained(
+  from: string,
+  folder: string,
+  files: readonly RetainedFile[],
+  permissions: number,
+): Promise<readonly RenameAction[]> {
+  const actions: RenameAction[] = [];
+  for (const { from: name, file } of files) {
+    const [source, path] = [join(from, name), join(folder, file.name)];
+    for (const made of await makeFolders(dirname(path), folder)) await openTo(made, permissions);
+    const isLinked = await attempt('E_SINK_WRITE', `cannot retain ${path}`, async () => {
+      const { mode } = await lstat(source);
+      return (mode & 0o777) === permissions && (await linked(source, path + partialEnding));
+    });
+    actions.push(
+      isLinked
+        ? { action: 'rename', from: path + partialEnding, to: path, file: { bytes: file.bytes } }
+        : await copied(source, path, file, permissions),
+    );
+  }
+  return actions;
+}
+
+/** Copies a file, and compares the copy with the earlier manifest. */
+async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<RenameAction> {
+  const copy = await staged(path, permissions, (file) =>
+    attempt('E_SINK_WRITE', `cannot copy ${from}`, async () => {
+      for await (const chunk of createReadStream(from, { highWaterMark: 1024 * 1024 })) await file.append(chunk as Buffer);
+    }),
+  );
+  if ((await sha256File(copy.path)) !== sha256)
+    throw new SinkError('E_SINK_VERIFY', `${from}: its contents differ from its manifest (SHA-256), so it is not reused`);
+  return copy.action;
+}
+
+/** Writes a small file of a run under a name that readers ignore; its action gives it its final one. */
+export async function staged(path: string, permissions: number, write?: (file: PartialFile) => Promise<void>): Promise<PartialFile> {
+  const file = await PartialFile.open(path + partialEnding, path, [], permissions);
+  await write?.(file);
+  await file.close();
+  return file;
+}
+
+/**
+ * Checks cheaply that retained files match the table's manifest: each must be a regular file of the right size, with the start and end of a Parquet file.
+ * Digests are not compared, since that would read the whole table in every run. `verify` does so.
+ *
+ * @throws {GateError} `E_GATE_VERIFY` with the file.
+ */
+export async function checkRetained(at: string, folder: string, files: readonly ManifestFile[]): Promise<void> {
+  for (const { name, bytes } of files) {
+    const fault = await faultOf(join(folder, name), bytes).catch((thrown: unknown) => `cannot be read: ${String(thrown)}`);
+    if (fault === undefined) continue;
+    throw new GateError('E_GATE_VERIFY', `${at}: ${join(folder, name)} ${fault}, so it is not reused; see leadstream verify`);
+  }
+}
+
+async function faultOf(path: string, bytes: number): Promise<string | undefined> {
+  const file = await openRegular(path);
+  try {
+    const { size } = await file.stat();
+    if (size !== bytes) return `has ${amountOf(size, 'byte')}, but its manifest says ${amount(bytes)}`;
+    const ends = Buffer.alloc(8);
+    await file.read(ends, 0, 4, 0);
+    await file.read(ends, 4, 4, Math.max(0, bytes - 4));
+    return ends.toString('latin1') === 'PAR1PAR1' ? undefined : 'is not a Parquet file';
+  } finally {
+    await file.close();
+  }
 }

@@ -4,13 +4,12 @@ import { GateError, itemAt, SinkError, type OutputColumn, type Refuses, type War
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
 import { attempt, makeFolders, removeFolders, type Action } from '../store/index.js';
 import type { Batch } from '../vector/index.js';
-import { DataFiles, type DataFilesOptions } from './data-files.js';
+import { DataFiles, type DataFilesOptions, checkRetained, retainedIn, staged, stageRetained } from './data-files.js';
 import { Appending, indexOf } from './keys.js';
 import { loadManifest, type Manifest, type ManifestFile, type modes, type Published, type RunFacts } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 import type { RunLog } from './run-log.js';
-import { checkRetained, retainedIn, stageKeys, stageManifest, stageRetained, stageSuccess } from './stage.js';
-import { openTo, prune, removeDeadRuns, removeRun, type Table } from './table.js';
+import { openTo, prune, removeDeadRuns, removeRun, successName, type Table } from './table.js';
 
 type Mode = (typeof modes)[number];
 
@@ -203,10 +202,10 @@ export class PreparedRun {
     const folder = table.folder(runId);
     const kept = retainedIn(runId, this.done.retained, written.length);
     const links = before ? await stageRetained(table.folder(before.run), folder, kept, permissions) : [];
-    const keys = appending && (await stageKeys(table.keysPath(runId), appending.index, key, permissions));
+    const keys = appending && (await staged(table.keysPath(runId), permissions, (file) => appending.index.store(file)));
     const all = [...kept.map(({ file }) => file), ...written].sort((a, b) => (a.name < b.name ? -1 : 1));
-    const success = options.success_file ? [await stageSuccess(folder, permissions)] : [];
-    const [manifest, text] = await stageManifest(table.manifestPath(runId), permissions, {
+    const success = options.success_file ? [(await staged(join(folder, successName), permissions)).action] : [];
+    const content: Manifest = {
       version: 1,
       pipeline: facts.pipeline,
       fingerprint: facts.fingerprint,
@@ -228,12 +227,14 @@ export class PreparedRun {
       run: { written: this.rows, unchanged: this.unchanged, changed: this.changed },
       files: all,
       schema: columns.map((column) => ({ ...column })),
-      keys: keys?.entry,
+      keys: keys && { columns: [...key], rows: appending.index.rows, ...keys.content },
       output: context.at,
       success_file: options.success_file,
-    });
+    };
+    const text = `${JSON.stringify(content, null, 2)}\n`;
+    const manifest = await staged(table.manifestPath(runId), permissions, (file) => file.append(text));
     await context.runLog?.record(table.path, runId, text);
-    const files = [...links, ...this.done.actions, ...success, ...(keys ? [keys.action] : []), manifest];
+    const files = [...links, ...this.done.actions, ...success, ...(keys ? [keys.action] : []), manifest.action];
     return [...files, await table.linkTo(runId), ...(await table.expire(before?.run))];
   }
 

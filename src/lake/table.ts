@@ -176,15 +176,12 @@ export class Table {
 
   /** Returns the actions that hide the data files of a run from every glob. */
   async expire(run: string | undefined): Promise<readonly RenameAction[]> {
-    if (run === undefined) return [];
-    const names = await this.#presentFiles(run, '');
-    return names.map((name) => this.#rename(run, name, name + keptEnding));
+    return run === undefined ? [] : this.#renames(run, '', keptEnding);
   }
 
   /** Returns the actions that restore the names of the data files of a kept run. */
-  async restore(run: string): Promise<readonly RenameAction[]> {
-    const names = await this.#presentFiles(run, keptEnding);
-    return names.map((name) => this.#rename(run, name + keptEnding, name));
+  restore(run: string): Promise<readonly RenameAction[]> {
+    return this.#renames(run, keptEnding, '');
   }
 
   /** Whether a run was published and then replaced: all its data files are kept ones. */
@@ -209,9 +206,9 @@ export class Table {
     return manifest !== undefined && (await this.#presentFiles(run, ending)).length === manifest.files.length;
   }
 
-  #rename(run: string, from: string, to: string): RenameAction {
-    const folder = this.folder(run);
-    return { action: 'rename', from: join(folder, from), to: join(folder, to) };
+  async #renames(run: string, from: string, to: string): Promise<readonly RenameAction[]> {
+    const paths = (await this.#presentFiles(run, from)).map((name) => join(this.folder(run), name));
+    return paths.map((path) => ({ action: 'rename', from: path + from, to: path + to }));
   }
 
   /** Returns the data files of a run that exist with this ending. */

@@ -1,5 +1,6 @@
 import type { SchemaElement } from 'hyparquet';
-import { lstat, readdir, readFile, stat } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { lstat, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { amount, amountOf, defined, SinkError, type DeclaredType } from '../core/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
@@ -8,7 +9,7 @@ import { sha256File } from '../store/index.js';
 import { RunLog, type Evidence } from './run-log.js';
 import { bookedRows, loadManifest, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
 import { encoded } from './partitions.js';
-import { keptEnding, successName, Table } from './table.js';
+import { entriesBelow, keptEnding, successName, Table } from './table.js';
 
 /** What was checked, and every difference between a table and its manifest, as a sentence each. */
 export interface Verification {
@@ -66,7 +67,7 @@ async function verifyCopy(folder: string, path: string): Promise<Verification> {
   // A copy is wherever someone put it, possibly through a link.
   const manifest = await readFile(path, 'utf8').then(manifestIn, () => undefined);
   if (!manifest) throw new SinkError('E_SINK_RUN', `${path} is not a readable manifest`);
-  return { ...summaryOf(manifest), evidence: 'none', differences: await compare(folder, manifest, '') };
+  return { ...summaryOf(manifest), evidence: 'none', differences: await compare(await realpath(folder).catch(() => folder), manifest, '') };
 }
 
 async function verifyRun(path: string, { run, stateDir }: VerifyOptions): Promise<Verification> {
@@ -106,7 +107,7 @@ function summaryOf({ run_id: run, rows, bytes, files }: Manifest) {
 
 /** @param ending Ending of the names of data files. */
 async function compare(folder: string, manifest: Manifest, ending: string): Promise<readonly string[]> {
-  const entries = await entriesBelow(folder);
+  const entries = await kindsBelow(folder);
   const differences = [
     ...sumDifferences(manifest),
     ...bookDifferences(manifest),
@@ -130,14 +131,14 @@ async function successDifferences(path: string, kind: Kind | undefined): Promise
 
 type Kind = 'file' | 'folder' | 'link' | 'device';
 
-/** Returns everything below a folder, by relative path. Links are not followed. */
-async function entriesBelow(folder: string): Promise<ReadonlyMap<string, Kind>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  const kindOf = (entry: (typeof entries)[number]): Kind => {
+/** Returns everything below a folder, by relative path. */
+async function kindsBelow(folder: string): Promise<ReadonlyMap<string, Kind>> {
+  const kindOf = (entry: Dirent): Kind => {
     if (entry.isFile()) return 'file';
     if (entry.isDirectory()) return 'folder';
     return entry.isSymbolicLink() ? 'link' : 'device';
   };
+  const entries = await entriesBelow(folder);
   return new Map(entries.map((entry) => [join(entry.parentPath, entry.name).slice(folder.length + 1), kindOf(entry)]));
 }
 

@@ -15,7 +15,7 @@ export {
 export type { LinkAction, RenameAction } from './local-disk/actions.js';
 export { PartialFile } from './local-disk/partial-file.js';
 export { inTurn, type Lock, lockOutputs, lockOwn } from './lock.js';
-export { inPlace, isPrivate, makePrivate, makeState, openOwn, openRegular, readOwn, readRegular } from './own.js';
+export { isPrivate, makePrivate, makeState, openOwn, openRegular, readOwn, readRegular } from './own.js';
 export { forgetCommit, logCommit, type LoggedCommit, recoverCommits } from './redo-log.js';
 export { ScratchFile, ScratchFolder } from './scratch.js';
 export {

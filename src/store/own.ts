@@ -68,7 +68,7 @@ async function closeToOthers(folder: string): Promise<void> {
 }
 
 /** Flags for `open`: do not follow a link, and do not block, as for the writer of a pipe. */
-export const inPlace = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const inPlace = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * Opens a regular file. Refuses links, and does not block on a pipe.
