@@ -122,9 +122,5 @@ async function relinked(table: Table, runs: readonly TableRun[], to: string | un
 async function refuseDamaged(table: Table, run: string, log: Log): Promise<Evidence> {
   const { differences, evidence } = await verifyTable(table.path, { ...log, run });
   if (differences.length === 0) return evidence;
-  const shared = (await table.sharesFiles(run)) ? sharing : '';
-  throw new SinkError('E_SINK_RUN', `${table.path}: run ${run} is damaged: ${differences.join('; ')}${shared}`);
+  throw new SinkError('E_SINK_RUN', `${table.path}: run ${run} is damaged: ${differences.join('; ')}`);
 }
-
-const sharing =
-  '. It shares files on disk with other runs, and damage to a shared file affects them all: publish the table again with mode: replace';

@@ -107,11 +107,11 @@ export class OpenedRun {
 export class BegunRun {
   private constructor(
     private readonly run: Run,
-    private readonly columns: readonly OutputColumn[],
-    private readonly key: readonly string[],
-    private readonly partitioning: Partitioning,
-    private readonly files: DataFiles,
-    private readonly appending: Appending | undefined,
+    readonly columns: readonly OutputColumn[],
+    readonly key: readonly string[],
+    readonly partitioning: Partitioning,
+    readonly files: DataFiles,
+    readonly appending: Appending | undefined,
   ) {}
 
   static async begin(run: Run, { columns, key: fields, encoding }: TableLayout): Promise<BegunRun> {
@@ -138,37 +138,20 @@ export class BegunRun {
 
   /** Closes, syncs and verifies the files. @throws {GateError} `E_GATE_VERIFY` when retained files of the table have changed. */
   async prepare(): Promise<PreparedRun> {
-    const { run, columns, key, partitioning, files, appending } = this;
-    const { table, options, context, before } = run;
+    const { columns, partitioning, files } = this;
+    const { table, options, context, before } = this.run;
     const stays = (written: readonly ManifestFile[]) => retained(options.mode, before?.manifest, written);
     // A file without rows has the columns of the folders, too.
     const all = [...partitioning.kept.map((index) => itemAt(columns, index)), ...partitioning.columns];
     const written = await files.finish(stays([]).length === 0 ? all : undefined);
     const old = stays(written);
     if (options.mode === 'replace_partitions' && before) await checkRetained(context.at, table.folder(before.run), old);
-    return new PreparedRun(run, {
-      ...{ columns, key, written, retained: old, appending },
-      partitions: partitioning.names,
-      actions: files.actions,
-    });
+    return new PreparedRun(this.run, this, written, old);
   }
 
   discard(): Promise<void> {
     return this.files.discard();
   }
-}
-
-/** What a run has written. */
-interface Written {
-  readonly columns: readonly OutputColumn[];
-  readonly partitions: readonly string[];
-  readonly written: readonly ManifestFile[];
-  /** The actions that commit the files. */
-  readonly actions: readonly Action[];
-  /** Files of the previous run that stay in the table. */
-  readonly retained: readonly ManifestFile[];
-  readonly appending: Appending | undefined;
-  readonly key: readonly string[];
 }
 
 /** A run with complete files; only the manifest and the commit are missing. */
@@ -181,15 +164,19 @@ export class PreparedRun {
   readonly changed: number;
   readonly path: string;
 
+  /** @param retained Files of the previous run that stay in the table. */
   constructor(
     private readonly run: Run,
-    private readonly done: Written,
+    private readonly begun: BegunRun,
+    private readonly written: readonly ManifestFile[],
+    private readonly retained: readonly ManifestFile[],
   ) {
-    this.rows = sum(done.written, 'rows');
-    this.bytes = sum(done.written, 'bytes');
-    this.total = this.rows + sum(done.retained, 'rows');
-    this.unchanged = done.appending?.unchanged ?? 0;
-    this.changed = done.appending?.changed ?? 0;
+    const { appending } = begun;
+    this.rows = sum(written, 'rows');
+    this.bytes = sum(written, 'bytes');
+    this.total = this.rows + sum(retained, 'rows');
+    this.unchanged = appending?.unchanged ?? 0;
+    this.changed = appending?.changed ?? 0;
     this.path = run.table.path;
   }
 
@@ -198,12 +185,12 @@ export class PreparedRun {
     const { table, options, context, before } = this.run;
     const { runId } = context;
     const { permissions } = options;
-    const { columns, partitions, written, appending, key } = this.done;
+    const { columns, partitioning, appending, key, files } = this.begun;
     const folder = table.folder(runId);
-    const kept = retainedIn(runId, this.done.retained, written.length);
+    const kept = retainedIn(runId, this.retained, this.written.length);
     const links = before ? await stageRetained(table.folder(before.run), folder, kept, permissions) : [];
     const keys = appending && (await staged(table.keysPath(runId), permissions, (file) => appending.index.store(file)));
-    const all = [...kept.map(({ file }) => file), ...written].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const all = [...kept.map(({ file }) => file), ...this.written].sort((a, b) => (a.name < b.name ? -1 : 1));
     const success = options.success_file ? [(await staged(join(folder, successName), permissions)).action] : [];
     const content: Manifest = {
       version: 1,
@@ -221,7 +208,7 @@ export class PreparedRun {
       run_id: runId,
       mode: options.mode,
       replaced: before?.run,
-      partition_by: [...partitions],
+      partition_by: [...partitioning.names],
       rows: sum(all, 'rows'),
       bytes: sum(all, 'bytes'),
       run: { written: this.rows, unchanged: this.unchanged, changed: this.changed },
@@ -234,8 +221,8 @@ export class PreparedRun {
     const text = `${JSON.stringify(content, null, 2)}\n`;
     const manifest = await staged(table.manifestPath(runId), permissions, (file) => file.append(text));
     await context.runLog?.record(table.path, runId, text);
-    const files = [...links, ...this.done.actions, ...success, ...(keys ? [keys.action] : []), manifest.action];
-    return [...files, await table.linkTo(runId), ...(await table.expire(before?.run))];
+    const staging = [...links, ...files.actions, ...success, ...(keys ? [keys.action] : []), manifest.action];
+    return [...staging, await table.linkTo(runId), ...(await table.expire(before?.run))];
   }
 
   /** Whether the table becomes partial. Rows added to a complete table, or replacing partitions of it, do not make it so. */

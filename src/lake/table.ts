@@ -1,4 +1,4 @@
-import { chmod, lstat, readdir, readlink, rmdir, stat, symlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, readlink, rmdir, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import {
@@ -192,13 +192,6 @@ export class Table {
   /** Whether all data files of a run exist under the names that readers see. */
   isWhole(run: string): Promise<boolean> {
     return this.#hasAll(run, '');
-  }
-
-  /** Whether a data file of a kept run is a hard link to one of another run. */
-  async sharesFiles(run: string): Promise<boolean> {
-    const names = await this.#presentFiles(run, keptEnding);
-    const found = await Promise.all(names.map((name) => stat(join(this.folder(run), name + keptEnding))));
-    return found.some(({ nlink }) => nlink > 1);
   }
 
   async #hasAll(run: string, ending: string): Promise<boolean> {

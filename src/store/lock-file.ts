@@ -58,7 +58,7 @@ export class LockFile implements OutputLock {
   async check(): Promise<void> {
     const found = await attempt('E_SINK_WRITE', `cannot read ${this.path}`, () => readLock(this.path));
     if (found === undefined) throw new LeadstreamError('E_RUN_LOCKED', `the lock of ${this.output} was removed while this run held it`);
-    if (found.id !== this.id) throw lockedBy(this.output, found);
+    if (found.owner?.id !== this.id) throw lockedBy(this.output, found);
   }
 
   /** Also removes the folders created for it, if they are empty. */
@@ -71,7 +71,7 @@ export class LockFile implements OutputLock {
   async #remove(): Promise<void> {
     const right = beside(this.path, this.id);
     if (!(await linked(this.path, right))) return;
-    if ((await readLock(this.path))?.id === this.id) await unlink(this.path);
+    if ((await readLock(this.path))?.owner?.id === this.id) await unlink(this.path);
     await removeFile(right);
   }
 }
@@ -83,12 +83,8 @@ function randomId(): string {
 /** An owner that cannot be checked is considered dead if its last heartbeat is older than this, or further in the future: then the clocks disagree. */
 const silenceMs = 60_000;
 
-/** Maximum number of bytes read from a lock file; ours have a few hundred. */
-const longest = 65_536;
-
 /** The content of a lock file. */
 interface Found {
-  readonly id: string | undefined;
   /** `undefined` for a file that is not ours, or not yet: without links, a lock is visible before it is complete. */
   readonly owner: Owner | undefined;
   /** Whether the file is empty. */
@@ -114,11 +110,12 @@ async function acquire(path: string, draft: string, output: string): Promise<voi
     const found = await readLock(path);
     if (found === undefined) continue;
     if (await isHeld(found)) throw lockedBy(output, found);
-    if (found.id === undefined) throw noLock(path, output);
-    const right = beside(path, found.id);
+    const id = found.owner?.id;
+    if (id === undefined) throw noLock(path, output);
+    const right = beside(path, id);
     await acquire(right, draft, output);
     try {
-      if ((await readLock(path))?.id === found.id) return await rename(right, path);
+      if ((await readLock(path))?.owner?.id === id) return await rename(right, path);
     } finally {
       // After the rename the name is free; any process that has taken it since will find the dead lock gone.
       await removeFile(right);
@@ -137,10 +134,8 @@ async function readLock(path: string): Promise<Found | undefined> {
     const file = await openRegular(path);
     try {
       const { mtimeMs } = await file.stat();
-      const head = Buffer.alloc(longest);
-      const { bytesRead } = await file.read(head, 0, longest, 0);
-      const found = parse(head.toString('utf8', 0, bytesRead));
-      return { id: found?.id, owner: found, empty: bytesRead === 0, silentMs: Date.now() - mtimeMs };
+      const text = await file.readFile('utf8');
+      return { owner: ownerIn(text), empty: text === '', silentMs: Date.now() - mtimeMs };
     } finally {
       await file.close();
     }
@@ -150,7 +145,7 @@ async function readLock(path: string): Promise<Found | undefined> {
   }
 }
 
-function parse(text: string): Owner | undefined {
+function ownerIn(text: string): Owner | undefined {
   try {
     return owner().safeParse(JSON.parse(text)).data;
   } catch {
@@ -177,7 +172,7 @@ async function removeLeftovers(path: string): Promise<void> {
     const file = join(folder, name);
     if (!name.startsWith(head) || !asideName.test(name.slice(head.length))) continue;
     const found = await readLock(file).catch(() => undefined);
-    if (found && (found.empty || found.owner !== undefined) && !(await isHeld(found))) await removeFile(file).catch(() => undefined);
+    if (found && (found.empty || found.owner) && !(await isHeld(found))) await removeFile(file).catch(() => undefined);
   }
 }
 

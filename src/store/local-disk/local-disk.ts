@@ -72,11 +72,6 @@ async function refuseLinksTo(confined: readonly Confined[]): Promise<void> {
     }
 }
 
-/**
- * Returns whether anything is at a path. An empty folder counts as nothing.
- *
- * @throws {SinkError} `E_SINK_PATH` if the path cannot be examined, since anything may be there.
- */
 function isOccupied(path: string): Promise<boolean> {
   return attempt('E_SINK_PATH', `cannot read ${path}`, async () => {
     const found = await lstat(path).catch(unlessMissing(undefined));

@@ -42,7 +42,6 @@ export class PartialFile implements OutputFile {
     return new PartialFile(handle, path, destination, folders);
   }
 
-  /** Bytes written so far. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -53,16 +52,10 @@ export class PartialFile implements OutputFile {
     return this.#content;
   }
 
-  /** The rename that commits the file, once it is closed. */
   get action(): RenameAction {
     return { action: 'rename', from: this.path, to: this.destination, file: this.content };
   }
 
-  /**
-   * Appends bytes, or text as UTF-8. One call at a time.
-   *
-   * @throws {SinkError} `E_SINK_WRITE`.
-   */
   async append(data: string | Uint8Array): Promise<void> {
     // Before handing the bytes over: an encoder may reuse its buffer afterwards.
     if (!this.#closed) this.#hash.update(data);
@@ -70,11 +63,6 @@ export class PartialFile implements OutputFile {
     this.#bytes += Buffer.byteLength(data);
   }
 
-  /**
-   * Makes the contents durable and closes the file.
-   *
-   * @throws {SinkError} `E_SINK_WRITE`.
-   */
   async close(): Promise<void> {
     await this.#guard(() => this.handle.sync());
     await this.#guard(() => this.handle.close());
@@ -82,7 +70,6 @@ export class PartialFile implements OutputFile {
     this.#content = { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }
 
-  /** Closes and removes the file, and the folders created for it if they are empty. Never rejects. */
   async discard(): Promise<void> {
     this.#failure ??= new SinkError('E_SINK_WRITE', `${this.path} was discarded`);
     if (!this.#closed) await this.handle.close().catch(() => undefined);
@@ -91,12 +78,6 @@ export class PartialFile implements OutputFile {
     await removeFolders(this.folders);
   }
 
-  /**
-   * Renames the closed file to `<destination>.<label>` instead of committing it, so that someone can inspect it.
-   *
-   * @returns The new path.
-   * @throws {SinkError} `E_SINK_WRITE`.
-   */
   async quarantine(label: string): Promise<string> {
     const path = `${this.destination}.${label}`;
     await this.#guard(() => rename(this.path, path));
@@ -114,14 +95,7 @@ export class PartialFile implements OutputFile {
   }
 }
 
-/**
- * Reserves a file: creates the folders above it and an empty partial file next to it, `.<name>.<runId>.partial`. Partial files that killed runs left for the
- * same destination are removed, so the caller must hold the lock of the output.
- *
- * @param destination Absolute path. An existing file stays unchanged until the commit.
- * @param mode Permissions of the file. Default `0o600`.
- * @throws {SinkError} `E_SINK_PATH` if the destination is not writable, or is something other than a file.
- */
+/** As `Store.reserve`; the file is `.<name>.<runId>.partial` next to the destination. */
 export async function reserveFile(destination: string, runId: string, mode?: number): Promise<PartialFile> {
   await refuseNoFile(destination);
   const folder = dirname(destination);

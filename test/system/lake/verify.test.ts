@@ -109,18 +109,18 @@ describe('verifyTable', () => {
 
   test.each<[string, (files: readonly unknown[]) => object, string]>([
     ['a file that is listed twice', ([file]) => ({ rows: 20, files: [file, file] }), `the manifest lists ${part} more than once`],
-    ['another type', () => ({ schema: { 0: { type: 'integer' } } }), `${part} has columns with other types than the manifest says: uid`],
-    ['a column too few', () => ({ schema: [] }), `${part} has columns that the manifest does not list: uid, state`],
+    ['another type', () => ({ schema: { 0: { type: 'integer' } } }), `${part} differs from the manifest: column uid is not INT64`],
+    ['a column too few', () => ({ schema: [] }), `${part} differs from the manifest: wrote 0 columns, read back 2`],
     [
       'a column too many',
       () => ({ schema: { 2: { name: 'x', field: 'x', original: 'x', type: 'text' } } }),
-      `${part} lacks columns that the manifest lists: x`,
+      `${part} differs from the manifest: wrote 3 columns, read back 2`,
     ],
     ['another partitioning', () => ({ partition_by: ['uid'] }), `${part} is not in the partition folders uid`],
     [
       'rows that the footers have not',
       () => ({ rows: 19, files: { 0: { rows: 9 } } }),
-      `${part} has 10 rows, 10 of them in row groups, but the manifest says 9`,
+      `${part} differs from the manifest: wrote 9 rows, read back 10, 10 of them in row groups`,
     ],
     ['rows that the run did not write', () => ({ run: { written: 19 } }), 'the run wrote 19 rows, but its files have 20'],
     [

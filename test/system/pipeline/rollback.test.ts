@@ -103,13 +103,13 @@ describe('rollbackTable', () => {
     await handle.close();
   }
 
-  test('says of a damaged run which shares files that the others are damaged too', async () => {
+  test('refuses a run with a damaged file that it shares with the published one', async () => {
     const { path, stateDir, shared } = await appended();
     await damage(shared);
     expect((await verifyTable(path)).differences).toHaveLength(1);
     await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
       code: 'E_SINK_RUN',
-      message: expect.stringMatching(/run run-1 is damaged: .*damage to a shared file affects them all: publish the table again/),
+      message: expect.stringContaining('run run-1 is damaged: '),
     });
   });
 
