@@ -1,16 +1,16 @@
 import { columnsOf, type Collection } from '../collections/index.js';
 import { amountOf, itemAt, type Column } from '../core/index.js';
-import { headersOf, queryOf, type Credentials } from '../http/index.js';
+import { headersOf, queryOf } from '../http/index.js';
 import { defaults } from '../options/index.js';
 import { firstQuery, windowOf } from '../source/index.js';
 import { gatesIn } from './expect.js';
 import { checkPipeline, type Pipeline } from './pipeline.js';
 
 /** A column at one point of a pipeline. `type` is that after a cast; unless `cast`, the values are still text. */
-export type ExplainedColumn = Pick<Column, 'name' | 'type' | 'cast' | 'sensitivity'>;
+type ExplainedColumn = Pick<Column, 'name' | 'type' | 'cast' | 'sensitivity'>;
 
 /** How a collection is requested. */
-export interface ExplainedRead {
+interface ExplainedRead {
   readonly collection: string;
   /** The first request, for example `GET https://…/api/leads?limit=500&page=1&rest_api_key=***`. */
   readonly request: string;
@@ -20,46 +20,37 @@ export interface ExplainedRead {
   readonly key: readonly string[];
 }
 
-/** What a step would do, and the columns after it. */
-export interface ExplainedStep {
-  /** Like `steps[1] derive`. */
-  readonly at: string;
-  /** The other collection, which it reads to the end. */
-  readonly reads: ExplainedRead | undefined;
-  /** Whether it takes all rows before it emits the first. */
-  readonly blocking: boolean;
-  /** Description of what it holds in memory; `undefined` if nothing beyond a page. */
-  readonly memory: string | undefined;
-  readonly added: readonly string[];
-  readonly dropped: readonly string[];
-  /** The columns that leave it. */
-  readonly columns: readonly ExplainedColumn[];
-}
-
-/** What a sink would write, and where. */
-export interface ExplainedSink {
-  /** Like `to[0] parquet`. */
-  readonly at: string;
-  /** Whether it prints, and publishes nothing. */
-  readonly prints: boolean;
-  /** Absolute path, with day and run in braces; `undefined` if it prints, or publishes elsewhere. */
-  readonly path: string | undefined;
-  /** Whether rows are added to existing ones. */
-  readonly adds: boolean;
-  /** Description of what it holds in memory; `undefined` if nothing beyond a page. */
-  readonly memory: string | undefined;
-  /** Columns that become folders instead of being in the files. */
-  readonly folders: readonly string[];
-  readonly columns: readonly Pick<Column, 'name' | 'type'>[];
-}
-
-/** The plan of a pipeline, as a run would carry it out; plain data without credentials. */
+/** The plan of a pipeline, as a run would carry it out; plain data without credentials. `memory` is what is held beyond a page, if anything. */
 export interface Explanation {
   readonly pipeline: string;
   readonly source: ExplainedRead & { readonly columns: readonly ExplainedColumn[] };
-  readonly steps: readonly ExplainedStep[];
-  readonly sinks: readonly ExplainedSink[];
-  /** Description of what gates hold in memory. */
+  readonly steps: readonly {
+    /** Like `steps[1] derive`. */
+    readonly at: string;
+    /** The other collection, which it reads to the end. */
+    readonly reads: ExplainedRead | undefined;
+    /** Whether it takes all rows before it emits the first. */
+    readonly blocking: boolean;
+    readonly memory: string | undefined;
+    readonly added: readonly string[];
+    readonly dropped: readonly string[];
+    /** The columns that leave it. */
+    readonly columns: readonly ExplainedColumn[];
+  }[];
+  readonly sinks: readonly {
+    /** Like `to[0] parquet`. */
+    readonly at: string;
+    /** Whether it prints, and publishes nothing. */
+    readonly prints: boolean;
+    /** Absolute path, with day and run in braces; `undefined` if it prints, or publishes elsewhere. */
+    readonly path: string | undefined;
+    /** Whether rows are added to existing ones. */
+    readonly adds: boolean;
+    readonly memory: string | undefined;
+    /** Columns that become folders instead of being in the files. */
+    readonly folders: readonly string[];
+    readonly columns: readonly Pick<Column, 'name' | 'type'>[];
+  }[];
   readonly gates: { readonly memory: string | undefined };
   readonly rejects: { readonly path: string | undefined; readonly max: string };
   /** The settings of the run by their names in the file, with defaults filled in; times in milliseconds. */
@@ -77,6 +68,7 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
   checkPipeline('explainPipeline', pipeline);
   const { name, plan, rejects } = pipeline;
   const source = columnsOf(plan.collection, pipeline.reveal);
+  const held = gatesIn(pipeline.expect).flatMap((gate) => (gate.judges === 'rows' ? (gate.holds ?? []) : []));
   const places = [...plan.steps.map(({ input }) => input), plan.columns()];
   return {
     pipeline: name,
@@ -95,19 +87,11 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
         columns: after.map(explained),
       };
     }),
-    sinks: plan.sinks.map(({ at, output, prints, adds, holds, folders, writes }) => {
+    sinks: plan.sinks.map(({ at, output: path, prints, adds, holds: memory, folders, writes }) => {
       const written = writes(plan.columns()).filter((column) => !folders.includes(column.name));
-      return {
-        at,
-        prints,
-        path: output,
-        adds,
-        memory: holds,
-        folders,
-        columns: written.map(({ name: column, type }) => ({ name: column, type })),
-      };
+      return { at, prints, path, adds, memory, folders, columns: written.map((column) => ({ name: column.name, type: column.type })) };
     }),
-    gates: { memory: gatesMemory(pipeline) },
+    gates: { memory: held.length === 0 ? undefined : held.join(', ') },
     rejects: { path: rejects.path, max: 'share' in rejects.max ? `${100 * rejects.max.share}%` : amountOf(rejects.max.rows, 'row') },
     settings: settingsOf(pipeline),
   };
@@ -115,11 +99,6 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
 
 function explained({ name, type, cast, sensitivity }: Column): ExplainedColumn {
   return { name, type, cast, sensitivity };
-}
-
-function gatesMemory({ expect }: Pipeline): string | undefined {
-  const held = gatesIn(expect).flatMap((gate) => (gate.judges === 'rows' ? (gate.holds ?? []) : []));
-  return held.length === 0 ? undefined : held.join(', ');
 }
 
 /** Returns the names of columns that are not among others. */
@@ -144,7 +123,7 @@ function settingsOf(pipeline: Pipeline): Explanation['settings'] {
   const { stoppedBy } = pipeline.plan;
   return {
     'service.base_url': connection.baseUrl,
-    'service.auth': accountForm(connection.auth),
+    'service.auth': Object.keys(connection.auth).join(' + '),
     'service.limit': connection.limit ?? defaults.limit,
     'service.concurrency': connection.concurrency ?? defaults.concurrency,
     'service.window': windowOf(connection),
@@ -160,9 +139,4 @@ function settingsOf(pipeline: Pipeline): Explanation['settings'] {
     schema,
     on_new_field: onNewField,
   };
-}
-
-/** Returns the names of the parts of an account. */
-function accountForm(auth: Credentials): string {
-  return Object.keys(auth).join(' + ');
 }

@@ -21,26 +21,25 @@ export const hookShape = schema((z) =>
   z.strictObject({
     webhook: z
       .string()
-      .refine(isAddress, 'must be an http or https URL')
+      .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https URL')
       .describe('URL that receives a small JSON document by POST. Only a reference, because it may contain a token: ${HOOK_URL}.'),
   }),
 );
 
-function isAddress(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-}
-
-type HookShapes = { readonly [N in HookName]?: { readonly webhook: string } | undefined };
-
 /** Returns the hooks of a file with their proxies, and reports problems with these. */
-export function hooksOf({ on_success: success, on_failure: failure }: HookShapes, env: Environment, problem: Problem): Hooks {
-  const hookOf = (name: HookName, hook: { readonly webhook: string } | undefined): Hook | undefined => {
-    if (hook === undefined) return undefined;
-    const way = proxyIn(hook.webhook, env);
+export function hooksOf(
+  hooks: { readonly [N in HookName]?: { readonly webhook: string } | undefined },
+  env: Environment,
+  problem: Problem,
+): Hooks {
+  const hookOf = (name: HookName): Hook | undefined => {
+    const url = hooks[name]?.webhook;
+    if (url === undefined) return undefined;
+    const way = proxyIn(url, env);
     if (way.problem !== undefined) problem([name, 'webhook'], way.problem);
-    return { url: hook.webhook, proxy: way.proxy };
+    return { url, proxy: way.proxy };
   };
-  return { success: hookOf('on_success', success), failure: hookOf('on_failure', failure) };
+  return { success: hookOf('on_success'), failure: hookOf('on_failure') };
 }
 
 /** Returns the parts of hooks that must not be shown: their addresses, and everything in them except the host. */

@@ -1,14 +1,7 @@
 export { connectionFromEnvironment } from './connection.js';
 export { type Extensions, extensionsOf, type LoadOptions } from './definitions.js';
 export { fileText } from './load.js';
-export {
-  explainPipeline,
-  type ExplainedColumn,
-  type ExplainedRead,
-  type ExplainedSink,
-  type ExplainedStep,
-  type Explanation,
-} from './explain.js';
+export { explainPipeline, type Explanation } from './explain.js';
 export { defaultReadShrink, gatesIn, type Check, type Expect, type Measured } from './expect.js';
 export type { Checked } from './check.js';
 export type { HookName } from './references.js';

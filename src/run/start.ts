@@ -21,10 +21,9 @@ import {
   type Lock,
   type Store,
 } from '../store/index.js';
-import { readBegun, removeBegun, writeBegun, StateFolder } from './state.js';
+import { StateFolder } from './state.js';
 import { noCounts, openCounts, type Counts, type RunCounts } from './counts.js';
-import type { Collection } from '../collections/index.js';
-import { type Pipeline, type Plan, checkPipeline } from '../plan/index.js';
+import { checkPipeline, type Pipeline } from '../plan/index.js';
 import type { RunReport } from './report.js';
 
 /** A run that has started: everything that is determined before anything is touched, and its changes to the disk apart from the outputs. */
@@ -69,11 +68,6 @@ export class Run {
     this.warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` });
   };
 
-  /** Warns that counts could not be stored: everything is published, but the next run has less to compare with. */
-  readonly #forgotten = (failure: unknown): void => {
-    this.warn({ code: 'W_RUN_COUNTS', message: `the counts of this run were not stored: ${reasonOf(failure)}` });
-  };
-
   /**
    * Locks the outputs and recovers the logged commits of earlier runs. A run that will continue with the pages of an interrupted run of this pipeline uses the
    * day of that run. These pages can disappear while nothing is locked, or through a commit recovered here; then it tries again.
@@ -89,8 +83,7 @@ export class Run {
     const outputs = this.pipeline.plan.sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
     const rejects = this.pipeline.rejects.pathOf(names);
     const paths = pathsOf({ outputs, rejects });
-    refuseOverlaps(paths);
-    refuseIn(this.state.path, paths);
+    refuseOverlaps(this.state.path, paths);
     const store = storeOf(paths);
     const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId: this.runId });
     try {
@@ -110,18 +103,17 @@ export class Run {
    * @returns `false` if the paths of the outputs contain the day of an interrupted run whose pages turned out to be unusable.
    */
   async begin({ firstStart }: Claim, spooled: Spools): Promise<boolean> {
-    const { begun } = this.state;
     const { name } = this.pipeline;
     if (spooled.startedAt === undefined) return true;
-    if (firstStart !== this.startedAt && (await readBegun(begun, name))?.spoolSince !== spooled.startedAt) return false;
-    await writeBegun(begun, name, { startedAt: firstStart, spoolSince: spooled.startedAt });
+    if (firstStart !== this.startedAt && (await this.state.readBegun(name))?.spoolSince !== spooled.startedAt) return false;
+    await this.state.writeBegun(name, { startedAt: firstStart, spoolSince: spooled.startedAt });
     return true;
   }
 
   /** Removes the spooled pages, which are published or unusable, and the record of their run. */
   async forgetPages(spooled: Spools): Promise<void> {
     await spooled.remove();
-    if (spooled.startedAt !== undefined) await removeBegun(this.state.begun, this.pipeline.name);
+    if (spooled.startedAt !== undefined) await this.state.removeBegun(this.pipeline.name);
   }
 
   async spools(): Promise<Spools> {
@@ -133,31 +125,16 @@ export class Run {
     if (maxAgeMs === undefined) return noSpools;
     const restart = !this.#spooling && (this.#spent || (this.options.restart ?? false));
     this.#spooling = true;
-    return openSpools({
-      folder,
-      runId: this.runId,
-      baseUrl,
-      auth,
-      firstPage,
-      maxAgeMs,
-      maxPageBytes: maxBodyBytes,
-      restart,
-      events: this.events,
-    });
+    const { runId, events } = this;
+    return openSpools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes: maxBodyBytes, restart, events });
   }
 
   /** Opens the counts of earlier runs. A run that only prints has none. */
   async counts(): Promise<Counts> {
     if (!this.#publishes) return noCounts;
-    const { name, connection, plan } = this.pipeline;
-    return openCounts({
-      folder: this.state.counts,
-      pipeline: name,
-      run: this.runId,
-      connection,
-      collections: plan.reads.map((read) => readOf(plan, read)),
-      events: this.events,
-    });
+    const { name: pipeline, connection, plan } = this.pipeline;
+    const collections = Object.values(plan.collections).filter(({ name }) => plan.reads.includes(name));
+    return openCounts({ folder: this.state.counts, pipeline, run: this.runId, connection, collections, events: this.events });
   }
 
   /**
@@ -184,7 +161,9 @@ export class Run {
     });
     // Before the commit is removed from the log: the next run must not read pages of a published run again, and needs its counts.
     await this.forgetPages(spooled).catch(this.nonFatal);
-    await keepCounts().catch(this.#forgotten);
+    await keepCounts().catch((failure: unknown) =>
+      this.warn({ code: 'W_RUN_COUNTS', message: `the counts of this run were not stored: ${reasonOf(failure)}` }),
+    );
     try {
       // A commit that stays in the log is carried out again by the next run, which changes nothing as long as everything is in place.
       if (this.#publishes) await forgetCommit(this.state.redoLog, this.runId);
@@ -208,7 +187,7 @@ export class Run {
     const { startedAt } = this;
     const { spoolMaxAgeMs: maxAgeMs, name, connection, plan } = this.pipeline;
     if (!this.#spools || maxAgeMs === undefined || this.#spent || this.options.restart) return startedAt;
-    const begun = await readBegun(this.state.begun, name);
+    const begun = await this.state.readBegun(name);
     if (begun === undefined || begun.startedAt > startedAt) return startedAt;
     const source = sourceOf(plan.collection, connection.limit ?? defaults.limit, connection);
     return (await spooledSince(this.state.spool, source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
@@ -228,12 +207,6 @@ export class Run {
       this.#spent = true;
     }
   }
-}
-
-function readOf({ collections }: Plan, name: string): Collection {
-  const collection = collections[name];
-  if (!collection) throw new Error(`no collection ${name}`);
-  return collection;
 }
 
 /** How a run ended: with the report of what it published, or with the rejection of `runPipeline`. */
@@ -303,26 +276,20 @@ function pathsOf({ outputs, rejects }: Pick<Claim, 'outputs' | 'rejects'>): read
   return rejects === undefined ? outputs : [...outputs, rejects];
 }
 
-/** @throws {SinkError} `E_SINK_PATH` for two outputs that are the same, or one within the other. */
-function refuseOverlaps(paths: readonly string[]): void {
-  paths.forEach((path, index) => {
-    const first = paths.slice(0, index).find((other) => overlap(other, path));
-    if (first === undefined) return;
-    const remedy = 'give each output its own path';
-    throw new SinkError('E_SINK_PATH', `${path} and ${first} are the same through a link, or one is inside the other; ${remedy}`);
-  });
-}
-
 /**
- * Refuses outputs in or around the state folder, whose content is trusted as leadstream's own, and overwritten.
+ * Refuses outputs that are the same or one within the other, and those in or around the state folder, whose content is trusted as leadstream's own, and
+ * overwritten.
  *
  * @throws {SinkError} `E_SINK_PATH`.
  */
-function refuseIn(stateDir: string, paths: readonly string[]): void {
-  const path = paths.find((output) => overlap(stateDir, output));
-  if (path === undefined) return;
-  throw new SinkError(
-    'E_SINK_PATH',
-    `${path} is inside the state folder ${stateDir}, or contains it; write somewhere else, or choose another state folder with --state-dir`,
-  );
+function refuseOverlaps(stateDir: string, paths: readonly string[]): void {
+  paths.forEach((path, index) => {
+    const other = [stateDir, ...paths.slice(0, index)].find((each) => overlap(each, path));
+    if (other === undefined) return;
+    const [what, remedy] =
+      other === stateDir
+        ? [`the state folder ${stateDir}`, 'write somewhere else, or choose another state folder with --state-dir']
+        : [other, 'give each output its own path'];
+    throw new SinkError('E_SINK_PATH', `${path} and ${what} are the same through a link, or one is inside the other; ${remedy}`);
+  });
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { fixedPath, type LoggedCommit, makePrivate, readOwn, removeTemporaries, replaceFile, removeFile } from '../store/index.js';
-import { removeSpool, inState } from '../source/index.js';
-import { keepRecovered } from './counts.js';
 import { schema } from '../core/index.js';
+import { inState, removeSpool } from '../source/index.js';
+import { fixedPath, makePrivate, readOwn, removeFile, removeTemporaries, replaceFile, type LoggedCommit } from '../store/index.js';
+import { keepRecovered } from './counts.js';
 
 /** The folder in which runs store state for later ones, and the paths in it. */
 export class StateFolder {
@@ -11,19 +11,19 @@ export class StateFolder {
   readonly redoLog: string;
   /** Raw pages. */
   readonly spool: string;
-  /** Records of the runs that the pages belong to. */
-  readonly begun: string;
   /** Counts of earlier runs. */
   readonly counts: string;
   /** Data that does not fit into the memory of a step. */
   readonly scratch: string;
   /** Locks for sinks without a path. */
   readonly sinks: string;
+  /** Records of the runs that the pages belong to; private (0700). */
+  readonly #begun: string;
 
   private constructor(readonly path: string) {
-    [this.redoLog, this.spool] = [join(path, 'redo-log'), join(path, 'spool')];
-    [this.begun, this.counts, this.scratch] = [join(path, 'begun'), join(path, 'counts'), join(path, 'scratch')];
-    this.sinks = join(path, 'sinks');
+    const at = (name: string) => join(path, name);
+    [this.redoLog, this.spool, this.counts] = [at('redo-log'), at('spool'), at('counts')];
+    [this.scratch, this.sinks, this.#begun] = [at('scratch'), at('sinks'), at('begun')];
   }
 
   /**
@@ -42,6 +42,38 @@ export class StateFolder {
     for (const folder of commit.spent ?? []) await removeSpool(this.spool, folder);
     await keepRecovered(this.counts, commit);
   };
+
+  /**
+   * Reads the record of an interrupted run of a pipeline; returns `undefined` if there is none, or it cannot be read.
+   *
+   * @throws {LeadstreamError} `E_STATE_FOREIGN` if the file was not created by leadstream for this user.
+   */
+  async readBegun(pipeline: string): Promise<Begun | undefined> {
+    const text = await inState('E_SINK_PATH', `cannot read from ${this.#begun}`, () => readOwn(this.#recordOf(pipeline)));
+    try {
+      return text === undefined ? undefined : begun().safeParse(JSON.parse(text)).data;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Records that a run of a pipeline has started, for the run that continues with its pages. @throws {SinkError} `E_SINK_PATH`. */
+  async writeBegun(pipeline: string, { startedAt, spoolSince }: Omit<Begun, 'version'>): Promise<void> {
+    await inState('E_SINK_PATH', `cannot record in ${this.#begun} that a run has started`, async () => {
+      await makePrivate(this.#begun);
+      await removeTemporaries(this.#begun, (name) => name.endsWith('.json'));
+      await replaceFile(this.#recordOf(pipeline), `${JSON.stringify({ version: 1, startedAt, spoolSince })}\n`, { mode: 0o600 });
+    });
+  }
+
+  /** @throws The system's error. */
+  async removeBegun(pipeline: string): Promise<void> {
+    await removeFile(this.#recordOf(pipeline));
+  }
+
+  #recordOf(pipeline: string): string {
+    return join(this.#begun, `${pipeline}.json`);
+  }
 }
 
 const begun = schema((z) =>
@@ -55,44 +87,4 @@ const begun = schema((z) =>
 );
 
 /** What is known about a pipeline whose run did not publish. */
-type Begun = Omit<z.output<ReturnType<typeof begun>>, 'version'>;
-
-/**
- * Reads the record of an interrupted run of a pipeline; returns `undefined` if there is none, or it cannot be read.
- *
- * @param folder `<state-dir>/begun`, existing or not.
- * @throws {LeadstreamError} `E_STATE_FOREIGN` if the file was not created by leadstream for this user.
- */
-export async function readBegun(folder: string, pipeline: string): Promise<Begun | undefined> {
-  const text = await inState('E_SINK_PATH', `cannot read from ${folder}`, () => readOwn(pathOf(folder, pipeline)));
-  try {
-    return text === undefined ? undefined : begun().safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * Records that a run of a pipeline has started, for the run that continues with its pages.
- *
- * @param folder `<state-dir>/begun`; created if missing, private (0700).
- * @throws {SinkError} `E_SINK_PATH`.
- */
-export async function writeBegun(folder: string, pipeline: string, { startedAt, spoolSince }: Begun): Promise<void> {
-  await inState('E_SINK_PATH', `cannot record in ${folder} that a run has started`, async () => {
-    await makePrivate(folder);
-    await removeTemporaries(folder, (name) => name.endsWith(ending));
-    await replaceFile(pathOf(folder, pipeline), `${JSON.stringify({ version: 1, startedAt, spoolSince })}\n`, { mode: 0o600 });
-  });
-}
-
-/** @throws The system's error. */
-export async function removeBegun(folder: string, pipeline: string): Promise<void> {
-  await removeFile(pathOf(folder, pipeline));
-}
-
-const ending = '.json';
-
-function pathOf(folder: string, pipeline: string): string {
-  return join(folder, pipeline + ending);
-}
+type Begun = z.output<ReturnType<typeof begun>>;

@@ -1,5 +1,5 @@
 import { amountOf } from '../../core/index.js';
-import type { ExplainedColumn, ExplainedRead, ExplainedSink, ExplainedStep, Explanation } from '../../index.js';
+import type { Explanation } from '../../index.js';
 import { command, loadOptionsOf, named, pipelineFile, pipelineOptions, repeated, textOrJson } from '../command.js';
 import { print } from '../console.js';
 
@@ -55,11 +55,11 @@ function settingOf([name, value]: readonly [string, string | number | boolean]):
   return `${name}: ${isTime ? `${value / 1000}s` : value}`;
 }
 
-function requestOf({ request, headers, key }: ExplainedRead): readonly string[] {
+function requestOf({ request, headers, key }: Omit<Explanation['source'], 'columns'>): readonly string[] {
   return [[request, ...headers].join(', '), ...(key.length === 0 ? [] : [`key: ${key.join(' + ')}`])];
 }
 
-function branchOf({ at, reads, blocking, memory, added, dropped, columns }: ExplainedStep): Branch {
+function branchOf({ at, reads, blocking, memory, added, dropped, columns }: Explanation['steps'][number]): Branch {
   const fresh = columns.filter(({ name }) => added.includes(name));
   const changes = [...fresh.map((column) => `+${listOf([column])}`), ...dropped.map((name) => `-${name}`)];
   return {
@@ -73,7 +73,7 @@ function branchOf({ at, reads, blocking, memory, added, dropped, columns }: Expl
   };
 }
 
-function sinkBranch({ at, prints, path, adds, memory, folders, columns }: ExplainedSink): Branch {
+function sinkBranch({ at, prints, path, adds, memory, folders, columns }: Explanation['sinks'][number]): Branch {
   const isText = columns.every(({ type }) => type === 'text');
   const names = columns.map(({ name, type }) => (isText ? name : `${name} ${type}`)).join(', ');
   return {
@@ -88,6 +88,6 @@ function sinkBranch({ at, prints, path, adds, memory, folders, columns }: Explai
 }
 
 /** Lists columns with their types, and marks those that are personal or credentials. */
-function listOf(columns: readonly ExplainedColumn[]): string {
+function listOf(columns: Explanation['source']['columns']): string {
   return columns.map(({ name, type, sensitivity }) => `${name} ${type}${sensitivity === 'plain' ? '' : ` (${sensitivity})`}`).join(', ');
 }
