@@ -24,10 +24,12 @@ export interface FileContext {
 
 /** Collects the problems of a document, and the doubts about it. */
 export class IssueList {
-  readonly #all: Issue[] = [];
-  readonly #doubts: Doubt[] = [];
-  readonly #unknown: Path[] = [];
-  readonly #unset = new Set<string>();
+  readonly all: Issue[] = [];
+  readonly doubts: Doubt[] = [];
+  /** Paths of the values whose references cannot be resolved. These values are not checked, nor is what depends on them. */
+  readonly unknown: Path[] = [];
+  /** Unresolved references, in lenient mode. */
+  readonly unset: string[] = [];
   /** The document with its references replaced. */
   resolved: unknown;
   /** Whether a doubt is a problem, too: a warning fails the run, and this one can be reported before anything is read. */
@@ -43,32 +45,14 @@ export class IssueList {
     private readonly root: Path = [],
   ) {}
 
-  get all(): readonly Issue[] {
-    return this.#all;
-  }
-
-  get doubts(): readonly Doubt[] {
-    return this.#doubts;
-  }
-
-  /** Paths of the values whose references cannot be resolved. These values are not checked, nor is what depends on them. */
-  get unknown(): readonly Path[] {
-    return this.#unknown;
-  }
-
-  /** Unresolved references, in lenient mode. */
-  get unset(): readonly string[] {
-    return [...this.#unset];
-  }
-
   /** Adds a problem, unless it depends on an unknown value; keys are always known. */
   readonly problem: Problem = (path, message, onKey, at) => {
-    if (onKey === true || !dependsOn(path, this.#unknown)) this.#add(false, path, message, onKey, at);
+    if (onKey === true || !dependsOn(path, this.unknown)) this.#add(false, path, message, onKey, at);
   };
 
   /** Adds a problem of a value that a known reference gave. */
   readonly givenProblem: Problem = (path, message) => {
-    if (!dependsOn(path, this.#unknown)) this.#add(true, path, message);
+    if (!dependsOn(path, this.unknown)) this.#add(true, path, message);
   };
 
   /** Adds a problem of a reference, which leaves the value unknown. */
@@ -80,26 +64,26 @@ export class IssueList {
   /** Handles an unresolved reference: as a problem, or in lenient mode only as an unknown value. */
   readonly unsetProblem: Unset = (path, name, message) => {
     if (!this.file.lenient) return this.referenceProblem(path, message);
-    this.#unset.add(name);
+    this.unset.push(name);
     this.#unresolved(path);
   };
 
   readonly warn: SpecWarning = (path, { code, message }) => {
-    if (dependsOn(path, this.#unknown)) return;
-    this.#doubts.push({ code, message: this.file.credentials.redact(message), ...this.document.locate(path) });
+    if (dependsOn(path, this.unknown)) return;
+    this.doubts.push({ code, message: this.file.credentials.redact(message), ...this.document.locate(path) });
     if (this.isStrict) this.problem(path, message);
   };
 
   /** What the environment lacks for the document as a whole leaves all of its values known. */
   #unresolved(path: Path): void {
-    if (path.length > 0) this.#unknown.push(path);
+    if (path.length > 0) this.unknown.push(path);
   }
 
   #add(reference: boolean, path: Path, message: string, onKey?: boolean, at?: number): void {
     const set = this.document.overridden.find((over) => isWithin(path, over) || (onKey === true && isWithin(over, path)));
     const told = this.file.credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
     const place = this.document.locate([...this.root, ...path], onKey, at !== undefined && this.#asWritten(path) ? at : undefined);
-    this.#all.push({ message: told, ...place, reference });
+    this.all.push({ message: told, ...place, reference });
   }
 
   /** Returns whether a value is as written: if a reference was replaced, character positions differ. */

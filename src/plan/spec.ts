@@ -18,7 +18,9 @@ export const authShape = schema((z) => {
     mustHaveForm(),
   );
   // They are the objects of the forms, which the type system cannot follow through the list of them.
-  return (shape as z.ZodType<Credentials>).optional().describe(description());
+  return (shape as z.ZodType<Credentials>)
+    .optional()
+    .describe(`${credentialForms.map(({ summary }) => summary).join(', or ')}. References only.`);
 });
 
 function objectOf(z: Zod, fields: CredentialFields): z.ZodType {
@@ -33,16 +35,6 @@ function textOf(z: Zod, { privacy, problem }: CredentialField): z.ZodType {
     const message = problem(value);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
-}
-
-function description(): string {
-  const either = (inQuery: boolean) =>
-    eitherOf(credentialForms.filter(({ headers }) => (headers === undefined) === inQuery).map(({ summary }) => summary));
-  return `${either(true)}; for other services ${either(false)}. References only.`;
-}
-
-function eitherOf(words: readonly string[]): string {
-  return [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((part) => part !== '').join(', or ');
 }
 
 const serviceFields = schema((z) =>

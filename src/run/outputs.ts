@@ -122,11 +122,12 @@ export class PreparedOutputs {
    */
   async commit(partial: boolean): Promise<readonly string[]> {
     const done: string[] = [];
-    for (const { sink, output } of this.sinks) {
-      const committed = await sink.commit(output.prepared, partial).catch((failure: unknown) => {
+    for (const { at, prepared } of this.outputs) {
+      if (!prepared.commit) continue;
+      await prepared.commit(partial).catch((failure: unknown) => {
         throw published(failure, done);
       });
-      if (committed) done.push(output.at);
+      done.push(at);
     }
     return done;
   }
@@ -151,8 +152,7 @@ export class PreparedOutputs {
 /** Adds to a failure what had been published before and cannot be undone. */
 export function published(failure: unknown, names: readonly string[]): unknown {
   if (names.length === 0) return failure;
-  const what = `${names.join(', ')} had already published, and will receive all rows again`;
-  return reworded(failure, `${reasonOf(failure)}; ${what}`);
+  return reworded(failure, `${reasonOf(failure)}; ${names.join(', ')} had already published, and will receive all rows again`);
 }
 
 /** The counts of a sink. */
@@ -185,9 +185,7 @@ class OpenedOutput {
         counts.rejected += 1;
         reject(sink.at, counts.columns, row, fault);
       },
-      nulled: () => {
-        counts.nulled += 1;
-      },
+      nulled: () => void (counts.nulled += 1),
     });
     return new OpenedOutput(sink, writer, counts, events);
   }
@@ -222,12 +220,6 @@ class OpenedOutput {
     );
     const { rejected, nulled } = this.counts;
     return { at, output: output ?? (prints ? undefined : at), prepared, earlier: this.earlier, writes, rejected, nulled };
-  }
-
-  /** @returns Whether it published something. */
-  async commit(prepared: PreparedOutput, partial: boolean): Promise<boolean> {
-    await prepared.commit?.(partial);
-    return prepared.commit !== undefined;
   }
 
   /** @returns Its path; `undefined` if there is nothing to inspect. */
