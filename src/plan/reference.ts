@@ -43,7 +43,11 @@ export function referenceWith(steps: StepDefinitions): string {
     ...Object.values<Definition>(steps).flatMap((definition) => section(definition, 'steps')),
     '## Functions',
     'Expressions are [CEL](https://cel.dev) over the snake_case fields of the row. Values are text unless `cast` ran. `matches` is refused, and so is a comprehension (`all`, `exists`, `exists_one`, `filter`, `map`) inside another; a list has at most 100 values, an expression 5,000 parts. A comparison by size (`<`, `<=`, `>`, `>=`) or a calculation with null gives null, and `&&`, `||` and `!` give null unless the rest decides the result; `==` with null is true only if both sides are null, and a null condition of `?:` is an error of the row. `int()`, `double()` and the other conversions of CEL refuse empty text; `num()` gives null for it. Functions in addition to those of CEL; null gives null:',
-    functionTable(),
+    tableOf(expressionFunctions, ['function', 'meaning', 'example'], (name, { summary, example }) => [
+      `\`${name}\``,
+      summary,
+      `\`${example}\``,
+    ]),
     '## Sinks',
     ...sinkDefinitions.flatMap((definition) => section(definition, 'to')),
     ...outcomeSections(),
@@ -54,39 +58,26 @@ export function referenceWith(steps: StepDefinitions): string {
 function outcomeSections(): readonly string[] {
   return [
     '## Exit codes',
-    table(
-      ['exit', 'what happened', 'what to do'],
-      Object.entries(exitCodes).map(([exit, { meaning, action }]) => [exit, meaning, action]),
-    ),
+    tableOf(exitCodes, ['exit', 'what happened', 'what to do'], (exit, { meaning, action }) => [exit, meaning, action]),
     '## Errors',
     'Codes are stable. `retry` says whether the same command can succeed later without a change.',
-    table(
-      ['code', 'exit', 'retry', 'what to do'],
-      Object.entries(catalogue).map(([code, { exit, retry, help }]) => [`\`${code}\``, String(exit), retry ? 'yes' : 'no', help]),
-    ),
+    tableOf(catalogue, ['code', 'exit', 'retry', 'what to do'], (code, { exit, retry, help }) => {
+      return [`\`${code}\``, String(exit), retry ? 'yes' : 'no', help];
+    }),
     '## Warnings',
     'The run continues; with `service.strict` a warning is a failure (exit 65).',
-    table(
-      ['code', 'what to do'],
-      Object.entries(warningCatalogue).map(([code, { help }]) => [`\`${code}\``, help]),
-    ),
+    tableOf(warningCatalogue, ['code', 'what to do'], (code, { help }) => [`\`${code}\``, help]),
     '## Log events',
     'What `--log-format json` writes to stderr: one object per line, with `time`, `level` and `event`, a `message` for people if there is one (`messages` if there are several), and these fields if they are known. Names are stable; fields are added, never renamed.',
-    table(
-      ['event', 'level', 'what happened', 'fields'],
-      Object.entries(logEvents).map(([name, { level, summary, fields }]) => [
-        `\`${name}\``,
-        level,
-        summary,
-        fields.map((field) => `\`${field}\``).join(', '),
-      ]),
-    ),
+    tableOf(logEvents, ['event', 'level', 'what happened', 'fields'], (name, { level, summary, fields }) => {
+      return [`\`${name}\``, level, summary, fields.map((field) => `\`${field}\``).join(', ')];
+    }),
     '## Environment',
     'Credentials come from the environment or from files, never from flags.',
-    table(
-      ['variable', 'meaning'],
-      Object.entries(environment).map(([name, { summary, secret }]) => [`\`${name}\``, secret ? `${summary} Never shown.` : summary]),
-    ),
+    tableOf(environment, ['variable', 'meaning'], (name, { summary, secret }) => [
+      `\`${name}\``,
+      secret ? `${summary} Never shown.` : summary,
+    ]),
   ];
 }
 
@@ -144,18 +135,19 @@ function testTables(): readonly string[] {
 }
 
 function keyTable({ properties = {}, required = [] }: Schema): string {
-  const rows = Object.entries(properties).map(([key, schema]) => [
-    `\`${key}\`${required.includes(key) ? ' (required)' : ''}`,
-    typeOf(schema),
-    schema.description ?? '',
-  ]);
-  return table(['key', 'type', 'meaning'], rows);
+  return tableOf(properties, ['key', 'type', 'meaning'], (key, schema) => {
+    return [`\`${key}\`${required.includes(key) ? ' (required)' : ''}`, typeOf(schema), schema.description ?? ''];
+  });
 }
 
-function functionTable(): string {
+function tableOf<T>(
+  entries: Readonly<Record<string, T>>,
+  head: readonly string[],
+  row: (name: string, entry: T) => readonly string[],
+): string {
   return table(
-    ['function', 'meaning', 'example'],
-    Object.entries(expressionFunctions).map(([name, { summary, example }]) => [`\`${name}\``, summary, `\`${example}\``]),
+    head,
+    Object.entries(entries).map(([name, entry]) => row(name, entry)),
   );
 }
 
