@@ -1,5 +1,5 @@
-import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { blocksIn, exportsOf, guide, linksIn } from '../support/doc-comments.js';
 import { start } from '../support/cli.js';
@@ -81,6 +81,15 @@ test.each([...pages, ...others])('what %s links to is there', async (page) => {
     return isThere ? [] : [`${path}#${anchor}`];
   });
   expect((await Promise.all(missing)).flat()).toEqual([]);
+});
+
+test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('the files and folders that %s names are there', async (page) => {
+  const named = (await readFile(page, 'utf8')).matchAll(/`((?:[\w-]+\/)*[\w-]+(?:\.\w+)*(?:\.(?:ts|js|txt)|\/))`/g);
+  const there = (await Promise.all(['src', 'test'].map((folder) => readdir(folder, { recursive: true })))).flat();
+  // A file without a folder is one of the folder named before it.
+  const known = new Set([...there, ...there.map((path) => basename(path)), ...(await readdir('.'))]);
+  const missing = [...named].map(([, path = '']) => path.replace(/^(?:src|test)\/|\/$/g, '')).filter((path) => !known.has(path));
+  expect(missing).toEqual([]);
 });
 
 /** The names that GitHub gives to the headings of a page. */
