@@ -4,4 +4,4 @@
  * @packageDocumentation
  */
 
-export { createStallDetector, standalone, type StallDetector } from './flow/index.js';
+export { standalone } from './flow/index.js';

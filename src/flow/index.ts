@@ -2,8 +2,7 @@ export { type BatchReader, blocking, type Collector } from './blocking.js';
 export { emptyTally, type Fault, type OnError, standalone, type StepContext, type Tally } from './context.js';
 export type { CacheOptions } from './cache.js';
 export { deliver } from './deliver.js';
-export { halfSipHash } from './half-sip-hash.js';
-export { KeyMap, KeySet, type Seen } from './keys.js';
+export { halfSipHash, KeyMap, KeySet, type Seen } from './keys.js';
 export { fromPages, givenColumns, pagesOf, type Side } from './from-pages.js';
 export { type OpenedStream, RowStream } from './row-stream.js';
 export type { RowFormat } from './iterate.js';
@@ -37,7 +36,7 @@ export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsA
 export { preload } from './preload.js';
 export { failureAt, namingRow, namingRows, type RowPlace } from './row-failure.js';
 export { keepRows, ofEachRow, type Refused, refusedCondition, refusedPromise } from './row-function.js';
-export { createStallDetector, type StallDetector } from './stall-detector.js';
+export { StallDetector } from './stall-detector.js';
 export { gather, LookupCache } from './look-ups.js';
 export { unlessDry } from './stalled.js';
 export { type Ask, task } from './task.js';

@@ -26,22 +26,9 @@ export function toReadable(pages$: Observable<Page<unknown>>, format: RowFormat)
   return Readable.from(itemsIn(pages$, format), { objectMode: format === 'objects' });
 }
 
-/** Returns the rows as a web stream, which reads nothing ahead. Cancelling it unsubscribes. */
+/** Returns the rows as a web stream. Cancelling it unsubscribes. */
 export function toWeb(pages$: Observable<Page<unknown>>, format: RowFormat): ReadableStream<unknown> {
-  const items = itemsIn(pages$, format);
-  return new globalThis.ReadableStream<unknown>(
-    {
-      async pull(controller) {
-        const { done: ended, value } = await items.next();
-        if (ended === true) controller.close();
-        else controller.enqueue(value);
-      },
-      async cancel() {
-        await items.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  return Readable.toWeb(toReadable(pages$, format), { strategy: { highWaterMark: 0 } });
 }
 
 function itemsIn(pages$: Observable<Page<unknown>>, format: RowFormat): AsyncIterableIterator<unknown, undefined> {

@@ -1,6 +1,5 @@
 import { Observable, map, tap, type MonoTypeOperatorFunction } from 'rxjs';
 import { amountOf, LeadstreamError } from '../core/index.js';
-import { checkUsage, maxTimerMs, number, object } from '../options/index.js';
 import { withRelease } from './lease.js';
 import type { Page } from './page.js';
 import { whenDry } from './stalled.js';
@@ -13,36 +12,23 @@ interface Stage {
   released: number;
 }
 
-const taken = object({ window: number({ whole: true, min: 1 }), stallMs: number({ above: 0, max: maxTimerMs }) }, ['window']);
-
 /**
  * Detects stalled chains. A chain is stalled if as many pages as the window allows have left a stage without being released, no sink holds
  * any of them, and nothing has moved for a while. A sink that merely waits, like a pipe that no one reads, holds its page and does not
  * count as stalled; nor does a blocking step, which releases what it takes.
- *
- * @param window Maximum pages outstanding at the source.
- * @param stallMs How long nothing may move, in milliseconds, at most 2,147,483,647. Default 60,000.
- * @throws {LeadstreamError} `E_USAGE`, synchronously, for invalid arguments; `E_RUN_STALLED`, by the guarded stream, with the name of the stage.
- *
- * @example
- * const stalls = createStallDetector(8, 1_000);
- * const watched$ = service.leads.pages$.pipe(stalls.stage('source'), mine, stalls.stage('mine'), deliver(storePage), stalls.taken(), stalls.guard());
- * await lastValueFrom(watched$); // E_RUN_STALLED mine holds 8 pages and releases none
  */
-export function createStallDetector(window: number, stallMs = 60_000): StallDetector {
-  checkUsage('createStallDetector', taken, { window, stallMs });
-  return new StallDetector(window, stallMs);
-}
-
-/** Watches a chain for pages that enter a stage and never leave it; created by `createStallDetector`. */
 export class StallDetector {
   readonly #stages: Stage[] = [];
   #taken = 0;
   #moved = 0;
 
+  /**
+   * @param window Maximum pages outstanding at the source.
+   * @param stallMs How long nothing may move.
+   */
   constructor(
     private readonly window: number,
-    private readonly stallMs: number,
+    private readonly stallMs = 60_000,
   ) {}
 
   /**
@@ -72,7 +58,7 @@ export class StallDetector {
     });
   }
 
-  /** Fails a stream when its chain has stalled. */
+  /** Fails a stream when its chain has stalled. @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, with the name of the stage. */
   guard<T>(): MonoTypeOperatorFunction<T> {
     return (stream$) =>
       new Observable((subscriber) => {

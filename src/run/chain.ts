@@ -1,7 +1,7 @@
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import { newConsistency, type Row } from '../core/index.js';
-import { countOf, createStallDetector, deliver, linked, type Link, type Page, type Tally } from '../flow/index.js';
+import { countOf, deliver, linked, StallDetector, type Link, type Page, type Tally } from '../flow/index.js';
 import { readPages, windowOf, type CollectionReader, type ServiceClient, type Spools } from '../source/index.js';
 import type { Expectations } from './gates.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
@@ -59,7 +59,7 @@ export class Chain {
   #through(pages$: Observable<Page>): Observable<unknown> {
     const { ledger, stop, run } = this.around;
     const { key } = this.pipeline.plan.collection;
-    const watch = createStallDetector(windowOf(this.pipeline.connection));
+    const watch = new StallDetector(windowOf(this.pipeline.connection));
     const atWork = new Set<string>();
     const links = ledger.steps.map(({ step, tally }): Link => {
       const { at, input } = step;

@@ -33,7 +33,7 @@ import {
   type TestResults,
   type Verification,
 } from '../../src/index.js';
-import { standalone, createStallDetector, type StallDetector } from '../../src/testing.js';
+import { standalone } from '../../src/testing.js';
 import {
   accountsFromEnv,
   generate,
@@ -135,8 +135,5 @@ void startService({ source: generate(), accounts: [], faults: 'cut' });
 void startService({ source: generate() });
 
 // what tests want
-expectTypeOf(createStallDetector(8)).toEqualTypeOf<StallDetector>();
-// @ts-expect-error The window is a number of pages.
-createStallDetector('8');
 // @ts-expect-error Messages want a name.
 standalone();

@@ -1,14 +1,14 @@
 import type { Column, DeclaredType } from '../../core/index.js';
 import { blocking } from '../../flow/index.js';
 import type { Mapped, RecordBatch } from '../../vector/index.js';
-import { openExpression } from '../expression/configured.js';
 import type { Expression } from '../expression/expression.js';
+import { expressions } from '../expression/loaded.js';
 import { outcomesOf } from '../expression/outcomes.js';
 import { defaultMemory, memory, plainCast, spilledBeyond } from '../../engine/index.js';
 import { columnName, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { defineFileStep, type StepRuntime } from '../step.js';
 import { Aggregator, type AggregatePlan } from './aggregator.js';
-import { aggregatesListed, computationOf, planCall } from './plan-call.js';
+import { aggregatesListed, computationOf, planCall } from './calls.js';
 
 export const aggregateStep = defineFileStep('aggregate', {
   summary: 'Turns each group of rows into one row with counts, sums and other results; groups are sorted by their fields.',
@@ -47,9 +47,7 @@ export const aggregateStep = defineFileStep('aggregate', {
     requireDuckdb(plan);
     refuseRepeats(by, plan, ['by']);
     const keys = by.flatMap((name, index): readonly Column[] => {
-      const problem = noField(name);
-      if (problem !== undefined) plan.problem(['by', index], problem);
-      const column = problem === undefined ? requireColumn(name, input, plan, ['by', index]) : undefined;
+      const column = requireColumn(name, input, plan, ['by', index]);
       return column === undefined ? [] : [{ ...column, cast: true }];
     });
     const results = Object.entries(compute).map(([name, text]): Column => {
@@ -65,17 +63,10 @@ export const aggregateStep = defineFileStep('aggregate', {
   },
 });
 
-/** Describes why a text under `by` cannot be the name of a field. */
-function noField(text: string): string | undefined {
-  if (/^\S+\s+(?:asc|desc)$/i.test(text.trim())) return 'groups are sorted by their fields; for another order, sort after this step';
-  if (/[()+*?:]/.test(text)) return `by takes fields; derive one from ${JSON.stringify(text)} before this step`;
-  return undefined;
-}
-
 function opened(by: readonly string[], calls: Readonly<Record<string, string>>, runtime: StepRuntime): AggregatePlan {
   const types = new Map(runtime.input.map(({ name, type }) => [name, type]));
   const fields = new Map<string, DeclaredType>();
-  const expressions = new Map<string, Expression>();
+  const compiled = new Map<string, Expression>();
 
   function fieldOf(field: string) {
     const type = types.get(field) ?? 'text';
@@ -85,15 +76,15 @@ function opened(by: readonly string[], calls: Readonly<Record<string, string>>, 
 
   function typeOf(argument: string): DeclaredType {
     if (types.has(argument)) return fieldOf(argument).type;
-    const expression = expressions.get(argument) ?? openExpression(argument, runtime);
-    expressions.set(argument, expression);
+    const expression = compiled.get(argument) ?? expressions().openExpression(argument, runtime);
+    compiled.set(argument, expression);
     return expression.type;
   }
 
   return {
     by: by.map(fieldOf),
     compute: Object.entries(calls).map(([name, call]) => computationOf(name, call, typeOf)),
-    read: reading(fields, expressions),
+    read: reading(fields, compiled),
   };
 }
 

@@ -1,6 +1,5 @@
 import { parserOf, type DeclaredType } from '../../core/index.js';
-import { areaCode, zipCity, zipPrefix, zipState } from './geography.js';
-import { preparePlaces } from './places.js';
+import { areaCode, preparePlaces, zipCity, zipPrefix, zipState } from './geography.js';
 
 /** Explains why an expression has no value for a row. The message names kinds of values, never a value. */
 export class ExpressionFault extends Error {}

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { placeOf } from '../../../src/steps/expression/places.js';
+import { placeOf } from '../../../src/steps/expression/geography.js';
 
 describe('the place of a zipcode', () => {
   test.each([
