@@ -60,13 +60,3 @@ describe('a list that changes while it is read', () => {
     expect(report.consistency.outcome).toBe('unstable');
   });
 });
-
-describe('a list that stands still', () => {
-  test.each(['check', 'repair'])('is stable under %s, for eight probes', async (mode) => {
-    const [server, folder] = [await service(source), await temporaryFolder()];
-    const text = pipelineText(`from: leads\nconsistency: ${mode}\nto:\n  - csv: { path: rows.csv }`);
-    const set = { 'service.limit': String(limit) };
-    const { consistency } = await runPipeline(await parsePipeline(text, 'p.yaml', { env: server.env, baseDir: folder, set }));
-    expect(consistency).toMatchObject({ outcome: 'stable', probes: 8, passes: 0, repaired: 0, duplicates: 0, changed: 0 });
-  });
-});

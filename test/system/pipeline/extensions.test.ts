@@ -59,11 +59,7 @@ async function prepared(from: LoggedService, body: string, extensions = own, bas
 
 /** A service with few leads. */
 const some = (leads = 300) => service(generate({ leads, bridges: 5, seed: 7 }));
-const failureOf = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => undefined,
-    (failure: unknown) => failure,
-  );
+const failureOf = (work: Promise<unknown>): Promise<unknown> => work.catch((failure: unknown) => failure);
 const spelled = (folder: string) => readFile(join(folder, 'lines.txt'), 'utf8');
 
 describe('steps and sinks of a program in a file', () => {

@@ -24,10 +24,7 @@ function failing(row: Row): true {
 }
 
 const failureOf = (stream: RowStream<unknown>): Promise<unknown> =>
-  lastValueFrom(stream.rows$.pipe(toArray())).then(
-    () => undefined,
-    (failure: unknown) => failure,
-  );
+  lastValueFrom(stream.rows$.pipe(toArray())).catch((failure: unknown) => failure);
 
 const said = (who: string, row: string) => ({
   code: 'E_STEP_FUNCTION',

@@ -16,11 +16,7 @@ const leads = (): RowStream<Row> =>
     open: () => ({ pages$: leasedPages([rows.slice(0, 1), rows.slice(1)]).pages$, undeclared: () => [], consistency: undefined }),
   });
 const read = <T>(stream: RowStream<T>): Promise<readonly T[]> => lastValueFrom(stream.rows$.pipe(toArray()));
-const failureOf = (work: () => Promise<unknown>): Promise<unknown> =>
-  work().then(
-    () => undefined,
-    (failure: unknown) => failure,
-  );
+const failureOf = (work: () => Promise<unknown>): Promise<unknown> => work().catch((failure: unknown) => failure);
 
 const scaled = defineStep('scaled', {
   options: z.object({ field: z.string(), by: z.number().positive() }),
