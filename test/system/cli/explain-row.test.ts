@@ -48,16 +48,7 @@ describe('explain-row', () => {
     const [from, cwd] = [await served(), await workplace(enriching)];
     const { code, stdout, stderr } = await cli(['explain-row', 'p.yaml', '1'], { cwd, env: from.env });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const [record = '', ...steps] = stdout.split('\n\n');
-    expect(record).toMatch(/^from leads\n {2}lead_id = 1\n[^]* {2}lead_status = Sold\n/);
-    expect(steps.map((text) => text.replace(/ {2}- (?:\w+, )+\w+/, '  - …'))).toEqual([
-      'steps[0] derive: passed\n  + zip_city = ***\n  + lower_status = sold',
-      'steps[1] filter: passed',
-      'steps[2] join: passed (1 matched)\n  + bridge_title = Auto',
-      'steps[3] cast: passed',
-      'steps[4] select: passed\n  - …',
-      '1 row for the outputs\n',
-    ]);
+    expect(stdout).toMatch(/^from leads\n {2}lead_id = 1\n[^]*\n {2}\+ zip_city = \*\*\*\n[^]*\n1 row for the outputs\n$/);
     for (const personal of ['ann@', '10001', 'New York']) expect(stdout).not.toContain(personal);
     expect(await visible(cwd)).toEqual(['p.yaml']);
     expect(from.requests.filter((request) => request.startsWith('leads'))).toEqual(['leads/1']);
