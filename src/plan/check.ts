@@ -7,7 +7,7 @@ import { getIn } from '../options/index.js';
 import type { PathNames } from '../store/index.js';
 import { outputAt } from '../sinks/index.js';
 import { collectionOf, collectionShape } from '../source/index.js';
-import { collide, collideAcrossRuns } from './collide.js';
+import { collide, collideAcrossRuns, bindChain, planPipeline, type Chain, type ChainShape, type Plan } from './plan.js';
 import { connectionOf } from './connection.js';
 import { type HookName, type ReferenceSource, resolveReferences, type Problem, credentialsIn, referenceSource } from './references.js';
 import { type Definitions, definitionsWith, type LoadOptions } from './definitions.js';
@@ -15,7 +15,6 @@ import { type Path, type SpecDocument, parseSpecDocuments } from './document.js'
 import { hooksOf, type Hooks, noteRefused } from './hooks.js';
 import { dependsOn, IssueList, type FileContext, type Issue, validated } from './issues.js';
 import { pipelineOf, type Pipeline, type RejectsPlan } from './pipeline.js';
-import { bindChain, planPipeline, type Chain, type ChainShape, type Plan } from './plan.js';
 import { unfilled, type Place } from './planned.js';
 import { defaultsShape, pipelineName, pipelineShape, type PipelineShape, type TestShape } from './spec.js';
 

@@ -23,4 +23,4 @@ export type { Plan } from './plan.js';
 export type { PlannedSink, PlannedStep } from './planned.js';
 export { referenceSource, type Environment } from './references.js';
 export { bookName, type TestShape } from './spec.js';
-export { maxOf, percent, written, type Tolerance } from './units.js';
+export { maxOf, percent, written } from './units.js';

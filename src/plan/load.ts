@@ -5,7 +5,7 @@ import { SpecError, reasonOf, type Warning } from '../core/index.js';
 import type { Collection } from '../collections/index.js';
 import { loadSteps } from '../steps/index.js';
 import { errnoOf } from '../store/index.js';
-import { collideAcrossRuns } from './collide.js';
+import { collideAcrossRuns } from './plan.js';
 import type { LoadOptions } from './definitions.js';
 import type { SpecDocument } from './document.js';
 import type { Pipeline } from './pipeline.js';

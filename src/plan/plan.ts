@@ -3,12 +3,12 @@ import { itemAt, unknownName, type Column } from '../core/index.js';
 import type { SinkPlan } from '../sinks/index.js';
 import type { PlanContext } from '../steps/index.js';
 import { checkExpect, checkLists, gatesIn, type Expect } from './expect.js';
-import { refuseSharedOutputs } from './collide.js';
 import type { Path } from './document.js';
 import { dependsOn, isOpen } from './issues.js';
 import { planSink, planStep, type StepOfFile, type Entries, type Place, type PlannedSink, type PlannedStep } from './planned.js';
 import type { Problem, SpecWarning, Unset } from './references.js';
 import type { PipelineShape } from './spec.js';
+import { dayTemplate, overlap, runTemplate } from '../store/index.js';
 
 /** The plan of a pipeline. */
 export interface Plan {
@@ -188,4 +188,28 @@ function refuseLimits(expect: Expect, stop: PlannedStep | undefined, problem: Pr
         `${name} compares whole reads, and ${stop?.at} stops this one; remove one of them, or put the limit after a sort, which reads everything`,
         true,
       );
+}
+
+/** Reports each sink that writes over or into the output of an earlier one. */
+function refuseSharedOutputs(planned: readonly Pick<PlannedSink, 'name' | 'index' | 'output' | 'prints'>[], problem: Problem): void {
+  planned.forEach(({ output, prints, index, name }) => {
+    const first = planned.find((other) =>
+      prints ? other.prints : output !== undefined && other.output !== undefined && collide(other.output, output),
+    );
+    if (!first || first.index >= index) return;
+    const message = prints ? 'only one sink can write to stdout' : `to[${first.index}] writes to the same or an overlapping path`;
+    problem(['to', index, name], message);
+  });
+}
+
+/** Returns whether writing one absolute path would write over or into the other, on any day and through any links that exist now. */
+export function collide(a: string, b: string): boolean {
+  const days = ['2000-01-01', ...[a, b].flatMap((path) => path.match(/\d{4}-\d{2}-\d{2}/g) ?? [])];
+  return days.some((day) => overlap(a.replaceAll(dayTemplate, day), b.replaceAll(dayTemplate, day)));
+}
+
+/** Returns whether two absolute paths of different runs collide: no two runs have the same id. `undefined` is stdout. */
+export function collideAcrossRuns(a: string | undefined, b: string | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return !(a.includes(runTemplate) && b.includes(runTemplate)) && collide(a, b);
 }
