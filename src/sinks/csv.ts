@@ -104,7 +104,8 @@ export class CsvFormat extends CellFormat {
     formatter: typeof format,
   ) {
     const { delimiter } = dialect;
-    super(outputs, (_, index) => pieceOf(index === 0 ? '' : delimiter), lineEnd);
+    const between = pieceOf(delimiter);
+    super(outputs, (_, index) => (index === 0 ? nothing : between), lineEnd);
     this.#always = outputs.length === 1;
     this.#special = new RegExp(`[${delimiter}|\\r\\n"\\0]`);
     this.#plain = plainExcept(this.#special);
@@ -124,7 +125,8 @@ export class CsvFormat extends CellFormat {
 
   protected override put(value: Value, column: OutputColumn): void {
     const cell = this.#cell(value, column);
-    if (this.#always || !this.out.plain(cell, this.#plain)) this.out.text(this.#whole(cell));
+    if (!this.#always && this.out.plain(cell, this.#plain)) return;
+    this.out.text(this.#whole(cell));
   }
 
   protected override putBytes(viewed: Viewed, row: number): void {
@@ -168,3 +170,4 @@ const harmless = plainExcept(formula);
 /** Number of cached results: notes, tags and JSON texts often have few distinct values. */
 const maxOdd = 4096;
 const lineEnd = pieceOf('\n');
+const nothing = pieceOf('');

@@ -49,7 +49,9 @@ export abstract class CellFormat implements TextFormat {
 
   rows(batch: Batch): Uint8Array {
     const { out } = this;
-    const cells = this.#cells.map(({ encode, ...cell }, index) => ({ ...cell, ...partsOf(batch.column(index), encode) }));
+    const cells = this.#cells.map(({ column, before, encode }, index) => {
+      return { column, before, ...partsOf(batch.column(index), encode) };
+    });
     for (let row = 0; row < batch.rows; row += 1) {
       for (const { column, before, texts, dictionary, values } of cells) {
         out.piece(before);
