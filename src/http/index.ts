@@ -1,4 +1,3 @@
-export { nextLinkIn } from './link-header.js';
 export {
   accountOf,
   type CredentialField,

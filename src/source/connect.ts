@@ -1,3 +1,4 @@
+import { EMPTY, firstValueFrom, map, Observable, type MonoTypeOperatorFunction } from 'rxjs';
 import {
   collectionNames,
   type Collection,
@@ -6,12 +7,38 @@ import {
   type Rows,
   type Secrets,
   type SecretsOf,
+  columnsOf,
+  withheldOf,
 } from '../collections/index.js';
-import { byName } from '../core/index.js';
-import { CollectionStream } from './collection-stream.js';
-import { checkConnection, collectionIn, registryOf } from './connect-options.js';
-import { createClient, eventsOf, type ClientOptions } from './fetch/client.js';
-import type { ReadingOptions } from './options.js';
+import {
+  byName,
+  GateError,
+  newConsistency,
+  type Column,
+  type Consistency,
+  type Row,
+  onAbort,
+  stoppedBy,
+  amountOf,
+  type Violation,
+  type Warning,
+} from '../core/index.js';
+import {
+  checkConnection,
+  collectionIn,
+  registryOf,
+  type ReadingOptions,
+  checkFind,
+  checkNames,
+  checkRead,
+  type FindOptions,
+  type ReadOptions,
+} from './options.js';
+import { createClient, eventsOf, type ClientOptions, type ServiceClient } from './fetch/client.js';
+import type { Events } from '../events/index.js';
+import { batchOf, handOver, RowStream, withBatch, type OpenedSource, type Page, type Purpose } from '../flow/index.js';
+import { discoveredIn } from './decode/findings.js';
+import { readPages } from './read.js';
 
 /** How to reach and read a service. @typeParam Own The program's own collections. */
 export type ConnectOptions<Own extends Collection = never> = ClientOptions &
@@ -86,4 +113,177 @@ export function connect<Own extends Collection = never>(options: ConnectOptions<
   };
   // Each collection has its own row type, which the type system cannot follow through the map.
   return service as unknown as Service<Own>;
+}
+
+/** The service connection that a collection is read with. */
+interface Connection {
+  readonly client: ServiceClient;
+  readonly events: Events;
+  readonly options: ReadingOptions & { readonly allowUnstable?: boolean | undefined };
+}
+
+/** A row including the secret fields that were requested. */
+type Revealing<T, Secrets, Reveal> = [Reveal] extends [never] ? T : T & Pick<Secrets, Reveal & keyof Secrets>;
+
+/** A row with only the requested fields. */
+type Chosen<T, Field> = [Field] extends [never] ? T : Pick<T, Field & keyof T>;
+
+/**
+ * All rows of a collection. Each loop, subscription or stream reads it from the start to its confirmed end; errors come after the rows
+ * before them. With a `consistency` other than `off` it ends with an error where a pipeline would be refused: `GateError`
+ * `E_GATE_CONSISTENCY` for an unstable list, and under `strict` `E_GATE_STRICT` for one that drifted, which is otherwise a warning. A
+ * consumer that leaves early causes no further requests.
+ *
+ * @typeParam Secrets The fields that are withheld unless revealed.
+ *
+ * @example
+ * for await (const lead of service.leads) console.log(lead.lead_id);
+ * service.leads.consistency?.outcome; // 'stable'
+ */
+export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
+  readonly #connection: Connection;
+  readonly #collection: Collection;
+  readonly #read: ReadOptions;
+
+  /** @internal */
+  constructor(connection: Connection, collection: Collection, read: ReadOptions = {}) {
+    const columns = columnsOf(collection, read.reveal);
+    super({
+      columns: chosen(columns, read.fields),
+      withheld: withheldOf(collection, read.reveal),
+      key: collection.key,
+      open: (purpose) => open(connection, collection, read, purpose),
+      warn: (warning) => connection.events.warn(warning),
+    });
+    this.#connection = connection;
+    this.#collection = collection;
+    this.#read = read;
+  }
+
+  /**
+   * Returns the same collection with other options; options that are not named keep their values.
+   *
+   * @throws {SourceError} `E_SOURCE_CONFIG`, synchronously, for invalid options.
+   *
+   * @example
+   * for await (const lead of service.leads.with({ fields: ['lead_id', 'zipcode'], signal })) console.log(lead.zipcode);
+   * service.bridges.with({ reveal: ['crm_key'], consistency: 'prove' }); // rows with crm_key
+   */
+  with<const Reveal extends keyof Secrets & string = never, const Field extends (keyof T & string) | Reveal = never>(
+    options: ReadOptions<Reveal, Field>,
+  ): CollectionStream<Chosen<Revealing<T, Secrets, Reveal>, Field>, [Field] extends [never] ? Secrets : unknown> {
+    checkRead(this.#collection.name, options);
+    const read = { ...this.#read, ...given(options) };
+    checkNames(this.#collection, read);
+    return new CollectionStream(this.#connection, this.#collection, read);
+  }
+
+  /**
+   * Finds the records with an identifier: none, one, or (area codes) several. Nothing else of the list is read.
+   *
+   * @throws {SourceError} `E_SOURCE_CONFIG` if the identifier is not a text, `E_SOURCE_REFUSED` for one that cannot be in a path.
+   *
+   * @example
+   * const [lead] = await service.leads.find('1000001');
+   */
+  async find(id: string, options: FindOptions = {}): Promise<readonly T[]> {
+    const { name } = this.#collection;
+    checkFind(name, id, options);
+    const { reveal, fields, signal = this.#read.signal } = { ...this.#read, ...given(options) };
+    const found = await firstValueFrom(this.#connection.client.reader(this.#collection, reveal).find(id).pipe(untilAborted(name, signal)));
+    const rows = fields === undefined ? found : found.map((row) => only(fields, row));
+    // A reader returns the rows of its collection, which the type system cannot follow through the map of collections.
+    return rows as readonly Row[] as readonly T[];
+  }
+}
+
+function open({ client, events, options }: Connection, collection: Collection, read: ReadOptions, purpose: Purpose): OpenedSource {
+  const { reveal, fields, signal } = read;
+  const reader = client.reader<Collection>(collection, reveal);
+  const settings = { ...options, ...given({ strict: read.strict, allowUnstable: read.allowUnstable }), events };
+  const consistency = newConsistency(read.consistency ?? options.consistency ?? (purpose === 'writing' ? 'repair' : 'check'));
+  let undeclared: readonly Column[] | undefined;
+  const onPage = (page: Page) => (undeclared ??= discoveredIn(batchOf(page), reader.findings, reveal));
+  const judged = () => conclude(collection.name, consistency, settings);
+  const all$: Observable<Page> = readPages(reader, { ...settings, onPage }, consistency, judged).pipe(
+    handOver(),
+    client.whileOpen(),
+    untilAborted(collection.name, signal),
+  );
+  return {
+    pages$: fields === undefined ? all$ : all$.pipe(map((page) => withBatch(page, batchOf(page).select(fields)))),
+    undeclared: () => (fields === undefined && undeclared ? undeclared : []),
+    consistency,
+  };
+}
+
+/** Applies the checks of a pipeline to a stream. */
+function conclude(
+  collection: string,
+  consistency: Consistency,
+  { strict, allowUnstable, events }: Pick<ReadOptions, 'strict' | 'allowUnstable'> & { readonly events: Events },
+): Observable<never> {
+  const warnings = driftOf(collection, consistency);
+  if (!strict) for (const warning of warnings) events.warn(warning);
+  const failure = GateError.of([
+    ...(allowUnstable ? [] : refuseUnstable(collection, consistency)),
+    ...(strict ? warnings.map(({ code, message }) => ({ code: 'E_GATE_STRICT', message: `${code}: ${message}` }) as const) : []),
+  ]);
+  if (failure) throw failure;
+  return EMPTY;
+}
+
+function chosen(columns: readonly Column[], fields: readonly string[] | undefined): readonly Column[] {
+  if (fields === undefined) return columns;
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  return fields.flatMap((name) => byName.get(name) ?? []);
+}
+
+function only(fields: readonly string[], row: Row): Row {
+  return Object.fromEntries(fields.map((name) => [name, row[name] ?? null]));
+}
+
+/** Returns the options that are not `undefined`, which count as omitted. */
+function given<O extends object>(options: O): { [K in keyof O]?: Exclude<O[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof O]?: Exclude<O[K], undefined>;
+  };
+}
+
+/**
+ * Ends a stream when a signal is aborted, before any request if it already is.
+ *
+ * @param what What is being read, for the message.
+ * @throws {LeadstreamError} `E_RUN_ABORTED`, by the stream, with the reason of the signal as its `cause`.
+ */
+export function untilAborted<T>(what: string, signal: AbortSignal | undefined): MonoTypeOperatorFunction<T> {
+  return (stream$) => {
+    if (signal === undefined) return stream$;
+    return new Observable((subscriber) => {
+      const abort = () => subscriber.error(stoppedBy(signal, `${what}: the read was stopped by its signal`));
+      if (signal.aborted) return abort();
+      subscriber.add(onAbort(signal, abort));
+      subscriber.add(stream$.subscribe(subscriber));
+    });
+  };
+}
+
+/** Returns why a read must not be published: rows may be missing, and no number of passes could rule that out. */
+export function refuseUnstable(at: string, { outcome, passes, unordered, drift }: Consistency): readonly Violation[] {
+  if (outcome !== 'unstable') return [];
+  const why = unordered
+    ? `the list has a different order each time, and ${amountOf(passes, 'pass', 'passes')} did not find as many different keys as it has rows`
+    : `${amountOf(passes, 'pass', 'passes')} over the list kept finding rows that were missed`;
+  return [{ code: 'E_GATE_CONSISTENCY', message: `${at}: ${why}${because(drift)}` }];
+}
+
+/** Returns the warning that rows of an unrepaired read may be missing; also for an unchecked read in which drift was evident. */
+export function driftOf(at: string, { outcome, drift }: Consistency): readonly Warning[] {
+  if (outcome !== 'drifted' && (outcome !== 'off' || drift.length === 0)) return [];
+  return [{ code: 'W_SOURCE_DRIFT', message: `${at}: the list changed while it was read, so rows may be missing${because(drift)}` }];
+}
+
+function because([first, ...others]: readonly string[]): string {
+  if (first === undefined) return '';
+  return ` (${first}${others.length > 0 ? `, and ${others.length} more` : ''})`;
 }

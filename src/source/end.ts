@@ -2,11 +2,9 @@ import { catchError, map, type Observable, timer } from 'rxjs';
 import { itemAt, SourceError, type Consistency } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { rowsAfterEnd, task, type Ask, type ListEnd } from '../flow/index.js';
-import { noRows } from './failures.js';
-import { fingerprintOf } from './fingerprint.js';
-import { warn, type PagedList, type PagingOptions } from './paging.js';
+import { noRows, warn, type PagedList, type PagingOptions } from './paging.js';
+import { fingerprintOf, type ReadProgress } from './seen-rows.js';
 import type { Positions } from './probes.js';
-import type { ReadProgress } from './read-progress.js';
 import { endWaitOf, type ReadingOptions } from './options.js';
 
 /** Options for confirming the end of a list. */

@@ -1,6 +1,6 @@
-export { CollectionStream, driftOf, refuseUnstable, untilAborted } from './collection-stream.js';
+export { CollectionStream, driftOf, refuseUnstable, untilAborted } from './connect.js';
 export { connect, type ConnectOptions, type Service } from './connect.js';
-export { checkConnection, collectionIn, registryOf } from './connect-options.js';
+export { checkConnection, collectionIn, registryOf } from './options.js';
 export {
   collectionOf,
   collectionShape,
@@ -12,7 +12,7 @@ export {
 } from './declared.js';
 export { discoveredColumns, discoveredIn, type Findings } from './decode/findings.js';
 export type { Scanned } from './decode/scan.js';
-export type { ListRequest } from './fetch/listing.js';
+export type { ListRequest } from './fetch/reader.js';
 export { createClient, type ServiceClient } from './fetch/client.js';
 export type { CollectionReader } from './fetch/reader.js';
 export { defaultFetchingThreads, prepareFetching } from './fetch/fetching.js';
@@ -20,6 +20,6 @@ export { type FindOptions, type ReadOptions, windowOf } from './options.js';
 export { firstQuery } from './paging.js';
 export { readPages } from './read.js';
 export { namesOf } from './seen-rows.js';
-export { accountKey, countedName, sourceOf } from './spool/source.js';
+export { accountKey, countedName, sourceOf } from './spool/folder.js';
 export { type Spools, noSpools, openSpools } from './spool/spools.js';
 export { inState, removeSpool, spooledSince, sweepSpools } from './spool/folder.js';

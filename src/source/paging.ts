@@ -1,11 +1,11 @@
-import type { Observable } from 'rxjs';
+import { type Observable, of, throwError } from 'rxjs';
 import type { Collection } from '../collections/index.js';
-import type { CollectionReader } from './fetch/reader.js';
-import { listQuery, isSequential, positionAt } from './fetch/next-page.js';
-import type { ListAnswer } from './fetch/listing.js';
-import { GateError, type Warning } from '../core/index.js';
+import type { CollectionReader, ListAnswer } from './fetch/reader.js';
+import { listQuery, isSequential, positionAt } from './fetch/request.js';
+import { GateError, type Warning, SourceError } from '../core/index.js';
 import type { Events } from '../events/index.js';
 import { defaults } from '../options/index.js';
+import { RecordBatch } from '../vector/index.js';
 
 /** The options for reading a list. */
 export interface PagingOptions {
@@ -70,4 +70,29 @@ export interface PagedList {
 export function warn({ strict = false, events }: PagingOptions, warning: Warning): void {
   if (strict) throw new GateError('E_GATE_STRICT', `${warning.code}: ${warning.message}`);
   events?.warn(warning);
+}
+
+/** Returns whether an error is a failure to answer, as opposed to a recognised problem and refused credentials. */
+export function isPlainFailure(error: unknown): boolean {
+  return isViolation(error) || (error instanceof SourceError && error.code === 'E_SOURCE_UNAVAILABLE');
+}
+
+/** Returns whether the service refused a request. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof SourceError && error.code === 'E_SOURCE_REFUSED';
+}
+
+/** For `catchError`: emits `undefined` if the service refused the request. */
+export function unlessRefused(error: unknown): Observable<undefined> {
+  return isRefused(error) ? of(undefined) : throwError(() => error);
+}
+
+/** Returns whether an answer has no rows for this request, and would have none the next time. */
+export function isViolation(error: unknown): boolean {
+  return error instanceof SourceError && (error.code === 'E_SOURCE_REFUSED' || error.code === 'E_SOURCE_ANSWER');
+}
+
+/** For `catchError`: treats any failure of a missing page as a page without rows. */
+export function noRows(error: unknown): Observable<{ readonly batch: RecordBatch }> {
+  return isPlainFailure(error) ? of({ batch: RecordBatch.empty }) : throwError(() => error);
 }

@@ -3,12 +3,11 @@ import { defaults } from '../options/index.js';
 import { batchOf, pageOf, pagedBatches, task, type Ask, type Page } from '../flow/index.js';
 import type { Consistency } from '../core/index.js';
 import type { EndOfList } from './end.js';
-import { isViolation } from './failures.js';
+import { isViolation, type PagedList, type ListReader } from './paging.js';
 import { openList } from './list.js';
 import { windowOf, type ReadingOptions } from './options.js';
-import type { PagedList, ListReader } from './paging.js';
-import { namesOf, type SeenRows } from './seen-rows.js';
-import { ReadProgress } from './read-progress.js';
+import { namesOf, type SeenRows, ReadProgress } from './seen-rows.js';
+import type { RecordBatch } from '../vector/index.js';
 
 /** The results of the first read of a list. */
 export interface FirstRead {
@@ -156,7 +155,7 @@ export class Passes {
     this.#before = { rows: pass.progress.rows, repeated: pass.repeated, distinct: pass.distinct };
     this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
     this.#clean = clean ? this.#clean + 1 : 0;
-    if (this.#clean < (proving ? 2 : 1)) return false;
+    if (this.#clean < passesNeeded(consistency, pass.distinct, this.#maxKeys)) return false;
     // The same rows repeated again: the list contains them twice.
     const same = number === 1 && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === rows;
     consistency.outcome = proving ? 'proven' : same && !drifted ? 'stable' : 'repaired';
@@ -201,6 +200,105 @@ export class Passes {
   }
 }
 
+/**
+ * Returns how many consecutive passes must miss nothing. Where passes find fewer keys than an earlier read did, they may all be part of one
+ * outage: more of them must agree before the list is taken to have shrunk.
+ */
+function passesNeeded({ mode }: Consistency, keys: number, maxKeys: number): number {
+  if (keys < maxKeys - slackOf(maxKeys)) return 4;
+  return mode === 'prove' ? 2 : 1;
+}
+
+type LinkedList = { page(number: number): Observable<RecordBatch>; notice(fresh: number): void };
+
+/** The results of the first read of a list without page numbers. */
+interface FirstSequentialRead extends Pick<FirstRead, 'reader' | 'options' | 'consistency' | 'seen' | 'distinct' | 'drifted'> {
+  readonly pages: number;
+  /** Opens the list from its beginning; `notice` receives the number of new rows of each page. */
+  readonly linkedPages: () => LinkedList;
+}
+
+/** Further passes over a list without page numbers, which emit the rows missed so far. */
+export class SequentialPasses {
+  /** Distinct keys of the previous read, and the maximum number in any read. */
+  #distinct: number;
+  #maxKeys: number;
+  #pages: number;
+  /** Number of consecutive passes that missed nothing. */
+  #clean = 0;
+
+  constructor(private readonly first: FirstSequentialRead) {
+    this.#distinct = first.distinct;
+    this.#maxKeys = first.distinct;
+    this.#pages = first.pages;
+  }
+
+  /** Emits the rows that the passes find, on pages numbered after the last one. */
+  pages(): Observable<Page> {
+    return this.#from(1);
+  }
+
+  #from(number: number): Observable<Page> {
+    const { reader, options, seen, linkedPages } = this.first;
+    const pass = { gaps: new Gaps(), distinct: 0 };
+    return concat(
+      defer(() => {
+        seen.beginPass();
+        const list = linkedPages();
+        return pagedBatches((page) => list.page(page), {
+          name: reader.collection.name,
+          window: windowOf(options),
+          concurrency: 1,
+          firstPage: 1,
+          confirmEnd: () => of(undefined),
+        }).pipe(
+          map((page) => this.#missedOn(page, pass, list)),
+          filter((page) => page !== undefined),
+        );
+      }),
+      defer(() => (this.#judge(number, pass) ? this.#from(number + 1) : EMPTY)),
+    );
+  }
+
+  #missedOn(page: Page, pass: { readonly gaps: Gaps; distinct: number }, list: LinkedList): Page | undefined {
+    const { reader, seen, consistency } = this.first;
+    const batch = batchOf(page);
+    const { fresh, distinct, changed } = seen.take(batch, namesOf(batch, reader.collection.key));
+    list.notice(distinct);
+    pass.distinct += distinct;
+    pass.gaps.take(0, batch.length, fresh);
+    consistency.changed += changed;
+    if (fresh.length === 0) {
+      page.lease.release();
+      return undefined;
+    }
+    consistency.repaired += fresh.length;
+    this.#pages += 1;
+    return pageOf(this.#pages, batch.take(fresh), page.lease);
+  }
+
+  /** Sets the outcome when the passes are done. @returns Whether another pass is needed. */
+  #judge(number: number, pass: { readonly gaps: Gaps; readonly distinct: number }): boolean {
+    const { consistency, options, seen, drifted } = this.first;
+    const { mode } = consistency;
+    consistency.passes = number;
+    // A pass that found fewer keys than the previous read hit an outage.
+    const lost = this.#distinct - seen.inCommon;
+    const isClean = !pass.gaps.found && lost <= slackOf(this.#distinct);
+    this.#distinct = pass.distinct;
+    this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
+    this.#clean = isClean ? this.#clean + 1 : 0;
+    if (this.#clean >= passesNeeded(consistency, pass.distinct, this.#maxKeys)) {
+      const isStill = !drifted && consistency.repaired === 0;
+      consistency.outcome = mode === 'prove' ? 'proven' : isStill ? 'stable' : 'repaired';
+      return false;
+    }
+    if (number < (options.maxPasses ?? defaults.maxPasses)) return true;
+    consistency.outcome = 'unstable';
+    return false;
+  }
+}
+
 /** Maximum share of common keys out of sequence between two passes over an ordered list. */
 const maxMoved = 0.01;
 
@@ -210,7 +308,7 @@ function slackOf(rows: number): number {
 }
 
 /** Detects missed rows: new rows at the head or the tail of a list were added, one between two known rows was missed. */
-export class Gaps {
+class Gaps {
   found = false;
   #known = false;
   #pending = false;

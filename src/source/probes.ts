@@ -2,9 +2,8 @@ import { map, catchError, type Observable } from 'rxjs';
 import { digestOf, type RecordBatch } from '../vector/index.js';
 import { type Ask, task } from '../flow/index.js';
 import type { Consistency } from '../core/index.js';
-import type { PagedList } from './paging.js';
+import { type PagedList, noRows } from './paging.js';
 import { namesOf, type Repeat } from './seen-rows.js';
-import { noRows } from './failures.js';
 
 /** Maximum number of places of each kind to re-check. */
 export const maxProbes = 8;

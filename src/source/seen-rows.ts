@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import { itemAt } from '../core/index.js';
 import { digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
 import { KeySet } from '../flow/index.js';
-import { textsOf } from './fingerprint.js';
 
 /** A repeated row, by position. */
 export interface Repeat {
@@ -124,4 +124,84 @@ export function outOfSequence(numbers: Uint32Array): number {
     if (low === longest) longest += 1;
   }
   return numbers.length - longest;
+}
+
+const known = new WeakMap<RecordBatch, string>();
+
+/** Identifies a page in a few bytes: the number of rows, and the first and last one. Several callers need it, so it is cached. */
+export function fingerprintOf(batch: RecordBatch): string {
+  const fingerprint = known.get(batch) ?? foundFor(batch);
+  known.set(batch, fingerprint);
+  return fingerprint;
+}
+
+function foundFor(batch: RecordBatch): string {
+  const textOf = textsOf(batch);
+  const ends = batch.length === 0 ? [] : [textOf(0), textOf(batch.length - 1)];
+  return createHash('sha256')
+    .update(JSON.stringify([batch.length, ...ends]))
+    .digest('base64');
+}
+
+/**
+ * Returns a function that returns the text of a row by index: all its fields, regardless of the fields of other rows and of their order.
+ * All values here are text or `null`.
+ */
+function textsOf(batch: RecordBatch): (row: number) => string {
+  const columns = Array.from(batch.columns).sort(([a], [b]) => (a < b ? -1 : 1));
+  return (row) => {
+    const fields: string[] = [];
+    for (const [name, vector] of columns) {
+      const value = vector.value(row);
+      if (value !== null) fields.push(name, String(value));
+    }
+    return JSON.stringify(fields);
+  };
+}
+
+/** The last page read. */
+interface LastPage {
+  readonly number: number;
+  readonly rows: number;
+  /** The name of the last row, which identifies it. */
+  readonly name: string;
+  /** Identifies the page. */
+  readonly fingerprint: string;
+}
+
+/** How far a read of a list has progressed, by position. */
+export class ReadProgress {
+  /** Rows on the pages read, including repeated keys. */
+  rows = 0;
+  pages = 0;
+  /** Rows of the longest page. */
+  largest = 0;
+  /** Number of the first page that was shorter than an earlier one, and not the last. */
+  short: number | undefined;
+  last: LastPage | undefined;
+  /** The name of the list's first row, which identifies it. */
+  first: string | undefined;
+
+  /**
+   * Adds a page, in order. The last page may come again, with rows added to it.
+   *
+   * @returns Position of its first row, and how many of its rows were already read.
+   */
+  take(number: number, batch: RecordBatch, names: readonly string[]): { readonly position: number; readonly known: number } {
+    const known = this.last?.number === number ? this.last.rows : 0;
+    const position = this.rows - known;
+    this.rows = position + batch.length;
+    if (known === 0) this.pages += 1;
+    if (known === 0 && batch.length > 0 && this.last && this.last.rows < this.largest) this.short ??= this.last.number;
+    this.largest = Math.max(this.largest, batch.length);
+    this.first ??= names[0];
+    const name = names.at(-1);
+    if (name !== undefined) this.last = { number, rows: batch.length, name, fingerprint: fingerprintOf(batch) };
+    return { position, known };
+  }
+
+  /** Returns whether the last page has maximum length, so that the next may have more rows. */
+  endsFull(limit: number): boolean {
+    return this.last === undefined || this.last.rows >= (this.pages > 1 ? this.largest : limit);
+  }
 }

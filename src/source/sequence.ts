@@ -1,17 +1,15 @@
-import { EMPTY, catchError, concat, defer, map, switchMap, type Observable, filter, of } from 'rxjs';
-import { itemAt, SourceError, type Consistency } from '../core/index.js';
-import { batchOf, pagedBatches, task, withBatch, type Ask, type Page, pageOf } from '../flow/index.js';
-import { digestOf } from '../vector/index.js';
-import { LinkedPages } from './linked-pages.js';
-import { unlessRefused } from './failures.js';
+import { EMPTY, catchError, concat, defer, map, switchMap, type Observable } from 'rxjs';
+import { itemAt, SourceError, type Consistency, amountOf } from '../core/index.js';
+import { batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
+import { digestOf, RecordBatch } from '../vector/index.js';
+import { unlessRefused, warn, type ListReader } from './paging.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import { endWait } from './end.js';
-import { warn, type ListReader } from './paging.js';
 import { evenly, maxProbes } from './probes.js';
-import { SeenRows, namesOf } from './seen-rows.js';
-import { ReadProgress } from './read-progress.js';
-import { defaults } from '../options/index.js';
-import { Gaps } from './passes.js';
+import { SeenRows, namesOf, ReadProgress } from './seen-rows.js';
+import { SequentialPasses } from './passes.js';
+import type { ListAnswer } from './fetch/reader.js';
+import type { Position } from './fetch/request.js';
 
 /** Maximum times that a read continues after an end that was not one. */
 const maxReturns = 10;
@@ -118,7 +116,7 @@ export class SequentialRead {
     const names = namesOf(again.batch, this.#key);
     const before = this.#digests[number - 1];
     const isSame = before === undefined ? names.length === 0 : digestOf(names) === before;
-    if (again.next !== undefined) return true;
+    if (again.following?.kind === 'next') return true;
     if (isSame) return false;
     const { last } = this.#progress;
     if (before === undefined || last === undefined || names.length > last.rows) return true;
@@ -136,7 +134,7 @@ export class SequentialRead {
     if (pages !== 1 || rows < 2) return;
     const { name, served } = this.reader.collection;
     const shorter = await ask(this.reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }).pipe(catchError(unlessRefused)));
-    if (shorter?.next !== undefined) return;
+    if (shorter?.following?.kind === 'next') return;
     if (shorter?.batch.length !== rows - 1)
       return this.#uncheck('that one page is the whole list: the service does not honour the page size');
     const where = served?.paging.scheme === 'link' ? 'link' : 'cursor';
@@ -214,94 +212,132 @@ export class SequentialRead {
   }
 }
 
-/** The results of the first read of a list. */
-interface FirstRead {
-  readonly reader: ListReader;
-  readonly options: ReadingOptions;
-  readonly consistency: Consistency;
-  readonly seen: SeenRows;
-  /** Number of distinct keys read. */
-  readonly distinct: number;
-  readonly pages: number;
-  readonly drifted: boolean;
-  /** Opens the list from its beginning. */
-  readonly linkedPages: () => LinkedPages;
+/** Options for requesting linked pages. */
+interface LinkedPagesOptions {
+  readonly purpose: 'page' | 'probe';
+  /** Maximum number of pages with rows. Default: no limit. */
+  readonly maxPages: number | undefined;
+  /** Maximum number of consecutive pages without anything new. */
+  readonly patience: number;
 }
 
-/** Further passes over a list without page numbers, which emit the rows missed so far. */
-class SequentialPasses {
-  /** Distinct keys of the previous read. */
-  #distinct: number;
-  #pages: number;
-  /** Number of consecutive passes that missed nothing. */
-  #clean = 0;
+/**
+ * The pages of a list in which each points to the next. They are numbered as they arrive; answers without rows that point to a next page have no number.
+ *
+ * Memory: the position of each page, and of each answer without rows.
+ */
+class LinkedPages {
+  /** The known positions of pages; `undefined` for the first one. */
+  readonly #positions: (Position | undefined)[] = [undefined];
+  /** The page that named each position. */
+  readonly #named = new Map<string, number>();
+  /** The answers without rows that pointed to a next page, with the number that each would have had. */
+  readonly #empty: { readonly number: number; readonly position: Position | undefined }[] = [];
+  /** The answer that pointed to no next page: the number it would have, and its position. */
+  #end: { readonly number: number; readonly position: Position | undefined } = { number: 1, position: undefined };
+  #fresh: number | undefined;
+  #stale = 0;
 
-  constructor(private readonly first: FirstRead) {
-    this.#distinct = first.distinct;
-    this.#pages = first.pages;
+  constructor(
+    private readonly reader: ListReader,
+    private readonly options: LinkedPagesOptions,
+  ) {}
+
+  /**
+   * Reads the first page, or the one after a page that was read; it has no rows after the last.
+   *
+   * @throws {SourceError} `E_SOURCE_CURSOR` if two pages point to the same next page, `E_SOURCE_ENDLESS` and `E_SOURCE_MAX_PAGES`.
+   */
+  page(number: number): Observable<RecordBatch> {
+    return task(async (ask) => {
+      const { patience } = this.options;
+      for (let position = this.#positions[number - 1]; number <= this.#positions.length;) {
+        if (this.#stale > patience) throw this.#endless(number);
+        const { batch, following } = await this.#asked(ask, number, position);
+        const next = following?.kind === 'next' ? following.position : undefined;
+        if (next === undefined) this.#end = { number, position };
+        else this.#name(next, number);
+        if (batch.length > 0) return this.#taken(number, position, batch, next);
+        if (next === undefined) break;
+        this.#empty.push({ number, position });
+        this.#stale += 1;
+        position = next;
+      }
+      return RecordBatch.empty;
+    });
   }
 
-  /** Emits the rows that the passes find, on pages numbered after the last one. */
-  pages(): Observable<Page> {
-    return this.#from(1);
+  /** Records how many rows of a page were new. */
+  notice(fresh: number): void {
+    this.#stale = fresh === 0 ? this.#stale + 1 : 0;
   }
 
-  #from(number: number): Observable<Page> {
-    const { reader, options, seen, linkedPages } = this.first;
-    const pass = { gaps: new Gaps(), distinct: 0 };
-    return concat(
-      defer(() => {
-        seen.beginPass();
-        const list = linkedPages();
-        return pagedBatches((page) => list.page(page), {
-          name: reader.collection.name,
-          window: windowOf(options),
-          concurrency: 1,
-          firstPage: 1,
-          confirmEnd: () => of(undefined),
-        }).pipe(
-          map((page) => this.#missedOn(page, pass, list)),
-          filter((page) => page !== undefined),
-        );
-      }),
-      defer(() => (this.#judge(number, pass) ? this.#from(number + 1) : EMPTY)),
-    );
+  /** Requests the current state of a page; `undefined` if the service refuses to return it a second time. */
+  again(number: number): Observable<ListAnswer | undefined> {
+    return this.#at(number, this.#positions[number - 1]);
   }
 
-  #missedOn(page: Page, pass: { readonly gaps: Gaps; distinct: number }, list: LinkedPages): Page | undefined {
-    const { reader, seen, consistency } = this.first;
-    const batch = batchOf(page);
-    const { fresh, distinct, changed } = seen.take(batch, namesOf(batch, reader.collection.key));
-    list.notice(distinct);
-    pass.distinct += distinct;
-    pass.gaps.take(0, batch.length, fresh);
-    consistency.changed += changed;
-    if (fresh.length === 0) {
-      page.lease.release();
-      return undefined;
+  /** The answers without rows in the middle of the list, for requesting their current state. */
+  get emptyAgain(): readonly { readonly number: number; readonly answer$: Observable<ListAnswer | undefined> }[] {
+    return this.#empty.map(({ number, position }) => ({ number, answer$: this.#at(number, position) }));
+  }
+
+  /** Returns the current state of the answer that ended the list, and the number of the page that it is or would be. */
+  endAgain(): { readonly number: number; readonly answer$: Observable<ListAnswer | undefined> } {
+    const { number, position } = this.#end;
+    return { number, answer$: this.#at(number, position) };
+  }
+
+  /** Continues where the list ended. @returns The number of the page to read. */
+  reopen(): number {
+    const { number, position } = this.#end;
+    this.#positions.length = number;
+    this.#positions[number - 1] = position;
+    this.#fresh = number;
+    return number;
+  }
+
+  /**
+   * Requests an answer again if it has no rows in the middle of a list, which may be an error of the service; a second one with rows replaces it.
+   */
+  async #asked(ask: Ask, number: number, position: Position | undefined): Promise<ListAnswer> {
+    const request = { page: number, position, purpose: this.options.purpose };
+    const first = await ask(this.reader.request({ ...request, fresh: number === this.#fresh }));
+    if (first.batch.length > 0 || first.following?.kind !== 'next') return first;
+    // A single-use cursor may return no rows and no next page the second time; the first answer has the next page.
+    const second = await ask(this.reader.request({ ...request, fresh: true }).pipe(catchError(unlessRefused)));
+    return second && second.batch.length > 0 ? second : first;
+  }
+
+  #taken(number: number, position: Position | undefined, batch: RecordBatch, next: Position | undefined): RecordBatch {
+    const { maxPages = Infinity } = this.options;
+    const { name } = this.reader.collection;
+    if (number > maxPages)
+      throw new SourceError('E_SOURCE_MAX_PAGES', 'permanent', `${name}: page ${number} has rows, but max_pages is ${maxPages}`);
+    this.#positions[number - 1] = position;
+    if (next !== undefined) this.#positions[number] = next;
+    return batch;
+  }
+
+  #at(number: number, position: Position | undefined): Observable<ListAnswer | undefined> {
+    return this.reader.request({ page: number, position, purpose: 'probe' }).pipe(catchError(unlessRefused));
+  }
+
+  /** Two pages must not point to the same next page. */
+  #name(next: Position, number: number): void {
+    const key = JSON.stringify(next);
+    const before = this.#named.get(key) ?? number;
+    if (before !== number) {
+      const { name, served } = this.reader.collection;
+      const what = served?.paging.scheme === 'link' ? 'link' : 'cursor';
+      const message = `${name}: page ${number} has the same ${what} for the next page as page ${before}; the list would never end`;
+      throw new SourceError('E_SOURCE_CURSOR', 'permanent', message);
     }
-    consistency.repaired += fresh.length;
-    this.#pages += 1;
-    return pageOf(this.#pages, batch.take(fresh), page.lease);
+    this.#named.set(key, number);
   }
 
-  /** Sets the outcome when the passes are done. @returns Whether another pass is needed. */
-  #judge(number: number, pass: { readonly gaps: Gaps; readonly distinct: number }): boolean {
-    const { consistency, options, seen, drifted } = this.first;
-    const { mode } = consistency;
-    consistency.passes = number;
-    // A pass that found fewer keys than the previous read hit an outage.
-    const lost = this.#distinct - seen.inCommon;
-    const isClean = !pass.gaps.found && lost <= Math.max(3, this.#distinct * 0.01);
-    this.#distinct = pass.distinct;
-    this.#clean = isClean ? this.#clean + 1 : 0;
-    if (this.#clean >= (mode === 'prove' ? 2 : 1)) {
-      const isStill = !drifted && consistency.repaired === 0;
-      consistency.outcome = mode === 'prove' ? 'proven' : isStill ? 'stable' : 'repaired';
-      return false;
-    }
-    if (number < (options.maxPasses ?? defaults.maxPasses)) return true;
-    consistency.outcome = 'unstable';
-    return false;
+  #endless(number: number): SourceError {
+    const message = `${this.reader.collection.name}: ${amountOf(this.#stale, 'page')} up to page ${number - 1} ${this.#stale === 1 ? 'has' : 'have'} no new rows, and there is always a next page`;
+    return new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
   }
 }

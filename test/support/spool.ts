@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { collections } from '../../src/collections/index.js';
 import { recordsIn } from '../../src/source/spool/page-log.js';
-import type { SpooledSource } from '../../src/source/spool/source.js';
+import type { SpooledSource } from '../../src/source/spool/folder.js';
 
 export const secret = 'S3CRET-api-key';
 

@@ -20,7 +20,7 @@ import {
 import { defaults, object } from '../../options/index.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
 import { createReader, type CollectionReader } from './reader.js';
-import { factsOf, knownPaths, targetOf, type Asked } from './target.js';
+import { factsOf, knownPaths, targetOf, type Asked } from './request.js';
 
 /** How to reach a service. Times in milliseconds, sizes in bytes. */
 export interface ClientOptions {

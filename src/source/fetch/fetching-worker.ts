@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { Subscription } from 'rxjs';
 import { SourceError } from '../../core/index.js';
 import { loadTransport, openTransport, type Answer, type OpenedTransport, type TransportOptions } from '../../http/index.js';
-import type { Failure, Fetched, FetchedAnswer, Request } from './fetching.js';
+import type { Failure, Fetched, Request, ScannedAnswer } from './fetching.js';
 import { scan } from '../decode/scan.js';
 
 // The thread exists for requests, the first of which may already be on its way.
@@ -22,24 +22,22 @@ function take(request: Request, transport: OpenedTransport): void {
   }
   const { id, target } = request;
   const subscription = transport.get(target).subscribe({
-    next: (answer) => answered(id, fetched(answer)),
+    next: (answer) => answered(id, { answer: scanned(answer) }),
     error: (thrown: unknown) => answered(id, { failure: failureOf(thrown) }),
   });
   running.set(id, subscription);
 }
 
-function answered(id: number, what: FetchedAnswer | { readonly failure: Failure }): void {
+function answered(id: number, what: { readonly answer: ScannedAnswer } | { readonly failure: Failure }): void {
   running.delete(id);
   const message: Fetched = { id, ...what };
-  parentPort?.postMessage(message, 'bytes' in what ? movable(what) : []);
+  parentPort?.postMessage(message, 'answer' in what ? movable(what.answer) : []);
 }
 
-function fetched({ status, body, link }: Answer): FetchedAnswer {
+function scanned({ body, ...answer }: Answer): ScannedAnswer {
   const found = scan(body) ?? null;
   const bytes = own(found?.bytes ?? body);
-  if (!found) return { status, link, bytes, length: body.length, scanned: null };
-  const { rows, names, bounds, nulls, notText } = found;
-  return { status, link, bytes, length: body.length, scanned: { rows, names, bounds, nulls, notText } };
+  return { ...answer, body: bytes.subarray(0, body.length), scanned: found && { ...found, bytes } };
 }
 
 /** Node keeps small buffers in a shared block of memory, which cannot be transferred. */
@@ -47,8 +45,8 @@ function own(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes);
 }
 
-function movable({ bytes, scanned }: FetchedAnswer): ArrayBuffer[] {
-  return [bytes.buffer, scanned?.bounds.buffer].filter((buffer) => buffer instanceof ArrayBuffer);
+function movable({ body, scanned }: ScannedAnswer): ArrayBuffer[] {
+  return [body.buffer, scanned?.bounds.buffer].filter((buffer) => buffer instanceof ArrayBuffer);
 }
 
 function failureOf(thrown: unknown): Failure {

@@ -13,18 +13,8 @@ export interface ScannedAnswer extends Answer {
 /** A message to the thread, after the options of its transport: to fetch something, or to cancel it. */
 export type Request = { readonly id: number; readonly target: Target } | { readonly stop: number };
 
-/** A message from the thread. Buffers are transferred. */
-export type Fetched = { readonly id: number } & (FetchedAnswer | { readonly failure: Failure });
-
-export interface FetchedAnswer {
-  readonly status: number;
-  readonly link: string | undefined;
-  /** The answer, followed by the additional texts of `scanned`. */
-  readonly bytes: Uint8Array;
-  /** Length of the answer. */
-  readonly length: number;
-  readonly scanned: Omit<Scanned, 'bytes'> | null;
-}
+/** A message from the thread. The buffer that the answer and its columns share is transferred. */
+export type Fetched = { readonly id: number } & ({ readonly answer: ScannedAnswer } | { readonly failure: Failure });
 
 /** A `SourceError`, whose class would be lost in the transfer. */
 export interface Failure {
@@ -103,7 +93,7 @@ class FetchingThread implements OpenedTransport<ScannedAnswer> {
       const asking = {
         answered: (fetched: Fetched) => {
           if ('failure' in fetched) return subscriber.error(errorOf(fetched.failure));
-          subscriber.next(answerOf(fetched));
+          subscriber.next(fetched.answer);
           subscriber.complete();
         },
         lost: (reason: string, cause: unknown) => {
@@ -144,10 +134,6 @@ class FetchingThread implements OpenedTransport<ScannedAnswer> {
     this.#ended = Promise.all([this.#ended, this.#thread?.end()]);
     this.#thread = undefined;
   }
-}
-
-function answerOf({ status, link, bytes, length, scanned }: FetchedAnswer): ScannedAnswer {
-  return { status, link, body: bytes.subarray(0, length), scanned: scanned && { ...scanned, bytes } };
 }
 
 function errorOf({ code, kind, message, details }: Failure): SourceError {

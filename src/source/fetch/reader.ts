@@ -1,14 +1,27 @@
 import { catchError, map, of, throwError, type Observable } from 'rxjs';
-import type { Collection, RowOf } from '../../collections/index.js';
-import { isAddressable, SourceError, type Redactor } from '../../core/index.js';
+import type { z } from 'zod';
+import type { Collection, RowOf, Served } from '../../collections/index.js';
+import { isAddressable, SourceError, type Redactor, schema } from '../../core/index.js';
 import { discreet, type Answer } from '../../http/index.js';
-import type { JsonRecord } from '../../json/index.js';
-import { batchFromRows, type RecordBatch } from '../../vector/index.js';
-import { Decoder } from '../decode/decoder.js';
+import { type JsonRecord, isJson, JsonText, placeOf, readJson, valueAt, without } from '../../json/index.js';
+import { batchFromRows, RecordBatch } from '../../vector/index.js';
+import { Decoder, readSingle, readList, nameShape, suspect } from '../decode/decoder.js';
 import type { Findings, KnownField } from '../decode/findings.js';
-import { readSingle } from '../decode/records.js';
-import { flattened, Listing, notFound, type ListAnswer, type ListingOptions, type ListRequest } from './listing.js';
-import { isNotFound, type OnPath } from './target.js';
+import {
+  isNotFound,
+  type OnPath,
+  listQuery,
+  isSequential,
+  positionAt,
+  type NextOrEnd,
+  type Position,
+  type Surroundings,
+  followingIn,
+  noSuchList,
+  type Asked,
+} from './request.js';
+import { scan } from '../decode/scan.js';
+import type { ScannedAnswer } from './fetching.js';
 
 /** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
 export interface CollectionReader<T> {
@@ -97,4 +110,202 @@ function recordsIn(path: string, answer: Answer, { served }: Collection): readon
 /** A decoder returns the columns of its collection, which the type system cannot follow. */
 function rowsIn<C extends Collection>(batch: RecordBatch): readonly RowOf<C>[] {
   return batch.rows() as readonly RowOf<C>[];
+}
+
+/** One page of a list. */
+export interface ListRequest {
+  /** Number as the service counts, usually from 1; in a list without page numbers, the ordinal. Without it, neither page nor limit is sent. */
+  readonly page?: number;
+  /** Where a list without page numbers continues. Default: at the beginning. */
+  readonly position?: Position | undefined;
+  /** Rows per page, or `null` for the service's default; default the client's limit. */
+  readonly limit?: number | null;
+  /** `probe` marks a request that only checks, for the log of the service. Default `page`. */
+  readonly purpose?: 'page' | 'probe';
+  /** Whether a stored answer must not be used. Default false; the client itself stores none. */
+  readonly fresh?: boolean;
+}
+
+/** A page by columns, and in the form in which it is stored. */
+export interface ListAnswer {
+  readonly batch: RecordBatch;
+  /** The bytes received; in a list without page numbers, preceded by the position of the next page. */
+  readonly body: Uint8Array;
+  /** In a list without page numbers, the position of this page, and what follows it. */
+  readonly position?: Position;
+  readonly following?: NextOrEnd;
+}
+
+/** The options of a listing. */
+interface ListingOptions {
+  readonly collection: Collection;
+  readonly decoder: Decoder;
+  /** Rows per page, unless a request overrides it. */
+  readonly limit: number;
+  readonly surroundings: Surroundings;
+  /** Sends a request, and decodes the answer. */
+  readonly read: <T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T) => Observable<T>;
+}
+
+/** Requests the list of one collection, and interprets its answers. */
+class Listing {
+  constructor(private readonly options: ListingOptions) {}
+
+  /** Requests one page at a path of the collection. */
+  request(path: string, asked: ListRequest): Observable<ListAnswer> {
+    const { collection, read } = this.options;
+    const { served } = collection;
+    const { page, purpose } = asked;
+    if (isSequential(served)) return this.#sequel(path, asked, served);
+    return read({ collection, path, page, query: this.#queryOf(asked), purpose }, (at, answer) => ({
+      batch: this.#batchOf(at, answer, purpose !== 'probe'),
+      body: answer.body,
+    }));
+  }
+
+  /** Decodes a stored answer. */
+  decode(body: Uint8Array, counted = true): ListAnswer {
+    const { name, served } = this.options.collection;
+    if (!isSequential(served)) return { batch: this.#batchOf(name, { status: 200, body }, counted), body };
+    const { answer, ...known } = opened(body);
+    return { batch: this.#batchOf(name, { status: 200, body: answer }, counted), body, ...known };
+  }
+
+  #queryOf({ page, limit = this.options.limit }: ListRequest): Readonly<Record<string, string>> {
+    return listQuery(this.options.collection, { page, limit }, this.options.limit);
+  }
+
+  #sequel(path: string, { page = 1, position: asked, limit: size, purpose }: ListRequest, served: Served): Observable<ListAnswer> {
+    const { collection, limit, surroundings, read } = this.options;
+    const rows = size ?? limit;
+    const position = asked ?? positionAt(served, path, rows);
+    const { parameters } = position;
+    return read({ collection, path: position.path, page, parameters, purpose }, (label, answer) => {
+      const batch = this.#batchOf(label, answer, purpose !== 'probe');
+      const following = followingIn(answer, batch, { served, label, position, limit: rows, surroundings });
+      if (following.kind === 'unreadable') throw following.failure;
+      return { batch, position, following, answer };
+    }).pipe(map(({ answer, ...known }) => ({ ...known, body: packed(known, answer.body) })));
+  }
+
+  /** Reads answers of the usual form by columns; others, and those that must be refused, record by record. */
+  #batchOf(label: string, answer: ScannedAnswer, counted?: boolean): RecordBatch {
+    const { collection, decoder, surroundings } = this.options;
+    const { served } = collection;
+    const isNone = answer.status === 404 && (served?.ends.includes('not_found') ?? false);
+    if (answer.status === 404 && !isNone) throw notFound(label, noSuchList(collection, surroundings.baseUrl));
+    if (!served) return batchOf(decoder, label, answer, counted);
+    const body = isNone ? undefined : listIn(label, answer, served);
+    if (body === undefined) return RecordBatch.empty;
+    const { status } = answer;
+    if (served.nested.size === 0) return batchOf(decoder, label, body === answer.body ? answer : { status, body }, counted);
+    return batchFromRows(decoder.decode(flattened(readList(label, { status, body }), served), counted));
+  }
+}
+
+function batchOf(decoder: Decoder, label: string, answer: ScannedAnswer, counted?: boolean): RecordBatch {
+  const scanned = answer.scanned === undefined ? scan(answer.body) : answer.scanned;
+  return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? batchFromRows(decoder.decode(readList(label, answer), counted));
+}
+
+/** Creates the failure for something that does not exist. */
+function notFound(label: string, what: string): SourceError {
+  return new SourceError('E_SOURCE_REFUSED', 'permanent', `${label}: HTTP 404: ${what}`, { status: 404 });
+}
+
+/**
+ * Returns the list in an answer of a custom collection.
+ *
+ * @returns `undefined` if the answer is one of those declared to mean that there are no rows.
+ * @throws {SourceError} `E_SOURCE_ROWS` and `E_SOURCE_ANSWER`, kind `suspect`.
+ */
+function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Array | undefined {
+  const body = withoutMark(answer.body);
+  if (body.length === 0 && ends.includes('no_content')) return undefined;
+  if (body.length < 64) {
+    const short = Buffer.from(body).toString('latin1').replaceAll(/\s/g, '');
+    if ((short === '{}' && ends.includes('empty_object')) || (short === 'null' && ends.includes('null'))) return undefined;
+  }
+  if (rows.length === 0) return body;
+  // In a truncated answer the list may be complete while the sign that there is more is missing.
+  if (!isJson(body)) throw suspect(label, answer, 'not JSON');
+  const place = placeOf(body, rows);
+  const isNothing = place === undefined || valueAt(place, []) === null;
+  if (isNothing && ends.includes('no_rows')) return undefined;
+  if (place?.[0] === openList) return place;
+  const pointer = `/${rows.join('/')}`;
+  const found = readJson(place ?? body);
+  const shape = found === undefined || Array.isArray(found) ? '' : ` but ${nameShape(found as Exclude<typeof found, readonly unknown[]>)}`;
+  const message = `there is no list at ${pointer}${place === undefined ? `; the response is ${shape.slice(5)}` : shape}`;
+  throw new SourceError('E_SOURCE_ROWS', 'suspect', `${label}: HTTP ${answer.status} with ${answer.body.length} bytes: ${message}`);
+}
+
+const openList = 0x5b;
+
+/** Copies nested values to separate names, and removes them from their container unless that is declared as a whole. */
+function flattened(records: readonly JsonRecord[], { nested, opened }: Served): readonly JsonRecord[] {
+  if (nested.size === 0) return records;
+  return records.map((record) => {
+    const flat = Object.assign(Object.create(null) as Record<string, JsonRecord[string]>, record);
+    for (const [name, [outer = '', ...inner]] of nested) {
+      const container = record[outer];
+      const value = container instanceof JsonText ? valueAt(Buffer.from(container.text), inner) : undefined;
+      // A member whose name happens to equal the pointer.
+      if (record[name] !== undefined) flat[`/${name}`] = record[name];
+      delete flat[name];
+      if (value !== undefined) flat[name] = value;
+      if (opened.has(outer)) takeOut(flat, outer, inner);
+    }
+    return flat;
+  });
+}
+
+function takeOut(flat: Record<string, JsonRecord[string]>, outer: string, inner: readonly string[]): void {
+  const rest = flat[outer];
+  if (!(rest instanceof JsonText)) return;
+  const text = without(rest.text, inner);
+  if (text === undefined) delete flat[outer];
+  else if (text !== rest.text) flat[outer] = new JsonText(text);
+}
+
+function withoutMark(body: Uint8Array): Uint8Array {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
+}
+
+const position = schema((z) => z.object({ path: z.string(), parameters: z.array(z.tuple([z.string(), z.string()])).readonly() }));
+
+const head = schema((z) => z.object({ position: position(), next: position().nullable() }));
+
+/** What is stored of a page without a number, in addition to its answer. */
+type Known = { readonly position: Position; readonly following: NextOrEnd };
+
+/** Packs a page without a number for storage: its position and that of the next page, on a line of JSON before the answer. */
+function packed({ position, following }: Known, answer: Uint8Array): Uint8Array {
+  const next = following.kind === 'next' ? following.position : null;
+  const line = { position, next } satisfies z.input<ReturnType<typeof head>>;
+  return Buffer.concat([Buffer.from(`${JSON.stringify(line)}\n`), answer]);
+}
+
+/** @throws {SourceError} `E_SOURCE_ANSWER` for bytes that were not packed this way. */
+function opened(bytes: Uint8Array): Known & { readonly answer: Uint8Array } {
+  const end = bytes.indexOf(lineFeed);
+  const known = end < 0 ? undefined : head().safeParse(parsed(bytes.subarray(0, end))).data;
+  if (known === undefined) throw new SourceError('E_SOURCE_ANSWER', 'permanent', 'a stored page is damaged');
+  const { position, next } = known;
+  return { position, following: next === null ? { kind: 'end' } : { kind: 'next', position: next }, answer: bytes.subarray(end + 1) };
+}
+
+/** Returns whether two positions, or what follows two pages, are the same. */
+export function isSame<T extends Position | NextOrEnd>(one: T | undefined, other: T | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+const lineFeed = 0x0a;
+
+function parsed(line: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(line).toString('utf8'));
+  } catch {
+    return undefined;
+  }
 }

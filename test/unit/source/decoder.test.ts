@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { discoveredColumns } from '../../../src/source/index.js';
-import { Decoder } from '../../../src/source/decode/decoder.js';
-import { readList } from '../../../src/source/decode/records.js';
+import { Decoder, readList } from '../../../src/source/decode/decoder.js';
 import { scan } from '../../../src/source/decode/scan.js';
 import { bridges } from '../../../src/collections/bridges.js';
 import { links } from '../../../src/collections/links.js';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { Decoder } from '../../../src/source/decode/decoder.js';
-import { readList } from '../../../src/source/decode/records.js';
+import { Decoder, readList } from '../../../src/source/decode/decoder.js';
 import { columnsIn, scan } from '../../../src/source/decode/scan.js';
 import { collections } from '../../../src/collections/index.js';
 import { RecordBatch } from '../../../src/vector/index.js';

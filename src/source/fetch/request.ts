@@ -1,11 +1,21 @@
+import { catchError, defer, tap, throwError, type Observable } from 'rxjs';
 import type { Collection, Served } from '../../collections/index.js';
 import { SourceError } from '../../core/index.js';
 import { JsonText, segmentsOf, valueAt } from '../../json/index.js';
-import { nextLinkIn, type Answer, credentialParameters } from '../../http/index.js';
+import { type Answer, credentialParameters, type RequestDescription, type Target } from '../../http/index.js';
 import type { RecordBatch } from '../../vector/index.js';
 
+/** What follows a page of a list without page numbers, as its answer says; `unreadable` if that is not understood. */
+export type Following =
+  | { readonly kind: 'next'; readonly position: Position }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'unreadable'; readonly failure: SourceError };
+
+/** A `Following` that was understood. */
+export type NextOrEnd = Exclude<Following, { readonly kind: 'unreadable' }>;
+
 /** An answer's request, needed to find the next page. */
-export interface Asking {
+interface Asking {
   readonly served: Served;
   readonly label: string;
   /** Position of the answer's page. */
@@ -15,13 +25,20 @@ export interface Asking {
 }
 
 /**
- * Returns the position of the next page.
- *
- * @returns `undefined` at the end of the list.
- * @throws {SourceError} `E_SOURCE_LINK` for a link that leads elsewhere, `E_SOURCE_CURSOR` for an invalid cursor; `E_SOURCE_ANSWER`, kind
- * `suspect`, if the answer does not indicate whether there is more.
+ * Returns what follows a page. A failure has the code `E_SOURCE_LINK` for a link that leads elsewhere, `E_SOURCE_CURSOR` for an invalid cursor, and
+ * `E_SOURCE_ANSWER`, kind `suspect`, if the answer does not indicate whether there is more.
  */
-export function nextAfter(answer: Answer, batch: RecordBatch, asking: Asking): Position | undefined {
+export function followingIn(answer: Answer, batch: RecordBatch, asking: Asking): Following {
+  try {
+    const position = nextIn(answer, batch, asking);
+    return position === undefined ? { kind: 'end' } : { kind: 'next', position };
+  } catch (failure) {
+    if (!(failure instanceof SourceError)) throw failure;
+    return { kind: 'unreadable', failure };
+  }
+}
+
+function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | undefined {
   const { served, label, position, limit, surroundings } = asking;
   const { paging, ends } = served;
   if (batch.length === 0 && ends.includes('empty_page')) return undefined;
@@ -37,6 +54,31 @@ export function nextAfter(answer: Answer, batch: RecordBatch, asking: Asking): P
   if (more === true) throw new SourceError('E_SOURCE_CURSOR', 'suspect', `${label}: says that there is more, but has no cursor for it`);
   return undefined;
 }
+
+/**
+ * Returns the target of the first link with the relation `next` in a `Link` header (RFC 8288), as it is written: it may be relative. Links with an `anchor` are
+ * not about the answer and are skipped.
+ *
+ * @example
+ * nextLinkIn('<https://a.example/x?page=2>; rel="next", <https://a.example/x?page=9>; rel="last"'); // 'https://a.example/x?page=2'
+ */
+export function nextLinkIn(header: string): string | undefined {
+  for (const [, target = '', parameters = ''] of header.matchAll(link)) {
+    const relations = new Map<string, string>();
+    for (const [, name = '', quoted, plain = ''] of parameters.matchAll(parameter)) {
+      const value = quoted?.replaceAll(/\\(.)/g, '$1') ?? plain;
+      // If a parameter appears twice, the first one counts.
+      if (!relations.has(name.toLowerCase())) relations.set(name.toLowerCase(), value);
+    }
+    if (relations.has('anchor')) continue;
+    if (relations.get('rel')?.toLowerCase().split(/\s+/).includes('next')) return target.trim();
+  }
+  return undefined;
+}
+
+/** Matches a target, and the parameters up to the next comma outside quotes. */
+const link = /<([^>]*)>((?:[^,"]|"(?:[^"\\]|\\.)*")*)/g;
+const parameter = /;\s*([^\s=;,"]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/g;
 
 /** Returns a text or number in an answer; `undefined` for `null`, `false`, an empty text, and a missing value. */
 function textAt({ body }: Answer, pointer: string, label: string, what: 'link' | 'cursor'): string | undefined {
@@ -134,4 +176,83 @@ export function listQuery({ served }: Collection, { page, limit: size }: Numbere
   const param = 'param' in paging && paging.param !== undefined ? paging.param : paging.scheme;
   const place = paging.scheme === 'offset' ? (page - 1) * rows : page;
   return { ...served?.query, [param]: String(place), ...(limit === 'none' ? {} : { [limit]: String(rows) }) };
+}
+
+/** Runs a request at the path of a collection. */
+export type OnPath = <T>(collection: Collection, attempt: (path: string) => Observable<T>) => Observable<T>;
+
+/** Tries the possible paths of a collection in order of preference, and caches the one that exists. */
+export function knownPaths(): OnPath {
+  const paths = new Map<string, string>();
+  return (collection, attempt) =>
+    defer(() => {
+      const known = paths.get(collection.name);
+      const candidates = known === undefined ? pathsOf(collection) : [known];
+      return candidates
+        .map((path) => attempt(path).pipe(tap({ complete: () => void paths.set(collection.name, path) })))
+        .reduce((tried$, other$) => tried$.pipe(catchError((error: unknown) => (isNotFound(error) ? other$ : throwError(() => error)))));
+    });
+}
+
+/** Returns the paths after the base URL. */
+function pathsOf({ paths }: Collection): readonly string[] {
+  return paths.map((path) => (path.startsWith('/') ? path : `/api/${path}`));
+}
+
+/** Describes that there is no list at a path, and what the base URL should have been. */
+export function noSuchList(collection: Collection, baseUrl: string): string {
+  const [path = '/'] = pathsOf(collection);
+  const first = /^\/[^/?]+/.exec(path)?.[0];
+  const isTwice = first !== undefined && new URL(baseUrl).pathname.replace(/\/+$/, '').endsWith(first);
+  if (isTwice)
+    return `no such collection; the base URL ends with ${first}, and the path of the collection begins with it; remove it from the base URL`;
+  return `no such collection under this base URL; the base URL is everything before ${path}`;
+}
+
+/** Returns whether the service reported that something does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof SourceError && error.status === 404;
+}
+
+/** A request to a collection. */
+export interface Asked {
+  readonly collection: Collection;
+  /** Path of the collection, below the base URL. */
+  readonly path: string;
+  /** Identifier of a record. It is sent, but never shown in messages and events. */
+  readonly id?: string;
+  /** Number of the page, for messages and events. */
+  readonly page?: number | undefined;
+  readonly query?: Readonly<Record<string, string>>;
+  /** The parameters of a list without page numbers, instead of `query`. Never shown in messages and events. */
+  readonly parameters?: readonly [name: string, value: string][];
+  readonly purpose?: 'page' | 'probe' | undefined;
+}
+
+/** @param baseUrl Without user info and query. */
+export function targetOf(baseUrl: string, asked: Asked): Target {
+  const { path, id, page, query = {}, parameters, purpose } = asked;
+  const label = `${shown(baseUrl, asked)}${page === undefined ? '' : ` page ${page}`}`;
+  return {
+    path: id === undefined ? path : `${path}/${encodeURIComponent(id)}`,
+    query: parameters ?? query,
+    purpose,
+    label,
+  };
+}
+
+/** Describes a request for events. */
+export function factsOf(baseUrl: string, asked: Asked): RequestDescription {
+  const { collection, id, page, query = {}, purpose = 'page' } = asked;
+  const search = new URLSearchParams(query).toString();
+  return {
+    url: `${shown(baseUrl, asked)}${search === '' ? '' : `?${search}`}`,
+    collection: collection.name,
+    page,
+    purpose: id === undefined ? purpose : 'find',
+  };
+}
+
+function shown(baseUrl: string, { path, id }: Asked): string {
+  return `${baseUrl.replace(/\/+$/, '')}${path}${id === undefined ? '' : '/{id}'}`;
 }

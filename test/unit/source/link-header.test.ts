@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { nextLinkIn } from '../../../src/http/index.js';
+import { nextLinkIn } from '../../../src/source/fetch/request.js';
 
 test.each([
   // As GitHub documents it.
