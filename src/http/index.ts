@@ -16,9 +16,16 @@ export {
   withKey,
 } from './credentials.js';
 export { checkOptions, clientChecks, withAgent, wrongOption } from './options.js';
-export { loadTransport, openTransport, type OpenedTransport, postJson } from './open.js';
 export { proxyFor, proxyIn, proxySecrets } from './proxy.js';
 export { RateLimiters } from './pacer.js';
-export { createRequests, discreet, type RequestDescription } from './requests.js';
-export type { RetryPolicy } from './retry.js';
+export {
+  createRequests,
+  discreet,
+  loadTransport,
+  openTransport,
+  type OpenedTransport,
+  postJson,
+  type RequestDescription,
+  type RetryPolicy,
+} from './requests.js';
 export type { Answer, OwnAgents, Target, Transport, TransportOptions } from './transport.js';

@@ -1,13 +1,5 @@
-import { Observable, switchMap, timer, type SchedulerLike, type Subscription } from 'rxjs';
+import { Observable, timer, type SchedulerLike, type Subscription } from 'rxjs';
 import { maxTimerMs } from '../options/index.js';
-
-/** Spreads the requests of a run over time. */
-export interface Pacer {
-  /** Delays subscription to the source until its turn. Unsubscribing before that passes the turn on. */
-  paced<T>(request$: Observable<T>): Observable<T>;
-  /** Holds every request that has not started for `delayMs` milliseconds from now, because the service asked for it. */
-  pause(delayMs: number): void;
-}
 
 /** How late a timer may fire on a busy machine, in milliseconds. */
 const lateMs = 20;
@@ -29,7 +21,7 @@ export class RateLimiter {
   /** @param scheduler Clock and timer. Default: a clock that never goes back. */
   constructor(private readonly scheduler?: SchedulerLike) {}
 
-  /** Emits once, when its turn has come. */
+  /** Emits once, when its turn has come. Unsubscribing before that passes the turn on. */
   turn$(intervalMs: number): Observable<void> {
     return new Observable((subscriber) => {
       const waiting = { intervalMs, start: () => (subscriber.next(), subscriber.complete()) };
@@ -42,6 +34,7 @@ export class RateLimiter {
     });
   }
 
+  /** Holds every request that has not started for some time from now, because the service asked for it. */
   pause(delayMs: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#now() + delayMs);
   }
@@ -92,16 +85,4 @@ export class RateLimiters {
     this.#services.set(origin, limiter);
     return limiter;
   }
-}
-
-/**
- * @param perSecond Requests that may start per second; `Infinity` does not limit.
- * @param limiter The queue that the requests join. Default: a separate one.
- */
-export function createPacer(perSecond: number, limiter = new RateLimiter()): Pacer {
-  const intervalMs = 1000 / perSecond;
-  return {
-    paced: (request$) => limiter.turn$(intervalMs).pipe(switchMap(() => request$)),
-    pause: (delayMs) => limiter.pause(delayMs),
-  };
 }

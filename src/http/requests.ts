@@ -1,10 +1,9 @@
-import { catchError, defer, map, tap, throwError, type Observable, type SchedulerLike } from 'rxjs';
+import { Observable, catchError, defer, map, retry, switchMap, tap, throwError, timer, type SchedulerLike } from 'rxjs';
 import { SourceError, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
-import { createPacer, RateLimiter } from './pacer.js';
-import { retryAttempts, type RetryPolicy } from './retry.js';
-import { createThrottle } from './throttle.js';
-import type { Answer, Target, Transport } from './transport.js';
+import { maxTimerMs } from '../options/index.js';
+import { RateLimiter } from './pacer.js';
+import type { Answer, Post, Target, Transport, TransportOptions } from './transport.js';
 
 /** How requests are paced and repeated. */
 export interface RequestOptions {
@@ -25,20 +24,21 @@ export interface RequestOptions {
 /** What events contain about a request. */
 export type RequestDescription = Omit<RequestBegun, 'attempt'>;
 
-/** The requests to one service, which share pace, throttle and retries. */
-export interface Requests<A extends Answer> {
-  /**
-   * Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again.
-   *
-   * @param facts Called only when something watches.
-   * @throws {SourceError} When every attempt failed.
-   */
-  read<T>(target: Target, decode: (label: string, answer: A) => T, facts: () => RequestDescription): Observable<T>;
-}
+/**
+ * Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again.
+ *
+ * @param facts Called only when something watches.
+ * @throws {SourceError} When every attempt failed.
+ */
+type Read<A extends Answer> = <T>(
+  target: Target,
+  decode: (label: string, answer: A) => T,
+  facts: () => RequestDescription,
+) => Observable<T>;
 
-export function createRequests<A extends Answer>(transport: Transport<A>, options: RequestOptions): Requests<A> {
-  const { events } = options;
-  const pacer = createPacer(options.ratePerSecond, options.limiter ?? new RateLimiter(options.scheduler));
+/** Returns the function that makes the requests to one service, which share pace, throttle and retries. */
+export function createRequests<A extends Answer>(transport: Transport<A>, options: RequestOptions): Read<A> {
+  const { events, limiter = new RateLimiter(options.scheduler) } = options;
   const throttle = createThrottle(options.concurrency);
 
   /** Makes one attempt. What a fetching thread does is reported here as well, since its answers come through this thread. */
@@ -59,25 +59,22 @@ export function createRequests<A extends Answer>(transport: Transport<A>, option
     });
   }
 
-  return {
-    read: (target, decode, facts) =>
-      defer(() => {
-        let number = 0;
-        return defer(() => {
-          number += 1;
-          const begun = { attempt: number };
-          return attempt(target, decode, () => ({ ...facts(), ...begun }));
-        }).pipe(
-          tap({ next: throttle.ease, error: (error: unknown) => asksForLess(error) && throttle.pushback() }),
-          throttle.throttled,
-          pacer.paced,
-          retryAttempts(options.retry, options, ({ error, attempt: failed, delayMs }) => {
-            if (asksForLess(error)) pacer.pause(delayMs);
-            events.emit('retry', () => ({ url: facts().url, attempt: failed, delayMs, error: eventError(error) }));
-          }),
-        );
-      }),
-  };
+  return (target, decode, facts) =>
+    defer(() => {
+      let number = 0;
+      const attempt$ = defer(() => {
+        number += 1;
+        const begun = { attempt: number };
+        return attempt(target, decode, () => ({ ...facts(), ...begun }));
+      }).pipe(tap({ next: throttle.ease, error: (error: unknown) => asksForLess(error) && throttle.pushback() }), throttle.throttled);
+      return limiter.turn$(1000 / options.ratePerSecond).pipe(
+        switchMap(() => attempt$),
+        retryAttempts(options.retry, options, (error, failed, delayMs) => {
+          if (asksForLess(error)) limiter.pause(delayMs);
+          events.emit('retry', () => ({ url: facts().url, attempt: failed, delayMs, error: eventError(error) }));
+        }),
+      );
+    });
 }
 
 /** Returns the same failure without credentials in its message. */
@@ -88,4 +85,160 @@ export function discreet(error: unknown, redact: Redactor): unknown {
 /** Whether a service asks for less: it answers with 429, or names a time to come back. */
 function asksForLess(error: unknown): boolean {
   return error instanceof SourceError && (error.status === 429 || error.retryAfterMs !== undefined);
+}
+
+/** Times in milliseconds; `attempts` counts the first one. */
+export interface RetryPolicy {
+  readonly attempts: number;
+  readonly baseMs: number;
+  readonly capMs: number;
+}
+
+/** Attempts at an answer that arrived but is not a list of records: the service rarely changes its mind. */
+const suspectAttempts = 3;
+/** A service that asks to wait longer than this is left to another run. */
+const maxWaitMs = 5 * 60_000;
+
+/**
+ * Repeats a failed attempt with exponential backoff and full jitter: `random * min(cap, base * 2^(n-1))`, with `Retry-After` as a floor. Permanent failures,
+ * and a requested wait of more than five minutes, end it at once.
+ *
+ * @throws {SourceError} The failure of the last attempt.
+ */
+export function retryAttempts(
+  policy: RetryPolicy,
+  { random, scheduler }: Pick<RequestOptions, 'random' | 'scheduler'>,
+  onRetry: (error: SourceError, failed: number, delayMs: number) => void,
+): <T>(attempt$: Observable<T>) => Observable<T> {
+  return (attempt$) =>
+    defer(() => {
+      let failed = 0;
+      let suspect = 0;
+      return attempt$.pipe(
+        retry({
+          delay: (error: unknown) => {
+            failed += 1;
+            if (!(error instanceof SourceError) || error.kind === 'permanent') return throwError(() => error);
+            if (error.kind === 'suspect') suspect += 1;
+            if (failed >= policy.attempts || suspect >= suspectAttempts) return throwError(() => exhausted(error, failed));
+            const floor = error.retryAfterMs ?? 0;
+            if (floor > maxWaitMs) return throwError(() => tooLong(error, floor));
+            const delayMs = Math.max(floor, random() * Math.min(policy.capMs, maxTimerMs, policy.baseMs * 2 ** (failed - 1)));
+            onRetry(error, failed, delayMs);
+            return timer(delayMs, scheduler);
+          },
+        }),
+      );
+    });
+}
+
+function exhausted(error: SourceError, attempts: number): SourceError {
+  return error.saying(`${error.message} (after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`);
+}
+
+function tooLong(error: SourceError, waitMs: number): SourceError {
+  return error.saying(
+    `${error.message}: the service asks to wait ${Math.ceil(waitMs / 1000)} s, but a run waits at most ${maxWaitMs / 1000} s`,
+  );
+}
+
+/** Answers in a row that earn a place back. */
+const answersPerPlace = 20;
+
+/**
+ * Limits how many requests run at once: as many as allowed, and fewer while the service pushes back.
+ *
+ * @param most Requests at once while the service does not push back, at least 1.
+ */
+function createThrottle(most: number) {
+  let places = most;
+  let running = 0;
+  let answers = 0;
+  const waiting = new Set<() => void>();
+
+  function admit(): void {
+    for (const start of waiting) {
+      if (running >= places) return;
+      waiting.delete(start);
+      start();
+    }
+  }
+
+  return {
+    /** Delays subscription to the source until a place is free. Its end frees the place. */
+    throttled: <T>(request$: Observable<T>) =>
+      new Observable<T>((subscriber) => {
+        let entered = false;
+        const start = () => {
+          entered = true;
+          running += 1;
+          subscriber.add(request$.subscribe(subscriber));
+        };
+        waiting.add(start);
+        admit();
+        return () => {
+          waiting.delete(start);
+          if (!entered) return;
+          running -= 1;
+          admit();
+        };
+      }),
+    /** Halves the places, down to at least one, because the service asked for less. */
+    pushback: () => {
+      places = Math.max(1, Math.floor(places / 2));
+      answers = 0;
+    },
+    /** Counts an answer of the service. After enough answers in a row, adds one more place. */
+    ease: () => {
+      answers += 1;
+      if (answers < answersPerPlace || places >= most) return;
+      answers = 0;
+      places += 1;
+      admit();
+    },
+  };
+}
+
+/** A transport that opens with its first request, or earlier if the program has to wait for something else anyway. */
+export interface OpenedTransport<A extends Answer = Answer> extends Transport<A> {
+  /** Starts to load what the first request needs. That request reports a failure to load. */
+  prepare(): void;
+}
+
+/**
+ * Posts JSON once. Redirects are not followed; any status from 200 to 299 is success. Of the answer nothing else is read. The first message loads the code for
+ * this.
+ *
+ * @throws {SourceError} Its `kind` shows whether another attempt may help. Its message contains at most the host of the address.
+ */
+export async function postJson(message: Post): Promise<void> {
+  const { post } = await loading();
+  await post(message);
+}
+
+/** Starts to load what transports need, before there are options for one. */
+export function loadTransport(): void {
+  // The first request reports the failure.
+  loading().catch(() => undefined);
+}
+
+function loading() {
+  return import('./transport.js');
+}
+
+/** Creates a transport for this thread. The HTTP library is loaded with the first request, so this thread never loads it if another one fetches. */
+export function openTransport(options: TransportOptions): OpenedTransport {
+  let opened: Promise<Transport> | undefined;
+  const open = async (): Promise<Transport> => {
+    const { createTransport } = await loading();
+    return await createTransport(options);
+  };
+  return {
+    prepare: () => void (opened ??= open()).catch(() => undefined),
+    get: (target) => defer(() => (opened ??= open())).pipe(switchMap((transport) => transport.get(target))),
+    close: async () => {
+      const transport = await opened?.catch(() => undefined);
+      await transport?.close();
+    },
+  };
 }

@@ -114,7 +114,7 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
   } = options;
   const baseUrl = addressOf(options.baseUrl);
   const transport = transportOf(options, baseUrl, concurrency);
-  const requests = createRequests(transport, {
+  const send = createRequests(transport, {
     concurrency,
     ratePerSecond,
     retry: { attempts, baseMs, capMs },
@@ -130,7 +130,7 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
   const surroundings = { baseUrl, secrets: secretsOf(options.auth) };
 
   function read<T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
-    return requests.read(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked)).pipe(whileOpen());
+    return send(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked)).pipe(whileOpen());
   }
 
   return {

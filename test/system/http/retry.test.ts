@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { Subject, lastValueFrom } from 'rxjs';
+import { Subject, lastValueFrom, switchMap, type Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { collections } from '../../../src/collections/index.js';
-import { createPacer, RateLimiter } from '../../../src/http/pacer.js';
+import { RateLimiter } from '../../../src/http/pacer.js';
 import { retryAfterMs } from '../../../src/http/transport.js';
-import { retryAttempts, type RetryNotice } from '../../../src/http/retry.js';
+import { retryAttempts } from '../../../src/http/requests.js';
 import { SourceError } from '../../../src/core/errors.js';
 import { marbles } from '../../support/pages.js';
 import { answer, failedRead, inTurn, json, withClient, withServer } from '../../support/odd-server.js';
@@ -18,7 +18,7 @@ describe('backoff', () => {
     const delays: number[] = [];
     marbles(({ cold, expectObservable }) => {
       const policy = { attempts: 7, baseMs: 10, capMs: 100 };
-      const retried = retryAttempts(policy, { random: () => 0.5 }, ({ delayMs }) => delays.push(delayMs));
+      const retried = retryAttempts(policy, { random: () => 0.5 }, (_error, _failed, delayMs) => delays.push(delayMs));
       expectObservable(cold('#', {}, down()).pipe(retried)).toBe(
         '175ms #',
         {},
@@ -31,7 +31,7 @@ describe('backoff', () => {
   test('waits no longer than a timer can, which would not wait at all', () => {
     const delays: number[] = [];
     const policy = { attempts: 3, baseMs: 2 ** 32, capMs: 2 ** 40 };
-    const retried = retryAttempts(policy, { random: () => 1 }, ({ delayMs }) => delays.push(delayMs));
+    const retried = retryAttempts(policy, { random: () => 1 }, (_error, _failed, delayMs) => delays.push(delayMs));
     marbles(({ cold, flush }) => {
       cold('#', {}, down())
         .pipe(retried)
@@ -42,12 +42,12 @@ describe('backoff', () => {
   });
 
   test('waits at least as long as the service asks', () => {
-    const notices: RetryNotice[] = [];
+    const notices: unknown[] = [];
     marbles(({ cold, expectObservable }) => {
-      const retried = retryAttempts({ attempts: 2, baseMs: 10, capMs: 100 }, { random: () => 1 }, (notice) => notices.push(notice));
+      const retried = retryAttempts({ attempts: 2, baseMs: 10, capMs: 100 }, { random: () => 1 }, (...notice) => notices.push(notice));
       expectObservable(cold('#', {}, down(3000)).pipe(retried)).toBe('3s #', {}, expect.any(SourceError));
     });
-    expect(notices).toMatchObject([{ attempt: 1, delayMs: 3000, error: { message: 'down' } }]);
+    expect(notices).toEqual([[expect.objectContaining({ message: 'down' }), 1, 3000]]);
   });
 
   test('reads Retry-After in seconds', async () => {
@@ -111,6 +111,11 @@ describe('unsubscribe', () => {
 });
 
 describe('pace', () => {
+  const createPacer = (perSecond: number, limiter: RateLimiter) => ({
+    paced: <T>(request$: Observable<T>) => limiter.turn$(1000 / perSecond).pipe(switchMap(() => request$)),
+    pause: (delayMs: number) => limiter.pause(delayMs),
+  });
+
   function paced(test: (clock: () => number, scheduler: TestScheduler) => void): void {
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
     scheduler.run(() => test(() => scheduler.now(), scheduler));
