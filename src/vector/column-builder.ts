@@ -1,5 +1,5 @@
 import { hashOfBytes, type Value } from '../core/index.js';
-import { encoding } from './encoded-values.js';
+import { encoding } from './utf8.js';
 import { DictionaryVector, Utf8Vector, type Vector, viewOf } from './vectors.js';
 
 /** One column of a row group in Arrow's memory layout. */

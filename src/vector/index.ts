@@ -1,13 +1,8 @@
-export { Batch } from './batch.js';
 export { type ColumnBuilder, type ColumnBytes, Utf8Builder, Validity } from './column-builder.js';
-export { ownValue, rowMaker, type RowMaker, textCopier, fieldOf } from './copier.js';
 export { digestOf, digestsOf } from './digest.js';
-export { encoding } from './encoded-values.js';
 export { KeptColumn } from './kept-column.js';
-export { keyOf, keysOf, memoByKey, type Normalize } from './key.js';
-export { type Mapped, mappedFrom, mapping, Unfit } from './map-values.js';
-export { dictionaryEncoder, memoOf, memoOfTexts } from './memo.js';
-export { type Compare, comparing, daysOf } from './order.js';
-export { batchFromRows, RecordBatch } from './record-batch.js';
-export { partsOf, type Piece, pieceOf, type PlainBytes, plainBytes, plainExcept, Utf8, type Viewed } from './utf8.js';
+export { type Compare, comparing, daysOf, keyOf, keysOf, memoByKey, type Normalize } from './key.js';
+export { dictionaryEncoder, type Mapped, mappedFrom, mapping, memoOf, memoOfTexts, Unfit } from './memo.js';
+export { Batch, batchFromRows, fieldOf, ownValue, RecordBatch } from './record-batch.js';
+export { encoding, partsOf, type Piece, pieceOf, type PlainBytes, plainBytes, plainExcept, Utf8, type Viewed } from './utf8.js';
 export { DictionaryVector, firstOtherThanText, FlatVector, maxDictionary, taking, Utf8Vector, type Vector } from './vectors.js';

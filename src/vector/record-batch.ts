@@ -1,5 +1,4 @@
 import { itemAt, type Row, type Value } from '../core/index.js';
-import { columnReader, detachedCopier, ownValue, rowMaker, type RowMaker } from './copier.js';
 import { FlatVector, taking, type Vector } from './vectors.js';
 
 /**
@@ -157,4 +156,99 @@ function byShape<R>(make: (names: readonly string[]) => R): (names: readonly str
     made.set(shape, fresh);
     return fresh;
   };
+}
+
+/**
+ * Creates a function that makes a row of its values, in the order of these names.
+ *
+ * The function is generated, since this is the innermost loop of a run. An object literal with literal names takes 0.02 µs for 33 fields,
+ * assignments in a loop over names 0.9 µs to 1.8 µs. Its rows share one hidden class, whereas V8 turns objects with about twelve or more
+ * computed names into hash tables, which slows down everything after. Generating code is safe: it contains only numbers, and field names as
+ * string literals made by `JSON.stringify`. Values are only ever arguments.
+ */
+export function rowMaker<V = Value>(names: readonly string[]): RowMaker<V> {
+  return generated('values', `return {${names.map((name, index) => member(name, `values[${index}]`)).join()}};`);
+}
+
+/** Makes a row of its values. */
+export type RowMaker<V = Value> = (values: readonly V[]) => Record<string, V>;
+
+/**
+ * Creates a function that turns rows into columns, row by row: one array of values per name. Missing fields are `null`, and inherited
+ * properties, like `constructor`, do not count as fields. The arrays share nothing with the rows.
+ */
+export function columnReader(names: readonly string[]): (rows: readonly Readonly<Record<string, Value>>[]) => Value[][] {
+  const arrays = names.map((_, index) => `const c${index} = new Array(rows.length);`);
+  const reads = names.map((name, index) => `c${index}[i] = own(${fieldIn('row', name)} ?? null);`);
+  const loop = `for (let i = 0; i < rows.length; i++) { const row = rows[i]; ${reads.join('')} }`;
+  return generated('rows', `${arrays.join('')} ${loop} return [${names.map((_, index) => `c${index}`).join()}];`, { own: ownValue });
+}
+
+/** Creates a function that copies a row with these fields; the copy shares nothing with the row. */
+function detachedCopier(names: readonly string[]): (row: Readonly<Record<string, Value>>) => Record<string, Value> {
+  const members = names.map((name) => member(name, `own(${fieldIn('row', name)})`));
+  return generated('row', `return {${members.join()}};`, { own: ownValue });
+}
+
+/** Returns a value that only the caller can change: dates are copied. */
+export function ownValue(value: Value): Value {
+  return typeof value === 'object' && value instanceof Date ? new Date(value) : value;
+}
+
+/** Returns the value of a row's field, `undefined` if it is missing: inherited properties, like `constructor`, do not count as fields. */
+export function fieldOf(row: Readonly<Record<string, unknown>>, name: string): unknown {
+  return name in Object.prototype && !Object.hasOwn(row, name) ? undefined : row[name];
+}
+
+/** Generates the code of `fieldOf`. */
+function fieldIn(row: string, name: string): string {
+  const value = `${row}[${literal(name)}]`;
+  return name in Object.prototype ? `(Object.hasOwn(${row}, ${literal(name)}) ? ${value} : undefined)` : value;
+}
+
+/** A plain `__proto__:` would not create a field. */
+function member(name: string, value: string): string {
+  return `${name === '__proto__' ? '["__proto__"]' : literal(name)}: ${value}`;
+}
+
+function literal(name: string): string {
+  return JSON.stringify(name);
+}
+
+/** @param helpers Functions called by the body, by name. */
+function generated<F>(parameters: string, body: string, helpers: Readonly<Record<string, unknown>> = {}): F {
+  const code = `'use strict'; return (${parameters}) => { ${body} };`;
+  // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-implied-eval -- The text of a program has no type.
+  return new Function(...Object.keys(helpers), code)(...Object.values(helpers));
+}
+
+/** Rows as the columns of an output, by index. Values have the column's type or are `null`; text columns may still be bytes. */
+export class Batch {
+  /**
+   * @param columns Each with `rows` rows.
+   */
+  constructor(
+    readonly rows: number,
+    readonly columns: readonly Vector[],
+  ) {}
+
+  /** @throws {Error} If there is no such column, which is a defect. */
+  column(place: number): Vector {
+    const vector = this.columns[place];
+    if (!vector) throw new Error(`a batch of ${this.columns.length} columns has none at ${place}`);
+    return vector;
+  }
+
+  /** Returns some of the columns, in the given order. */
+  select(places: readonly number[]): Batch {
+    return new Batch(
+      this.rows,
+      places.map((place) => this.column(place)),
+    );
+  }
+
+  /** Returns the rows with these ascending indexes. If all rows stay, nothing is copied. */
+  keep(rows: readonly number[]): Batch {
+    return rows.length === this.rows ? this : new Batch(rows.length, this.columns.map(taking(rows)));
+  }
 }

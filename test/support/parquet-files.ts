@@ -4,7 +4,7 @@ import type { OutputColumn } from '../../src/core/index.js';
 import type { Compression, Encoding } from '../../src/parquet/engine.js';
 import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/index.js';
 import { closeVerified, openDataFile } from '../../src/lake/data-files.js';
-import { Batch } from '../../src/vector/batch.js';
+import { Batch } from '../../src/vector/record-batch.js';
 import { FlatVector } from '../../src/vector/index.js';
 import { vectorOf } from './batches.js';
 

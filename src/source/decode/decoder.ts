@@ -1,4 +1,4 @@
-import { rowMaker, textCopier, type RowMaker, FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
+import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
 import { SourceError, type Redactor, type Sensitivity } from '../../core/index.js';
 import { JsonText, type JsonRecord, type JsonValue, readJson, type JsonItem } from '../../json/index.js';
@@ -16,7 +16,7 @@ interface Declared {
 }
 
 /**
- * Converts what the service sent into rows of a collection.
+ * Converts what the service sent into columns of a collection.
  *
  * A declared field that is missing (or JSON `null`) is `null`. An undeclared field is kept under its snake_case name. A value that is not a
  * string is kept as its JSON text, a number as written. Secret fields are left out unless `reveal` names their column. Credentials are
@@ -26,9 +26,6 @@ export class Decoder {
   readonly #declared: readonly Declared[];
   readonly #declaredNames: ReadonlySet<string>;
   readonly #wanted: readonly Declared[];
-  readonly #withheld: readonly Declared[];
-  readonly #rowOfTexts: (record: JsonRecord) => Record<string, string | null> | undefined;
-  readonly #rowOf: RowMaker<string | null>;
   readonly #fields: FieldFindings;
   readonly #dropsUndeclared: boolean;
 
@@ -49,9 +46,6 @@ export class Decoder {
     this.#dropsUndeclared = collection.served?.dropsUndeclared ?? false;
     this.#declaredNames = new Set(this.#declared.map(({ original }) => original));
     this.#wanted = this.#declared.filter(({ wanted }) => wanted);
-    this.#withheld = this.#declared.filter(({ wanted }) => !wanted);
-    this.#rowOfTexts = textCopier(new Map(this.#wanted.map(({ column, original }) => [column, original])));
-    this.#rowOf = rowMaker<string | null>(this.#wanted.map(({ column }) => column));
   }
 
   get findings(): Findings {
@@ -59,16 +53,41 @@ export class Decoder {
   }
 
   /**
-   * Converts records into rows: declared columns first, in snake_case, with text or `null`.
+   * Converts records into columns: the declared ones first, in snake_case, with text or `null`.
    *
    * @param counted Whether `findings` count them. Records that are read again were already counted.
    * @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, for a record without any declared field, and for records that all lack their key.
    */
-  decode(records: readonly JsonRecord[], counted = true): Record<string, string | null>[] {
+  decode(records: readonly JsonRecord[], counted = true): RecordBatch {
+    if (records.length === 0) return RecordBatch.empty;
     this.#fields.counting = counted;
-    const rows = records.map((record) => this.#decodeRecord(record));
-    if (rows.length > 0 && rows.every((row) => this.#lacksKey(row))) throw keyless(this.collection);
-    return rows;
+    const nulls = () => new Array<string | null>(records.length).fill(null);
+    const declared = this.#declared.map((field) => ({ ...field, values: nulls() }));
+    const unknown = new Map<string, (string | null)[]>();
+    for (const [row, record] of records.entries()) {
+      let present = 0;
+      for (const { column, original, wanted, values } of declared) {
+        const value = record[original];
+        if (value === undefined) this.#fields.countMissing(column);
+        else present += 1;
+        if (wanted && value !== undefined) values[row] = this.#asText(column, value);
+      }
+      if (present === 0) throw stranger(this.collection, record);
+      const width = this.#fields.checkedWidth(Object.keys(record).length);
+      if (width === present || this.#dropsUndeclared) continue;
+      for (const [original, value] of Object.entries(record)) {
+        if (this.#declaredNames.has(original)) continue;
+        const { wanted, column } = this.#fields.countUnknown(original);
+        if (!wanted) continue;
+        const values = unknown.get(column.name) ?? nulls();
+        unknown.set(column.name, values);
+        values[row] = this.#asText(column.name, value);
+      }
+    }
+    const known = declared.flatMap(({ column, wanted, values }) => (wanted ? [[column, values] as const] : []));
+    const columns = new Map(Array.from([...known, ...unknown], ([name, values]) => [name, new FlatVector(values)]));
+    if (!this.#hasKeys(columns)) throw keyless(this.collection);
+    return new RecordBatch(records.length, columns);
   }
 
   /**
@@ -84,7 +103,7 @@ export class Decoder {
     const columns = new Map<string, Vector>();
     for (const { column, original } of this.#wanted) columns.set(column, sent.get(original)?.vector ?? FlatVector.ofNulls(rows));
     const absent = this.#declared.filter(({ original }) => !sent.has(original));
-    if (!this.collection.key.some((column) => hasText(columns.get(column))) || absent.length === this.#declared.length) return undefined;
+    if (!this.#hasKeys(columns) || absent.length === this.#declared.length) return undefined;
     for (const { column } of absent) this.#fields.countMissing(column, rows);
     for (const [original, { vector }] of sent) {
       if (this.#dropsUndeclared || this.#declaredNames.has(original)) continue;
@@ -109,51 +128,14 @@ export class Decoder {
     return sensitivity !== 'secret' || this.reveal.includes(column);
   }
 
-  #decodeRecord(record: JsonRecord): Record<string, string | null> {
-    const row = this.#withheld.every(({ original }) => record[original] !== undefined) ? this.#rowOfTexts(record) : undefined;
-    if (row === undefined) return this.#decodeOdd(record);
-    if (this.#widthOf(record) > this.#declared.length) this.#decodeUnknown(record, row);
-    return row;
-  }
-
-  /** Decodes a record that lacks a declared field, or has one that is not text. */
-  #decodeOdd(record: JsonRecord): Record<string, string | null> {
-    const values: (string | null)[] = [];
-    let present = 0;
-    for (const { column, original, wanted } of this.#declared) {
-      const value = record[original];
-      if (value !== undefined) present += 1;
-      else this.#fields.countMissing(column);
-      if (!wanted) continue;
-      values.push(value === undefined ? null : this.#asText(column, value));
-    }
-    if (present === 0) throw stranger(this.collection, record);
-    const row = this.#rowOf(values);
-    if (this.#widthOf(record) > present) this.#decodeUnknown(record, row);
-    return row;
-  }
-
-  #decodeUnknown(record: JsonRecord, row: Record<string, string | null>): void {
-    if (this.#dropsUndeclared) return;
-    for (const [original, value] of Object.entries(record)) {
-      if (this.#declaredNames.has(original)) continue;
-      const found = this.#fields.countUnknown(original);
-      if (found.wanted) row[found.column.name] = this.#asText(found.column.name, value);
-    }
-  }
-
   #asText(column: string, value: JsonValue): string | null {
     if (!(value instanceof JsonText)) return value;
     this.#fields.countNotText(column);
     return value.text;
   }
 
-  #widthOf(record: JsonRecord): number {
-    return this.#fields.checkedWidth(Object.keys(record).length);
-  }
-
-  #lacksKey(row: Record<string, string | null>): boolean {
-    return this.collection.key.every((column) => (row[column] ?? '') === '');
+  #hasKeys(columns: ReadonlyMap<string, Vector>): boolean {
+    return this.collection.key.some((column) => hasText(columns.get(column)));
   }
 
   #countNotText(sent: ReadonlyMap<string, SentColumn>): void {

@@ -4,7 +4,7 @@ import type { Collection, RowOf, Served } from '../../collections/index.js';
 import { isAddressable, SourceError, type Redactor, schema } from '../../core/index.js';
 import { discreet, type Answer } from '../../http/index.js';
 import { type JsonRecord, isJson, JsonText, placeOf, readJson, valueAt, without } from '../../json/index.js';
-import { batchFromRows, RecordBatch } from '../../vector/index.js';
+import { RecordBatch } from '../../vector/index.js';
 import { Decoder, readSingle, readList, nameShape, suspect } from '../decode/decoder.js';
 import type { Findings, KnownField } from '../decode/findings.js';
 import {
@@ -72,7 +72,7 @@ export function createReader<C extends Collection>(
   const decoder = new Decoder(collection, reveal, redact);
   const listing = new Listing({ collection, decoder, limit, surroundings, read });
   const request = (asked: ListRequest): Observable<ListAnswer> => onPath(collection, (path) => listing.request(path, asked));
-  const found = (label: string, answer: Answer) => rowsIn<C>(batchFromRows(decoder.decode(recordsIn(label, answer, collection))));
+  const found = (label: string, answer: Answer) => rowsIn<C>(decoder.decode(recordsIn(label, answer, collection)));
 
   return {
     collection,
@@ -199,13 +199,13 @@ class Listing {
     if (body === undefined) return RecordBatch.empty;
     const { status } = answer;
     if (served.nested.size === 0) return batchOf(decoder, label, body === answer.body ? answer : { status, body }, counted);
-    return batchFromRows(decoder.decode(flattened(readList(label, { status, body }), served), counted));
+    return decoder.decode(flattened(readList(label, { status, body }), served), counted);
   }
 }
 
 function batchOf(decoder: Decoder, label: string, answer: ScannedAnswer, counted?: boolean): RecordBatch {
   const scanned = answer.scanned === undefined ? scan(answer.body) : answer.scanned;
-  return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? batchFromRows(decoder.decode(readList(label, answer), counted));
+  return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? decoder.decode(readList(label, answer), counted);
 }
 
 /** Creates the failure for something that does not exist. */

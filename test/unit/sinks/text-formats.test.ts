@@ -5,7 +5,7 @@ import { CsvFormat } from '../../../src/sinks/csv.js';
 import { NdjsonFormat } from '../../../src/sinks/ndjson.js';
 import type { OutputColumn } from '../../../src/core/index.js';
 import { FlatVector } from '../../../src/vector/index.js';
-import { Batch } from '../../../src/vector/batch.js';
+import { Batch } from '../../../src/vector/record-batch.js';
 import type { Text, TextFormat } from '../../../src/sinks/text.js';
 
 const awkward = ['', '""', ' x ', '=1', '\ud83d', '\ude00', ...'",;|\r\n\0\'\\é😀-\u2028\x7f'];

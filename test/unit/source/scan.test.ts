@@ -152,7 +152,7 @@ describe('the decoder', () => {
               expect(() => byRows.decode(list)).toThrow();
               continue;
             }
-            const rows = byRows.decode(list);
+            const rows = byRows.decode(list).rows();
             expect(table.rows()).toEqual(rows);
             expect(table.rows().map(Object.keys)).toEqual(rows.map(Object.keys));
           }

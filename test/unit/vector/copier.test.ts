@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { columnReader, rowMaker } from '../../../src/vector/copier.js';
+import { columnReader, rowMaker } from '../../../src/vector/record-batch.js';
 import type { Row } from '../../../src/core/index.js';
 
 const odd = ['"', '\\', '`${x}`', '\u2028', '\ud800', '', '0', '__proto__', ']; throw 1; //'];
