@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defaults, abortSignal, callable, check, checkUsage, filledText, flag, judged, object } from '../options/index.js';
 import { RateLimiters } from '../http/index.js';
-import { sourceOf, spooledSince, sweepSpools, noSpools, openSpools, type Spools } from '../source/index.js';
+import { sourceOf, spooledSince, sweepSpools, noSpools, Spools } from '../source/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { createRedactor, newRunId, reasonOf, type Warning, SinkError } from '../core/index.js';
 import {
@@ -126,7 +126,7 @@ export class Run {
     const restart = !this.#spooling && (this.#spent || (this.options.restart ?? false));
     this.#spooling = true;
     const { runId, events } = this;
-    return openSpools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes: maxBodyBytes, restart, events });
+    return new Spools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes: maxBodyBytes, restart, events });
   }
 
   /** Opens the counts of earlier runs. A run that only prints has none. */

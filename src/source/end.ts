@@ -2,7 +2,8 @@ import { catchError, map, type Observable, timer } from 'rxjs';
 import { itemAt, SourceError, type Consistency } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { rowsAfterEnd, task, type Ask, type ListEnd } from '../flow/index.js';
-import { noRows, warn, type PagedList, type PagingOptions } from './paging.js';
+import { noRows, warn, type PagingOptions } from './paging.js';
+import type { Pages } from './list.js';
 import { fingerprintOf, type ReadProgress } from './seen-rows.js';
 import type { Positions } from './probes.js';
 import { endWaitOf, type ReadingOptions } from './options.js';
@@ -49,7 +50,7 @@ export class EndOfList {
   #rowsAtReturn = -1;
 
   constructor(
-    private readonly list: PagedList,
+    private readonly list: Pages,
     private readonly progress: ReadProgress,
     private readonly options: EndOptions,
   ) {}

@@ -21,5 +21,5 @@ export { firstQuery } from './paging.js';
 export { readPages } from './read.js';
 export { namesOf } from './seen-rows.js';
 export { accountKey, countedName, sourceOf } from './spool/folder.js';
-export { type Spools, noSpools, openSpools } from './spool/spools.js';
+export { noSpools, Spools } from './spool/spools.js';
 export { inState, removeSpool, spooledSince, sweepSpools } from './spool/folder.js';

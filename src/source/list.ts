@@ -2,7 +2,7 @@ import { catchError, map, of, switchMap, tap, throwError, type Observable, Async
 import { RecordBatch } from '../vector/index.js';
 import { amount, amountOf, SourceError } from '../core/index.js';
 import type { ListAnswer } from './fetch/reader.js';
-import { isPlainFailure, noRows, isViolation, warn, type PagedList, type PagingOptions, type ListReader } from './paging.js';
+import { isPlainFailure, noRows, isViolation, warn, type PagingOptions, type ListReader } from './paging.js';
 import { fingerprintOf, namesOf } from './seen-rows.js';
 import { task } from '../flow/index.js';
 
@@ -13,11 +13,11 @@ import { task } from '../flow/index.js';
  * @throws {SourceError} `E_SOURCE_FIRST_PAGE`, and, from the pages, `E_SOURCE_PAGE_IGNORED` and `E_SOURCE_MAX_PAGES`.
  * @throws {GateError} `E_GATE_STRICT` for a warning under `strict`.
  */
-export function openList(reader: ListReader, options: PagingOptions = {}): Observable<PagedList> {
+export function openList(reader: ListReader, options: PagingOptions = {}): Observable<Pages | ListAnswer> {
   return reader.collection.paged ? openPaged(reader, reader.limit, options) : openUnpaged(reader, options);
 }
 
-function openPaged(from: ListReader, limit: number, options: PagingOptions, learned = false): Observable<PagedList> {
+export function openPaged(from: ListReader, limit: number, options: PagingOptions, learned = false): Observable<Pages> {
   const firstPage = options.firstPage ?? 1;
   const reader = withoutNotFound(from, firstPage);
   const seeds = new Map<number, ListAnswer>();
@@ -37,7 +37,7 @@ function openPaged(from: ListReader, limit: number, options: PagingOptions, lear
   );
 
   /** Handles a short first page: if others follow, there is a cap, and a cap may move the borders of all pages. */
-  function afterShortPage(first: RecordBatch, second: RecordBatch): Observable<PagedList> {
+  function afterShortPage(first: RecordBatch, second: RecordBatch): Observable<Pages> {
     const isMore = second.length > 0 && fingerprintOf(first) !== fingerprintOf(second);
     if (isMore && learned) throw lackingRows(reader, limit, first.length);
     if (isMore) return capped(first);
@@ -45,7 +45,7 @@ function openPaged(from: ListReader, limit: number, options: PagingOptions, lear
     return behindCap(reader, firstPage, first).pipe(switchMap((more) => (more ? capped(first) : of(list()))));
   }
 
-  function capped(first: RecordBatch): Observable<PagedList> {
+  function capped(first: RecordBatch): Observable<Pages> {
     warn(options, {
       code: 'W_SOURCE_CAP',
       message: `${reader.collection.name}: requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)}`,
@@ -78,25 +78,14 @@ function namesIn({ collection }: ListReader, batch: RecordBatch): readonly strin
 }
 
 /** Opens an unpaged list, which is one answer unless a second page has other rows. */
-function openUnpaged(reader: ListReader, options: PagingOptions): Observable<PagedList> {
+function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pages | ListAnswer> {
   return reader.request({}).pipe(
     switchMap((all) => {
-      const unpaged: PagedList = {
-        paged: false,
-        firstPage: 1,
-        limit: all.batch.length,
-        page: () => of(all),
-        again: () => reader.request({ fresh: true }),
-        probe: () => reader.request({ purpose: 'probe' }),
-        sized: () => throwError(() => new Error('a list without pages has no page sizes')),
-        row: () => throwError(() => new Error('a list without pages has no positions')),
-        repeated: undefined,
-      };
       // The owner declares that the list has no pages, and it may not accept parameters.
-      if (all.batch.length === 0 || reader.collection.served) return of(unpaged);
+      if (all.batch.length === 0 || reader.collection.served) return of(all);
       return hasMorePages(reader, all.batch).pipe(
         switchMap((paged) => {
-          if (!paged) return of(unpaged);
+          if (!paged) return of(all);
           warn(options, { code: 'W_SOURCE_PAGED', message: `${reader.collection.name}: the service returns this list in pages` });
           reader.recount();
           return openPaged(reader, reader.limit, options);
@@ -197,8 +186,7 @@ function divisorOf(rows: number): number {
  * The pages of a list by number. Each is compared with the one before it, in whatever order the answers arrive: a page waits for the
  * fingerprint of its neighbour, unless the neighbour may never be requested.
  */
-class Pages implements PagedList {
-  readonly paged = true;
+export class Pages {
   /** Pages that repeat the one before them. */
   readonly #repeats = new Set<number>();
   /** The fingerprint of each page, for the page after it, and the pages waiting for one. */
@@ -220,6 +208,11 @@ class Pages implements PagedList {
     private readonly maxPages: number,
   ) {}
 
+  /**
+   * Reads one page. A page that repeats the one before it, as some services do past the end, counts as empty.
+   *
+   * @param fresh Whether a stored answer must not be used.
+   */
   page(number: number, fresh = false): Observable<ListAnswer> {
     return this.#read(number, fresh).pipe(
       switchMap((answer) => {
@@ -241,10 +234,12 @@ class Pages implements PagedList {
     );
   }
 
+  /** The first page read that repeated the one before it. */
   get repeated(): number | undefined {
     return this.#repeats.size === 0 ? undefined : Math.min(...this.#repeats);
   }
 
+  /** Requests the current state of a page, even if it was spooled, without comparing it with the page before it. */
   again(number: number): Observable<ListAnswer> {
     // The next page is compared with the current state of this one.
     return this.reader
@@ -252,14 +247,17 @@ class Pages implements PagedList {
       .pipe(tap(({ batch }) => this.#fingerprints.set(number, fingerprintOf(batch))));
   }
 
+  /** Requests the current state of a page for comparison; it is not spooled. */
   probe(number: number): Observable<ListAnswer> {
     return this.sized(number, this.limit);
   }
 
+  /** Requests the current state of a page of another size. */
   sized(number: number, limit: number): Observable<ListAnswer> {
     return this.reader.request({ page: number, limit, purpose: 'probe' });
   }
 
+  /** Requests the row at a position, counted from 0, as a page of one row. A service that ignores the limit returns more. */
   row(position: number): Observable<ListAnswer> {
     return this.sized(this.firstPage + position, 1);
   }

@@ -1,6 +1,6 @@
 import { type Observable, of, throwError } from 'rxjs';
 import type { Collection } from '../collections/index.js';
-import type { CollectionReader, ListAnswer } from './fetch/reader.js';
+import type { CollectionReader } from './fetch/reader.js';
 import { listQuery, isSequential, positionAt } from './fetch/request.js';
 import { GateError, type Warning, SourceError } from '../core/index.js';
 import type { Events } from '../events/index.js';
@@ -41,30 +41,6 @@ export function firstQuery(
 
 /** Reads the pages of one list. */
 export type ListReader = Pick<CollectionReader<unknown>, 'collection' | 'limit' | 'request' | 'recount'>;
-
-/** How a service pages one of its lists, as determined from its first pages. */
-export interface PagedList {
-  readonly paged: boolean;
-  readonly firstPage: number;
-  /** Actual number of rows per page. */
-  readonly limit: number;
-  /**
-   * Reads one page. A page that repeats the one before it, as some services do past the end, counts as empty.
-   *
-   * @param fresh Whether a stored answer must not be used. Default false.
-   */
-  page(number: number, fresh?: boolean): Observable<ListAnswer>;
-  /** Requests the current state of a page, even if it was spooled, without comparing it with the page before it. */
-  again(number: number): Observable<ListAnswer>;
-  /** Requests the current state of a page for comparison; it is not spooled. */
-  probe(number: number): Observable<ListAnswer>;
-  /** Requests the current state of a page of another size. */
-  sized(number: number, limit: number): Observable<ListAnswer>;
-  /** Requests the row at a position, counted from 0, as a page of one row. A service that ignores the limit returns more. */
-  row(position: number): Observable<ListAnswer>;
-  /** The first page read that repeated the one before it. */
-  readonly repeated: number | undefined;
-}
 
 /** @throws {GateError} `E_GATE_STRICT` under `strict`. */
 export function warn({ strict = false, events }: PagingOptions, warning: Warning): void {

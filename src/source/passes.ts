@@ -3,8 +3,8 @@ import { defaults } from '../options/index.js';
 import { batchOf, pageOf, pagedBatches, task, type Ask, type Page } from '../flow/index.js';
 import type { Consistency } from '../core/index.js';
 import type { EndOfList } from './end.js';
-import { isViolation, type PagedList, type ListReader } from './paging.js';
-import { openList } from './list.js';
+import { isViolation, type ListReader } from './paging.js';
+import { openPaged, type Pages } from './list.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import { namesOf, type SeenRows, ReadProgress } from './seen-rows.js';
 import type { RecordBatch } from '../vector/index.js';
@@ -12,7 +12,7 @@ import type { RecordBatch } from '../vector/index.js';
 /** The results of the first read of a list. */
 export interface FirstRead {
   readonly reader: ListReader;
-  readonly list: PagedList;
+  readonly list: Pages;
   readonly options: ReadingOptions;
   readonly consistency: Consistency;
   readonly seen: SeenRows;
@@ -25,7 +25,7 @@ export interface FirstRead {
   readonly lastNumber: number;
   readonly drifted: boolean;
   /** Creates the check for the end of a pass. */
-  readonly endOf: (list: PagedList, progress: ReadProgress) => EndOfList;
+  readonly endOf: (list: Pages, progress: ReadProgress) => EndOfList;
   /** Returns the current number of rows of the list, near a guess; `undefined` if it cannot be counted. */
   readonly count: (guess: number) => Observable<number | undefined>;
 }
@@ -85,7 +85,7 @@ export class Passes {
   #listed(number: number, pass: Pass): Observable<Page> {
     const { reader, list, options, endOf } = this.first;
     const { firstPage } = list;
-    const opened = (limit: number) => openList(resized(reader, limit), { firstPage });
+    const opened = (limit: number) => openPaged(resized(reader, limit), limit, { firstPage });
     return opened(otherLimit(list.limit, number)).pipe(
       // A service may accept only some page sizes.
       catchError((error: unknown) => (isViolation(error) ? opened(list.limit) : throwError(() => error))),
@@ -209,12 +209,12 @@ function passesNeeded({ mode }: Consistency, keys: number, maxKeys: number): num
   return mode === 'prove' ? 2 : 1;
 }
 
-type LinkedList = { page(number: number): Observable<RecordBatch>; notice(fresh: number): void };
+type LinkedList = { page(number: number): Observable<RecordBatch>; notice(isStale: boolean): void };
 
 /** The results of the first read of a list without page numbers. */
 interface FirstSequentialRead extends Pick<FirstRead, 'reader' | 'options' | 'consistency' | 'seen' | 'distinct' | 'drifted'> {
   readonly pages: number;
-  /** Opens the list from its beginning; `notice` receives the number of new rows of each page. */
+  /** Opens the list from its beginning; `notice` receives whether a page had no new row. */
   readonly linkedPages: () => LinkedList;
 }
 
@@ -264,7 +264,7 @@ export class SequentialPasses {
     const { reader, seen, consistency } = this.first;
     const batch = batchOf(page);
     const { fresh, distinct, changed } = seen.take(batch, namesOf(batch, reader.collection.key));
-    list.notice(distinct);
+    list.notice(distinct === 0);
     pass.distinct += distinct;
     pass.gaps.take(0, batch.length, fresh);
     consistency.changed += changed;

@@ -1,36 +1,27 @@
 import { map, catchError, type Observable } from 'rxjs';
 import { digestOf, type RecordBatch } from '../vector/index.js';
 import { type Ask, task } from '../flow/index.js';
-import type { Consistency } from '../core/index.js';
-import { type PagedList, noRows } from './paging.js';
-import { namesOf, type Repeat } from './seen-rows.js';
-
-/** Maximum number of places of each kind to re-check. */
-export const maxProbes = 8;
+import { noRows } from './paging.js';
+import type { Pages } from './list.js';
+import { maxProbes, namesOf, type Reading, type Repeat } from './seen-rows.js';
 
 /** Re-checks some places of a list after it was read. */
 export class Probes {
-  /**
-   * @param onDrift Receives what has changed.
-   */
   constructor(
-    private readonly list: PagedList,
-    private readonly key: readonly string[],
+    private readonly list: Pages,
     private readonly positions: Positions,
-    private readonly consistency: Consistency,
-    private readonly onDrift: (what: string) => void,
+    private readonly reading: Reading,
   ) {}
 
-  /**
-   * @param digests The digests of all pages, by number.
-   */
-  async pages(ask: Ask, digests: ReadonlyMap<number, number>): Promise<void> {
+  /** Compares some pages with what was read. */
+  async pages(ask: Ask): Promise<void> {
+    const { digests, consistency, reader } = this.reading;
     const numbers = evenly([...digests.keys()], maxProbes);
-    const digest$ = (number: number) => this.list.probe(number).pipe(map(({ batch }) => digestOf(namesOf(batch, this.key))));
+    const digest$ = (number: number) => this.list.probe(number).pipe(map(({ batch }) => digestOf(namesOf(batch, reader.collection.key))));
     const now = await Promise.all(numbers.map((number) => ask(digest$(number))));
-    this.consistency.probes += numbers.length;
+    consistency.probes += numbers.length;
     numbers.forEach((number, index) => {
-      if (now[index] !== digests.get(number)) this.onDrift(`page ${number} has changed`);
+      if (now[index] !== digests.get(number)) this.reading.drift(`page ${number} has changed`);
     });
   }
 
@@ -42,9 +33,9 @@ export class Probes {
     const asked = evenly(repeats, maxProbes);
     for (const { first, position, name } of asked) {
       for (const place of [first, position]) {
-        this.consistency.probes += 1;
+        this.reading.consistency.probes += 1;
         const [now] = await this.positions.at(ask, place);
-        if (now !== name) this.onDrift(`row ${place + 1} had a repeated key, and is a different row now`);
+        if (now !== name) this.reading.drift(`row ${place + 1} had a repeated key, and is a different row now`);
       }
     }
     return asked.length;
@@ -69,7 +60,7 @@ export class Positions {
    * @param namesOf Returns the names of a page's rows, which identify them, in order.
    */
   constructor(
-    private readonly list: PagedList,
+    private readonly list: Pages,
     private readonly namesOf: (batch: RecordBatch) => readonly string[],
   ) {}
 

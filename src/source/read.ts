@@ -1,19 +1,18 @@
 import { EMPTY, concat, defer, map, switchMap, type Observable, of, filter } from 'rxjs';
-import type { CollectionReader } from './fetch/reader.js';
+import type { CollectionReader, ListAnswer } from './fetch/reader.js';
 import { itemAt, type Row, newConsistency, type Consistency, amountOf, SourceError } from '../core/index.js';
 import { defaults } from '../options/index.js';
-import { digestOf, type RecordBatch } from '../vector/index.js';
-import { Drain, batchOf, countOf, pagedBatches, task, withBatch, type Ask, type Page, pageOf } from '../flow/index.js';
+import type { RecordBatch } from '../vector/index.js';
+import { Drain, countOf, pagedBatches, task, type Ask, type Page, pageOf } from '../flow/index.js';
 import { EndOfList, endWait } from './end.js';
-import { openList } from './list.js';
+import { openList, Pages } from './list.js';
 import { windowOf, type ReadingOptions } from './options.js';
-import { firstPageOf, type ListReader, type PagedList } from './paging.js';
+import { firstPageOf, type ListReader } from './paging.js';
 import { Passes } from './passes.js';
-import { Positions, Probes, maxProbes } from './probes.js';
+import { Positions, Probes } from './probes.js';
 import { isSequential } from './fetch/request.js';
 import { SequentialRead } from './sequence.js';
-import { SeenRows, namesOf, type Repeat, ReadProgress } from './seen-rows.js';
-import type { Collection } from '../collections/index.js';
+import { maxProbes, namesOf, Reading, type Repeat, type ReadProgress } from './seen-rows.js';
 
 /**
  * Reads the pages of a collection, in page order, to the confirmed end, and checks them for completeness: each row is emitted once, and
@@ -40,41 +39,37 @@ function pagesOf(reader: ListReader, options: ReadingOptions, consistency: Consi
   if (isSequential(reader.collection.served)) return new SequentialRead(reader, options, consistency).pages();
   return openList(reader, options).pipe(
     switchMap((list) => {
-      if (list.paged) return new ListRead(reader, list, options, consistency).pages();
-      return new AnswerRead(list, options, reader.collection, consistency).pages();
+      if (list instanceof Pages) return new ListRead(reader, list, options, consistency).pages();
+      return new AnswerRead(reader, list, options, consistency).pages();
     }),
   );
 }
 
 /** The first read of a paged list, and its state. */
 class ListRead {
-  readonly #progress = new ReadProgress();
-  readonly #seen: SeenRows | undefined;
-  readonly #digests = new Map<number, number>();
-  /** Digests of pages, for reads that do not store keys. */
-  readonly #known = new Set<number>();
+  readonly #reading: Reading;
   readonly #positions: Positions;
   readonly #end: EndOfList;
   readonly #drain = new Drain();
-  readonly #key: readonly string[];
   /** Some of the repeated rows, with their positions; at most `maxProbes` per page. */
   readonly #repeats: Repeat[] = [];
   #repeated = 0;
-  #distinct = 0;
   readonly #stale: StalePages;
-  #drifted = false;
 
   constructor(
     private readonly reader: ListReader,
-    private readonly list: PagedList,
+    private readonly list: Pages,
     private readonly options: ReadingOptions,
     private readonly consistency: Consistency,
   ) {
-    this.#key = reader.collection.key;
-    this.#seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
+    this.#reading = new Reading(reader, options, consistency);
     this.#stale = new StalePages(list, reader.collection.name, Math.max(10, windowOf(options)));
-    this.#positions = new Positions(list, (batch) => namesOf(batch, this.#key));
-    this.#end = this.#endOf(list, this.#progress, options.expectedRows ?? 0, (what) => this.#drift(what));
+    this.#positions = new Positions(list, (batch) => this.#namesOf(batch));
+    this.#end = this.#endOf(list, this.#reading.progress, options.expectedRows ?? 0, (what) => this.#reading.drift(what));
+  }
+
+  #namesOf(batch: RecordBatch): readonly string[] {
+    return namesOf(batch, this.reader.collection.key);
   }
 
   /** Emits the pages of the list, the rows that were missed, and rows added after the end meanwhile. */
@@ -90,19 +85,20 @@ class ListRead {
     ).pipe(map((page) => this.#drain.track(page)));
   }
 
-  #endOf(list: PagedList, progress: ReadProgress, expected: number, onDrift: (what: string) => void): EndOfList {
+  #endOf(list: Pages, progress: ReadProgress, expected: number, onDrift: (what: string) => void): EndOfList {
     const { firstPage } = this.options;
+    const { seen, progress: first } = this.#reading;
     // The first read has already reported these warnings.
-    const { strict, events } = progress === this.#progress ? this.options : {};
+    const { strict, events } = progress === first ? this.options : {};
     return new EndOfList(list, progress, {
       firstPage,
       strict,
       events,
       collection: this.reader.collection.name,
-      namesOf: (batch) => namesOf(batch, this.#key),
+      namesOf: (batch) => this.#namesOf(batch),
       positions: this.#positions,
-      known: (name) => (this.#seen ? this.#seen.inThisPass(name) : name === progress.first || name === progress.last?.name),
-      isChecked: this.#seen !== undefined,
+      known: (name) => (seen ? seen.inThisPass(name) : name === progress.first || name === progress.last?.name),
+      isChecked: seen !== undefined,
       onDrift,
       expected,
       wait: endWait(this.reader.collection.name, this.options, this.consistency),
@@ -124,7 +120,7 @@ class ListRead {
   #fetch(number: number): Observable<RecordBatch> {
     const batch$ = defer(() => {
       // A page already read must be requested again if the list continues in it.
-      const fresh = number <= (this.#progress.last?.number ?? -Infinity);
+      const fresh = number <= (this.#reading.progress.last?.number ?? -Infinity);
       return this.list.page(number, fresh).pipe(map(({ batch }) => batch));
     });
     return defer(() => this.#stale.lookBehind(number)).pipe(switchMap(() => batch$));
@@ -132,63 +128,30 @@ class ListRead {
 
   /** Processes a page of the list, and returns it with only its new rows. */
   #keep(page: Page): Page {
-    const batch = batchOf(page);
-    const names = namesOf(batch, this.#key);
-    const { position, known } = this.#progress.take(page.number, batch, names);
-    const digest = digestOf(names);
-    this.#digests.set(page.number, digest);
-    const sighting = this.#seen?.take(batch, names);
-    const fresh = sighting?.fresh ?? rowsFrom(known, batch.length);
-    // Of a page read for the second time, only the new rows count as read.
-    const came =
-      known === 0
-        ? page
-        : withRowsOf(
-            page,
-            batch,
-            [...new Set([...fresh, ...rowsFrom(known, batch.length)])].sort((a, b) => a - b),
-          );
-    this.options.onPage?.(came);
-    this.consistency.duplicates += countOf(came) - fresh.length;
-    if (known === 0) this.#notice(page.number, batch.length, fresh.length, digest);
-    if (sighting) {
-      this.consistency.changed += known === 0 ? sighting.changed : 0;
-      const again = sighting.repeats.filter(({ row }) => row >= known);
-      this.#repeated += again.length;
-      this.#distinct += sighting.distinct;
-      for (const { row, first } of again.slice(0, maxProbes))
-        this.#repeats.push({ first, position: position + row, name: itemAt(names, row) });
-    }
-    return withRowsOf(page, batch, fresh);
-  }
-
-  /** A page that has only known keys means that the list changed. */
-  #notice(number: number, rows: number, fresh: number, digest: number): void {
-    const isStale = this.#seen ? fresh === 0 : this.#known.has(digest);
-    this.#known.add(digest);
-    this.#stale.take(isStale && rows > 0);
-    if (isStale && rows > 0) this.#drift(`page ${number} has no new rows`);
-  }
-
-  #drift(what: string): void {
-    this.#drifted = true;
-    if (this.consistency.drift.length < maxProbes) this.consistency.drift.push(what);
+    const { fresh, names, position, repeats, isStale } = this.#reading.take(page);
+    if (isStale !== undefined) this.#stale.take(isStale);
+    if (isStale) this.#reading.drift(`page ${page.number} has no new rows`);
+    this.#repeated += repeats.length;
+    for (const { row, first } of repeats.slice(0, maxProbes))
+      this.#repeats.push({ first, position: position + row, name: itemAt(names, row) });
+    return fresh;
   }
 
   /** Re-checks some pages and repeated rows, then runs the passes if needed. */
   #checks(): Observable<Page> {
     const { consistency } = this;
+    const reading = this.#reading;
     return task(async (ask) => {
-      const probes = new Probes(this.list, this.#key, this.#positions, consistency, (what) => this.#drift(what));
-      if (consistency.mode !== 'prove') await probes.pages(ask, this.#digests);
+      const probes = new Probes(this.list, this.#positions, reading);
+      if (consistency.mode !== 'prove') await probes.pages(ask);
       const settled = await this.#repeatsSettle(ask, probes);
-      const { short } = this.#progress;
+      const { short } = reading.progress;
       // Only a count of the rows detects rows missing from a page.
-      if (short !== undefined && this.#end.counting !== 'rows') this.#drift(`page ${short} is shorter than others`);
+      if (short !== undefined && this.#end.counting !== 'rows') reading.drift(`page ${short} is shorter than others`);
       consistency.growing = this.#end.growing;
-      consistency.outcome = this.#drifted ? 'drifted' : 'stable';
+      consistency.outcome = reading.drifted ? 'drifted' : 'stable';
       if (!settled && consistency.mode === 'check') consistency.outcome = 'drifted';
-      return consistency.mode === 'prove' || (consistency.mode === 'repair' && (this.#drifted || !settled));
+      return consistency.mode === 'prove' || (consistency.mode === 'repair' && (reading.drifted || !settled));
     }).pipe(switchMap((needed) => (needed ? this.#passes() : EMPTY)));
   }
 
@@ -201,20 +164,16 @@ class ListRead {
   }
 
   #passes(): Observable<Page> {
-    if (!this.#seen) return EMPTY;
-    const { reader, list, options, consistency } = this;
+    const { seen, progress, ...first } = this.#reading;
+    if (!seen) return EMPTY;
     return new Passes({
-      reader,
-      list,
-      options,
-      consistency,
-      seen: this.#seen,
-      rows: this.#progress.rows,
+      ...first,
+      seen,
+      list: this.list,
+      rows: progress.rows,
       repeated: this.#repeated,
-      distinct: this.#distinct,
-      lastNumber: this.#progress.last?.number ?? 0,
-      drifted: this.#drifted,
-      endOf: (passed, progress) => this.#endOf(passed, progress, this.#progress.rows, () => {}),
+      lastNumber: progress.last?.number ?? 0,
+      endOf: (passed, passing) => this.#endOf(passed, passing, progress.rows, () => {}),
       count: (guess) => this.#positions.count(guess),
     }).pages();
   }
@@ -231,16 +190,6 @@ class ListRead {
       }),
     );
   }
-}
-
-/** Returns the numbers of rows from one to the end. */
-function rowsFrom(first: number, end: number): readonly number[] {
-  return Array.from({ length: Math.max(0, end - first) }, (_, row) => first + row);
-}
-
-/** Returns the page with only these rows of its batch. */
-function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Page {
-  return rows.length === batch.length ? page : withBatch(page, batch.take(rows));
 }
 
 /** Publishes the read of a list, and its pages as they arrive. Code that relies on the counts uses `onPage` instead. */
@@ -278,7 +227,7 @@ class StalePages {
    * @param patience Number of such pages before the check; doubled for the next one.
    */
   constructor(
-    private readonly list: PagedList,
+    private readonly list: Pages,
     private readonly collection: string,
     private patience: number,
   ) {}
@@ -319,9 +268,9 @@ class AnswerRead {
   #names: readonly string[] = [];
 
   constructor(
-    private readonly list: PagedList,
+    private readonly reader: ListReader,
+    private readonly whole: ListAnswer,
     private readonly options: ReadingOptions,
-    private readonly collection: Pick<Collection, 'name' | 'key'>,
     private readonly consistency: Consistency,
   ) {}
 
@@ -330,9 +279,7 @@ class AnswerRead {
     return concat(
       this.#first(),
       defer(() => {
-        this.options.onEnd?.(() =>
-          this.list.probe(1).pipe(map(({ batch }) => this.#missing(namesOf(batch, this.collection.key)).length > 0)),
-        );
+        this.options.onEnd?.(() => this.#again().pipe(map((batch) => this.#missing(this.#namesOf(batch)).length > 0)));
         return this.consistency.mode === 'off' ? EMPTY : this.#compare();
       }),
     ).pipe(map((page) => this.#drain.track(page)));
@@ -340,19 +287,28 @@ class AnswerRead {
 
   #first(): Observable<Page> {
     return task(async (ask) => {
-      const { batch } = await ask(this.list.page(1));
+      const { batch } = this.whole;
       if (batch.length > 0) return batch;
-      await endWait(this.collection.name, this.options, this.consistency)(ask, 0);
-      return (await ask(this.list.again(1))).batch;
+      await endWait(this.reader.collection.name, this.options, this.consistency)(ask, 0);
+      return (await ask(this.reader.request({ fresh: true }))).batch;
     }).pipe(
       filter((batch) => batch.length > 0),
       map((batch) => {
-        this.#names = namesOf(batch, this.collection.key);
+        this.#names = this.#namesOf(batch);
         const page = pageOf(1, batch, { release: () => {} });
         this.options.onPage?.(page);
         return page;
       }),
     );
+  }
+
+  /** Requests the current state of the list. */
+  #again(): Observable<RecordBatch> {
+    return this.reader.request({ purpose: 'probe' }).pipe(map(({ batch }) => batch));
+  }
+
+  #namesOf(batch: RecordBatch): readonly string[] {
+    return namesOf(batch, this.reader.collection.key);
   }
 
   /** An answer is a snapshot; it is requested again, since that moment may have been a bad one. */
@@ -371,10 +327,10 @@ class AnswerRead {
   #pass(number: number, clean: number): Observable<Page> {
     const { consistency, options } = this;
     const { mode } = consistency;
-    return this.list.probe(1).pipe(
-      switchMap(({ batch }) => {
+    return this.#again().pipe(
+      switchMap((batch) => {
         consistency.probes += 1;
-        const names = namesOf(batch, this.collection.key);
+        const names = this.#namesOf(batch);
         const same = sameTexts(names, this.#names);
         const missing = this.#missing(names);
         if (!same && consistency.drift.length === 0) consistency.drift.push('the list has changed');

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import { itemAt } from '../core/index.js';
-import { digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
-import { KeySet } from '../flow/index.js';
+import { itemAt, type Consistency } from '../core/index.js';
+import { batchOf, countOf, KeySet, withBatch, type Page } from '../flow/index.js';
+import { digestOf, digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
+import type { ReadingOptions } from './options.js';
+import type { ListReader } from './paging.js';
 
 /** A repeated row, by position. */
 export interface Repeat {
@@ -157,6 +159,91 @@ function textsOf(batch: RecordBatch): (row: number) => string {
     }
     return JSON.stringify(fields);
   };
+}
+
+/** The rows of a page in the first read of a list. */
+export interface Taken {
+  /** The page with only its new rows. */
+  readonly fresh: Page;
+  readonly names: readonly string[];
+  /** Position of its first row in the list. */
+  readonly position: number;
+  /** Rows whose key occurred before, except those of a page that came again. */
+  readonly repeats: Sighting['repeats'];
+  /** Whether no row is new; `undefined` for a page that came again. */
+  readonly isStale: boolean | undefined;
+}
+
+/** The first read of a list so far: its rows, and what shows that the list changed meanwhile. */
+export class Reading {
+  readonly progress = new ReadProgress();
+  readonly seen: SeenRows | undefined;
+  /** The digest of each page's keys, by number. */
+  readonly digests = new Map<number, number>();
+  /** Digests of pages, for reads that do not store keys. */
+  readonly #known = new Set<number>();
+  /** Number of distinct keys. */
+  distinct = 0;
+  drifted = false;
+
+  constructor(
+    readonly reader: ListReader,
+    readonly options: ReadingOptions,
+    readonly consistency: Consistency,
+  ) {
+    this.seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
+  }
+
+  /** Takes the next page, or the last one again, and reports it as read: of a page that came again only the new rows. */
+  take(page: Page): Taken {
+    const { consistency, seen } = this;
+    const batch = batchOf(page);
+    const names = namesOf(batch, this.reader.collection.key);
+    const { position, known } = this.progress.take(page.number, batch, names);
+    const digest = digestOf(names);
+    this.digests.set(page.number, digest);
+    const sighting = seen?.take(batch, names);
+    const unread = known === 0 ? [] : rowsFrom(known, batch.length);
+    const fresh = sighting?.fresh ?? rowsFrom(known, batch.length);
+    const came =
+      known === 0
+        ? page
+        : withRowsOf(
+            page,
+            batch,
+            [...new Set([...fresh, ...unread])].sort((a, b) => a - b),
+          );
+    this.options.onPage?.(came);
+    consistency.duplicates += countOf(came) - fresh.length;
+    let isStale: boolean | undefined;
+    if (known === 0) {
+      isStale = batch.length > 0 && (seen ? fresh.length === 0 : this.#known.has(digest));
+      this.#known.add(digest);
+      consistency.changed += sighting?.changed ?? 0;
+    }
+    this.distinct += sighting?.distinct ?? 0;
+    const repeats = sighting?.repeats.filter(({ row }) => row >= known) ?? [];
+    return { fresh: withRowsOf(page, batch, fresh), names, position, repeats, isStale };
+  }
+
+  /** Records evidence that the list changed. */
+  drift(what: string): void {
+    this.drifted = true;
+    if (this.consistency.drift.length < maxProbes) this.consistency.drift.push(what);
+  }
+}
+
+/** Maximum number of places of each kind to re-check, and of changes to name. */
+export const maxProbes = 8;
+
+/** Returns the numbers of rows from one to the end. */
+function rowsFrom(first: number, end: number): readonly number[] {
+  return Array.from({ length: Math.max(0, end - first) }, (_, row) => first + row);
+}
+
+/** Returns the page with only these rows of its batch. */
+function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Page {
+  return rows.length === batch.length ? page : withBatch(page, batch.take(rows));
 }
 
 /** The last page read. */

@@ -1,12 +1,12 @@
 import { EMPTY, catchError, concat, defer, map, switchMap, type Observable } from 'rxjs';
 import { itemAt, SourceError, type Consistency, amountOf } from '../core/index.js';
-import { batchOf, pagedBatches, task, withBatch, type Ask, type Page } from '../flow/index.js';
+import { pagedBatches, task, type Ask, type Page } from '../flow/index.js';
 import { digestOf, RecordBatch } from '../vector/index.js';
 import { unlessRefused, warn, type ListReader } from './paging.js';
 import { windowOf, type ReadingOptions } from './options.js';
 import { endWait } from './end.js';
-import { evenly, maxProbes } from './probes.js';
-import { SeenRows, namesOf, ReadProgress } from './seen-rows.js';
+import { evenly } from './probes.js';
+import { maxProbes, namesOf, Reading } from './seen-rows.js';
 import { SequentialPasses } from './passes.js';
 import type { ListAnswer } from './fetch/reader.js';
 import type { Position } from './fetch/request.js';
@@ -21,15 +21,8 @@ const maxReturns = 10;
  */
 export class SequentialRead {
   readonly #linked: LinkedPages;
-  readonly #progress = new ReadProgress();
-  readonly #seen: SeenRows | undefined;
-  readonly #digests: number[] = [];
+  readonly #reading: Reading;
   readonly #sizes: number[] = [];
-  /** Digests of pages. */
-  readonly #known = new Set<number>();
-  readonly #key: readonly string[];
-  #distinct = 0;
-  #drifted = false;
   /** How often the read continued after its end. */
   #returns = 0;
 
@@ -38,8 +31,7 @@ export class SequentialRead {
     private readonly options: ReadingOptions,
     private readonly consistency: Consistency,
   ) {
-    this.#key = reader.collection.key;
-    this.#seen = consistency.mode === 'off' ? undefined : new SeenRows();
+    this.#reading = new Reading(reader, options, consistency);
     this.#linked = this.#linkedPages('page');
   }
 
@@ -71,29 +63,16 @@ export class SequentialRead {
 
   /** Processes a page of the list, and returns it with only its new rows. */
   #keep(page: Page): Page {
-    const batch = batchOf(page);
-    const names = namesOf(batch, this.#key);
-    const { known } = this.#progress.take(page.number, batch, names);
-    this.#digests[page.number - 1] = digestOf(names);
-    this.#sizes[page.number - 1] = batch.length;
-    const all = Array.from({ length: batch.length }, (_, row) => row);
-    const sighting = this.#seen?.take(batch, names);
-    const isFresh = new Set(sighting?.fresh ?? all.slice(known));
-    const read = all.filter((row) => row >= known || isFresh.has(row));
-    this.options.onPage?.(read.length === batch.length ? page : withBatch(page, batch.take(read)));
-    this.consistency.duplicates += read.length - isFresh.size;
-    if (sighting) {
-      this.consistency.changed += known === 0 ? sighting.changed : 0;
-      this.#distinct += sighting.distinct;
-      if (sighting.repeats.some(({ row }) => row >= known)) this.#drift(`page ${page.number} has rows that were read before`);
-    }
-    if (known === 0) this.#linked.notice(sighting ? sighting.fresh.length : this.#isKnown(page.number) ? 0 : batch.length);
-    return isFresh.size === batch.length ? page : withBatch(page, batch.take([...isFresh]));
+    const { fresh, names, repeats, isStale } = this.#reading.take(page);
+    this.#sizes[page.number - 1] = names.length;
+    if (repeats.length > 0) this.#reading.drift(`page ${page.number} has rows that were read before`);
+    if (isStale !== undefined) this.#linked.notice(isStale);
+    return fresh;
   }
 
   /** Re-checks the end, after a wait if there are no rows or fewer than before. @returns The page to continue with. */
   async #confirm(ask: Ask): Promise<number | undefined> {
-    const { rows } = this.#progress;
+    const { rows } = this.#reading.progress;
     if (rows === 0 || rows < (this.options.expectedRows ?? 0))
       await endWait(this.reader.collection.name, this.options, this.consistency)(ask, rows);
     if ((await this.#goesOn(ask)) && this.#returns < maxReturns) {
@@ -113,14 +92,14 @@ export class SequentialRead {
       this.#uncheck(`the end: the service refuses page ${number} a second time`);
       return false;
     }
-    const names = namesOf(again.batch, this.#key);
-    const before = this.#digests[number - 1];
+    const names = this.#namesOf(again.batch);
+    const before = this.#reading.digests.get(number);
     const isSame = before === undefined ? names.length === 0 : digestOf(names) === before;
     if (again.following?.kind === 'next') return true;
     if (isSame) return false;
-    const { last } = this.#progress;
+    const { last } = this.#reading.progress;
     if (before === undefined || last === undefined || names.length > last.rows) return true;
-    this.#drift(`page ${number} has changed`);
+    this.#reading.drift(`page ${number} has changed`);
     return false;
   }
 
@@ -130,7 +109,7 @@ export class SequentialRead {
    * @throws {SourceError} `E_SOURCE_CURSOR` if there is still none.
    */
   async #refuseBlindEnd(ask: Ask): Promise<void> {
-    const { rows, pages } = this.#progress;
+    const { rows, pages } = this.#reading.progress;
     if (pages !== 1 || rows < 2) return;
     const { name, served } = this.reader.collection;
     const shorter = await ask(this.reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }).pipe(catchError(unlessRefused)));
@@ -142,17 +121,8 @@ export class SequentialRead {
     throw new SourceError('E_SOURCE_CURSOR', 'permanent', message);
   }
 
-  /** Returns whether an earlier page had the same rows, for reads that do not store keys. */
-  #isKnown(number: number): boolean {
-    const digest = itemAt(this.#digests, number - 1);
-    const isKnown = this.#known.has(digest);
-    this.#known.add(digest);
-    return isKnown;
-  }
-
-  #drift(what: string): void {
-    this.#drifted = true;
-    if (this.consistency.drift.length < maxProbes) this.consistency.drift.push(what);
+  #namesOf(batch: RecordBatch): readonly string[] {
+    return namesOf(batch, this.reader.collection.key);
   }
 
   #uncheck(what: string): void {
@@ -165,40 +135,32 @@ export class SequentialRead {
     return task(async (ask) => {
       this.#uncheck('the number of rows: the list has no page numbers, so its end is what the service says');
       if (consistency.mode !== 'prove') await this.#probePages(ask);
-      consistency.outcome = this.#drifted ? 'drifted' : 'stable';
-      return consistency.mode === 'prove' || (consistency.mode === 'repair' && this.#drifted);
+      consistency.outcome = this.#reading.drifted ? 'drifted' : 'stable';
+      return consistency.mode === 'prove' || (consistency.mode === 'repair' && this.#reading.drifted);
     }).pipe(switchMap((needed) => (needed ? this.#passes() : EMPTY)));
   }
 
   #passes(): Observable<Page> {
-    if (!this.#seen) return EMPTY;
-    const { reader, options, consistency } = this;
-    return new SequentialPasses({
-      reader,
-      options,
-      consistency,
-      seen: this.#seen,
-      distinct: this.#distinct,
-      pages: this.#progress.pages,
-      drifted: this.#drifted,
-      linkedPages: () => this.#linkedPages('probe'),
-    }).pages();
+    const { seen, progress, ...first } = this.#reading;
+    if (!seen) return EMPTY;
+    return new SequentialPasses({ ...first, seen, pages: progress.pages, linkedPages: () => this.#linkedPages('probe') }).pages();
   }
 
   async #probePages(ask: Ask): Promise<void> {
-    const pages = this.#digests.map((digest, index) => ({ number: index + 1, digest, rows: itemAt(this.#sizes, index) }));
+    const { digests, progress } = this.#reading;
+    const pages = Array.from(digests, ([number, digest]) => ({ number, digest, rows: itemAt(this.#sizes, number - 1) }));
     // A page that is shorter than others and not the last may have lost rows.
-    const short = pages.slice(0, -1).filter(({ rows }) => rows < this.#progress.largest);
+    const short = pages.slice(0, -1).filter(({ rows }) => rows < progress.largest);
     for (const { number, digest } of new Set([...evenly(short, maxProbes), ...evenly(pages, maxProbes)])) {
       const again = await ask(this.#linked.again(number));
       this.consistency.probes += 1;
       if (again === undefined) return this.#refusedAgain(number);
-      if (digestOf(namesOf(again.batch, this.#key)) !== digest) this.#drift(`page ${number} has changed`);
+      if (digestOf(this.#namesOf(again.batch)) !== digest) this.#reading.drift(`page ${number} has changed`);
     }
     for (const { number, answer$ } of evenly(this.#linked.emptyAgain, maxProbes)) {
       const again = await ask(answer$);
       this.consistency.probes += 1;
-      if (again && again.batch.length > 0) this.#drift(`a response before page ${number} had no rows, but has some now`);
+      if (again && again.batch.length > 0) this.#reading.drift(`a response before page ${number} had no rows, but has some now`);
     }
   }
 
@@ -267,9 +229,9 @@ class LinkedPages {
     });
   }
 
-  /** Records how many rows of a page were new. */
-  notice(fresh: number): void {
-    this.#stale = fresh === 0 ? this.#stale + 1 : 0;
+  /** Records whether a page had no new row. */
+  notice(isStale: boolean): void {
+    this.#stale = isStale ? this.#stale + 1 : 0;
   }
 
   /** Requests the current state of a page; `undefined` if the service refuses to return it a second time. */

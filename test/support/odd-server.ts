@@ -2,12 +2,19 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { lastValueFrom } from 'rxjs';
+import { lastValueFrom, map, type Observable } from 'rxjs';
 import { expect } from '@jest/globals';
 import { collections } from '../../src/collections/index.js';
 import { createClient, type ClientOptions, type ServiceClient } from '../../src/source/fetch/client.js';
 import type { MomentEvent } from '../../src/events/index.js';
 import { SourceError } from '../../src/core/errors.js';
+import type { Row } from '../../src/core/index.js';
+import type { CollectionReader } from '../../src/source/index.js';
+
+/** Reads one page of a list as rows. */
+export function list<T>({ collection, request }: CollectionReader<T>, page: number): Observable<readonly T[]> {
+  return request(collection.paged ? { page } : {}).pipe(map(({ batch }) => batch.rows() as readonly Row[] as readonly T[]));
+}
 
 /** A credential that looks different in a URL, a form and JSON. */
 export const oddKey = 'k+e y/%&é"';
@@ -139,7 +146,7 @@ export async function withClient(
 
 /** Returns the error with which reading the first page of leads fails. */
 export async function failureOf(client: ServiceClient): Promise<SourceError> {
-  const outcome: unknown = await lastValueFrom(client.reader(collections.leads).list(1)).catch((error: unknown) => error);
+  const outcome: unknown = await lastValueFrom(list(client.reader(collections.leads), 1)).catch((error: unknown) => error);
   if (!(outcome instanceof SourceError)) throw new Error('the page was read, or failed with an error of somebody else');
   return outcome;
 }

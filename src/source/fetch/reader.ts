@@ -23,95 +23,6 @@ import {
 import { scan } from '../decode/scan.js';
 import type { ScannedAnswer } from './fetching.js';
 
-/** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
-export interface CollectionReader<T> {
-  readonly collection: Collection;
-  /** Rows requested per page, unless a request overrides it. */
-  readonly limit: number;
-  /**
-   * Reads one page of the list, or the whole of one that is not paged.
-   *
-   * @param page Number as the service counts, usually from 1.
-   * @throws {SourceError} If the page could not be read in spite of retries.
-   */
-  list(page: number): Observable<readonly T[]>;
-  /** Sends a request with all its options, and also returns the bytes received. */
-  request(request: ListRequest): Observable<ListAnswer>;
-  /**
-   * Decodes a stored answer; `counted` determines whether `findings` count it, which is the default. @throws {SourceError} If it is not a list of records.
-   */
-  decode(body: Uint8Array, counted?: boolean): ListAnswer;
-  /**
-   * Finds the records with an identifier: none, one, or (area codes) several.
-   *
-   * @throws {SourceError} `E_SOURCE_REFUSED` for an identifier that is empty, consists of dots or is not valid Unicode; it is never sent.
-   */
-  find(id: string): Observable<readonly T[]>;
-  /** What rows had so far that the collection's definition does not mention. */
-  readonly findings: Findings;
-  /** Restarts the counts of `findings`, since everything read will come again. */
-  recount(): void;
-  /** Fixes the names of undeclared fields to match other places. Call it before reading. */
-  reserve(fields: readonly KnownField[]): void;
-}
-
-/** The options shared by the readers of a service. */
-export interface ReaderOptions extends Pick<ListingOptions, 'limit' | 'surroundings' | 'read'> {
-  readonly redact: Redactor;
-  readonly onPath: OnPath;
-}
-
-/**
- * @param reveal Secret columns to include.
- */
-export function createReader<C extends Collection>(
-  collection: C,
-  reveal: readonly string[],
-  { limit, surroundings, read, redact, onPath }: ReaderOptions,
-): CollectionReader<RowOf<C>> {
-  const decoder = new Decoder(collection, reveal, redact);
-  const listing = new Listing({ collection, decoder, limit, surroundings, read });
-  const request = (asked: ListRequest): Observable<ListAnswer> => onPath(collection, (path) => listing.request(path, asked));
-  const found = (label: string, answer: Answer) => rowsIn<C>(decoder.decode(recordsIn(label, answer, collection)));
-
-  return {
-    collection,
-    limit,
-    findings: decoder.findings,
-    recount: () => decoder.recount(),
-    reserve: (fields) => decoder.reserve(fields),
-    decode: (body, counted) => {
-      try {
-        return listing.decode(body, counted);
-      } catch (error) {
-        throw discreet(error, redact);
-      }
-    },
-    list: (page) => request(collection.paged ? { page } : {}).pipe(map(({ batch }) => rowsIn<C>(batch))),
-    request,
-    find: (id) => {
-      if (!isAddressable(id)) {
-        const message = `${collection.name}: an identifier must not be empty, only dots or invalid Unicode`;
-        return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
-      }
-      return onPath(collection, (path) => read({ collection, path, id }, found)).pipe(
-        catchError((error: unknown) => (isNotFound(error) ? of([]) : throwError(() => error))),
-      );
-    },
-  };
-}
-
-function recordsIn(path: string, answer: Answer, { served }: Collection): readonly JsonRecord[] {
-  if (answer.status === 404) throw notFound(path, 'no such record');
-  const records = readSingle(path, answer);
-  return served ? flattened(records, served) : records;
-}
-
-/** A decoder returns the columns of its collection, which the type system cannot follow. */
-function rowsIn<C extends Collection>(batch: RecordBatch): readonly RowOf<C>[] {
-  return batch.rows() as readonly RowOf<C>[];
-}
-
 /** One page of a list. */
 export interface ListRequest {
   /** Number as the service counts, usually from 1; in a list without page numbers, the ordinal. Without it, neither page nor limit is sent. */
@@ -136,76 +47,129 @@ export interface ListAnswer {
   readonly following?: NextOrEnd;
 }
 
-/** The options of a listing. */
-interface ListingOptions {
+/** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
+export interface CollectionReader<T> {
   readonly collection: Collection;
-  readonly decoder: Decoder;
+  /** Rows requested per page, unless a request overrides it. */
+  readonly limit: number;
+  /**
+   * Reads one page of the list, or the whole of one that is not paged.
+   *
+   * @throws {SourceError} If the page could not be read in spite of retries.
+   */
+  request(request: ListRequest): Observable<ListAnswer>;
+  /**
+   * Decodes a stored answer; `counted` determines whether `findings` count it, which is the default. @throws {SourceError} If it is not a list of records.
+   */
+  decode(body: Uint8Array, counted?: boolean): ListAnswer;
+  /**
+   * Finds the records with an identifier: none, one, or (area codes) several.
+   *
+   * @throws {SourceError} `E_SOURCE_REFUSED` for an identifier that is empty, consists of dots or is not valid Unicode; it is never sent.
+   */
+  find(id: string): Observable<readonly T[]>;
+  /** What rows had so far that the collection's definition does not mention. */
+  readonly findings: Findings;
+  /** Restarts the counts of `findings`, since everything read will come again. */
+  recount(): void;
+  /** Fixes the names of undeclared fields to match other places. Call it before reading. */
+  reserve(fields: readonly KnownField[]): void;
+}
+
+/** The options shared by the readers of a service. */
+export interface ReaderOptions {
   /** Rows per page, unless a request overrides it. */
   readonly limit: number;
   readonly surroundings: Surroundings;
   /** Sends a request, and decodes the answer. */
   readonly read: <T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T) => Observable<T>;
+  readonly redact: Redactor;
+  readonly onPath: OnPath;
 }
 
-/** Requests the list of one collection, and interprets its answers. */
-class Listing {
-  constructor(private readonly options: ListingOptions) {}
+/**
+ * @param reveal Secret columns to include.
+ */
+export function createReader<C extends Collection>(
+  collection: C,
+  reveal: readonly string[],
+  { limit, surroundings, read, redact, onPath }: ReaderOptions,
+): CollectionReader<RowOf<C>> {
+  const { name, served } = collection;
+  const decoder = new Decoder(collection, reveal, redact);
 
   /** Requests one page at a path of the collection. */
-  request(path: string, asked: ListRequest): Observable<ListAnswer> {
-    const { collection, read } = this.options;
-    const { served } = collection;
-    const { page, purpose } = asked;
-    if (isSequential(served)) return this.#sequel(path, asked, served);
-    return read({ collection, path, page, query: this.#queryOf(asked), purpose }, (at, answer) => ({
-      batch: this.#batchOf(at, answer, purpose !== 'probe'),
-      body: answer.body,
-    }));
-  }
-
-  /** Decodes a stored answer. */
-  decode(body: Uint8Array, counted = true): ListAnswer {
-    const { name, served } = this.options.collection;
-    if (!isSequential(served)) return { batch: this.#batchOf(name, { status: 200, body }, counted), body };
-    const { answer, ...known } = opened(body);
-    return { batch: this.#batchOf(name, { status: 200, body: answer }, counted), body, ...known };
-  }
-
-  #queryOf({ page, limit = this.options.limit }: ListRequest): Readonly<Record<string, string>> {
-    return listQuery(this.options.collection, { page, limit }, this.options.limit);
-  }
-
-  #sequel(path: string, { page = 1, position: asked, limit: size, purpose }: ListRequest, served: Served): Observable<ListAnswer> {
-    const { collection, limit, surroundings, read } = this.options;
+  function requestAt(path: string, { page, position: asked, limit: size, purpose }: ListRequest): Observable<ListAnswer> {
+    const counted = purpose !== 'probe';
+    if (!isSequential(served)) {
+      const query = listQuery(collection, { page, limit: size === undefined ? limit : size }, limit);
+      return read({ collection, path, page, query, purpose }, (label, answer) => ({
+        batch: batchOf(label, answer, counted),
+        body: answer.body,
+      }));
+    }
     const rows = size ?? limit;
     const position = asked ?? positionAt(served, path, rows);
     const { parameters } = position;
-    return read({ collection, path: position.path, page, parameters, purpose }, (label, answer) => {
-      const batch = this.#batchOf(label, answer, purpose !== 'probe');
+    return read({ collection, path: position.path, page: page ?? 1, parameters, purpose }, (label, answer) => {
+      const batch = batchOf(label, answer, counted);
       const following = followingIn(answer, batch, { served, label, position, limit: rows, surroundings });
       if (following.kind === 'unreadable') throw following.failure;
       return { batch, position, following, answer };
     }).pipe(map(({ answer, ...known }) => ({ ...known, body: packed(known, answer.body) })));
   }
 
-  /** Reads answers of the usual form by columns; others, and those that must be refused, record by record. */
-  #batchOf(label: string, answer: ScannedAnswer, counted?: boolean): RecordBatch {
-    const { collection, decoder, surroundings } = this.options;
-    const { served } = collection;
-    const isNone = answer.status === 404 && (served?.ends.includes('not_found') ?? false);
-    if (answer.status === 404 && !isNone) throw notFound(label, noSuchList(collection, surroundings.baseUrl));
-    if (!served) return batchOf(decoder, label, answer, counted);
-    const body = isNone ? undefined : listIn(label, answer, served);
-    if (body === undefined) return RecordBatch.empty;
-    const { status } = answer;
-    if (served.nested.size === 0) return batchOf(decoder, label, body === answer.body ? answer : { status, body }, counted);
-    return decoder.decode(flattened(readList(label, { status, body }), served), counted);
+  /** Decodes a stored answer. */
+  function decode(body: Uint8Array, counted = true): ListAnswer {
+    if (!isSequential(served)) return { batch: batchOf(name, { status: 200, body }, counted), body };
+    const { answer, ...known } = opened(body);
+    return { batch: batchOf(name, { status: 200, body: answer }, counted), body, ...known };
   }
-}
 
-function batchOf(decoder: Decoder, label: string, answer: ScannedAnswer, counted?: boolean): RecordBatch {
-  const scanned = answer.scanned === undefined ? scan(answer.body) : answer.scanned;
-  return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? decoder.decode(readList(label, answer), counted);
+  /** Reads answers of the usual form by columns; others, and those that must be refused, record by record. */
+  function batchOf(label: string, answer: ScannedAnswer, counted: boolean): RecordBatch {
+    const { status } = answer;
+    const isNone = status === 404 && (served?.ends.includes('not_found') ?? false);
+    if (status === 404 && !isNone) throw notFound(label, noSuchList(collection, surroundings.baseUrl));
+    const body = !served ? answer.body : isNone ? undefined : listIn(label, answer, served);
+    if (body === undefined) return RecordBatch.empty;
+    const list = body === answer.body ? answer : { status, body };
+    if (served && served.nested.size > 0) return decoder.decode(flattened(readList(label, list), served), counted);
+    const scanned = list.scanned === undefined ? scan(body) : list.scanned;
+    return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? decoder.decode(readList(label, list), counted);
+  }
+
+  function found(label: string, answer: Answer): readonly RowOf<C>[] {
+    if (answer.status === 404) throw notFound(label, 'no such record');
+    const records = readSingle(label, answer);
+    // A decoder returns the columns of its collection, which the type system cannot follow.
+    return decoder.decode(served ? flattened(records, served) : records).rows() as readonly RowOf<C>[];
+  }
+
+  return {
+    collection,
+    limit,
+    findings: decoder.findings,
+    recount: () => decoder.recount(),
+    reserve: (fields) => decoder.reserve(fields),
+    decode: (body, counted) => {
+      try {
+        return decode(body, counted);
+      } catch (error) {
+        throw discreet(error, redact);
+      }
+    },
+    request: (asked) => onPath(collection, (path) => requestAt(path, asked)),
+    find: (id) => {
+      if (!isAddressable(id)) {
+        const message = `${name}: an identifier must not be empty, only dots or invalid Unicode`;
+        return throwError(() => new SourceError('E_SOURCE_REFUSED', 'permanent', message));
+      }
+      return onPath(collection, (path) => read({ collection, path, id }, found)).pipe(
+        catchError((error: unknown) => (isNotFound(error) ? of([]) : throwError(() => error))),
+      );
+    },
+  };
 }
 
 /** Creates the failure for something that does not exist. */

@@ -194,7 +194,7 @@ export interface SpooledSource {
 }
 
 /** The options of a service that distinguish sources. */
-interface SourceOptions {
+export interface SourceOptions {
   readonly baseUrl: string;
   readonly auth: Credentials;
   readonly firstPage?: number | undefined;

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 import { itemAt } from '../../core/index.js';
-import { openOwn, syncFolder, errnoOf } from '../../store/index.js';
+import { openOwn, errnoOf } from '../../store/index.js';
 
 /** Name of the file with the pages, in the folder of a source. */
 export const logName = 'pages.log';
@@ -31,7 +31,6 @@ export class PageLog {
 
   private constructor(
     private readonly handle: FileHandle,
-    private readonly durable: boolean,
     private readonly maxBytes: number,
   ) {}
 
@@ -39,11 +38,10 @@ export class PageLog {
    * Opens the log of a folder, creating it if missing, and truncates what a killed process left half-written, but never in a file reached
    * by another name or a link. It reads only headers. A page of more than `maxPageBytes` counts as damaged.
    */
-  static async open(folder: string, durable: boolean, maxPageBytes: number): Promise<PageLog> {
+  static async open(folder: string, maxPageBytes: number): Promise<PageLog> {
     const handle = await openOwn(join(folder, logName), flags);
     try {
-      if (durable) await syncFolder(folder);
-      const log = new PageLog(handle, durable, Math.min(headerBytes + maxPageBytes, largestRead));
+      const log = new PageLog(handle, Math.min(headerBytes + maxPageBytes, largestRead));
       const { size } = await handle.stat();
       for (const { page, end } of recordsIn(handle.fd, size)) {
         log.#add(page, end);
@@ -135,7 +133,6 @@ export class PageLog {
       entries.flatMap(({ header, body }) => [header, body]),
       this.#end,
     );
-    if (this.durable) await this.handle.datasync();
     this.#torn = false;
     for (const { page, body } of entries) this.#add(page, this.#end + headerBytes + body.byteLength);
   }

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
-import { defer, firstValueFrom, map, of, switchMap, type Observable } from 'rxjs';
-import type { Credentials } from '../../http/index.js';
+import { defer, firstValueFrom, of, switchMap, type Observable } from 'rxjs';
+
 import { type CollectionReader, isSame, type ListAnswer, type ListRequest } from '../fetch/reader.js';
 import { isRefused } from '../paging.js';
 import { isSequential, type Position } from '../fetch/request.js';
@@ -17,31 +17,37 @@ import {
   writeMarker,
   accountKey,
   nameOf,
+  type SourceOptions,
   type SpooledSource,
 } from './folder.js';
 import { defaults } from '../../options/index.js';
 import { lockOwn, makePrivate, reworded, type Lock } from '../../store/index.js';
 import { PageLog } from './page-log.js';
 
-/** Where and how pages are spooled. */
-export interface SpoolsOptions {
-  /** `<state-dir>/spool`. */
-  readonly folder: string;
-  readonly runId: string;
-  readonly baseUrl: string;
-  readonly auth: Credentials;
-  readonly firstPage?: number | undefined;
-  /** Age from which spooled pages are not used, in milliseconds. */
-  readonly maxAgeMs: number;
-  /** Maximum size of an answer in bytes. Default: that of the client. */
-  readonly maxPageBytes: number | undefined;
-  /** Whether pages of an interrupted run are discarded. */
-  readonly restart: boolean;
+/** Where and how pages are spooled, and the service that they are from. */
+export interface SpoolsOptions extends Omit<SpoolOptions, 'source' | 'now'>, SourceOptions {
   readonly events: Events;
 }
 
-/** The spools of a run: one per collection it reads. */
-export interface Spools {
+/** The spools of a run: one per collection it reads, opened when that is first read. */
+export class Spools {
+  readonly #opened = new Map<string, Promise<Spool>>();
+  #resumed = 0;
+  #startedAt: string | undefined;
+
+  /** @param options Default: nothing is spooled. */
+  constructor(private readonly options?: SpoolsOptions) {}
+
+  /** Number of pages found from interrupted runs. */
+  get resumed(): number {
+    return this.#resumed;
+  }
+
+  /** When the first of the runs whose pages are used started, ISO 8601; `undefined` before anything was opened. */
+  get startedAt(): string | undefined {
+    return this.#startedAt;
+  }
+
   /**
    * Returns a reader that spools the pages it reads, and reuses those that an interrupted run of the same source spooled, unless the last
    * of them has changed since.
@@ -49,81 +55,38 @@ export interface Spools {
    * @throws {SinkError} `E_SINK_PATH` if pages cannot be spooled; nothing was requested yet.
    * @throws {LeadstreamError} `E_RUN_LOCKED` if another run spools the same source.
    */
-  spooled<T extends Row>(reader: CollectionReader<T>): Promise<CollectionReader<T>>;
-  /** Number of pages found from interrupted runs. */
-  readonly resumed: number;
-  /** When the first of the runs whose pages are used started, ISO 8601; `undefined` before anything was opened. */
-  readonly startedAt: string | undefined;
-  /** Returns the number of pages available to a resumed run, of all collections. */
-  pages(): Promise<number>;
-  /** Returns the absolute paths of the folders with spooled pages. */
-  folders(): Promise<readonly string[]>;
-  /** Removes all pages; call it after publishing. */
-  remove(): Promise<void>;
-  /** Keeps all pages for a resumed run, and closes the spools. */
-  close(): Promise<void>;
-}
-
-/** Spools nothing: for runs whose output cannot be undone, and if spooling is off. */
-export const noSpools: Spools = {
-  spooled: (reader) => Promise.resolve(reader),
-  resumed: 0,
-  startedAt: undefined,
-  pages: () => Promise.resolve(0),
-  folders: () => Promise.resolve([]),
-  remove: () => Promise.resolve(),
-  close: () => Promise.resolve(),
-};
-
-/** Opens the spools of a run; each is opened when its collection is first read. */
-export function openSpools(options: SpoolsOptions): Spools {
-  return new OpenedSpools(options);
-}
-
-class OpenedSpools implements Spools {
-  readonly #opened = new Map<string, Promise<Spool>>();
-  #resumed = 0;
-  #startedAt: string | undefined;
-
-  constructor(private readonly options: SpoolsOptions) {}
-
-  get resumed(): number {
-    return this.#resumed;
-  }
-
-  get startedAt(): string | undefined {
-    return this.#startedAt;
-  }
-
   async spooled<T extends Row>(reader: CollectionReader<T>): Promise<CollectionReader<T>> {
+    if (!this.options) return reader;
     const { name } = reader.collection;
-    const spool = this.#opened.get(name) ?? this.#open(reader);
+    const spool = this.#opened.get(name) ?? this.#open(reader, this.options);
     this.#opened.set(name, spool);
     return spooledReader(reader, await spool);
   }
 
+  /** Returns the number of pages available to a resumed run, of all collections. */
   async pages(): Promise<number> {
     return (await this.#all()).reduce((sum, { pages }) => sum + pages, 0);
   }
 
+  /** Returns the absolute paths of the folders with spooled pages. */
   async folders(): Promise<readonly string[]> {
     return (await this.#all()).map(({ folder }) => folder);
   }
 
+  /** Removes all pages; call it after publishing. */
   async remove(): Promise<void> {
     for (const spool of await this.#all()) await spool.remove();
   }
 
+  /** Keeps all pages for a resumed run, and closes the spools. */
   async close(): Promise<void> {
     for (const spool of await this.#all()) await spool.close();
   }
 
-  async #open<T>(reader: CollectionReader<T>): Promise<Spool> {
-    const { folder, runId, maxAgeMs, maxPageBytes, restart } = this.options;
-    const source = sourceOf(reader.collection, reader.limit, this.options);
-    const spool = await openSpool({ folder, source, runId, maxAgeMs, maxPageBytes, restart });
+  async #open<T>(reader: CollectionReader<T>, options: SpoolsOptions): Promise<Spool> {
+    const spool = await openSpool({ ...options, source: sourceOf(reader.collection, reader.limit, options) });
     try {
-      await this.#check(spool, reader);
+      await this.#check(spool, reader, options);
     } catch (failure) {
       await spool.close();
       throw failure;
@@ -133,11 +96,11 @@ class OpenedSpools implements Spools {
   }
 
   /** Clears a spool whose last page has changed since, which makes it another list. If that page is damaged, the one before it is checked. */
-  async #check<T>(spool: Spool, reader: CollectionReader<T>): Promise<void> {
+  async #check<T>(spool: Spool, reader: CollectionReader<T>, options: SpoolsOptions): Promise<void> {
     const last = spool.last();
     if (last === undefined) return;
     const body = await spool.read(last);
-    if (body === undefined) return this.#check(spool, reader);
+    if (body === undefined) return this.#check(spool, reader, options);
     const what = isSequential(reader.collection.served)
       ? await whatOfChained(reader, spool, last, body)
       : await whatOfNumbered(reader, last, body);
@@ -147,13 +110,16 @@ class OpenedSpools implements Spools {
     }
     const message = `${reader.collection.name}: page ${last} ${what} since ${spool.startedAt}; all pages are requested again`;
     await spool.clear();
-    this.options.events.warn({ code: 'W_SPOOL_STALE', message });
+    options.events.warn({ code: 'W_SPOOL_STALE', message });
   }
 
   async #all(): Promise<readonly Spool[]> {
     return (await Promise.allSettled(this.#opened.values())).flatMap((spool) => (spool.status === 'fulfilled' ? [spool.value] : []));
   }
 }
+
+/** Spools nothing: for runs whose output cannot be undone, and if spooling is off. */
+export const noSpools = new Spools();
 
 /** Describes what changed in the last page of a list with page numbers; `undefined` if nothing did. */
 async function whatOfNumbered<T>(reader: CollectionReader<T>, last: number, body: Uint8Array): Promise<string | undefined> {
@@ -222,11 +188,7 @@ function spooledReader<T extends Row>(reader: CollectionReader<T>, spool: Spool)
     return answer;
   }
 
-  return {
-    ...reader,
-    request,
-    list: (page) => request(reader.collection.paged ? { page } : {}).pipe(map(({ batch }) => batch.rows() as readonly T[])),
-  };
+  return { ...reader, request };
 }
 
 /** Where pages are spooled and which ones may be reused. */
@@ -240,8 +202,6 @@ export interface SpoolOptions {
   readonly maxAgeMs: number;
   /** Whether spooled pages are discarded. Default `false`. */
   readonly restart?: boolean;
-  /** Whether a page survives a power failure once `write` resolves. Default `false`: a torn page is detected and read again. */
-  readonly durable?: boolean;
   /** Maximum size of a page in bytes; a spooled one that claims more is damaged. Default 67,108,864. */
   readonly maxPageBytes?: number | undefined;
   /** Default `Date.now`. */
@@ -256,7 +216,7 @@ export interface SpoolOptions {
  * @throws {SinkError} `E_SINK_PATH` if it is not writable.
  */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  const { source, runId, maxAgeMs, restart = false, durable = false, maxPageBytes = defaults.maxBodyBytes, now = Date.now } = options;
+  const { source, runId, maxAgeMs, restart = false, maxPageBytes = defaults.maxBodyBytes, now = Date.now } = options;
   const spools = resolve(options.folder);
   return inState('E_SINK_PATH', `cannot spool pages in ${spools}`, async () => {
     await makePrivate(spools);
@@ -272,7 +232,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       if (!usable) await removeSource(folder);
       await makePrivate(folder);
       await removeLeftovers(folder);
-      log = await PageLog.open(folder, durable, maxPageBytes);
+      log = await PageLog.open(folder, maxPageBytes);
       const startedAt = usable && found && log.count > 0 ? found.startedAt : new Date(now()).toISOString();
       // Always rewritten, which detects a full disk before the first request.
       await writeMarker(folder, { startedAt, maxAgeMs });

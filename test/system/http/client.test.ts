@@ -4,7 +4,7 @@ import { collections } from '../../../src/collections/index.js';
 import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
 import type { Credentials } from '../../../src/http/index.js';
 import { generate, startService, type RunningService, type RequestEntry } from '../../../src/service/index.js';
-import { answer, inTurn, json, oddKey, withClient, withServer, type Handler } from '../../support/odd-server.js';
+import { answer, inTurn, json, oddKey, withClient, withServer, type Handler, list } from '../../support/odd-server.js';
 
 const account = { uid: '7', key: 'pair key', restApiKey: oddKey };
 const source = generate({ leads: 70, bridges: 5, links: 40, users: 6, seed: 3 });
@@ -24,8 +24,8 @@ const sentIds = (log: readonly RequestEntry[]): readonly (string | null)[] => lo
 describe('list', () => {
   test('asks for 30 rows a page by itself and for the limit that is set', async () => {
     await withService(async ({ url }, log) => {
-      await withClient({ baseUrl: url }, (client) => lastValueFrom(client.reader(collections.leads).list(3)).then(() => {}));
-      await withClient({ baseUrl: url, limit: 20 }, (client) => lastValueFrom(client.reader(collections.leads).list(2)).then(() => {}));
+      await withClient({ baseUrl: url }, (client) => lastValueFrom(list(client.reader(collections.leads), 3)).then(() => {}));
+      await withClient({ baseUrl: url, limit: 20 }, (client) => lastValueFrom(list(client.reader(collections.leads), 2)).then(() => {}));
       expect(log.map(({ page, limit }) => [page, limit])).toEqual([
         [3, 30],
         [2, 20],
@@ -36,7 +36,7 @@ describe('list', () => {
   test('sends no page parameters for links, whose list has no pages', async () => {
     await withServer(json([]), async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        await lastValueFrom(client.reader(collections.links).list(1));
+        await lastValueFrom(list(client.reader(collections.links), 1));
         expect([...(requests[0]?.searchParams.keys() ?? [])]).toEqual(['rest_api_key']);
       });
     });
@@ -45,7 +45,7 @@ describe('list', () => {
   test.each(['', '/', '///'])('reads below a base URL with a path that ends in "%s"', async (end) => {
     await withServer(json([]), async ({ url, requests }) => {
       await withClient({ baseUrl: `${url}/v1/data${end}` }, async (client) => {
-        await lastValueFrom(client.reader(collections.users).list(1));
+        await lastValueFrom(list(client.reader(collections.users), 1));
         expect(requests[0]?.pathname).toBe('/v1/data/api/users');
       });
     });
@@ -66,7 +66,7 @@ describe('find', () => {
   test('reads the record of an identifier', async () => {
     await withService(async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        const [lead] = await lastValueFrom(client.reader(collections.leads).list(1));
+        const [lead] = await lastValueFrom(list(client.reader(collections.leads), 1));
         expect(await lastValueFrom(client.reader(collections.leads).find(lead?.lead_id ?? ''))).toEqual([lead]);
       });
     });
@@ -75,7 +75,7 @@ describe('find', () => {
   test('reads all entries of an area code', async () => {
     await withService(async ({ url }) => {
       await withClient({ baseUrl: url, limit: 1 }, async (client) => {
-        const [entry] = await lastValueFrom(client.reader(collections.areacodes).list(1));
+        const [entry] = await lastValueFrom(list(client.reader(collections.areacodes), 1));
         const entries = await lastValueFrom(client.reader(collections.areacodes).find(entry?.area_code ?? ''));
         expect(entries.length).toBeGreaterThan(1);
         expect(new Set(entries.map(({ area_code }) => area_code))).toEqual(new Set([entry?.area_code]));
@@ -138,7 +138,7 @@ describe('the two paths of area codes', () => {
   test('falls back to the singular on 404 and remembers it', async () => {
     await withServer(singular, async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        for (const page of [1, 2]) expect(await lastValueFrom(client.reader(collections.areacodes).list(page))).toMatchObject([entry]);
+        for (const page of [1, 2]) expect(await lastValueFrom(list(client.reader(collections.areacodes), page))).toMatchObject([entry]);
         expect(await lastValueFrom(client.reader(collections.areacodes).find('212'))).toMatchObject([entry]);
         const paths = requests.map(({ pathname }) => pathname);
         expect(paths).toEqual(['/api/areacodes', '/api/areacode', '/api/areacode', '/api/areacode/212']);
@@ -149,7 +149,7 @@ describe('the two paths of area codes', () => {
   test('stays with the plural once it answered', async () => {
     await withServer(inTurn(json([entry]), answer(404)), async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        await lastValueFrom(client.reader(collections.areacodes).list(1));
+        await lastValueFrom(list(client.reader(collections.areacodes), 1));
         expect(await lastValueFrom(client.reader(collections.areacodes).find('999'))).toEqual([]);
         expect(requests.map(({ pathname }) => pathname)).toEqual(['/api/areacodes', '/api/areacodes/999']);
       });
@@ -159,8 +159,8 @@ describe('the two paths of area codes', () => {
   test('refuses the list when neither path is there', async () => {
     await withServer(answer(404), async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        const list = lastValueFrom(client.reader(collections.areacodes).list(1));
-        await expect(list).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED', status: 404, kind: 'permanent' });
+        const listed = lastValueFrom(list(client.reader(collections.areacodes), 1));
+        await expect(listed).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED', status: 404, kind: 'permanent' });
       });
     });
   });
@@ -197,7 +197,7 @@ test('a client whose thread cannot be there, as beside TypeScript source, says s
   await withServer(json([{ lead_id: '1' }]), async ({ url }) => {
     for (let times = 0; times < 2; times += 1)
       await withClient({ baseUrl: url, threads: 1 }, async (client) => {
-        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toHaveLength(1);
+        expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toHaveLength(1);
       });
   });
   expect(warn.mock.calls).toEqual([

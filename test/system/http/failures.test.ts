@@ -14,6 +14,7 @@ import {
   withClient,
   withServer,
   type Handler,
+  list,
 } from '../../support/odd-server.js';
 
 const attempts = 4;
@@ -31,7 +32,7 @@ describe('transient failures', () => {
   test('reads the page when a later attempt succeeds', async () => {
     await withServer(inTurn(answer(503), answer(500), json([{ lead_id: '1' }])), async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toMatchObject([{ lead_id: '1' }]);
+        expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toMatchObject([{ lead_id: '1' }]);
         expect(requests).toHaveLength(3);
       });
     });
@@ -59,7 +60,7 @@ describe('transient failures', () => {
     };
     await withServer(slowBody, async ({ url, requests }) => {
       await withClient({ baseUrl: url, timeoutMs: 450 }, async (client) => {
-        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toEqual([]);
+        expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toEqual([]);
         expect(requests).toHaveLength(1);
       });
     });
@@ -86,7 +87,7 @@ describe('suspect answers', () => {
   test('takes JSON with a byte order mark', async () => {
     await withServer(answer(200, '\ufeff[]'), async ({ url }) => {
       await withClient({ baseUrl: url }, async (client) =>
-        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toEqual([]),
+        expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toEqual([]),
       );
     });
   });
@@ -182,7 +183,7 @@ describe('the size of an answer', () => {
   test('may be exactly the largest', async () => {
     await withServer(answer(200, body(1000)), async ({ url }) => {
       await withClient({ baseUrl: url, maxBodyBytes: 1000 }, async (client) => {
-        expect(await lastValueFrom(client.reader(collections.leads).list(1))).toEqual([]);
+        expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toEqual([]);
       });
     });
   });
@@ -209,7 +210,7 @@ test.each([
 ])('a list that is not there says what the base URL has to be: %j', async (path, message) => {
   await withServer(answer(404), async ({ url }) => {
     await withClient({ baseUrl: `${url}${path}` }, async (client) => {
-      const reading = lastValueFrom(client.reader(collections.links).list(1));
+      const reading = lastValueFrom(list(client.reader(collections.links), 1));
       const refused = {
         code: 'E_SOURCE_REFUSED',
         kind: 'permanent',

@@ -9,7 +9,7 @@ import { retryAfterMs } from '../../../src/http/transport.js';
 import { retryAttempts } from '../../../src/http/requests.js';
 import { SourceError } from '../../../src/core/errors.js';
 import { marbles } from '../../support/pages.js';
-import { answer, failedRead, inTurn, json, withClient, withServer } from '../../support/odd-server.js';
+import { answer, failedRead, inTurn, json, withClient, withServer, list } from '../../support/odd-server.js';
 
 const down = (retryAfter?: number) => new SourceError('E_SOURCE_UNAVAILABLE', 'transient', 'down', { retryAfterMs: retryAfter });
 
@@ -54,7 +54,7 @@ describe('backoff', () => {
     const server = inTurn(answer(429, '', { 'retry-after': '1' }), json([]));
     await withServer(server, async ({ url, requests }) => {
       await withClient({ baseUrl: url }, async (client, notices) => {
-        await lastValueFrom(client.reader(collections.leads).list(1));
+        await lastValueFrom(list(client.reader(collections.leads), 1));
         expect(notices).toMatchObject([{ attempt: 1, delayMs: 1000, error: { status: 429 } }]);
         expect(requests).toHaveLength(2);
       });
@@ -81,7 +81,7 @@ describe('unsubscribe', () => {
         watch: { retry: () => failed.next() },
       };
       await withClient(options, async (client) => {
-        const subscription = client.reader(collections.leads).list(1).subscribe();
+        const subscription = list(client.reader(collections.leads), 1).subscribe();
         await new Promise<void>((done) => failed.subscribe(() => done()));
         subscription.unsubscribe();
         await new Promise((done) => setTimeout(done, 60));
@@ -100,7 +100,7 @@ describe('unsubscribe', () => {
     };
     await withServer(hang, async ({ url, aborted }) => {
       await withClient({ baseUrl: url }, async (client) => {
-        const subscription = client.reader(collections.leads).list(1).subscribe();
+        const subscription = list(client.reader(collections.leads), 1).subscribe();
         await arrived;
         subscription.unsubscribe();
         await closed;
@@ -168,9 +168,9 @@ describe('pace', () => {
       await withClient({ baseUrl: url, watch: { retry: () => paused.next() } }, async (client) => {
         const reader = client.reader(collections.leads);
         const first = new Promise<void>((done) => paused.subscribe(() => done()));
-        const one = lastValueFrom(reader.list(1));
+        const one = lastValueFrom(list(reader, 1));
         await first;
-        const two = lastValueFrom(reader.list(2));
+        const two = lastValueFrom(list(reader, 2));
         await new Promise((done) => setTimeout(done, 300));
         expect(order).toEqual([]);
         await Promise.all([one, two]);

@@ -103,9 +103,9 @@ describe('a spool', () => {
     await again.close();
   });
 
-  test.each([false, true])('takes many pages at once, also while others are on their way (durable: %j)', async (durable) => {
+  test('takes many pages at once, also while others are on their way', async () => {
     const folder = await temporaryFolder();
-    const spool = await open(folder, { durable });
+    const spool = await open(folder);
     const write = (page: number) => spool.write(page, bytes(JSON.stringify('x'.repeat(page * 100))));
     await Promise.all([...range(1, 40).map(write), turns(1).then(() => Promise.all(range(41, 80).map(write)))]);
     await spool.write(81, new Uint8Array());
