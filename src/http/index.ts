@@ -15,7 +15,7 @@ export {
   secretsOf,
   withKey,
 } from './credentials.js';
-export { checkOptions, clientChecks, withAgent, wrongOption } from './options.js';
+export { checkClient, checkOptions, wrongOption } from './options.js';
 export { proxyFor, proxyIn, proxySecrets } from './proxy.js';
 export { RateLimiters } from './pacer.js';
 export {

@@ -21,8 +21,7 @@ import { proxyProblem } from './proxy.js';
 
 const agent = check('an agent of node:http or node:https', (value) => isRecord(value) && typeof value['addRequest'] === 'function');
 
-/** Checks the options of a client that are given in code. */
-export const clientChecks: Checks = {
+const clientChecks: Checks = {
   baseUrl: judged(addressProblem),
   auth: judged(credentialsProblem),
   limit: number(bounds.limit),
@@ -38,7 +37,6 @@ export const clientChecks: Checks = {
   ca: judged(authoritiesProblem),
   agent: object({ http: agent, https: agent }),
   random: callable,
-  scheduler: check('a scheduler of RxJS', isScheduler),
 };
 
 /**
@@ -59,17 +57,21 @@ export function wrongOption(message: string): SourceError {
   return new SourceError('E_SOURCE_CONFIG', 'permanent', message);
 }
 
-/** Extends a check of options: agents must include one for the address, and some options do not go with any. */
-export function withAgent(options: Check): Check {
-  const problemsOf = ({ agent: agents, baseUrl, threads, proxy }: Readonly<Record<string, unknown>>): readonly string[] => {
-    if (!isRecord(agents) || addressProblem(baseUrl) !== undefined) return [];
-    const protocol = new URL(String(baseUrl)).protocol.slice(0, -1);
-    // Otherwise requests would take another way than the program wants.
-    if (agents[protocol] === undefined) return [`agent.${protocol} is missing: the base URL uses ${protocol}`];
-    const combined = { ...(threads === 1 && { threads }), ...(typeof proxy === 'string' && { proxy }) };
-    return Object.keys(combined).map((option) => `${option} cannot be combined with agent`);
-  };
-  return (value, place) => [...options(value, place), ...(isRecord(value) ? problemsOf(value) : [])];
+/**
+ * Checks the options of a client: agents must include one for the address, and some options do not go with any.
+ *
+ * @param more Checks of further options. Default: others are ignored.
+ * @throws {SourceError} `E_SOURCE_CONFIG` with every problem.
+ */
+export function checkClient(options: unknown, more?: Checks): void {
+  checkOptions(options, object({ ...clientChecks, ...more }, ['baseUrl', 'auth'], more ? 'closed' : 'open'));
+  const { agent: agents, baseUrl, threads, proxy } = isRecord(options) ? options : {};
+  if (!isRecord(agents)) return;
+  const protocol = new URL(String(baseUrl)).protocol.slice(0, -1);
+  // Otherwise requests would take another way than the program wants.
+  if (agents[protocol] === undefined) throw wrongOption(`agent.${protocol} is missing: the base URL uses ${protocol}`);
+  if (threads === 1) throw wrongOption('threads cannot be combined with agent');
+  if (typeof proxy === 'string') throw wrongOption('proxy cannot be combined with agent');
 }
 
 /** Describes what is wrong with a value that should be certificates in PEM. */
@@ -88,10 +90,6 @@ function authoritiesProblem(ca: unknown): string | undefined {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
-}
-
-function isScheduler(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'schedule' in value && 'now' in value;
 }
 
 function textsIn(value: unknown): readonly string[] {

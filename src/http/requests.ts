@@ -1,4 +1,4 @@
-import { Observable, catchError, defer, map, retry, switchMap, tap, throwError, timer, type SchedulerLike } from 'rxjs';
+import { Observable, catchError, defer, map, retry, switchMap, tap, throwError, timer } from 'rxjs';
 import { SourceError, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
 import { maxTimerMs } from '../options/index.js';
@@ -13,8 +13,6 @@ export interface RequestOptions {
   readonly retry: RetryPolicy;
   /** Source of the jitter. */
   readonly random: () => number;
-  /** Clock and timer for pace and retries. Default: the real ones. */
-  readonly scheduler?: SchedulerLike | undefined;
   /** Shared with other clients of the service. Default: not shared. */
   readonly limiter?: RateLimiter | undefined;
   /** Where attempts are reported. It also has the credentials to redact: a service may echo the request in its answer, even as the name of a key. */
@@ -38,7 +36,7 @@ type Read<A extends Answer> = <T>(
 
 /** Returns the function that makes the requests to one service, which share pace, throttle and retries. */
 export function createRequests<A extends Answer>(transport: Transport<A>, options: RequestOptions): Read<A> {
-  const { events, limiter = new RateLimiter(options.scheduler) } = options;
+  const { events, limiter = new RateLimiter() } = options;
   const throttle = createThrottle(options.concurrency);
 
   /** Makes one attempt. What a fetching thread does is reported here as well, since its answers come through this thread. */
@@ -107,7 +105,7 @@ const maxWaitMs = 5 * 60_000;
  */
 export function retryAttempts(
   policy: RetryPolicy,
-  { random, scheduler }: Pick<RequestOptions, 'random' | 'scheduler'>,
+  { random }: Pick<RequestOptions, 'random'>,
   onRetry: (error: SourceError, failed: number, delayMs: number) => void,
 ): <T>(attempt$: Observable<T>) => Observable<T> {
   return (attempt$) =>
@@ -125,7 +123,7 @@ export function retryAttempts(
             if (floor > maxWaitMs) return throwError(() => tooLong(error, floor));
             const delayMs = Math.max(floor, random() * Math.min(policy.capMs, maxTimerMs, policy.baseMs * 2 ** (failed - 1)));
             onRetry(error, failed, delayMs);
-            return timer(delayMs, scheduler);
+            return timer(delayMs);
           },
         }),
       );

@@ -28,7 +28,6 @@ import {
   collectionIn,
   registryOf,
   type ReadingOptions,
-  checkFind,
   checkNames,
   checkRead,
   type FindOptions,
@@ -181,14 +180,13 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
   /**
    * Finds the records with an identifier: none, one, or (area codes) several. Nothing else of the list is read.
    *
-   * @throws {SourceError} `E_SOURCE_CONFIG` if the identifier is not a text, `E_SOURCE_REFUSED` for one that cannot be in a path.
+   * @throws {SourceError} `E_SOURCE_REFUSED` for an identifier that cannot be in a path.
    *
    * @example
    * const [lead] = await service.leads.find('1000001');
    */
   async find(id: string, options: FindOptions = {}): Promise<readonly T[]> {
     const { name } = this.#collection;
-    checkFind(name, id, options);
     const { reveal, fields, signal = this.#read.signal } = { ...this.#read, ...given(options) };
     const found = await firstValueFrom(this.#connection.client.reader(this.#collection, reveal).find(id).pipe(untilAborted(name, signal)));
     const rows = fields === undefined ? found : found.map((row) => only(fields, row));

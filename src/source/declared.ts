@@ -134,13 +134,6 @@ function refuseWrongNames({ fields, key, paging: { last } }: Declaration, refuse
   const cursor = last !== undefined && Object.hasOwn(fields, last) ? fields[last] : undefined;
   if (last !== undefined && cursor === undefined) refuse(['paging', 'last'], unknownName('field', last, columns));
   if (typeof cursor === 'object' && cursor.sensitivity === 'secret') refuse(['paging', 'last'], `'${last}' is secret, so it is withheld`);
-  const places = new Map<string, string>();
-  for (const [column, declared] of Object.entries(fields)) {
-    const place = segmentsOf(typeof declared === 'object' && declared.at !== undefined ? declared.at : `/${column}`).join('.');
-    const other = places.get(place);
-    if (other !== undefined) refuse(['fields', column], `'${other}' is the same field of the record`);
-    places.set(place, column);
-  }
 }
 
 function refuseWrongParameters({ query = {}, paging }: Declaration, refuse: Refuse): void {
@@ -155,7 +148,7 @@ function refuseWrongParameters({ query = {}, paging }: Declaration, refuse: Refu
 }
 
 /** Describes what is wrong with the name of a custom collection; `undefined` if it is valid. */
-export function nameProblem(name: unknown): string | undefined {
+function nameProblem(name: unknown): string | undefined {
   if (collectionNames.some((known) => known === name))
     return `'${String(name)}' is a collection that every service has; choose another name`;
   return typeof name === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(name)

@@ -6,7 +6,8 @@ import { noRows, warn, type PagingOptions } from './paging.js';
 import type { Pages } from './list.js';
 import { fingerprintOf, type ReadProgress } from './seen-rows.js';
 import type { Positions } from './probes.js';
-import { endWaitOf, type ReadingOptions } from './options.js';
+import type { ReadingOptions } from './options.js';
+import { defaults } from '../options/index.js';
 
 /** Options for confirming the end of a list. */
 export interface EndOptions extends PagingOptions {
@@ -286,7 +287,7 @@ type EndWait = (ask: Ask, read: number) => Promise<void>;
 /** Creates the wait at the end of a list, the only place that waits there; `consistency.waitedMs` is the total. */
 export function endWait(collection: string, options: ReadingOptions, consistency: Pick<Consistency, 'waitedMs'>): EndWait {
   const { at, events } = options;
-  const delayMs = endWaitOf(options);
+  const { endWaitMs: delayMs = defaults.endWaitMs } = options;
   return async (ask, read) => {
     events?.emit('wait', () => ({ collection, at, read, delayMs }));
     await ask(timer(delayMs));

@@ -1,32 +1,28 @@
 import type { Observable } from 'rxjs';
-import { type ConsistencyMode, itemAt, unknownName } from '../core/index.js';
+import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
+import { type ConsistencyMode, unknownName } from '../core/index.js';
 import type { Page } from '../flow/index.js';
+import { checkClient, checkOptions, wrongOption } from '../http/index.js';
 import {
+  abortSignal,
+  anyObject,
   bounds,
   callable,
+  type Checks,
   consistencyModes,
   defaults,
   flag,
+  listOf,
   number,
   numberOrInfinity,
-  oneOf,
-  type Checks,
-  abortSignal,
-  kindOf,
-  judged,
   object,
-  repeatsIn,
-  standsTwice,
+  oneOf,
   texts,
+  type Windowed,
   windowHoldsConcurrency,
   windowTooSmall,
-  type Check,
-  type Windowed,
 } from '../options/index.js';
 import type { PagingOptions } from './paging.js';
-import { checkOptions, clientChecks, withAgent, wrongOption } from '../http/index.js';
-import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
-import { nameProblem } from './declared.js';
 
 /** How a collection is read. */
 export interface ReadingOptions extends PagingOptions {
@@ -79,8 +75,7 @@ export interface FindOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Checks of the reading options given in code. */
-export const readingChecks: Checks = {
+const readingChecks: Checks = {
   window: number(bounds.window),
   concurrency: number(bounds.concurrency),
   firstPage: number(bounds.firstPage),
@@ -97,22 +92,12 @@ export function windowOf({ concurrency = defaults.concurrency, window = 2 * conc
   return window;
 }
 
-/** Returns how long to wait before re-checking an end, in milliseconds. */
-export function endWaitOf({ endWaitMs = defaults.endWaitMs }: ReadingOptions): number {
-  return endWaitMs;
-}
-
-const connection = withAgent(
-  withWindow(
-    object({ ...clientChecks, ...readingChecks, collections: judged(collectionsProblem), allowUnstable: flag }, ['baseUrl', 'auth']),
-  ),
-);
-
 /**
  * @throws {SourceError} `E_SOURCE_CONFIG` for invalid options, naming each one.
  */
-export function checkConnection(options: unknown): void {
-  checkOptions(options, connection);
+export function checkConnection(options: Windowed): void {
+  checkClient(options, { ...readingChecks, collections: listOf(anyObject), allowUnstable: flag });
+  if (!windowHoldsConcurrency(options)) throw wrongOption(`window ${windowTooSmall}`);
 }
 
 const read = object({
@@ -123,21 +108,6 @@ const read = object({
   strict: flag,
   allowUnstable: flag,
 });
-
-const single = object({ signal: abortSignal });
-
-/** Extends an options check: the window must be at least the concurrency. */
-function withWindow(options: Check): Check {
-  return (value, place) => {
-    const problems = options(value, place);
-    // Without a problem these are numbers or `undefined`.
-    return problems.length > 0 || !isWindowed(value) || windowHoldsConcurrency(value) ? problems : [`window ${windowTooSmall}`];
-  };
-}
-
-function isWindowed(value: unknown): value is Windowed {
-  return typeof value === 'object' && value !== null;
-}
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for a name that no collection has. */
 export function collectionIn(registry: Registry, name: string): Collection {
@@ -159,11 +129,8 @@ export function checkRead(collection: string, options: unknown): void {
 export function checkNames(collection: Collection, { reveal = [], fields = [] }: Pick<ReadOptions, 'reveal' | 'fields'>): void {
   const known = Object.keys(collection.fields);
   for (const [option, names] of Object.entries({ reveal, fields })) {
-    const at = `${collection.name}: ${option}`;
     const unknown = names.find((name) => !known.includes(name));
-    if (unknown !== undefined) throw wrongOption(`${at}: ${unknownName('field', unknown, known)}`);
-    const [twice] = repeatsIn(names);
-    if (twice !== undefined) throw wrongOption(`${at}: ${standsTwice(itemAt(names, twice))}`);
+    if (unknown !== undefined) throw wrongOption(`${collection.name}: ${option}: ${unknownName('field', unknown, known)}`);
   }
   const withheld = withheldOf(collection, reveal);
   const secret = fields.find((name) => withheld.includes(name));
@@ -174,29 +141,4 @@ export function checkNames(collection: Collection, { reveal = [], fields = [] }:
 /** Returns the collections that every service has, and those of a program. */
 export function registryOf(own: readonly Collection[] = []): Registry {
   return { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
-}
-
-/** Describes what is wrong with the collections of a program; `undefined` if they are valid. */
-function collectionsProblem(own: unknown): string | undefined {
-  if (own === undefined) return undefined;
-  if (!Array.isArray(own)) return 'must be a list of what defineCollection returns';
-  const stranger: unknown = own.find((collection: unknown) => !isDefined(collection));
-  if (stranger !== undefined) return `one of them is ${kindOf(stranger)}, which defineCollection did not create`;
-  const names = own.filter(isDefined).map(({ name }) => name);
-  return (
-    names.map(nameProblem).find((problem) => problem !== undefined) ??
-    (repeatsIn(names).length > 0 ? `two of them have the same name` : undefined)
-  );
-}
-
-function isDefined(value: unknown): value is Collection {
-  return typeof value === 'object' && value !== null && 'served' in value && 'name' in value && typeof value.name === 'string';
-}
-
-/**
- * @throws {SourceError} `E_SOURCE_CONFIG` for an identifier that is not a text, and invalid options.
- */
-export function checkFind(collection: string, id: unknown, options: unknown): void {
-  checkOptions(options, single, `the options of ${collection}.find, like { signal },`);
-  if (typeof id !== 'string') throw wrongOption(`${collection}: an identifier must be a text, not ${kindOf(id)}`);
 }

@@ -1,4 +1,4 @@
-import { Subject, takeUntil, type MonoTypeOperatorFunction, type Observable, type SchedulerLike } from 'rxjs';
+import { Subject, takeUntil, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
 import type { Collection, RowOf } from '../../collections/index.js';
 import { SourceError, createRedactor } from '../../core/index.js';
 import { connectionId, Events, type Watchers } from '../../events/index.js';
@@ -7,9 +7,7 @@ import {
   queryOf,
   secretsOf,
   type Credentials,
-  checkOptions,
-  clientChecks,
-  withAgent,
+  checkClient,
   createRequests,
   proxyFor,
   proxySecrets,
@@ -17,7 +15,7 @@ import {
   type RateLimiters,
   type RetryPolicy,
 } from '../../http/index.js';
-import { defaults, object } from '../../options/index.js';
+import { defaults } from '../../options/index.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
 import { createReader, type CollectionReader } from './reader.js';
 import { factsOf, knownPaths, targetOf, type Asked } from './request.js';
@@ -64,8 +62,6 @@ export interface ClientOptions {
   readonly agent?: OwnAgents | undefined;
   /** Source of the jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** Clock and timer for pacing and retries, such as a `VirtualTimeScheduler` in tests. Default `asyncScheduler`. */
-  readonly scheduler?: SchedulerLike | undefined;
 }
 
 /** Reads one service; all its readers share connections, pace and retries. */
@@ -88,9 +84,6 @@ export interface ServiceClient {
   close(): Promise<void>;
 }
 
-/** Other options are ignored here. */
-const taken = withAgent(object(clientChecks, ['baseUrl', 'auth'], 'open'));
-
 /** Creates the events of a separate connection. */
 export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [] }: ClientOptions): Events {
   const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, agent ? false : proxy)), ...secrets];
@@ -103,7 +96,7 @@ export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = []
  * @throws {SourceError} `E_SOURCE_CONFIG` for invalid options.
  */
 export function createClient(options: ClientOptions, worksFor?: Events, limiters?: RateLimiters): ServiceClient {
-  checkOptions(options, taken);
+  checkClient(options);
   const events = worksFor ?? eventsOf(options);
   const { redact } = events;
   const {
@@ -119,9 +112,7 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
     ratePerSecond,
     retry: { attempts, baseMs, capMs },
     random: options.random ?? Math.random,
-    scheduler: options.scheduler,
-    // A limiter with a custom clock cannot be shared.
-    limiter: options.scheduler === undefined ? limiters?.of(baseUrl) : undefined,
+    limiter: limiters?.of(baseUrl),
     events,
   });
   const closed$ = new Subject<never>();
