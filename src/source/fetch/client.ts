@@ -99,14 +99,20 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
   checkClient(options);
   const events = worksFor ?? eventsOf(options);
   const { redact } = events;
-  const {
-    limit = defaults.limit,
-    concurrency = defaults.concurrency,
-    ratePerSecond = Infinity,
-    retry: { attempts = defaults.attempts, baseMs = defaults.baseMs, capMs = defaults.capMs } = {},
-  } = options;
-  const baseUrl = addressOf(options.baseUrl);
-  const transport = transportOf(options, baseUrl, concurrency);
+  const { auth, agent, ca, limit = defaults.limit, concurrency = defaults.concurrency, ratePerSecond = Infinity } = options;
+  const { timeoutMs = defaults.timeoutMs, maxBodyBytes = defaults.maxBodyBytes } = options;
+  const { attempts = defaults.attempts, baseMs = defaults.baseMs, capMs = defaults.capMs } = options.retry ?? {};
+  // Only the checked parts: a bare `?` or `#` would swallow the path.
+  const { origin, pathname } = new URL(options.baseUrl);
+  const baseUrl = origin + pathname;
+  const transport = openFetching(
+    {
+      ...{ baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxBodyBytes, agent },
+      proxy: proxyFor(baseUrl, agent ? false : options.proxy),
+      ca: ca === undefined ? undefined : [ca].flat(),
+    },
+    options.threads ?? 0,
+  );
   const send = createRequests(transport, {
     concurrency,
     ratePerSecond,
@@ -118,7 +124,7 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
   const closed$ = new Subject<never>();
   const whileOpen = <T>(): MonoTypeOperatorFunction<T> => takeUntil(closed$);
   const onPath = knownPaths();
-  const surroundings = { baseUrl, secrets: secretsOf(options.auth) };
+  const surroundings = { baseUrl, secrets: secretsOf(auth) };
 
   function read<T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
     return send(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked)).pipe(whileOpen());
@@ -135,26 +141,4 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
       return transport.close();
     },
   };
-}
-
-function transportOf(
-  { auth, proxy, ca, agent, timeoutMs = defaults.timeoutMs, maxBodyBytes = defaults.maxBodyBytes, threads = 0 }: ClientOptions,
-  baseUrl: string,
-  concurrency: number,
-): ReturnType<typeof openFetching> {
-  return openFetching(
-    {
-      ...{ baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxBodyBytes },
-      proxy: proxyFor(baseUrl, agent ? false : proxy),
-      agent,
-      ca: ca === undefined ? undefined : [ca].flat(),
-    },
-    threads,
-  );
-}
-
-/** Returns only the checked parts: a bare `?` or `#` would swallow the path. */
-function addressOf(checked: string): string {
-  const { origin, pathname } = new URL(checked);
-  return origin + pathname;
 }

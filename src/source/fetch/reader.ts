@@ -130,7 +130,7 @@ export function createReader<C extends Collection>(
   function batchOf(label: string, answer: ScannedAnswer, counted: boolean): RecordBatch {
     const { status } = answer;
     const isNone = status === 404 && (served?.ends.includes('not_found') ?? false);
-    if (status === 404 && !isNone) throw notFound(label, noSuchList(collection, surroundings.baseUrl));
+    if (status === 404 && !isNone) throw notFound(label, noSuchList(collection));
     const body = !served ? answer.body : isNone ? undefined : listIn(label, answer, served);
     if (body === undefined) return RecordBatch.empty;
     const list = body === answer.body ? answer : { status, body };

@@ -200,12 +200,8 @@ function pathsOf({ paths }: Collection): readonly string[] {
 }
 
 /** Describes that there is no list at a path, and what the base URL should have been. */
-export function noSuchList(collection: Collection, baseUrl: string): string {
+export function noSuchList(collection: Collection): string {
   const [path = '/'] = pathsOf(collection);
-  const first = /^\/[^/?]+/.exec(path)?.[0];
-  const isTwice = first !== undefined && new URL(baseUrl).pathname.replace(/\/+$/, '').endsWith(first);
-  if (isTwice)
-    return `no such collection; the base URL ends with ${first}, and the path of the collection begins with it; remove it from the base URL`;
   return `no such collection under this base URL; the base URL is everything before ${path}`;
 }
 

@@ -201,15 +201,10 @@ describe('the size of an answer', () => {
   });
 });
 
-test.each([
-  ['', 'no such collection under this base URL; the base URL is everything before /api/links'],
-  [
-    '/v1/api/',
-    'no such collection; the base URL ends with /api, and the path of the collection begins with it; remove it from the base URL',
-  ],
-])('a list that is not there says what the base URL has to be: %j', async (path, message) => {
+test('a list that is not there says what the base URL has to be', async () => {
+  const message = 'no such collection under this base URL; the base URL is everything before /api/links';
   await withServer(answer(404), async ({ url }) => {
-    await withClient({ baseUrl: `${url}${path}` }, async (client) => {
+    await withClient({ baseUrl: `${url}/api` }, async (client) => {
       const reading = lastValueFrom(list(client.reader(collections.links), 1));
       const refused = {
         code: 'E_SOURCE_REFUSED',
