@@ -242,6 +242,23 @@ export const traps: readonly Trap[] = [
       return ends !== undefined && performance.now() < ends && (page - 1) * size >= 2 * limit ? nothing : list.page(page, size);
     };
   }),
+  lying(
+    'a row lost while it is read, and an outage of two passes',
+    (list, random) => {
+      let at = pageIn(list, random, 2);
+      const passes = new Set<number>();
+      return (page, size) => {
+        if (page === at && size === limit) {
+          at = none;
+          list.remove(0);
+        }
+        if (size !== limit && size > 1) passes.add(size);
+        const isOut = passes.size === 1 || passes.size === 2;
+        return list.page(page, size, isOut ? list.keys.slice(0, 2 * limit) : list.keys);
+      };
+    },
+    (random) => 3 * limit + Math.floor(random() * limit),
+  ),
   lying('no page above a number, and a limit of 1 refused', (list, random) => {
     const cap = pageIn({ ...list, keys: list.keys.slice(limit) } as List, random, 2);
     return (page, size) => (size < 5 ? 'refused' : page > cap ? nothing : list.page(page, size));
