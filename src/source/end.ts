@@ -1,31 +1,12 @@
 import { catchError, map, type Observable, timer } from 'rxjs';
-import { itemAt, SourceError, type Consistency } from '../core/index.js';
+import { itemAt, SourceError } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { rowsAfterEnd, task, type Ask, type ListEnd } from '../flow/index.js';
-import { noRows, warn, type PagingOptions } from './paging.js';
+import { noRows, warn } from './paging.js';
 import type { Pages } from './list.js';
-import { fingerprintOf, type ReadProgress } from './seen-rows.js';
+import { fingerprintOf, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
 import type { Positions } from './probes.js';
-import type { ReadingOptions } from './options.js';
 import { defaults } from '../options/index.js';
-
-/** Options for confirming the end of a list. */
-export interface EndOptions extends PagingOptions {
-  readonly collection: string;
-  /** Returns the names of a page's rows, which identify them, in order. */
-  readonly namesOf: (batch: RecordBatch) => readonly string[];
-  readonly positions: Positions;
-  /** Returns whether a row with that name was read. */
-  readonly known: (name: string) => boolean;
-  /** Whether drift is checked, so that a page which now has other rows is not a silent loss. */
-  readonly isChecked: boolean;
-  /** Called with evidence that the list changed. */
-  readonly onDrift: (what: string) => void;
-  /** Rows that the list is known to have had; an earlier end is re-checked after a wait. */
-  readonly expected: number;
-  /** Waits before re-checking an end that may not be one. */
-  readonly wait: EndWait;
-}
 
 /** How the rows of a list were counted: one by one, by its page numbers, or not at all. */
 export type Counting = 'rows' | 'pages' | 'none';
@@ -50,24 +31,33 @@ export class EndOfList {
   #returns = 0;
   #rowsAtReturn = -1;
 
+  readonly #collection: string;
+  /** Whether it is the end of the first read, rather than of a pass, which repeats its warnings and changes nothing about it. */
+  readonly #isFirst: boolean;
+
+  /** @param progress That of the first read, or of a pass. */
   constructor(
     private readonly list: Pages,
     private readonly progress: ReadProgress,
-    private readonly options: EndOptions,
-  ) {}
+    private readonly positions: Positions,
+    private readonly reading: Reading,
+  ) {
+    this.#collection = reading.reader.collection.name;
+    this.#isFirst = progress === reading.progress;
+  }
 
   /** Checks a claim. @returns The page to continue with, or `undefined` if the list ends. */
   confirm(end: ListEnd): Observable<number | undefined> {
     return task(async (ask) => {
       if (this.#mayBeNone(end)) {
-        await this.options.wait(ask, this.progress.rows);
+        await endWait(this.reading, ask, this.progress.rows);
       }
       const second = await this.#again(ask, end.page);
       if (second.length > 0 && fingerprintOf(second) !== this.progress.last?.fingerprint) {
         // A full page was no end at all, and is not evidence of a growing list.
         return second.length >= this.progress.largest ? this.#comeBack(end.page) : this.#goOn(end.page);
       }
-      if (second.length > 0 && this.options.isChecked && (await this.#wasAnother(ask))) return this.#comeBack(end.page);
+      if (second.length > 0 && this.reading.seen && (await this.#wasAnother(ask))) return this.#comeBack(end.page);
       await this.#lookBehind(ask, end);
       return this.#count(ask, end.page);
     });
@@ -78,10 +68,8 @@ export class EndOfList {
     return task(async (ask) => {
       const { last } = this.progress;
       if (this.counting === 'rows' && last) {
-        const [next] = await this.options.positions.at(ask, this.progress.rows);
-        return next === undefined || next === last.name || this.options.known(next)
-          ? undefined
-          : this.#goOn(this.#pageAfter(last.number + 1));
+        const [next] = await this.positions.at(ask, this.progress.rows);
+        return next === undefined || next === last.name || this.#isKnown(next) ? undefined : this.#goOn(this.#pageAfter(last.number + 1));
       }
       const page = this.#pageAfter(last === undefined ? this.list.firstPage : last.number + 1);
       const batch = await this.#again(ask, page);
@@ -92,7 +80,8 @@ export class EndOfList {
 
   /** Returns whether an end may be an outage: one where there is nothing, one directly after a full page, or one before the expected rows. */
   #mayBeNone({ after }: ListEnd): boolean {
-    const { expected } = this.options;
+    const { options, progress } = this.reading;
+    const expected = this.#isFirst ? (options.expectedRows ?? 0) : progress.rows;
     if (this.progress.rows < expected || after.length > 0) return true;
     return expected === 0 && this.list.repeated === undefined && this.progress.endsFull(this.list.limit);
   }
@@ -114,7 +103,7 @@ export class EndOfList {
   async #wasAnother(ask: Ask): Promise<boolean> {
     const { last } = this.progress;
     if (!last || fingerprintOf(await this.#again(ask, last.number)) === last.fingerprint) return false;
-    this.options.onDrift(`page ${last.number} has other rows now`);
+    this.#drift(`page ${last.number} has other rows now`);
     return true;
   }
 
@@ -123,7 +112,7 @@ export class EndOfList {
     this.#returns = this.progress.rows === this.#rowsAtReturn ? this.#returns + 1 : 1;
     this.#rowsAtReturn = this.progress.rows;
     if (this.#returns <= maxContinuations) return page;
-    throw unsettled(this.options.collection, page);
+    throw unsettled(this.#collection, page);
   }
 
   /** Returns the page of the next row: the last one, if it is not full. */
@@ -136,7 +125,7 @@ export class EndOfList {
     if (behind === undefined) return this.#lookFarBehind(ask, page);
     const batch = await this.#again(ask, behind);
     if (batch.length > 0 && fingerprintOf(batch) !== this.progress.last?.fingerprint) throw rowsAfterEnd(behind, page);
-    this.options.onDrift(`page ${behind} had rows, but has none now`);
+    this.#drift(`page ${behind} had rows, but has none now`);
   }
 
   /** Checks pages that were not requested yet, so the result does not depend on how far ahead the requests are. */
@@ -157,22 +146,22 @@ export class EndOfList {
     this.counted = true;
     this.counting = 'rows';
     if (!last) return undefined;
-    if (!(await this.options.positions.areHonoured(ask))) return this.#countByPages(ask, end);
+    if (!(await this.positions.areHonoured(ask))) return this.#countByPages(ask, end);
     let [there, next]: (string | undefined)[] = [];
     for (let look = 1; look <= 2; look += 1) {
-      [there] = await this.options.positions.at(ask, rows - 1);
-      [next] = await this.options.positions.at(ask, rows);
+      [there] = await this.positions.at(ask, rows - 1);
+      [next] = await this.positions.at(ask, rows);
       if (there === last.name && (next === undefined || next === last.name)) return this.#ended(end);
-      const isNew = next !== undefined && next !== there && !this.options.known(next);
+      const isNew = next !== undefined && next !== there && !this.#isKnown(next);
       // Another row has arrived since the one for which the read last continued.
       if (isNew && (rows !== this.#rowsAtLastEnd || next !== this.#newAtLastEnd)) {
         this.#newAtLastEnd = next;
         return this.#goOn(this.#pageAfter(end));
       }
-      if (isNew && look === 2) throw unreachable(this.options.collection, rows + 1, end);
+      if (isNew && look === 2) throw unreachable(this.#collection, rows + 1, end);
     }
     this.counted = false;
-    const shown = this.options.namesOf(await this.#again(ask, last.number));
+    const shown = this.reading.namesOf(await this.#again(ask, last.number));
     if (there === undefined && shown.length === last.rows && shown.at(-1) === last.name) {
       // The row exists, but cannot be found by its position.
       await this.#refuseCap(ask, end);
@@ -180,7 +169,7 @@ export class EndOfList {
       return this.#ended(end);
     }
     if (there !== undefined && this.list.repeated !== undefined) await this.#refuseCap(ask, end);
-    this.options.onDrift(`row ${rows} is no longer where it was read`);
+    this.#drift(`row ${rows} is no longer where it was read`);
     return undefined;
   }
 
@@ -192,7 +181,7 @@ export class EndOfList {
     if (!last) return undefined;
     this.counting = 'pages';
     for (let look = 1; look <= 2; look += 1) {
-      const shown = this.options.namesOf(await this.#again(ask, last.number));
+      const shown = this.reading.namesOf(await this.#again(ask, last.number));
       if (shown.length > last.rows && this.progress.rows !== this.#rowsAtLastEnd) return this.#goOn(last.number);
       if (shown.length === last.rows && shown.at(-1) === last.name) {
         await this.#refuseCapByLimit(ask, end);
@@ -200,7 +189,7 @@ export class EndOfList {
       }
     }
     this.counted = false;
-    this.options.onDrift(`row ${this.progress.rows} is no longer where it was read`);
+    this.#drift(`row ${this.progress.rows} is no longer where it was read`);
     return undefined;
   }
 
@@ -214,18 +203,19 @@ export class EndOfList {
     const before = await ask(this.list.sized(end - 1, limit - 1).pipe(catchError(noRows)));
     if (before.batch.length !== limit - 1) return;
     const { batch } = await ask(this.list.sized(end, limit - 1).pipe(catchError(noRows)));
-    if (batch.length === 0) throw capped(this.options.collection, end - 1);
+    if (batch.length === 0) throw capped(this.#collection, end - 1);
   }
 
   /** Accepts an end at which the last page repeats only if the count confirms it, or if that page is short. */
   #ended(end: number): undefined {
     const { repeated } = this.list;
     if (repeated === undefined) return undefined;
-    const { collection } = this.options;
+    const collection = this.#collection;
     if (this.counting !== 'rows' && this.progress.endsFull(this.list.limit)) {
       throw repeated === this.list.firstPage + 1 ? ignored(collection, repeated) : capped(collection, repeated - 1);
     }
-    warn(this.options, { code: 'W_SOURCE_REPEATS', message: `${collection}: page ${end} and others repeat the last page` });
+    const message = `${collection}: page ${end} and others repeat the last page`;
+    if (this.#isFirst) warn(this.reading.options, { code: 'W_SOURCE_REPEATS', message });
     return undefined;
   }
 
@@ -237,15 +227,25 @@ export class EndOfList {
     const beyond = end - this.list.firstPage;
     if (beyond < 1 || beyond >= this.progress.rows || !this.progress.endsFull(this.list.limit)) return;
     const [[first], [before], [at]] = [
-      await this.options.positions.at(ask, 0),
-      await this.options.positions.at(ask, beyond - 1),
-      await this.options.positions.at(ask, beyond),
+      await this.positions.at(ask, 0),
+      await this.positions.at(ask, beyond - 1),
+      await this.positions.at(ask, beyond),
     ];
     if (beyond === 1 && at !== undefined && at === first) {
-      if (this.list.repeated === end) throw ignored(this.options.collection, end);
+      if (this.list.repeated === end) throw ignored(this.#collection, end);
       return;
     }
-    if (before !== undefined && (at === undefined || at === before || at === first)) throw capped(this.options.collection, end - 1);
+    if (before !== undefined && (at === undefined || at === before || at === first)) throw capped(this.#collection, end - 1);
+  }
+
+  /** Returns whether a row with that name was read. */
+  #isKnown(name: string): boolean {
+    const { seen } = this.reading;
+    return seen ? seen.inThisPass(name) : name === this.progress.first || name === this.progress.last?.name;
+  }
+
+  #drift(what: string): void {
+    if (this.#isFirst) this.reading.drift(what);
   }
 
   #again(ask: Ask, page: number): Promise<RecordBatch> {
@@ -278,19 +278,13 @@ function refused(code: SourceError['code'], message: string): SourceError {
 }
 
 /**
- * Waits before re-checking a possible end of a list, and reports the wait.
+ * Waits before re-checking a possible end of a list, and reports the wait. It is the only place that waits there; `consistency.waitedMs` is the total.
  *
  * @param read Rows of the list read so far.
  */
-type EndWait = (ask: Ask, read: number) => Promise<void>;
-
-/** Creates the wait at the end of a list, the only place that waits there; `consistency.waitedMs` is the total. */
-export function endWait(collection: string, options: ReadingOptions, consistency: Pick<Consistency, 'waitedMs'>): EndWait {
-  const { at, events } = options;
-  const { endWaitMs: delayMs = defaults.endWaitMs } = options;
-  return async (ask, read) => {
-    events?.emit('wait', () => ({ collection, at, read, delayMs }));
-    await ask(timer(delayMs));
-    consistency.waitedMs += delayMs;
-  };
+export async function endWait({ reader, options, consistency }: ReadSettings, ask: Ask, read: number): Promise<void> {
+  const { at, events, endWaitMs: delayMs = defaults.endWaitMs } = options;
+  events?.emit('wait', () => ({ collection: reader.collection.name, at, read, delayMs }));
+  await ask(timer(delayMs));
+  consistency.waitedMs += delayMs;
 }

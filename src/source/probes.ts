@@ -1,9 +1,9 @@
 import { map, catchError, type Observable } from 'rxjs';
-import { digestOf, type RecordBatch } from '../vector/index.js';
+import { digestOf } from '../vector/index.js';
 import { type Ask, task } from '../flow/index.js';
 import { noRows } from './paging.js';
 import type { Pages } from './list.js';
-import { maxProbes, namesOf, type Reading, type Repeat } from './seen-rows.js';
+import { maxProbes, type Reading, type Repeat } from './seen-rows.js';
 
 /** Re-checks some places of a list after it was read. */
 export class Probes {
@@ -15,9 +15,9 @@ export class Probes {
 
   /** Compares some pages with what was read. */
   async pages(ask: Ask): Promise<void> {
-    const { digests, consistency, reader } = this.reading;
+    const { digests, consistency } = this.reading;
     const numbers = evenly([...digests.keys()], maxProbes);
-    const digest$ = (number: number) => this.list.probe(number).pipe(map(({ batch }) => digestOf(namesOf(batch, reader.collection.key))));
+    const digest$ = (number: number) => this.list.probe(number).pipe(map(({ batch }) => digestOf(this.reading.namesOf(batch))));
     const now = await Promise.all(numbers.map((number) => ask(digest$(number))));
     consistency.probes += numbers.length;
     numbers.forEach((number, index) => {
@@ -56,12 +56,9 @@ const maxRows = 2 ** 40;
 export class Positions {
   #honoured: boolean | undefined;
 
-  /**
-   * @param namesOf Returns the names of a page's rows, which identify them, in order.
-   */
   constructor(
     private readonly list: Pages,
-    private readonly namesOf: (batch: RecordBatch) => readonly string[],
+    private readonly reading: Reading,
   ) {}
 
   /** Returns whether pages of one row are supported; tries again until there is a row. */
@@ -76,7 +73,7 @@ export class Positions {
   /** Returns the names of the rows at a position: one, or none after the end. */
   async at(ask: Ask, position: number): Promise<readonly string[]> {
     const { batch } = await ask(this.list.row(position).pipe(catchError(noRows)));
-    return this.namesOf(batch);
+    return this.reading.namesOf(batch);
   }
 
   /**

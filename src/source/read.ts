@@ -12,7 +12,7 @@ import { Passes } from './passes.js';
 import { Positions, Probes } from './probes.js';
 import { isSequential } from './fetch/request.js';
 import { SequentialRead } from './sequence.js';
-import { maxProbes, namesOf, Reading, type Repeat, type ReadProgress } from './seen-rows.js';
+import { maxProbes, namesOf, Reading, type Repeat, type ReadSettings } from './seen-rows.js';
 
 /**
  * Reads the pages of a collection, in page order, to the confirmed end, and checks them for completeness: each row is emitted once, and
@@ -36,18 +36,15 @@ export function readPages<T extends Row>(
 }
 
 function pagesOf(reader: ListReader, options: ReadingOptions, consistency: Consistency): Observable<Page> {
-  if (isSequential(reader.collection.served)) return new SequentialRead(reader, options, consistency).pages();
+  const settings = { reader, options, consistency };
+  if (isSequential(reader.collection.served)) return new SequentialRead(new Reading(settings)).pages();
   return openList(reader, options).pipe(
-    switchMap((list) => {
-      if (list instanceof Pages) return new ListRead(reader, list, options, consistency).pages();
-      return new AnswerRead(reader, list, options, consistency).pages();
-    }),
+    switchMap((list) => (list instanceof Pages ? new ListRead(new Reading(settings), list) : new AnswerRead(settings, list)).pages()),
   );
 }
 
 /** The first read of a paged list, and its state. */
 class ListRead {
-  readonly #reading: Reading;
   readonly #positions: Positions;
   readonly #end: EndOfList;
   readonly #drain = new Drain();
@@ -57,19 +54,12 @@ class ListRead {
   readonly #stale: StalePages;
 
   constructor(
-    private readonly reader: ListReader,
+    private readonly reading: Reading,
     private readonly list: Pages,
-    private readonly options: ReadingOptions,
-    private readonly consistency: Consistency,
   ) {
-    this.#reading = new Reading(reader, options, consistency);
-    this.#stale = new StalePages(list, reader.collection.name, Math.max(10, windowOf(options)));
-    this.#positions = new Positions(list, (batch) => this.#namesOf(batch));
-    this.#end = this.#endOf(list, this.#reading.progress, options.expectedRows ?? 0, (what) => this.#reading.drift(what));
-  }
-
-  #namesOf(batch: RecordBatch): readonly string[] {
-    return namesOf(batch, this.reader.collection.key);
+    this.#stale = new StalePages(list, reading);
+    this.#positions = new Positions(list, reading);
+    this.#end = new EndOfList(list, reading.progress, this.#positions, reading);
   }
 
   /** Emits the pages of the list, the rows that were missed, and rows added after the end meanwhile. */
@@ -77,40 +67,20 @@ class ListRead {
     return concat(
       this.#crawl(this.list.firstPage),
       defer(() => {
-        this.options.onEnd?.(() => this.#end.lookAgain().pipe(map((next) => next !== undefined)));
-        this.consistency.counted = this.#end.counting;
-        return this.consistency.mode === 'off' ? EMPTY : this.#checks();
+        this.reading.options.onEnd?.(() => this.#end.lookAgain().pipe(map((next) => next !== undefined)));
+        this.reading.consistency.counted = this.#end.counting;
+        return this.reading.consistency.mode === 'off' ? EMPTY : this.#checks();
       }),
-      defer(() => (this.options.lookAgain ? this.#lookAgain() : EMPTY)),
+      defer(() => (this.reading.options.lookAgain ? this.#lookAgain() : EMPTY)),
     ).pipe(map((page) => this.#drain.track(page)));
-  }
-
-  #endOf(list: Pages, progress: ReadProgress, expected: number, onDrift: (what: string) => void): EndOfList {
-    const { firstPage } = this.options;
-    const { seen, progress: first } = this.#reading;
-    // The first read has already reported these warnings.
-    const { strict, events } = progress === first ? this.options : {};
-    return new EndOfList(list, progress, {
-      firstPage,
-      strict,
-      events,
-      collection: this.reader.collection.name,
-      namesOf: (batch) => this.#namesOf(batch),
-      positions: this.#positions,
-      known: (name) => (seen ? seen.inThisPass(name) : name === progress.first || name === progress.last?.name),
-      isChecked: seen !== undefined,
-      onDrift,
-      expected,
-      wait: endWait(this.reader.collection.name, this.options, this.consistency),
-    });
   }
 
   /** Reads the pages from a number to the confirmed end. */
   #crawl(firstPage: number): Observable<Page> {
-    const { concurrency = defaults.concurrency } = this.options;
+    const { concurrency = defaults.concurrency } = this.reading.options;
     return pagedBatches((number) => this.#fetch(number), {
-      name: this.reader.collection.name,
-      window: windowOf(this.options),
+      name: this.reading.reader.collection.name,
+      window: windowOf(this.reading.options),
       concurrency,
       firstPage,
       confirmEnd: (end) => this.#end.confirm(end),
@@ -120,7 +90,7 @@ class ListRead {
   #fetch(number: number): Observable<RecordBatch> {
     const batch$ = defer(() => {
       // A page already read must be requested again if the list continues in it.
-      const fresh = number <= (this.#reading.progress.last?.number ?? -Infinity);
+      const fresh = number <= (this.reading.progress.last?.number ?? -Infinity);
       return this.list.page(number, fresh).pipe(map(({ batch }) => batch));
     });
     return defer(() => this.#stale.lookBehind(number)).pipe(switchMap(() => batch$));
@@ -128,9 +98,9 @@ class ListRead {
 
   /** Processes a page of the list, and returns it with only its new rows. */
   #keep(page: Page): Page {
-    const { fresh, names, position, repeats, isStale } = this.#reading.take(page);
+    const { fresh, names, position, repeats, isStale } = this.reading.take(page);
     if (isStale !== undefined) this.#stale.take(isStale);
-    if (isStale) this.#reading.drift(`page ${page.number} has no new rows`);
+    if (isStale) this.reading.drift(`page ${page.number} has no new rows`);
     this.#repeated += repeats.length;
     for (const { row, first } of repeats.slice(0, maxProbes))
       this.#repeats.push({ first, position: position + row, name: itemAt(names, row) });
@@ -139,8 +109,8 @@ class ListRead {
 
   /** Re-checks some pages and repeated rows, then runs the passes if needed. */
   #checks(): Observable<Page> {
-    const { consistency } = this;
-    const reading = this.#reading;
+    const { reading } = this;
+    const { consistency } = reading;
     return task(async (ask) => {
       const probes = new Probes(this.list, this.#positions, reading);
       if (consistency.mode !== 'prove') await probes.pages(ask);
@@ -164,7 +134,7 @@ class ListRead {
   }
 
   #passes(): Observable<Page> {
-    const { seen, progress, ...first } = this.#reading;
+    const { seen, progress, ...first } = this.reading;
     if (!seen) return EMPTY;
     return new Passes({
       ...first,
@@ -173,7 +143,7 @@ class ListRead {
       rows: progress.rows,
       repeated: this.#repeated,
       lastNumber: progress.last?.number ?? 0,
-      endOf: (passed, passing) => this.#endOf(passed, passing, progress.rows, () => {}),
+      endOf: (passed, passing) => new EndOfList(passed, passing, this.#positions, this.reading),
       count: (guess) => this.#positions.count(guess),
     }).pages();
   }
@@ -185,7 +155,7 @@ class ListRead {
       return ask(this.#end.lookAgain());
     }).pipe(
       switchMap((next) => {
-        this.consistency.growing = this.#end.growing;
+        this.reading.consistency.growing = this.#end.growing;
         return next === undefined ? EMPTY : concat(this.#crawl(next), this.#lookAgain());
       }),
     );
@@ -221,16 +191,15 @@ function watched(
 /** Counts consecutive pages without new rows; after some of them it checks whether the list has an end at all. */
 class StalePages {
   #pages = 0;
+  /** Number of such pages before the check; doubled for the next one. */
+  #patience: number;
 
-  /**
-   * @param collection Its name, for the message.
-   * @param patience Number of such pages before the check; doubled for the next one.
-   */
   constructor(
     private readonly list: Pages,
-    private readonly collection: string,
-    private patience: number,
-  ) {}
+    private readonly settings: ReadSettings,
+  ) {
+    this.#patience = Math.max(10, windowOf(settings.options));
+  }
 
   /** Records the next page. */
   take(isStale: boolean): void {
@@ -243,16 +212,16 @@ class StalePages {
    * @throws {SourceError} `E_SOURCE_ENDLESS` if the list has rows however far ahead it is checked.
    */
   lookBehind(number: number): Observable<void> {
-    if (this.#pages <= this.patience) return of(undefined);
+    if (this.#pages <= this.#patience) return of(undefined);
     return task(async (ask) => {
       const { firstPage } = this.list;
       const at = (times: number) => firstPage + times * (number - firstPage);
       if ((await this.#hasRows(ask, at(2))) && (await this.#hasRows(ask, at(4)))) {
         const what = `${amountOf(this.#pages, 'page')} up to page ${number - 1} ${this.#pages === 1 ? 'has' : 'have'} no new rows`;
-        const message = `${this.collection}: ${what}, and pages ${at(2)} and ${at(4)} have rows, too`;
+        const message = `${this.settings.reader.collection.name}: ${what}, and pages ${at(2)} and ${at(4)} have rows, too`;
         throw new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
       }
-      this.patience *= 2;
+      this.#patience *= 2;
     });
   }
 
@@ -268,10 +237,8 @@ class AnswerRead {
   #names: readonly string[] = [];
 
   constructor(
-    private readonly reader: ListReader,
+    private readonly settings: ReadSettings,
     private readonly whole: ListAnswer,
-    private readonly options: ReadingOptions,
-    private readonly consistency: Consistency,
   ) {}
 
   /** Emits the answer as a page, then the rows missed, found by later requests, as further pages. */
@@ -279,8 +246,9 @@ class AnswerRead {
     return concat(
       this.#first(),
       defer(() => {
-        this.options.onEnd?.(() => this.#again().pipe(map((batch) => this.#missing(this.#namesOf(batch)).length > 0)));
-        return this.consistency.mode === 'off' ? EMPTY : this.#compare();
+        const { options, consistency } = this.settings;
+        options.onEnd?.(() => this.#again().pipe(map((batch) => this.#missing(this.#namesOf(batch)).length > 0)));
+        return consistency.mode === 'off' ? EMPTY : this.#compare();
       }),
     ).pipe(map((page) => this.#drain.track(page)));
   }
@@ -289,14 +257,14 @@ class AnswerRead {
     return task(async (ask) => {
       const { batch } = this.whole;
       if (batch.length > 0) return batch;
-      await endWait(this.reader.collection.name, this.options, this.consistency)(ask, 0);
-      return (await ask(this.reader.request({ fresh: true }))).batch;
+      await endWait(this.settings, ask, 0);
+      return (await ask(this.settings.reader.request({ fresh: true }))).batch;
     }).pipe(
       filter((batch) => batch.length > 0),
       map((batch) => {
         this.#names = this.#namesOf(batch);
         const page = pageOf(1, batch, { release: () => {} });
-        this.options.onPage?.(page);
+        this.settings.options.onPage?.(page);
         return page;
       }),
     );
@@ -304,19 +272,19 @@ class AnswerRead {
 
   /** Requests the current state of the list. */
   #again(): Observable<RecordBatch> {
-    return this.reader.request({ purpose: 'probe' }).pipe(map(({ batch }) => batch));
+    return this.settings.reader.request({ purpose: 'probe' }).pipe(map(({ batch }) => batch));
   }
 
   #namesOf(batch: RecordBatch): readonly string[] {
-    return namesOf(batch, this.reader.collection.key);
+    return namesOf(batch, this.settings.reader.collection.key);
   }
 
   /** An answer is a snapshot; it is requested again, since that moment may have been a bad one. */
   #compare(): Observable<Page> {
-    const { consistency } = this;
+    const { consistency, options } = this.settings;
     consistency.outcome = 'stable';
     consistency.counted = 'pages';
-    return defer(() => (this.options.lookAgain ? this.#drain.empty() : of(undefined))).pipe(switchMap(() => this.#pass(1, 0)));
+    return defer(() => (options.lookAgain ? this.#drain.empty() : of(undefined))).pipe(switchMap(() => this.#pass(1, 0)));
   }
 
   /**
@@ -325,7 +293,7 @@ class AnswerRead {
    * @param clean Number of consecutive answers without missed rows.
    */
   #pass(number: number, clean: number): Observable<Page> {
-    const { consistency, options } = this;
+    const { consistency, options } = this.settings;
     const { mode } = consistency;
     return this.#again().pipe(
       switchMap((batch) => {

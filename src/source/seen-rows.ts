@@ -174,8 +174,18 @@ export interface Taken {
   readonly isStale: boolean | undefined;
 }
 
+/** What a list is read with. */
+export interface ReadSettings {
+  readonly reader: ListReader;
+  readonly options: ReadingOptions;
+  readonly consistency: Consistency;
+}
+
 /** The first read of a list so far: its rows, and what shows that the list changed meanwhile. */
-export class Reading {
+export class Reading implements ReadSettings {
+  readonly reader: ListReader;
+  readonly options: ReadingOptions;
+  readonly consistency: Consistency;
   readonly progress = new ReadProgress();
   readonly seen: SeenRows | undefined;
   /** The digest of each page's keys, by number. */
@@ -186,11 +196,10 @@ export class Reading {
   distinct = 0;
   drifted = false;
 
-  constructor(
-    readonly reader: ListReader,
-    readonly options: ReadingOptions,
-    readonly consistency: Consistency,
-  ) {
+  constructor({ reader, options, consistency }: ReadSettings) {
+    this.reader = reader;
+    this.options = options;
+    this.consistency = consistency;
     this.seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
   }
 
@@ -198,7 +207,7 @@ export class Reading {
   take(page: Page): Taken {
     const { consistency, seen } = this;
     const batch = batchOf(page);
-    const names = namesOf(batch, this.reader.collection.key);
+    const names = this.namesOf(batch);
     const { position, known } = this.progress.take(page.number, batch, names);
     const digest = digestOf(names);
     this.digests.set(page.number, digest);
@@ -224,6 +233,11 @@ export class Reading {
     this.distinct += sighting?.distinct ?? 0;
     const repeats = sighting?.repeats.filter(({ row }) => row >= known) ?? [];
     return { fresh: withRowsOf(page, batch, fresh), names, position, repeats, isStale };
+  }
+
+  /** Returns the names of rows, which identify them, in order. */
+  namesOf(batch: RecordBatch): readonly string[] {
+    return namesOf(batch, this.reader.collection.key);
   }
 
   /** Records evidence that the list changed. */

@@ -1,12 +1,12 @@
 import { EMPTY, catchError, concat, defer, map, switchMap, type Observable } from 'rxjs';
-import { itemAt, SourceError, type Consistency, amountOf } from '../core/index.js';
+import { itemAt, SourceError, amountOf } from '../core/index.js';
 import { pagedBatches, task, type Ask, type Page } from '../flow/index.js';
 import { digestOf, RecordBatch } from '../vector/index.js';
-import { unlessRefused, warn, type ListReader } from './paging.js';
-import { windowOf, type ReadingOptions } from './options.js';
+import { unlessRefused, warn } from './paging.js';
+import { windowOf } from './options.js';
 import { endWait } from './end.js';
 import { evenly } from './probes.js';
-import { maxProbes, namesOf, Reading } from './seen-rows.js';
+import { maxProbes, type Reading, type ReadSettings } from './seen-rows.js';
 import { SequentialPasses } from './passes.js';
 import type { ListAnswer } from './fetch/reader.js';
 import type { Position } from './fetch/request.js';
@@ -21,18 +21,12 @@ const maxReturns = 10;
  */
 export class SequentialRead {
   readonly #linked: LinkedPages;
-  readonly #reading: Reading;
   readonly #sizes: number[] = [];
   /** How often the read continued after its end. */
   #returns = 0;
 
-  constructor(
-    private readonly reader: ListReader,
-    private readonly options: ReadingOptions,
-    private readonly consistency: Consistency,
-  ) {
-    this.#reading = new Reading(reader, options, consistency);
-    this.#linked = this.#linkedPages('page');
+  constructor(private readonly reading: Reading) {
+    this.#linked = new LinkedPages(reading, 'page');
   }
 
   /** Emits the pages of the list, and the rows that were missed. */
@@ -40,21 +34,17 @@ export class SequentialRead {
     return concat(
       this.#crawl(),
       defer(() => {
-        this.consistency.counted = 'none';
-        this.options.onEnd?.(() => task((ask) => this.#goesOn(ask)));
-        return this.consistency.mode === 'off' ? EMPTY : this.#checks();
+        this.reading.consistency.counted = 'none';
+        this.reading.options.onEnd?.(() => task((ask) => this.#goesOn(ask)));
+        return this.reading.consistency.mode === 'off' ? EMPTY : this.#checks();
       }),
     );
   }
 
-  #linkedPages(purpose: 'page' | 'probe'): LinkedPages {
-    return new LinkedPages(this.reader, { purpose, maxPages: this.options.maxPages, patience: Math.max(10, windowOf(this.options)) });
-  }
-
   #crawl(): Observable<Page> {
     return pagedBatches((number) => this.#linked.page(number), {
-      name: this.reader.collection.name,
-      window: windowOf(this.options),
+      name: this.reading.reader.collection.name,
+      window: windowOf(this.reading.options),
       concurrency: 1,
       firstPage: 1,
       confirmEnd: () => task((ask) => this.#confirm(ask)),
@@ -63,23 +53,22 @@ export class SequentialRead {
 
   /** Processes a page of the list, and returns it with only its new rows. */
   #keep(page: Page): Page {
-    const { fresh, names, repeats, isStale } = this.#reading.take(page);
+    const { fresh, names, repeats, isStale } = this.reading.take(page);
     this.#sizes[page.number - 1] = names.length;
-    if (repeats.length > 0) this.#reading.drift(`page ${page.number} has rows that were read before`);
+    if (repeats.length > 0) this.reading.drift(`page ${page.number} has rows that were read before`);
     if (isStale !== undefined) this.#linked.notice(isStale);
     return fresh;
   }
 
   /** Re-checks the end, after a wait if there are no rows or fewer than before. @returns The page to continue with. */
   async #confirm(ask: Ask): Promise<number | undefined> {
-    const { rows } = this.#reading.progress;
-    if (rows === 0 || rows < (this.options.expectedRows ?? 0))
-      await endWait(this.reader.collection.name, this.options, this.consistency)(ask, rows);
+    const { rows } = this.reading.progress;
+    if (rows === 0 || rows < (this.reading.options.expectedRows ?? 0)) await endWait(this.reading, ask, rows);
     if ((await this.#goesOn(ask)) && this.#returns < maxReturns) {
       this.#returns += 1;
       return this.#linked.reopen();
     }
-    this.consistency.growing = this.#returns >= maxReturns;
+    this.reading.consistency.growing = this.#returns >= maxReturns;
     await this.#refuseBlindEnd(ask);
     return undefined;
   }
@@ -92,14 +81,14 @@ export class SequentialRead {
       this.#uncheck(`the end: the service refuses page ${number} a second time`);
       return false;
     }
-    const names = this.#namesOf(again.batch);
-    const before = this.#reading.digests.get(number);
+    const names = this.reading.namesOf(again.batch);
+    const before = this.reading.digests.get(number);
     const isSame = before === undefined ? names.length === 0 : digestOf(names) === before;
     if (again.following?.kind === 'next') return true;
     if (isSame) return false;
-    const { last } = this.#reading.progress;
+    const { last } = this.reading.progress;
     if (before === undefined || last === undefined || names.length > last.rows) return true;
-    this.#reading.drift(`page ${number} has changed`);
+    this.reading.drift(`page ${number} has changed`);
     return false;
   }
 
@@ -109,10 +98,10 @@ export class SequentialRead {
    * @throws {SourceError} `E_SOURCE_CURSOR` if there is still none.
    */
   async #refuseBlindEnd(ask: Ask): Promise<void> {
-    const { rows, pages } = this.#reading.progress;
+    const { rows, pages } = this.reading.progress;
     if (pages !== 1 || rows < 2) return;
-    const { name, served } = this.reader.collection;
-    const shorter = await ask(this.reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }).pipe(catchError(unlessRefused)));
+    const { name, served } = this.reading.reader.collection;
+    const shorter = await ask(this.reading.reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }).pipe(catchError(unlessRefused)));
     if (shorter?.following?.kind === 'next') return;
     if (shorter?.batch.length !== rows - 1)
       return this.#uncheck('that one page is the whole list: the service does not honour the page size');
@@ -121,66 +110,58 @@ export class SequentialRead {
     throw new SourceError('E_SOURCE_CURSOR', 'permanent', message);
   }
 
-  #namesOf(batch: RecordBatch): readonly string[] {
-    return namesOf(batch, this.reader.collection.key);
-  }
-
   #uncheck(what: string): void {
-    const { unchecked = [] } = this.consistency;
-    if (!unchecked.includes(what)) this.consistency.unchecked = [...unchecked, what];
+    const { unchecked = [] } = this.reading.consistency;
+    if (!unchecked.includes(what)) this.reading.consistency.unchecked = [...unchecked, what];
   }
 
   #checks(): Observable<Page> {
-    const { consistency } = this;
+    const { consistency } = this.reading;
     return task(async (ask) => {
       this.#uncheck('the number of rows: the list has no page numbers, so its end is what the service says');
       if (consistency.mode !== 'prove') await this.#probePages(ask);
-      consistency.outcome = this.#reading.drifted ? 'drifted' : 'stable';
-      return consistency.mode === 'prove' || (consistency.mode === 'repair' && this.#reading.drifted);
+      consistency.outcome = this.reading.drifted ? 'drifted' : 'stable';
+      return consistency.mode === 'prove' || (consistency.mode === 'repair' && this.reading.drifted);
     }).pipe(switchMap((needed) => (needed ? this.#passes() : EMPTY)));
   }
 
   #passes(): Observable<Page> {
-    const { seen, progress, ...first } = this.#reading;
+    const { seen, progress, ...first } = this.reading;
     if (!seen) return EMPTY;
-    return new SequentialPasses({ ...first, seen, pages: progress.pages, linkedPages: () => this.#linkedPages('probe') }).pages();
+    return new SequentialPasses({
+      ...first,
+      seen,
+      pages: progress.pages,
+      linkedPages: () => new LinkedPages(this.reading, 'probe'),
+    }).pages();
   }
 
   async #probePages(ask: Ask): Promise<void> {
-    const { digests, progress } = this.#reading;
+    const { digests, progress } = this.reading;
     const pages = Array.from(digests, ([number, digest]) => ({ number, digest, rows: itemAt(this.#sizes, number - 1) }));
     // A page that is shorter than others and not the last may have lost rows.
     const short = pages.slice(0, -1).filter(({ rows }) => rows < progress.largest);
     for (const { number, digest } of new Set([...evenly(short, maxProbes), ...evenly(pages, maxProbes)])) {
       const again = await ask(this.#linked.again(number));
-      this.consistency.probes += 1;
+      this.reading.consistency.probes += 1;
       if (again === undefined) return this.#refusedAgain(number);
-      if (digestOf(this.#namesOf(again.batch)) !== digest) this.#reading.drift(`page ${number} has changed`);
+      if (digestOf(this.reading.namesOf(again.batch)) !== digest) this.reading.drift(`page ${number} has changed`);
     }
     for (const { number, answer$ } of evenly(this.#linked.emptyAgain, maxProbes)) {
       const again = await ask(answer$);
-      this.consistency.probes += 1;
-      if (again && again.batch.length > 0) this.#reading.drift(`a response before page ${number} had no rows, but has some now`);
+      this.reading.consistency.probes += 1;
+      if (again && again.batch.length > 0) this.reading.drift(`a response before page ${number} had no rows, but has some now`);
     }
   }
 
   /** Some services accept a cursor only once. */
   #refusedAgain(number: number): void {
     this.#uncheck(`pages after the first: the service refuses the cursor of page ${number} a second time`);
-    warn(this.options, {
+    warn(this.reading.options, {
       code: 'W_SOURCE_UNCHECKED',
-      message: `${this.reader.collection.name}: page ${number} cannot be requested again, so it is not known whether the list changed; consistency: prove reads it again`,
+      message: `${this.reading.reader.collection.name}: page ${number} cannot be requested again, so it is not known whether the list changed; consistency: prove reads it again`,
     });
   }
-}
-
-/** Options for requesting linked pages. */
-interface LinkedPagesOptions {
-  readonly purpose: 'page' | 'probe';
-  /** Maximum number of pages with rows. Default: no limit. */
-  readonly maxPages: number | undefined;
-  /** Maximum number of consecutive pages without anything new. */
-  readonly patience: number;
 }
 
 /**
@@ -200,9 +181,10 @@ class LinkedPages {
   #fresh: number | undefined;
   #stale = 0;
 
+  /** @param purpose That of all its requests. */
   constructor(
-    private readonly reader: ListReader,
-    private readonly options: LinkedPagesOptions,
+    private readonly settings: ReadSettings,
+    private readonly purpose: 'page' | 'probe',
   ) {}
 
   /**
@@ -212,9 +194,9 @@ class LinkedPages {
    */
   page(number: number): Observable<RecordBatch> {
     return task(async (ask) => {
-      const { patience } = this.options;
+      const { options } = this.settings;
       for (let position = this.#positions[number - 1]; number <= this.#positions.length;) {
-        if (this.#stale > patience) throw this.#endless(number);
+        if (this.#stale > Math.max(10, windowOf(options))) throw this.#endless(number);
         const { batch, following } = await this.#asked(ask, number, position);
         const next = following?.kind === 'next' ? following.position : undefined;
         if (next === undefined) this.#end = { number, position };
@@ -263,17 +245,17 @@ class LinkedPages {
    * Requests an answer again if it has no rows in the middle of a list, which may be an error of the service; a second one with rows replaces it.
    */
   async #asked(ask: Ask, number: number, position: Position | undefined): Promise<ListAnswer> {
-    const request = { page: number, position, purpose: this.options.purpose };
-    const first = await ask(this.reader.request({ ...request, fresh: number === this.#fresh }));
+    const request = { page: number, position, purpose: this.purpose };
+    const first = await ask(this.settings.reader.request({ ...request, fresh: number === this.#fresh }));
     if (first.batch.length > 0 || first.following?.kind !== 'next') return first;
     // A single-use cursor may return no rows and no next page the second time; the first answer has the next page.
-    const second = await ask(this.reader.request({ ...request, fresh: true }).pipe(catchError(unlessRefused)));
+    const second = await ask(this.settings.reader.request({ ...request, fresh: true }).pipe(catchError(unlessRefused)));
     return second && second.batch.length > 0 ? second : first;
   }
 
   #taken(number: number, position: Position | undefined, batch: RecordBatch, next: Position | undefined): RecordBatch {
-    const { maxPages = Infinity } = this.options;
-    const { name } = this.reader.collection;
+    const { maxPages = Infinity } = this.settings.options;
+    const { name } = this.settings.reader.collection;
     if (number > maxPages)
       throw new SourceError('E_SOURCE_MAX_PAGES', 'permanent', `${name}: page ${number} has rows, but max_pages is ${maxPages}`);
     this.#positions[number - 1] = position;
@@ -282,7 +264,7 @@ class LinkedPages {
   }
 
   #at(number: number, position: Position | undefined): Observable<ListAnswer | undefined> {
-    return this.reader.request({ page: number, position, purpose: 'probe' }).pipe(catchError(unlessRefused));
+    return this.settings.reader.request({ page: number, position, purpose: 'probe' }).pipe(catchError(unlessRefused));
   }
 
   /** Two pages must not point to the same next page. */
@@ -290,7 +272,7 @@ class LinkedPages {
     const key = JSON.stringify(next);
     const before = this.#named.get(key) ?? number;
     if (before !== number) {
-      const { name, served } = this.reader.collection;
+      const { name, served } = this.settings.reader.collection;
       const what = served?.paging.scheme === 'link' ? 'link' : 'cursor';
       const message = `${name}: page ${number} has the same ${what} for the next page as page ${before}; the list would never end`;
       throw new SourceError('E_SOURCE_CURSOR', 'permanent', message);
@@ -299,7 +281,7 @@ class LinkedPages {
   }
 
   #endless(number: number): SourceError {
-    const message = `${this.reader.collection.name}: ${amountOf(this.#stale, 'page')} up to page ${number - 1} ${this.#stale === 1 ? 'has' : 'have'} no new rows, and there is always a next page`;
+    const message = `${this.settings.reader.collection.name}: ${amountOf(this.#stale, 'page')} up to page ${number - 1} ${this.#stale === 1 ? 'has' : 'have'} no new rows, and there is always a next page`;
     return new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
   }
 }
