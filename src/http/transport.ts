@@ -5,7 +5,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import * as tls from 'node:tls';
-import { got, MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit, type Response } from 'got';
+import { got, MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit } from 'got';
 import { Observable } from 'rxjs';
 import { amountOf, SourceError } from '../core/index.js';
 import { maxTimerMs } from '../options/index.js';
@@ -98,16 +98,19 @@ class HttpTransport implements Transport {
       const timer = setTimeout(() => subscriber.error(tooLate(target, 'request')), this.#attemptMs);
       const fail = (failure: SourceError) => subscriber.error(failure);
       this.#request(target, abort.signal, fail).then(
-        (response) => {
+        ({ statusCode, headers, body }) => {
           settled = true;
-          const failure = this.#failureIn(target, response);
-          if (failure) return subscriber.error(failure);
-          subscriber.next(answerOf(response));
+          const { maxBodyBytes } = this.options;
+          const tooLarge = body.length > maxBodyBytes ? bodyTooLarge(target, maxBodyBytes) : undefined;
+          const failure = refusalOf(target, statusCode, headers['retry-after']) ?? tooLarge;
+          if (failure) return fail(failure);
+          subscriber.next({ status: statusCode, body, link: [headers.link].flat().join(', ') });
           subscriber.complete();
         },
         (thrown: unknown) => {
           settled = true;
-          fail(this.#thrown(target, thrown));
+          const isLate = thrown instanceof TimeoutError;
+          fail(isLate ? tooLate(target, thrown.event) : networkFailure(target.label, this.#base, this.options.proxy, thrown));
         },
       );
       return () => {
@@ -159,21 +162,6 @@ class HttpTransport implements Transport {
     });
     return request;
   }
-
-  #thrown(target: Target, thrown: unknown): SourceError {
-    return thrown instanceof TimeoutError
-      ? tooLate(target, thrown.event)
-      : networkFailure(target.label, this.#base, this.options.proxy, thrown);
-  }
-
-  #failureIn(target: Target, { statusCode, headers, body }: Response<Buffer>): SourceError | undefined {
-    const refusal = refusalOf(target, statusCode, headers['retry-after']);
-    return refusal ?? (body.length > this.options.maxBodyBytes ? bodyTooLarge(target, this.options.maxBodyBytes) : undefined);
-  }
-}
-
-function answerOf({ statusCode, headers, body }: Response<Buffer>): Answer {
-  return { status: statusCode, body, link: [headers.link].flat().join(', ') };
 }
 
 async function gone(socket: Socket): Promise<void> {
@@ -208,9 +196,7 @@ function refusalOf(target: Target, status: number, retryAfter: string | undefine
   const message = `${target.label}: HTTP ${status}`;
   if (status < 300) return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}, but only 200 has rows`, { status });
   if (status === 304)
-    return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}: not modified, although the request was unconditional`, {
-      status,
-    });
+    return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}, although the request was unconditional`, { status });
   if (status === 401 || status === 403)
     return new SourceError('E_SOURCE_AUTH', 'permanent', `${message}: the service refused the credentials`, { status });
   if (status === 407) return new SourceError('E_SOURCE_PROXY', 'permanent', `${message}: the proxy refused the credentials`, { status });
