@@ -1,5 +1,4 @@
 import { itemAt, minSecretLength } from '../core/index.js';
-import { getIn, setIn } from '../options/index.js';
 
 /**
  * Credentials in one of the forms: the two of the service, whose fields are named like the query parameters, or a header for other services, which for
@@ -9,7 +8,7 @@ export type Credentials =
   | { readonly rest_api_key: string }
   | { readonly authorized_uid: string; readonly authorized_rest_api_key: string }
   | { readonly bearer: string }
-  | { readonly header: { readonly name: string; readonly value: string } };
+  | { readonly header_name: string; readonly header_value: string };
 
 /** How a field of credentials is checked and protected. */
 export interface CredentialField {
@@ -22,17 +21,12 @@ export interface CredentialField {
   readonly problem: (value: string) => string | undefined;
 }
 
-/** The fields of a form by name. An object contains fields of its own. */
-export interface CredentialFields {
-  readonly [name: string]: CredentialField | CredentialFields;
-}
-
 /** Everything about a form: the schema of files, checks, redaction, accounts, what doctor tries, and all messages follow from it. */
 export interface CredentialForm {
   /** Its name in the reference. */
   readonly summary: string;
-  readonly fields: CredentialFields;
-  /** The headers that carry the credentials, from their values by path, like `header.name`. Default: the query does, each field under its own name. */
+  readonly fields: Readonly<Record<string, CredentialField>>;
+  /** The headers that carry the credentials, from their values by name. Default: the query does, each field under its own name. */
   readonly headers?: (values: Readonly<Record<string, string>>) => Readonly<Record<string, string>>;
 }
 
@@ -52,9 +46,9 @@ export const credentialForms: readonly CredentialForm[] = [
     headers: ({ bearer }) => ({ authorization: `Bearer ${bearer}` }),
   },
   {
-    summary: 'header with name and value',
-    fields: { header: { name: headerName, value: headerKey } },
-    headers: ({ 'header.name': name = '', 'header.value': value = '' }) => ({ [name.toLowerCase()]: value }),
+    summary: 'header_name and header_value',
+    fields: { header_name: headerName, header_value: headerKey },
+    headers: ({ header_name: name = '', header_value: value = '' }) => ({ [name.toLowerCase()]: value }),
   },
 ];
 
@@ -63,15 +57,10 @@ export const credentialParameters: readonly string[] = credentialForms.flatMap((
   headers === undefined ? Object.keys(fields) : [],
 );
 
-/** Returns whether this is a field, rather than an object of fields. */
-export function isField(field: CredentialField | CredentialFields): field is CredentialField {
-  return typeof field.problem === 'function';
-}
-
 /** Returns the privacy of a value by its path below `auth`. A value that belongs to no form may be a misplaced key, so it counts as one. */
 export function privacyAt(path: readonly PropertyKey[]): CredentialField['privacy'] {
-  const fields = credentialForms.flatMap((form) => fieldsIn(form.fields));
-  return fields.find((each) => each.path.join('.') === path.map(String).join('.'))?.field.privacy ?? 'secret';
+  const fields = new Map(credentialForms.flatMap((form) => Object.entries(form.fields)));
+  return fields.get(path.map(String).join('.'))?.privacy ?? 'secret';
 }
 
 /** Returns the query parameters of the credentials. */
@@ -96,79 +85,64 @@ export function accountOf(credentials: Credentials): Readonly<Record<string, str
  * query of a URL and the configuration, which are never printed.
  */
 export function secretsOf(credentials: Credentials): readonly string[] {
-  return placed(credentials).keys.map(({ value }) => value);
+  return [placed(credentials).key.value];
 }
 
-/** Returns the path of the field with the key. */
-export function keyField(credentials: Credentials): readonly string[] {
-  return itemAt(placed(credentials).keys, 0).path;
+/** Returns the name of the field with the key. */
+export function keyField(credentials: Credentials): string {
+  return placed(credentials).key.name;
 }
 
 /** Describes what is wrong with the key, if it is too short, or has quotes or white space around it that came from where it is stored. */
-export function keyProblem(credentials: Credentials): { readonly field: readonly string[]; readonly message: string } | undefined {
-  const { path, field, value } = itemAt(placed(credentials).keys, 0);
+export function keyProblem(credentials: Credentials): { readonly field: string; readonly message: string } | undefined {
+  const { name, field, value } = placed(credentials).key;
   const message = field.problem(value);
-  return message === undefined ? undefined : { field: path, message };
+  return message === undefined ? undefined : { field: name, message };
 }
 
 /** Returns credentials of the same form and user with another key. */
 export function withKey(credentials: Credentials, other: string): Credentials {
-  const changed = structuredClone(credentials);
-  setIn(changed, keyField(credentials), other);
-  return changed;
+  return { ...credentials, [keyField(credentials)]: other };
 }
 
 /** Describes what is wrong with the credentials that a program gives, in words that follow their name and reveal no value. */
 export function credentialsProblem(auth: unknown): string | undefined {
-  const form = credentialForms.find(({ fields }) => hasForm(auth, fields));
+  const found = formOf(auth);
   // A name that is no field could be the key itself, so none is shown.
-  if (form === undefined) return mustHaveForm();
-  const problems = fieldsIn(form.fields).map(({ path, field }) => {
-    const problem = field.problem(String(getIn(auth, path)));
-    return problem === undefined ? undefined : `${path.join('.')} ${problem}`;
+  if (found === undefined) return mustHaveForm();
+  const problems = Object.entries(found.form.fields).map(([name, field]) => {
+    const problem = field.problem(found.values[name] ?? '');
+    return problem === undefined ? undefined : `${name} ${problem}`;
   });
   return problems.find((problem) => problem !== undefined);
 }
 
 /** Returns the message about credentials of no form. */
 export function mustHaveForm(): string {
-  const forms = credentialForms.map(({ fields }) => shapeOf(fields));
+  const forms = credentialForms.map(({ fields }) => `{ ${Object.keys(fields).join(', ')} }`);
   return `must be ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(forms)}, all texts`;
 }
 
-function hasForm(value: unknown, fields: CredentialFields): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const given = new Map<string, unknown>(Object.entries(value).filter(([, each]) => each !== undefined));
-  const entries = Object.entries(fields);
-  return (
-    given.size === entries.length &&
-    entries.every(([name, field]) => (isField(field) ? typeof given.get(name) === 'string' : hasForm(given.get(name), field)))
-  );
+/** Returns the form of credentials, and their values by name; `undefined` for a value of no form. */
+function formOf(auth: unknown): { readonly form: CredentialForm; readonly values: Readonly<Record<string, string>> } | undefined {
+  if (typeof auth !== 'object' || auth === null) return undefined;
+  const given = Object.entries(auth).filter(([, value]) => value !== undefined);
+  const texts = given.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const form = credentialForms.find(({ fields }) => {
+    const names = Object.keys(fields);
+    return names.length === given.length && names.every((name) => texts.some(([known]) => known === name));
+  });
+  return form && { form, values: Object.fromEntries(texts) };
 }
 
-/** Returns a form's fields, like `{ header: { name, value } }`. */
-function shapeOf(fields: CredentialFields): string {
-  const names = Object.entries(fields).map(([name, field]) => (isField(field) ? name : `${name}: ${shapeOf(field)}`));
-  return `{ ${names.join(', ')} }`;
-}
-
-/** Returns all fields of a form with their paths, in order. */
-function fieldsIn(fields: CredentialFields, path: readonly string[] = []): readonly { path: readonly string[]; field: CredentialField }[] {
-  return Object.entries(fields).flatMap(([name, field]) =>
-    isField(field) ? [{ path: [...path, name], field }] : fieldsIn(field, [...path, name]),
-  );
-}
-
-/** Returns the values of credentials by path, and the keys among them. */
+/** Returns the values of credentials by name, and the key among them. */
 function placed(credentials: Credentials) {
-  for (const { fields, headers } of credentialForms) {
-    const texts = fieldsIn(fields).map(({ path, field }) => ({ path, field, value: getIn(credentials, path) }));
-    const found = texts.flatMap(({ value, ...place }) => (typeof value === 'string' ? [{ ...place, value }] : []));
-    if (found.length < texts.length) continue;
-    const values = Object.fromEntries(found.map(({ path, value }) => [path.join('.'), value]));
-    return { headers, values, keys: found.filter(({ field }) => field.privacy === 'secret') };
-  }
-  throw new Error('these credentials match no known form');
+  const found = formOf(credentials);
+  if (!found) throw new Error('these credentials match no known form');
+  const { fields, headers } = found.form;
+  const keys = Object.entries(fields).filter(([, { privacy }]) => privacy === 'secret');
+  const [name, field] = itemAt(keys, 0);
+  return { headers, values: found.values, key: { name, field, value: found.values[name] ?? '' } };
 }
 
 /** A short key would be found in other words; a key with anything around it would be refused by the service, for an unclear reason. */

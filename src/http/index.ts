@@ -1,12 +1,10 @@
 export {
   accountOf,
   type CredentialField,
-  type CredentialFields,
   credentialForms,
   credentialParameters,
   type Credentials,
   headersOf,
-  isField,
   keyField,
   keyProblem,
   mustHaveForm,

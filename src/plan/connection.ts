@@ -97,7 +97,7 @@ interface Reached extends Account {
 
 function reachedByFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem, inFile: Problem): Account | undefined {
   const wrong = auth && keyProblem(auth);
-  if (wrong) problem(['service', 'auth', ...wrong.field], `the key ${wrong.message}`);
+  if (wrong) problem(['service', 'auth', wrong.field], `the key ${wrong.message}`);
   if (baseUrl !== undefined && auth !== undefined) return { baseUrl, auth };
   const [given, missing] = baseUrl === undefined ? ['auth', 'base_url'] : ['base_url', 'auth'];
   inFile(['service'], `'${missing}' is missing: ${given} needs it; leave out both to use those of the environment`, true);
@@ -111,7 +111,7 @@ function reachedBy(env: Environment, problem: Problem, unset: Unset): Account | 
   else if ('problem' in found) problem([], `${without} names the account, and ${found.problem}`);
   else {
     const wrong = keyProblem(found.auth);
-    if (wrong) problem([], `the ${wrong.field.join('.')} in the environment ${wrong.message}`);
+    if (wrong) problem([], `the ${wrong.field} in the environment ${wrong.message}`);
     return found;
   }
   return undefined;

@@ -137,9 +137,8 @@ function whatRuns(document: unknown): unknown {
 /** Describes where the key of a pipeline comes from: the reference in its file, or the environment variable. */
 export function keyOriginOf({ service, connection: { auth } }: Pick<Pipeline, 'service' | 'connection'>): string {
   const field = keyField(auth);
-  const reference = getIn(service, ['auth', ...field]);
-  const name = field.join('.');
-  return `${name} is from ${typeof reference === 'string' ? reference : `LEADSTREAM_${name.toUpperCase()}`}`;
+  const reference = getIn(service, ['auth', field]);
+  return `${field} is from ${typeof reference === 'string' ? reference : `LEADSTREAM_${field.toUpperCase()}`}`;
 }
 
 /** @throws {LeadstreamError} `E_USAGE` for anything that is not a pipeline, such as a promise of one. */

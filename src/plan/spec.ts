@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { collectionNames } from '../collections/index.js';
 import { schema, type Zod, origins, outcomes } from '../core/index.js';
-import { credentialForms, isField, mustHaveForm, type CredentialField, type CredentialFields, type Credentials } from '../http/index.js';
+import { credentialForms, mustHaveForm, type CredentialField, type Credentials } from '../http/index.js';
 import { defaults, maxTimerMs, settings, usually, windowHoldsConcurrency, windowTooSmall } from '../options/index.js';
 import { outputPath } from '../sinks/index.js';
 import { expectShape } from './expect.js';
@@ -13,8 +13,11 @@ const name = schema((z) => z.string().min(1));
 
 /** The shape of `service.auth`: credentials of one of the forms. What is wrong with a key is told later, with where it comes from. */
 export const authShape = schema((z) => {
-  const shape = z.union(
-    credentialForms.map(({ fields }) => objectOf(z, fields)),
+  const shape: z.ZodType = z.union(
+    credentialForms.map(({ fields }) => {
+      const texts = Object.entries(fields).map(([name, field]) => [name, textOf(z, field)] as const);
+      return z.strictObject(Object.fromEntries(texts));
+    }),
     mustHaveForm(),
   );
   // They are the objects of the forms, which the type system cannot follow through the list of them.
@@ -22,11 +25,6 @@ export const authShape = schema((z) => {
     .optional()
     .describe(`${credentialForms.map(({ summary }) => summary).join(', or ')}. References only.`);
 });
-
-function objectOf(z: Zod, fields: CredentialFields): z.ZodType {
-  const entries = Object.entries(fields).map(([name, field]) => [name, isField(field) ? textOf(z, field) : objectOf(z, field)] as const);
-  return z.strictObject(Object.fromEntries(entries));
-}
 
 function textOf(z: Zod, { privacy, problem }: CredentialField): z.ZodType {
   const text = privacy === 'plain' ? z.string() : z.string().min(1, { abort: true });

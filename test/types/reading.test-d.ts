@@ -117,7 +117,7 @@ defineCollection('cities', { path: '/c', key: ['id'], paging: { scheme: 'cursor'
 defineCollection('cities', { path: '/c', key: ['id'], paging: { scheme: 'none' }, fields: { id: 'string' } });
 // @ts-expect-error The type is missing.
 defineCollection('cities', { path: '/c', key: ['id'], paging: { scheme: 'none' }, fields: { id: { at: '/id' } } });
-expectTypeOf<{ header: { name: string; value: string } }>().toExtend<Credentials>();
+expectTypeOf<{ header_name: string; header_value: string }>().toExtend<Credentials>();
 
 // rows: text or null in every column, read-only
 expectTypeOf<Lead['lead_accepted']>().toEqualTypeOf<string | null>();

@@ -17,8 +17,8 @@ const parsed = (auth: string, url: string, baseDir: string, env: Readonly<Record
 describe('credentials in a header', () => {
   test.each([
     ['{ bearer: "${TOKEN}" }', 'authorization', 'Bearer token-7f3a9c'],
-    ['{ header: { name: X-Shopify-Access-Token, value: "${TOKEN}" } }', 'x-shopify-access-token', 'token-7f3a9c'],
-    ['{ header: { name: Authorization, value: "${TOKEN:?set it}" } }', 'authorization', 'token-7f3a9c'],
+    ['{ header_name: X-Shopify-Access-Token, header_value: "${TOKEN}" }', 'x-shopify-access-token', 'token-7f3a9c'],
+    ['{ header_name: Authorization, header_value: "${TOKEN:?set it}" }', 'authorization', 'token-7f3a9c'],
   ])('as %s go with every request and stand nowhere else', async (auth, name, value) => {
     const sent: (string | string[] | undefined)[] = [];
     const server = await ownServer((response, url, attempt, request) => {
@@ -66,9 +66,9 @@ describe('credentials in a header', () => {
 
   test.each([
     ['{ bearer: literal-token }', /^a credential must be a reference/],
-    ['{ header: { name: X-Key, value: "${TOKEN:-default-token}" } }', /^a credential must be a reference/],
+    ['{ header_name: X-Key, header_value: "${TOKEN:-default-token}" }', /^a credential must be a reference/],
     [
-      '{ header: { name: "${TOKEN}", value: "${TOKEN}" } }',
+      '{ header_name: "${TOKEN}", header_value: "${TOKEN}" }',
       'the variable TOKEN holds a credential, which is accepted only under service.auth',
     ],
     ['{ bearer: "${SHORT}" }', /^the key is shorter than 8 characters/],

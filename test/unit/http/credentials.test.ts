@@ -21,7 +21,7 @@ const samples = {
   rest_api_key: { rest_api_key: key },
   authorized_uid: { authorized_uid: '7', authorized_rest_api_key: key },
   bearer: { bearer: key },
-  header: { header: { name: 'X-Key', value: key } },
+  header_name: { header_name: 'X-Key', header_value: key },
 };
 
 describe.each(Object.entries(samples))('%s', (_name, credentials) => {
@@ -48,7 +48,7 @@ describe.each(Object.entries(samples))('%s', (_name, credentials) => {
 
   test('is refused with a key that is none, by the field of the key', () => {
     const short = withKey(credentials, 'short');
-    expect(credentialsProblem(short)).toContain(`${keyField(credentials).join('.')} is shorter than 8 characters`);
+    expect(credentialsProblem(short)).toContain(`${keyField(credentials)} is shorter than 8 characters`);
     expect(keyProblem(short)).toMatchObject({ field: keyField(credentials) });
   });
 });
@@ -71,9 +71,9 @@ test('every form has a sample here, and no field of another form', () => {
 test.each([
   [['rest_api_key'], 'secret'],
   [['authorized_uid'], 'withheld'],
+  [['header_value'], 'secret'],
+  [['header_name'], 'plain'],
   [['header', 'value'], 'secret'],
-  [['header', 'name'], 'plain'],
-  [['header'], 'secret'],
   [['rest_api_kye'], 'secret'],
   [[], 'secret'],
 ])('what is at %j below auth is %s', (path, privacy) => {
