@@ -197,12 +197,6 @@ function createThrottle(most: number) {
   };
 }
 
-/** A transport that opens with its first request, or earlier if the program has to wait for something else anyway. */
-export interface OpenedTransport<A extends Answer = Answer> extends Transport<A> {
-  /** Starts to load what the first request needs. That request reports a failure to load. */
-  prepare(): void;
-}
-
 /**
  * Posts JSON once. Redirects are not followed; any status from 200 to 299 is success. Of the answer nothing else is read. The first message loads the code for
  * this.
@@ -225,14 +219,13 @@ function loading() {
 }
 
 /** Creates a transport for this thread. The HTTP library is loaded with the first request, so this thread never loads it if another one fetches. */
-export function openTransport(options: TransportOptions): OpenedTransport {
+export function openTransport(options: TransportOptions): Transport {
   let opened: Promise<Transport> | undefined;
   const open = async (): Promise<Transport> => {
     const { createTransport } = await loading();
     return await createTransport(options);
   };
   return {
-    prepare: () => void (opened ??= open()).catch(() => undefined),
     get: (target) => defer(() => (opened ??= open())).pipe(switchMap((transport) => transport.get(target))),
     close: async () => {
       const transport = await opened?.catch(() => undefined);

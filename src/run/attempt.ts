@@ -64,8 +64,6 @@ export class Attempt {
 
   /** Executes the attempt. The report of a failed one is associated with the error. */
   async execute(): Promise<Ended> {
-    // The fetching thread starts while the outputs are being opened, not after.
-    this.#client.prepare();
     const { pipeline, claim, run } = this;
     const rejects = await Rejects.open({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
     this.#rejects = rejects;

@@ -72,8 +72,6 @@ export interface ServiceClient {
   reader<C extends Collection>(collection: C, reveal?: readonly string[]): CollectionReader<RowOf<C>>;
   /** Maximum number of requests in progress; others wait. */
   readonly concurrency: number;
-  /** Starts loading what the first request needs; call it while waiting for something else. */
-  prepare(): void;
   /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, or immediately if it already is. */
   whileOpen<T>(): MonoTypeOperatorFunction<T>;
   /**
@@ -133,7 +131,6 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
   return {
     reader: (collection, reveal = []) => createReader(collection, reveal, { limit, redact, surroundings, read, onPath }),
     concurrency,
-    prepare: () => transport.prepare(),
     whileOpen,
     close: () => {
       // A subject errors once, and later subscribers get the same error.

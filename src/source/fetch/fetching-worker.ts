@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import type { Subscription } from 'rxjs';
 import { SourceError } from '../../core/index.js';
-import { loadTransport, openTransport, type Answer, type OpenedTransport, type TransportOptions } from '../../http/index.js';
+import { loadTransport, openTransport, type Answer, type Transport, type TransportOptions } from '../../http/index.js';
 import type { Failure, Fetched, Request, ScannedAnswer } from './fetching.js';
 import { scan } from '../decode/scan.js';
 
@@ -14,7 +14,7 @@ parentPort?.once('message', (options: TransportOptions) => {
   parentPort?.on('message', (request: Request) => take(request, transport));
 });
 
-function take(request: Request, transport: OpenedTransport): void {
+function take(request: Request, transport: Transport): void {
   if ('stop' in request) {
     running.get(request.stop)?.unsubscribe();
     running.delete(request.stop);

@@ -1,7 +1,7 @@
 import { Observable } from 'rxjs';
 import { type CodeOf, limitReached, SourceError, type FailureKind, type SourceFailure } from '../../core/index.js';
 import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
-import { openTransport, type Answer, type OpenedTransport, type Target, type TransportOptions } from '../../http/index.js';
+import { openTransport, type Answer, type Transport, type Target, type TransportOptions } from '../../http/index.js';
 import type { Scanned } from '../decode/scan.js';
 
 /** An answer that may have been scanned where it was fetched. */
@@ -36,7 +36,7 @@ export function defaultFetchingThreads(): 0 | 1 {
  *
  * @param threads 1 for the other thread. If it is unavailable, a process warning is emitted and requests are made here.
  */
-export function openFetching(options: TransportOptions, threads: number): OpenedTransport<ScannedAnswer> {
+export function openFetching(options: TransportOptions, threads: number): Transport<ScannedAnswer> {
   if (threads === 0) return openTransport(options);
   if (workerFile !== undefined) return new FetchingThread(workerFile, options);
   warnOfNoThread('fetching-worker.cjs');
@@ -70,8 +70,8 @@ function startThread(file: URL): Thread<Fetched> {
   return new Thread(file, 'leadstream-fetch');
 }
 
-/** Starts with the first request or earlier, ends after an idle period, and restarts when needed. */
-class FetchingThread implements OpenedTransport<ScannedAnswer> {
+/** Starts with the first request, ends after an idle period, and restarts when needed. */
+class FetchingThread implements Transport<ScannedAnswer> {
   #thread: Thread<Fetched> | undefined;
   #requests = 0;
   #idle: NodeJS.Timeout | undefined;
@@ -81,11 +81,6 @@ class FetchingThread implements OpenedTransport<ScannedAnswer> {
     private readonly file: URL,
     private readonly options: TransportOptions,
   ) {}
-
-  prepare(): void {
-    this.#begin();
-    this.#rest();
-  }
 
   get(target: Target): Observable<ScannedAnswer> {
     return new Observable((subscriber) => {
