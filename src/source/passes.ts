@@ -5,25 +5,19 @@ import type { Consistency } from '../core/index.js';
 import type { EndOfList } from './end.js';
 import { isViolation, type ListReader } from './paging.js';
 import { openPaged, type Pages } from './list.js';
-import { windowOf, type ReadingOptions } from './options.js';
-import { namesOf, type SeenRows, ReadProgress } from './seen-rows.js';
+import { windowOf } from './options.js';
+import { namesOf, type Reading, type SeenRows, ReadProgress } from './seen-rows.js';
 import type { RecordBatch } from '../vector/index.js';
 
 /** The results of the first read of a list. */
-export interface FirstRead {
-  readonly reader: ListReader;
+export interface FirstRead extends Pick<Reading, 'reader' | 'options' | 'consistency' | 'distinct' | 'drifted'> {
   readonly list: Pages;
-  readonly options: ReadingOptions;
-  readonly consistency: Consistency;
   readonly seen: SeenRows;
   /** Rows read, and how many of them were repeated. */
   readonly rows: number;
   readonly repeated: number;
-  /** Number of distinct keys among them. */
-  readonly distinct: number;
   /** Number of the last page. */
   readonly lastNumber: number;
-  readonly drifted: boolean;
   /** Creates the check for the end of a pass. */
   readonly endOf: (list: Pages, progress: ReadProgress) => EndOfList;
   /** Returns the current number of rows of the list, near a guess; `undefined` if it cannot be counted. */
