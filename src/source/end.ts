@@ -112,7 +112,7 @@ export class EndOfList {
     this.#returns = this.progress.rows === this.#rowsAtReturn ? this.#returns + 1 : 1;
     this.#rowsAtReturn = this.progress.rows;
     if (this.#returns <= maxContinuations) return page;
-    throw unsettled(this.#collection, page);
+    throw refused('E_SOURCE_ORDER', `${this.#collection}: page ${page} is sometimes full and sometimes empty`);
   }
 
   /** Returns the page of the next row: the last one, if it is not full. */
@@ -158,7 +158,10 @@ export class EndOfList {
         this.#newAtLastEnd = next;
         return this.#goOn(this.#pageAfter(end));
       }
-      if (isNew && look === 2) throw unreachable(this.#collection, rows + 1, end);
+      if (isNew && look === 2) {
+        const what = `row ${rows + 1} exists when requested alone, but page ${end} has no rows`;
+        throw refused('E_SOURCE_ORDER', `${this.#collection}: ${what}`);
+      }
     }
     this.counted = false;
     const shown = this.reading.namesOf(await this.#again(ask, last.number));
@@ -251,16 +254,6 @@ export class EndOfList {
   #again(ask: Ask, page: number): Promise<RecordBatch> {
     return ask(this.list.again(page).pipe(map(({ batch }) => batch)));
   }
-}
-
-/** Creates the failure for a row that can be requested alone while its page stays empty. */
-function unreachable(collection: string, row: number, page: number): SourceError {
-  return refused('E_SOURCE_ORDER', `${collection}: row ${row} exists when requested alone, but page ${page} has no rows`);
-}
-
-/** Creates the failure for a page that is sometimes full and sometimes empty. */
-function unsettled(collection: string, page: number): SourceError {
-  return refused('E_SOURCE_ORDER', `${collection}: page ${page} is sometimes full and sometimes empty`);
 }
 
 /** Creates the failure for a service that ignores the page number. */
