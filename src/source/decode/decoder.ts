@@ -1,7 +1,7 @@
 import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
-import { SourceError, type Redactor, type Sensitivity } from '../../core/index.js';
-import { JsonText, type JsonRecord, type JsonValue, readJson, type JsonItem } from '../../json/index.js';
+import { SourceError, type Redactor } from '../../core/index.js';
+import { JsonText, type JsonRecord, readJson, type JsonItem } from '../../json/index.js';
 import { FieldFindings, type Findings, type KnownField } from './findings.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 import type { Answer } from '../../http/index.js';
@@ -25,7 +25,6 @@ interface Declared {
 export class Decoder {
   readonly #declared: readonly Declared[];
   readonly #declaredNames: ReadonlySet<string>;
-  readonly #wanted: readonly Declared[];
   readonly #fields: FieldFindings;
   readonly #dropsUndeclared: boolean;
 
@@ -34,18 +33,17 @@ export class Decoder {
    */
   constructor(
     private readonly collection: Collection,
-    private readonly reveal: readonly string[] = [],
+    reveal: readonly string[] = [],
     redact: Redactor = (name) => name,
   ) {
     this.#fields = new FieldFindings(collection, reveal, redact);
     this.#declared = Object.entries(collection.fields).map(([column, field]) => ({
       column,
       original: originalName(column, field),
-      wanted: this.#isWanted(column, field.sensitivity),
+      wanted: field.sensitivity !== 'secret' || reveal.includes(column),
     }));
     this.#dropsUndeclared = collection.served?.dropsUndeclared ?? false;
     this.#declaredNames = new Set(this.#declared.map(({ original }) => original));
-    this.#wanted = this.#declared.filter(({ wanted }) => wanted);
   }
 
   get findings(): Findings {
@@ -60,34 +58,29 @@ export class Decoder {
    */
   decode(records: readonly JsonRecord[], counted = true): RecordBatch {
     if (records.length === 0) return RecordBatch.empty;
-    this.#fields.counting = counted;
-    const nulls = () => new Array<string | null>(records.length).fill(null);
-    const declared = this.#declared.map((field) => ({ ...field, values: nulls() }));
-    const unknown = new Map<string, (string | null)[]>();
+    const sent = new Map<string, { readonly values: (string | null)[]; present: number; notText: number }>();
     for (const [row, record] of records.entries()) {
-      let present = 0;
-      for (const { column, original, wanted, values } of declared) {
-        const value = record[original];
-        if (value === undefined) this.#fields.countMissing(column);
-        else present += 1;
-        if (wanted && value !== undefined) values[row] = this.#asText(column, value);
-      }
-      if (present === 0) throw stranger(this.collection, record);
-      const width = this.#fields.checkedWidth(Object.keys(record).length);
-      if (width === present || this.#dropsUndeclared) continue;
-      for (const [original, value] of Object.entries(record)) {
-        if (this.#declaredNames.has(original)) continue;
-        const { wanted, column } = this.#fields.countUnknown(original);
-        if (!wanted) continue;
-        const values = unknown.get(column.name) ?? nulls();
-        unknown.set(column.name, values);
-        values[row] = this.#asText(column.name, value);
+      const names = Object.keys(record);
+      if (!names.some((name) => this.#declaredNames.has(name))) throw stranger(this.collection, record);
+      this.#fields.checkWidth(names.length);
+      for (const name of names) {
+        if (!this.#declaredNames.has(name)) {
+          if (this.#dropsUndeclared) continue;
+          // There is an end to how many are read, however many there are.
+          this.#fields.countUnknown(name, 0);
+        }
+        const field = sent.get(name) ?? { values: new Array<string | null>(records.length).fill(null), present: 0, notText: 0 };
+        sent.set(name, field);
+        const value = record[name] ?? null;
+        field.present += 1;
+        if (value instanceof JsonText) field.notText += 1;
+        field.values[row] = value instanceof JsonText ? value.text : value;
       }
     }
-    const known = declared.flatMap(({ column, wanted, values }) => (wanted ? [[column, values] as const] : []));
-    const columns = new Map(Array.from([...known, ...unknown], ([name, values]) => [name, new FlatVector(values)]));
-    if (!this.#hasKeys(columns)) throw keyless(this.collection);
-    return new RecordBatch(records.length, columns);
+    const columns = Array.from(sent, ([name, { values, ...counts }]) => [name, { vector: new FlatVector(values), ...counts }] as const);
+    const batch = this.#batchOf(records.length, new Map(columns), counted);
+    if (!batch) throw keyless(this.collection);
+    return batch;
   }
 
   /**
@@ -96,21 +89,27 @@ export class Decoder {
    * @returns `undefined` for records that `decode` must refuse.
    */
   decodeColumns(scanned: Scanned, counted = true): RecordBatch | undefined {
-    this.#fields.counting = counted;
-    const { rows, names } = scanned;
-    this.#fields.checkedWidth(names.length);
-    const sent = columnsIn(scanned);
+    this.#fields.checkWidth(scanned.names.length);
+    return this.#batchOf(scanned.rows, columnsIn(scanned), counted);
+  }
+
+  /** @returns `undefined` for rows without a key. */
+  #batchOf(rows: number, sent: ReadonlyMap<string, SentColumn>, counted: boolean): RecordBatch | undefined {
+    const wanted = this.#declared.filter((field) => field.wanted);
     const columns = new Map<string, Vector>();
-    for (const { column, original } of this.#wanted) columns.set(column, sent.get(original)?.vector ?? FlatVector.ofNulls(rows));
-    const absent = this.#declared.filter(({ original }) => !sent.has(original));
-    if (!this.#hasKeys(columns) || absent.length === this.#declared.length) return undefined;
-    for (const { column } of absent) this.#fields.countMissing(column, rows);
-    for (const [original, { vector }] of sent) {
+    for (const { column, original } of wanted) columns.set(column, sent.get(original)?.vector ?? FlatVector.ofNulls(rows));
+    if (!this.collection.key.some((column) => hasText(columns.get(column)))) return undefined;
+    const fields = this.#fields;
+    fields.counting = counted;
+    for (const { column, original } of this.#declared) fields.countMissing(column, rows - (sent.get(original)?.present ?? 0));
+    for (const { column, original } of wanted) fields.countNotText(column, sent.get(original)?.notText ?? 0);
+    for (const [original, { vector, present, notText }] of sent) {
       if (this.#dropsUndeclared || this.#declaredNames.has(original)) continue;
-      const found = this.#fields.countUnknown(original, rows);
-      if (found.wanted) columns.set(found.column.name, vector);
+      const found = fields.countUnknown(original, present);
+      if (!found.wanted) continue;
+      columns.set(found.column.name, vector);
+      fields.countNotText(found.column.name, notText);
     }
-    this.#countNotText(sent);
     return new RecordBatch(rows, columns);
   }
 
@@ -122,30 +121,6 @@ export class Decoder {
   /** Fixes the names of undeclared fields, so that they match other places whatever comes first. Call it before decoding. */
   reserve(fields: readonly KnownField[]): void {
     this.#fields.reserve(fields);
-  }
-
-  #isWanted(column: string, sensitivity: Sensitivity): boolean {
-    return sensitivity !== 'secret' || this.reveal.includes(column);
-  }
-
-  #asText(column: string, value: JsonValue): string | null {
-    if (!(value instanceof JsonText)) return value;
-    this.#fields.countNotText(column);
-    return value.text;
-  }
-
-  #hasKeys(columns: ReadonlyMap<string, Vector>): boolean {
-    return this.collection.key.some((column) => hasText(columns.get(column)));
-  }
-
-  #countNotText(sent: ReadonlyMap<string, SentColumn>): void {
-    const unknown = [...this.#fields.unknown].flatMap(([original, { wanted, column }]) =>
-      wanted ? [{ original, column: column.name }] : [],
-    );
-    for (const { column, original } of [...this.#wanted, ...unknown]) {
-      const rows = sent.get(original)?.notText ?? 0;
-      if (rows > 0) this.#fields.countNotText(column, rows);
-    }
   }
 }
 

@@ -61,11 +61,6 @@ export class FieldFindings {
     return { unknown: this.#seen, missing: this.#missing, notText: this.#notText };
   }
 
-  /** The undeclared fields found, by the name that the service sent. */
-  get unknown(): ReadonlyMap<string, Discovered> {
-    return this.#sent;
-  }
-
   reserve(fields: readonly KnownField[]): void {
     const taken = new Set(Object.keys(this.collection.fields));
     for (const { name, original } of fields) {
@@ -84,12 +79,12 @@ export class FieldFindings {
   }
 
   /** Counts rows that lack a declared column. */
-  countMissing(column: string, rows = 1): void {
+  countMissing(column: string, rows: number): void {
     this.#count(this.#missing, column, rows);
   }
 
   /** Counts values that are not text but should be: in a custom collection, values declared as numbers or flags are not text in JSON. */
-  countNotText(column: string, rows = 1): void {
+  countNotText(column: string, rows: number): void {
     const { served, fields } = this.collection;
     if (served && (fields[column]?.type ?? 'text') !== 'text') return;
     this.#count(this.#notText, column, rows);
@@ -100,7 +95,7 @@ export class FieldFindings {
    *
    * @throws {SourceError} `E_SOURCE_LIMIT` for more fields than allowed.
    */
-  countUnknown(sent: string, rows = 1): Discovered {
+  countUnknown(sent: string, rows: number): Discovered {
     const found = this.#sent.get(sent) ?? this.#discover(sent);
     if (this.counting) found.rows += rows;
     return found;
@@ -109,13 +104,12 @@ export class FieldFindings {
   /**
    * @throws {SourceError} `E_SOURCE_LIMIT` for a record with more fields than allowed.
    */
-  checkedWidth(fields: number): number {
+  checkWidth(fields: number): void {
     if (fields > maxFields) throw this.#tooWide(`a record has ${amount(fields)} fields, but at most ${amount(maxFields)} are read`);
-    return fields;
   }
 
   #count(counts: Map<string, number>, name: string, rows: number): void {
-    if (this.counting) counts.set(name, (counts.get(name) ?? 0) + rows);
+    if (this.counting && rows > 0) counts.set(name, (counts.get(name) ?? 0) + rows);
   }
 
   #discover(sent: string): Discovered {

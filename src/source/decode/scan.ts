@@ -19,6 +19,8 @@ export interface Scanned {
 /** One field of all records. */
 export interface SentColumn {
   readonly vector: Utf8Vector | FlatVector;
+  /** Number of rows that have it. */
+  readonly present: number;
   /** Number of rows with neither a string nor `null`. */
   readonly notText: number;
 }
@@ -29,7 +31,7 @@ export function columnsIn({ rows, names, bytes, bounds, nulls, notText }: Scanne
   return new Map(
     names.map((name, index) => {
       const texts = new Utf8Vector(buffer, bounds, 2 * index, 2 * names.length, rows);
-      return [name, { vector: nulls[index] === 0 ? texts : withNulls(texts), notText: notText[index] ?? 0 }];
+      return [name, { vector: nulls[index] === 0 ? texts : withNulls(texts), present: rows, notText: notText[index] ?? 0 }];
     }),
   );
 }
