@@ -2,7 +2,7 @@ import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
 import { SourceError, type Redactor } from '../../core/index.js';
 import { JsonText, type JsonRecord, readJson, type JsonItem } from '../../json/index.js';
-import { FieldFindings, type Findings, type KnownField } from './findings.js';
+import { FieldFindings } from './findings.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 import type { Answer } from '../../http/index.js';
 
@@ -25,7 +25,8 @@ interface Declared {
 export class Decoder {
   readonly #declared: readonly Declared[];
   readonly #declaredNames: ReadonlySet<string>;
-  readonly #fields: FieldFindings;
+  /** What records have that the collection's definition does not mention. */
+  readonly findings: FieldFindings;
   readonly #dropsUndeclared: boolean;
 
   /**
@@ -36,7 +37,7 @@ export class Decoder {
     reveal: readonly string[] = [],
     redact: Redactor = (name) => name,
   ) {
-    this.#fields = new FieldFindings(collection, reveal, redact);
+    this.findings = new FieldFindings(collection, reveal, redact);
     this.#declared = Object.entries(collection.fields).map(([column, field]) => ({
       column,
       original: originalName(column, field),
@@ -44,10 +45,6 @@ export class Decoder {
     }));
     this.#dropsUndeclared = collection.served?.dropsUndeclared ?? false;
     this.#declaredNames = new Set(this.#declared.map(({ original }) => original));
-  }
-
-  get findings(): Findings {
-    return this.#fields.all;
   }
 
   /**
@@ -62,12 +59,12 @@ export class Decoder {
     for (const [row, record] of records.entries()) {
       const names = Object.keys(record);
       if (!names.some((name) => this.#declaredNames.has(name))) throw stranger(this.collection, record);
-      this.#fields.checkWidth(names.length);
+      this.findings.checkWidth(names.length);
       for (const name of names) {
         if (!this.#declaredNames.has(name)) {
           if (this.#dropsUndeclared) continue;
           // There is an end to how many are read, however many there are.
-          this.#fields.countUnknown(name, 0);
+          this.findings.countUnknown(name, 0);
         }
         const field = sent.get(name) ?? { values: new Array<string | null>(records.length).fill(null), present: 0, notText: 0 };
         sent.set(name, field);
@@ -89,7 +86,7 @@ export class Decoder {
    * @returns `undefined` for records that `decode` must refuse.
    */
   decodeColumns(scanned: Scanned, counted = true): RecordBatch | undefined {
-    this.#fields.checkWidth(scanned.names.length);
+    this.findings.checkWidth(scanned.names.length);
     return this.#batchOf(scanned.rows, columnsIn(scanned), counted);
   }
 
@@ -99,28 +96,18 @@ export class Decoder {
     const columns = new Map<string, Vector>();
     for (const { column, original } of wanted) columns.set(column, sent.get(original)?.vector ?? FlatVector.ofNulls(rows));
     if (!this.collection.key.some((column) => hasText(columns.get(column)))) return undefined;
-    const fields = this.#fields;
-    fields.counting = counted;
-    for (const { column, original } of this.#declared) fields.countMissing(column, rows - (sent.get(original)?.present ?? 0));
-    for (const { column, original } of wanted) fields.countNotText(column, sent.get(original)?.notText ?? 0);
+    const { findings } = this;
+    findings.counting = counted;
+    for (const { column, original } of this.#declared) findings.countMissing(column, rows - (sent.get(original)?.present ?? 0));
+    for (const { column, original } of wanted) findings.countNotText(column, sent.get(original)?.notText ?? 0);
     for (const [original, { vector, present, notText }] of sent) {
       if (this.#dropsUndeclared || this.#declaredNames.has(original)) continue;
-      const found = fields.countUnknown(original, present);
+      const found = findings.countUnknown(original, present);
       if (!found.wanted) continue;
       columns.set(found.column.name, vector);
-      fields.countNotText(found.column.name, notText);
+      findings.countNotText(found.column.name, notText);
     }
     return new RecordBatch(rows, columns);
-  }
-
-  /** Restarts the counts, since everything decoded will come again. */
-  recount(): void {
-    this.#fields.recount();
-  }
-
-  /** Fixes the names of undeclared fields, so that they match other places whatever comes first. Call it before decoding. */
-  reserve(fields: readonly KnownField[]): void {
-    this.#fields.reserve(fields);
   }
 }
 

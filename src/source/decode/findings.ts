@@ -31,12 +31,12 @@ export interface Discovered {
 }
 
 /** Records what the rows of a collection have that its definition does not mention, and names the columns of undeclared fields. */
-export class FieldFindings {
-  /** By the name that the service sent, and by the name without credentials. */
+export class FieldFindings implements Findings {
+  readonly unknown = new Map<string, Discovered>();
+  readonly missing = new Map<string, number>();
+  readonly notText = new Map<string, number>();
+  /** The undeclared fields by the name that the service sent, with credentials. */
   readonly #sent = new Map<string, Discovered>();
-  readonly #seen = new Map<string, Discovered>();
-  readonly #missing = new Map<string, number>();
-  readonly #notText = new Map<string, number>();
   readonly #declaredNames: ReadonlySet<string>;
   readonly #reserved = new Map<string, string>();
   readonly #seenNameOf: (name: string) => string;
@@ -57,10 +57,7 @@ export class FieldFindings {
     this.#seenNameOf = freeNames(this.#declaredNames, ' ');
   }
 
-  get all(): Findings {
-    return { unknown: this.#seen, missing: this.#missing, notText: this.#notText };
-  }
-
+  /** Fixes the names of undeclared fields, so that they match other places whatever comes first. Call it before decoding. */
   reserve(fields: readonly KnownField[]): void {
     const taken = new Set(Object.keys(this.collection.fields));
     for (const { name, original } of fields) {
@@ -73,21 +70,21 @@ export class FieldFindings {
 
   /** Resets the counts, for rows that are all read again. Undeclared fields stay known. */
   recount(): void {
-    this.#missing.clear();
-    this.#notText.clear();
+    this.missing.clear();
+    this.notText.clear();
     for (const found of this.#sent.values()) found.rows = 0;
   }
 
   /** Counts rows that lack a declared column. */
   countMissing(column: string, rows: number): void {
-    this.#count(this.#missing, column, rows);
+    this.#count(this.missing, column, rows);
   }
 
   /** Counts values that are not text but should be: in a custom collection, values declared as numbers or flags are not text in JSON. */
   countNotText(column: string, rows: number): void {
     const { served, fields } = this.collection;
     if (served && (fields[column]?.type ?? 'text') !== 'text') return;
-    this.#count(this.#notText, column, rows);
+    this.#count(this.notText, column, rows);
   }
 
   /**
@@ -121,7 +118,7 @@ export class FieldFindings {
     const column = undeclaredColumn(name, original, sensitivity);
     const found = { column, rows: 0, wanted: sensitivity !== 'secret' || this.reveal.includes(name) };
     this.#sent.set(sent, found);
-    this.#seen.set(original, found);
+    this.unknown.set(original, found);
     return found;
   }
 

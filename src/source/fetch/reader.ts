@@ -150,8 +150,8 @@ export function createReader<C extends Collection>(
     collection,
     limit,
     findings: decoder.findings,
-    recount: () => decoder.recount(),
-    reserve: (fields) => decoder.reserve(fields),
+    recount: () => decoder.findings.recount(),
+    reserve: (fields) => decoder.findings.reserve(fields),
     decode: (body, counted) => {
       try {
         return decode(body, counted);
