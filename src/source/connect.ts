@@ -12,6 +12,7 @@ import {
 } from '../collections/index.js';
 import {
   byName,
+  defined,
   GateError,
   newConsistency,
   type Column,
@@ -172,7 +173,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
     options: ReadOptions<Reveal, Field>,
   ): CollectionStream<Chosen<Revealing<T, Secrets, Reveal>, Field>, [Field] extends [never] ? Secrets : unknown> {
     checkRead(this.#collection.name, options);
-    const read = { ...this.#read, ...given(options) };
+    const read = { ...this.#read, ...defined(options) };
     checkNames(this.#collection, read);
     return new CollectionStream(this.#connection, this.#collection, read);
   }
@@ -187,7 +188,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
    */
   async find(id: string, options: FindOptions = {}): Promise<readonly T[]> {
     const { name } = this.#collection;
-    const { reveal, fields, signal = this.#read.signal } = { ...this.#read, ...given(options) };
+    const { reveal, fields, signal = this.#read.signal } = { ...this.#read, ...defined(options) };
     const found = await firstValueFrom(this.#connection.client.reader(this.#collection, reveal).find(id).pipe(untilAborted(name, signal)));
     const rows = fields === undefined ? found : found.map((row) => only(fields, row));
     // A reader returns the rows of its collection, which the type system cannot follow through the map of collections.
@@ -198,7 +199,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
 function open({ client, events, options }: Connection, collection: Collection, read: ReadOptions, purpose: Purpose): OpenedSource {
   const { reveal, fields, signal } = read;
   const reader = client.reader<Collection>(collection, reveal);
-  const settings = { ...options, ...given({ strict: read.strict, allowUnstable: read.allowUnstable }), events };
+  const settings = { ...options, ...defined({ strict: read.strict, allowUnstable: read.allowUnstable }), events };
   const consistency = newConsistency(read.consistency ?? options.consistency ?? (purpose === 'writing' ? 'repair' : 'check'));
   let undeclared: readonly Column[] | undefined;
   const onPage = (page: Page) => (undeclared ??= discoveredIn(batchOf(page), reader.findings, reveal));
@@ -239,13 +240,6 @@ function chosen(columns: readonly Column[], fields: readonly string[] | undefine
 
 function only(fields: readonly string[], row: Row): Row {
   return Object.fromEntries(fields.map((name) => [name, row[name] ?? null]));
-}
-
-/** Returns the options that are not `undefined`, which count as omitted. */
-function given<O extends object>(options: O): { [K in keyof O]?: Exclude<O[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
-    [K in keyof O]?: Exclude<O[K], undefined>;
-  };
 }
 
 /**
