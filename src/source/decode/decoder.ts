@@ -1,7 +1,7 @@
 import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
 import { SourceError, type Redactor } from '../../core/index.js';
-import { JsonText, type JsonRecord, readJson, type JsonItem } from '../../json/index.js';
+import { JsonText, type JsonRecord, type JsonValue, readJson, type JsonItem } from '../../json/index.js';
 import { FieldFindings } from './findings.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 import type { Answer } from '../../http/index.js';
@@ -55,26 +55,43 @@ export class Decoder {
    */
   decode(records: readonly JsonRecord[], counted = true): RecordBatch {
     if (records.length === 0) return RecordBatch.empty;
-    const sent = new Map<string, { readonly values: (string | null)[]; present: number; notText: number }>();
+    const fieldOf = (original: string) => ({
+      original,
+      values: new Array<string | null>(records.length).fill(null),
+      present: 0,
+      notText: 0,
+    });
+    const declared = this.#declared.map(({ original }) => fieldOf(original));
+    const unknown = new Map<string, ReturnType<typeof fieldOf>>();
+    const put = (field: ReturnType<typeof fieldOf>, row: number, value: JsonValue) => {
+      field.present += 1;
+      const isText = typeof value === 'string' || value === null;
+      field.values[row] = isText ? value : value.text;
+      if (!isText) field.notText += 1;
+    };
     for (const [row, record] of records.entries()) {
+      let known = 0;
+      for (const field of declared) {
+        const value = record[field.original];
+        if (value === undefined) continue;
+        put(field, row, value);
+        known += 1;
+      }
+      if (known === 0) throw stranger(this.collection, record);
       const names = Object.keys(record);
-      if (!names.some((name) => this.#declaredNames.has(name))) throw stranger(this.collection, record);
       this.findings.checkWidth(names.length);
-      for (const name of names) {
-        if (!this.#declaredNames.has(name)) {
-          if (this.#dropsUndeclared) continue;
-          // There is an end to how many are read, however many there are.
-          this.findings.countUnknown(name, 0);
-        }
-        const field = sent.get(name) ?? { values: new Array<string | null>(records.length).fill(null), present: 0, notText: 0 };
-        sent.set(name, field);
-        const value = record[name] ?? null;
-        field.present += 1;
-        if (value instanceof JsonText) field.notText += 1;
-        field.values[row] = value instanceof JsonText ? value.text : value;
+      if (names.length === known || this.#dropsUndeclared) continue;
+      for (const [name, value] of Object.entries(record)) {
+        if (this.#declaredNames.has(name)) continue;
+        // There is an end to how many are read, however many there are.
+        this.findings.countUnknown(name, 0);
+        const field = unknown.get(name) ?? fieldOf(name);
+        unknown.set(name, field);
+        put(field, row, value);
       }
     }
-    const columns = Array.from(sent, ([name, { values, ...counts }]) => [name, { vector: new FlatVector(values), ...counts }] as const);
+    const sent = [...declared.filter(({ present }) => present > 0), ...unknown.values()];
+    const columns = sent.map(({ original, values, ...counts }) => [original, { vector: new FlatVector(values), ...counts }] as const);
     const batch = this.#batchOf(records.length, new Map(columns), counted);
     if (!batch) throw keyless(this.collection);
     return batch;
