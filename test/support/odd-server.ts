@@ -12,8 +12,8 @@ import type { Row } from '../../src/core/index.js';
 import type { CollectionReader } from '../../src/source/index.js';
 
 /** Reads one page of a list as rows. */
-export function list<T>({ collection, request }: CollectionReader<T>, page: number): Observable<readonly T[]> {
-  return request(collection.paged ? { page } : {}).pipe(map(({ batch }) => batch.rows() as readonly Row[] as readonly T[]));
+export function list<T extends Row>({ collection, request }: CollectionReader<T>, page: number): Observable<readonly T[]> {
+  return request(collection.paged ? { page } : {}).pipe(map(({ batch }) => batch.rows() as readonly T[]));
 }
 
 /** A credential that looks different in a URL, a form and JSON. */
