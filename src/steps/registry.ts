@@ -5,7 +5,7 @@ import { deriveStep } from './derive/derive.js';
 import { explodeStep } from './explode/explode.js';
 import { loadExpressions } from './expression/loaded.js';
 import { filterStep } from './filter/filter.js';
-import { joinStep } from './join/definition.js';
+import { joinStep } from './join/join.js';
 import { limitStep } from './limit/limit.js';
 import { maskStep } from './mask/mask.js';
 import { renameStep } from './rename/rename.js';
