@@ -3,7 +3,7 @@ import { blocking } from '../../flow/index.js';
 import type { Mapped, RecordBatch } from '../../vector/index.js';
 import type { Expression } from '../expression/expression.js';
 import { expressions } from '../expression/loaded.js';
-import { outcomesOf } from '../expression/outcomes.js';
+import { outcomesOf } from '../on-error.js';
 import { defaultMemory, memory, plainCast, spilledBeyond } from '../../engine/index.js';
 import { columnName, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { defineFileStep, type StepRuntime } from '../step.js';
