@@ -1,16 +1,29 @@
 import { amountOf, catalogue, failureOf, limitReached, printable } from '../core/index.js';
 import type { Console } from './console.js';
 
+/** Exit code for a file that is wrong, or has a warning that counts as an error. */
+export const refusedExit = catalogue.E_SPEC_INVALID.exit;
+
 /** What is reported of a thrown value. */
 interface Description {
   readonly code: string;
+  /** One line per problem of a pipeline file, or per gate. */
   readonly message: string;
-  /** The message, line by line. */
-  readonly lines: readonly string[];
   readonly help: string;
   readonly exit: number;
   /** Paths of refused outputs that were kept for inspection. */
   readonly kept: readonly string[];
+}
+
+/** Describes a failure for people and machines, also one of another copy of leadstream. */
+export function descriptionOf(failure: unknown): Description {
+  const thrown = limitReached(failure) ?? failure;
+  if (thrown instanceof Error && 'code' in thrown && 'exit' in thrown && 'help' in thrown && typeof thrown.exit === 'number') {
+    const kept = 'kept' in thrown && Array.isArray(thrown.kept) ? thrown.kept.map(String) : [];
+    return { code: String(thrown.code), message: thrown.message, help: String(thrown.help), exit: thrown.exit, kept };
+  }
+  const { code, help, exit, message } = failureOf(thrown);
+  return { code, message: printable(message), help, exit, kept: [] };
 }
 
 /**
@@ -19,25 +32,16 @@ interface Description {
  * @param pipeline Name of the one that failed, if there are several.
  */
 export function reportFailure(console: Console, thrown: unknown, pipeline?: string): number {
-  const {
-    code,
-    lines: [first = '', ...others],
-    help,
-    exit,
-    kept,
-  } = descriptionOf(thrown);
+  const { code, message, help, exit, kept } = descriptionOf(thrown);
   // The last line is the one that machines read.
   if (thrown instanceof Error && thrown.stack) console.log('debug', thrown.stack.split('\n'));
-  const lines = [pipeline === undefined ? first : `${pipeline}: ${first}`, ...others];
+  const lines = `${pipeline === undefined ? '' : `${pipeline}: `}${message}`.split('\n');
   const facts = { ...(pipeline !== undefined && { pipeline }), code, help, exit, ...(kept.length > 0 && { kept }) };
-  console.event('command.failed', facts, console.format === 'json' ? lines : toldOf(thrown, { code, lines, help, kept }));
+  const isOfFile = thrown instanceof Error && thrown.name === 'SpecError';
+  // The place of each problem in a pipeline file comes first, where editors look for it.
+  const said = isOfFile ? [...lines, problemsLine([code], lines.length, 1)] : sentences(code, lines, help, kept);
+  console.event('command.failed', facts, console.format === 'json' ? lines : said);
   return exit;
-}
-
-/** Puts the place of each problem in a pipeline file first, where editors look for it. A last line sums them up. */
-function toldOf(thrown: unknown, { code, lines, help, kept }: Pick<Description, 'code' | 'lines' | 'help' | 'kept'>): readonly string[] {
-  if (!isSpecFailure(thrown)) return sentences(code, lines, help, kept);
-  return [...lines, problemsLine([code], lines.length, 1)];
 }
 
 /**
@@ -52,44 +56,10 @@ export function problemsLine(codes: readonly string[], problems: number, files: 
   return `leadstream: ${[code, ...others].join(', ')}: ${amountOf(problems, 'problem')} in ${amountOf(files, 'file')}.${help}`;
 }
 
-/** Exit code for a file that is wrong, or has a warning that counts as an error. */
-export const refusedExit = catalogue.E_SPEC_INVALID.exit;
-
-/** Describes a failure for people and machines. */
-export function descriptionOf(failure: unknown): Description {
-  const thrown = limitReached(failure) ?? failure;
-  if (thrown instanceof Error && 'code' in thrown && 'exit' in thrown && 'help' in thrown && typeof thrown.exit === 'number') {
-    const { message } = thrown;
-    return {
-      code: String(thrown.code),
-      message,
-      lines: message.split('\n'),
-      help: String(thrown.help),
-      exit: thrown.exit,
-      kept: keptBy(thrown),
-    };
-  }
-  const { code, help, exit, message: said } = failureOf(thrown);
-  const message = printable(said);
-  return { code, message, lines: [message], help, exit, kept: [] };
-}
-
-function keptBy(thrown: Error): readonly string[] {
-  return 'kept' in thrown && Array.isArray(thrown.kept) ? thrown.kept.map(String) : [];
-}
-
 /** Returns one line or, for several messages, one line for each. */
 function sentences(code: string, lines: readonly string[], help: string, kept: readonly string[]): readonly string[] {
-  const [only = '', ...others] = lines;
-  const where = kept.length === 0 ? '' : ` Kept for inspection: ${kept.join(', ')}.`;
-  if (others.length === 0) return [`leadstream: ${code}: ${sentence(only)} ${help}${where}`];
-  return [`leadstream: ${code}:`, ...lines.map((each) => `  ${sentence(each)}`), `  ${help}${where}`];
-}
-
-function sentence(text: string): string {
-  return /[.?!]$/.test(text) ? text : `${text}.`;
-}
-
-function isSpecFailure(thrown: unknown): boolean {
-  return thrown instanceof Error && thrown.name === 'SpecError';
+  const all = lines.map((line) => (/[.?!]$/.test(line) ? line : `${line}.`));
+  const rest = `${help}${kept.length === 0 ? '' : ` Kept for inspection: ${kept.join(', ')}.`}`;
+  if (all.length === 1) return [`leadstream: ${code}: ${all[0]} ${rest}`];
+  return [`leadstream: ${code}:`, ...all.map((each) => `  ${each}`), `  ${rest}`];
 }

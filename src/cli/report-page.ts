@@ -1,5 +1,4 @@
-import { amount, amountOf, counted, origins, outcomes, printable, wordOf } from '../core/index.js';
-import { sizeOf } from './status.js';
+import { amount, amountOf, counted, origins, outcomes, printable } from '../core/index.js';
 import type { PipelineDocument, ReportDocument } from './report.js';
 
 /** Renders a report as a self-contained page for people: no script, nothing from the network, and a policy that forbids both. */
@@ -28,122 +27,71 @@ function nameOf({ pipeline, file }: PipelineDocument): string {
   return pipeline ?? file ?? 'Pipeline file';
 }
 
+/** Shows all of a document: what it counts and how it ended as text, the flow of rows and their progress as pictures, and everything else as tables. */
 function partOf(document: PipelineDocument): string {
-  const { status, exit = 1, error } = document;
+  const { status, pipeline: _pipeline, error, progress = [], ...rest } = document;
+  const { exit = 1, collection, read = 0, pages = 0, partial = false, startedAt = '', finishedAt = '' } = rest;
   const how = { published: 'Published', failed: 'Failed', closed: 'Closed by its reader', not_run: 'Not run' }[status];
-  const headline = error && status === 'failed' ? `${how}: ${error.code} (exit ${exit})` : how;
+  const seconds = ((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000).toFixed(1);
+  const what = `${amount(read)} ${collection} in ${amountOf(pages, 'page')}${partial ? ', part of the list' : ''}, in ${seconds} s`;
+  const isNested = ([, value]: readonly [string, unknown]) => typeof value === 'object' && value !== null;
+  const nested = Object.entries(rest).filter(isNested);
   const bars = flowOf(document);
   const parts = [
-    table('Run', [], facts(document)),
+    table('Run', Object.entries({ ...error, ...Object.fromEntries(Object.entries(rest).filter((entry) => !isNested(entry))) })),
     part('Rows', bars.length === 0 ? '' : flowPicture(bars)),
-    part('Progress', progressPicture(document.progress ?? [])),
-    ...[gates, files, rowCounts, steps, lists, requests, stages, warnings].map((section) => table(...section(document))),
+    part('Progress', progressPicture(progress)),
+    ...nested.map(([name, value]) => tableOf(name === 'sinks' && status !== 'published' ? 'outputs, not published' : name, value)),
   ];
   return `<main>
 <h1>${escaped(nameOf(document))}</h1>
-<p class="${status === 'published' ? 'published' : 'failed'}">${escaped(headline)}</p>
+<p class="${status === 'published' ? 'published' : 'failed'}">${escaped(error && status === 'failed' ? `${how}: ${error.code} (exit ${exit})` : how)}</p>
+${collection === undefined ? '' : `<p>${escaped(what)}</p>`}
 ${parts.filter((text) => text !== '').join('\n')}
 </main>`;
 }
 
 function part(title: string, content: string): string {
-  return content === '' ? '' : `<section><h2>${title}</h2><div class="part">${content}</div></section>`;
+  return content === '' ? '' : `<section><h2>${escaped(title)}</h2><div class="part">${content}</div></section>`;
 }
 
-type Rows = readonly (readonly (string | number | undefined)[])[];
-type Section = readonly [title: string, head: readonly string[], rows: Rows];
-
-function table(title: string, head: readonly string[], rows: Rows): string {
-  const textOf = (cell: string | number | undefined) => escaped(typeof cell === 'number' ? amount(cell) : (cell ?? ''));
-  const first = head.length === 0 ? '' : `<tr>${head.map((text) => `<th>${textOf(text)}</th>`).join('')}</tr>\n`;
-  const lines = rows.map((row) => {
-    const wrong = ['refused', 'overridden'].find((outcome) => row.includes(outcome));
-    return `<tr${wrong === undefined ? '' : ` class="${wrong}"`}>${row.map((cell) => `<td>${textOf(cell)}</td>`).join('')}</tr>`;
-  });
-  return part(title, rows.length === 0 ? '' : `<table>${first}${lines.join('\n')}</table>`);
-}
-
-function facts(document: PipelineDocument): Rows {
-  const { service, runId, startedAt, finishedAt, read = 0, pages = 0, collection, error, partial } = document;
-  const seconds = startedAt && finishedAt && ((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000).toFixed(1);
-  const known: Rows = [
-    ['file', document.file],
-    ['error', error?.message.split('\n').join('; ')],
-    ['what to do', error?.help],
-    ['kept for inspection', document.kept?.join(', ')],
-    ['run', runId],
-    ['service', service?.baseUrl],
-    ['started', startedAt],
-    ['finished', finishedAt && `${finishedAt}, after ${seconds} s`],
-    ['read', collection && `${amount(read)} ${collection} in ${amountOf(pages, 'page')}${partial ? ', part of the list' : ''}`],
-    ['pages of an interrupted run', document.resumed || undefined],
-    ['pages kept for the next run', document.keptPages || undefined],
-    ['leadstream', document.version],
-  ];
-  return known.filter(([, value]) => value !== undefined);
-}
-
-function gates({ gates: all = [] }: PipelineDocument): Section {
-  const rows = all.map(({ gate, at, outcome, violations }) => [gate, at, outcome, violations.map(({ message }) => message).join('; ')]);
-  return ['Gates', ['gate', 'of', 'result', 'why'], rows];
-}
-
-function files({ sinks = [], status }: PipelineDocument): Section {
-  const fileOf = (path = 'stdout') => (status === 'published' || path === 'stdout' ? path : `${path} (not published)`);
-  return ['Files', ['sink', 'file', 'rows', 'size'], sinks.map(({ at, path, total, bytes }) => [at, fileOf(path), total, sizeOf(bytes)])];
-}
-
-function rowCounts({ sinks = [] }: PipelineDocument): Section {
-  const used = [...origins, ...outcomes].filter(
-    (count) => ['read', 'written'].includes(count) || sinks.some(({ books }) => books[count] > 0),
+/** Makes a table of a list of records with their names as its head, or of the members of a record. */
+function tableOf(name: string, value: unknown): string {
+  const title = wordsOf(`${name.charAt(0).toUpperCase()}${name.slice(1)}`);
+  if (!Array.isArray(value)) return table(title, Object.entries(value ?? {}));
+  const records = value.map(
+    (item: unknown) => (typeof item === 'object' ? { ...item } : { value: item }) as Readonly<Record<string, unknown>>,
   );
-  return ['Row counts', ['sink', ...used.map(wordOf)], sinks.map(({ at, books }) => [at, ...used.map((count) => books[count])])];
+  const names = [...new Set(records.flatMap(Object.keys))].filter((each) => records.some((record) => textOf(record[each]) !== ''));
+  return table(
+    title,
+    records.map((record) => names.map((each) => record[each])),
+    names,
+  );
 }
 
-function steps({ steps: all = [] }: PipelineDocument): Section {
-  const rows = all.map(({ at, tally }) => {
-    const { matched, missed } = tally;
-    const parts = counted(tally).map(([word, count]) => `${word} ${amount(count)}`);
-    return [at, parts.join(', '), matched + missed === 0 ? '' : `${((100 * matched) / (matched + missed)).toFixed(2)}%`];
+function table(title: string, rows: readonly (readonly unknown[])[], names?: readonly string[]): string {
+  const filled = names ? rows : rows.flatMap(([name, value]) => (textOf(value) === '' ? [] : [[wordsOf(String(name)), value]]));
+  const head = names ? `<tr>${names.map((name) => `<th>${escaped(wordsOf(name))}</th>`).join('')}</tr>\n` : '';
+  const lines = filled.map((row) => {
+    const wrong = ['refused', 'overridden'].find((outcome) => row.includes(outcome));
+    return `<tr${wrong === undefined ? '' : ` class="${wrong}"`}>${row.map((cell) => `<td>${escaped(textOf(cell))}</td>`).join('')}</tr>`;
   });
-  return ['Steps', ['step', 'rows', 'match rate'], rows];
+  return part(title, lines.length === 0 ? '' : `<table>${head}${lines.join('\n')}</table>`);
 }
 
-function lists({ collection, read, consistency, sides = [], lookups = [] }: PipelineDocument): Section {
-  // A check that was due did not happen if a limit or a failure ended the read.
-  const checkOf = ({ mode, outcome }: NonNullable<typeof consistency>) => (outcome === 'off' && mode !== 'off' ? 'not checked' : outcome);
-  const rows = [
-    ...(consistency ? [[collection, 'source', read, checkOf(consistency)]] : []),
-    ...sides.map((side) => [side.collection, side.at, side.rows, checkOf(side.consistency)]),
-    ...lookups.map((side) => [side.collection, side.at, `${amount(side.requests)} single records`, 'not checked']),
-  ];
-  return ['Collections', ['collection', 'read by', 'rows', 'consistency'], rows];
+/** Formats a value for people: of a record or list only what is not empty or 0. */
+function textOf(value: unknown): string {
+  if (typeof value === 'number') return amount(value);
+  if (typeof value !== 'object' || value === null) return value === undefined || value === null || value === false ? '' : String(value);
+  if (Array.isArray(value)) return value.map(textOf).join('; ');
+  const members = Object.entries(value).filter(([, member]) => member !== 0 && textOf(member) !== '');
+  return members.map(([name, member]) => `${wordsOf(name)} ${textOf(member)}`).join(', ');
 }
 
-function requests({ requests: made }: PipelineDocument): Section {
-  if (!made) return ['Requests', [], []];
-  const { page, probe, find, bytes, retries, totalMs, longestMs } = made;
-  const total = page + probe + find;
-  return [
-    'Requests',
-    [],
-    [
-      ['requests', `${amount(total)}, including ${amount(probe)} that only checked`],
-      ['bytes', sizeOf(bytes)],
-      ['latency', `${amount(Math.round(totalMs / Math.max(1, total)))} ms on average, longest ${amount(longestMs)} ms`],
-      ...Object.entries(retries).map(([reason, count]) => [`retries after ${/^\d/.test(reason) ? 'HTTP ' : ''}${reason}`, count]),
-    ],
-  ];
-}
-
-function stages({ stages: all = [] }: PipelineDocument): Section {
-  const secondsOf = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
-  const rows = all.map(({ stage, startMs, ms }) => [stage, secondsOf(startMs), ms === undefined ? 'not finished' : secondsOf(ms)]);
-  return ['Stages', ['stage', 'began after', 'took'], rows];
-}
-
-function warnings({ warnings: all = [] }: PipelineDocument): Section {
-  return ['Warnings', ['code', 'message'], all.map(({ code, message }) => [code, message])];
+/** Returns the words of a key. */
+function wordsOf(name: string): string {
+  return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 /** A bar of the flow: rows on the way, rows that left it, or rows that were added. */

@@ -132,7 +132,7 @@ export interface Status {
 const [frameMs, heartbeatMs] = [125, 30_000];
 
 /** Where it is shown. */
-export interface StatusPlace {
+interface StatusPlace {
   readonly console: Pick<Console, 'level' | 'format' | 'event'>;
   readonly stderr: OutputStream;
   readonly stdout: Pick<OutputStream, 'isTTY'>;
@@ -182,7 +182,7 @@ function liveStatus(name: string, observed: Observed, stderr: OutputStream): Sta
  * @example
  * // reading leads, 120,000 rows (40%), 1:15 left, 2,400 rows/s, 34.1 MB, 12 retries
  */
-export function statusLine({ current, pause, requests }: Observed): string {
+function statusLine({ current, pause, requests }: Observed): string {
   const { stage, rows, expected = 0, forMs } = current;
   const retries = sum(requests.retries);
   const parts = [
@@ -205,7 +205,7 @@ function paceOf(rows: number, expected: number, seconds: number): readonly strin
 }
 
 /** Formats a length of time as `0:07`, `1:15` or `2:03:40`. */
-export function lengthOf(seconds: number): string {
+function lengthOf(seconds: number): string {
   const whole = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
   const rest = String(whole % 60).padStart(2, '0');
@@ -215,7 +215,7 @@ export function lengthOf(seconds: number): string {
 const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
 
 /** Formats a number of bytes for people, in decimal units: `812 bytes`, `34.1 MB`. */
-export function sizeOf(bytes: number): string {
+function sizeOf(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
   return power === 0 ? amountOf(bytes, 'byte') : `${(bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
 }
