@@ -1,6 +1,6 @@
 import { EMPTY, Observable, type Subscriber, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
 import { SourceError, StepError, type Row } from '../core/index.js';
-import { bounds, callable, defaults, faultsIn, flag, kindOf, number, object, text } from '../options/index.js';
+import { bounds, callable, defaults, flag, kindOf, number, object, text } from '../options/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { handOver, untilReleased } from './lease.js';
 import { pageOf, type Lease, type Page } from './page.js';
@@ -250,7 +250,7 @@ const taken = object({
 });
 
 function checkTaken(options: unknown): void {
-  const [problem] = faultsIn(taken, options);
+  const [problem] = taken(options, '');
   if (problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', problem);
 }
 

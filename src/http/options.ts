@@ -6,7 +6,6 @@ import {
   bounds,
   callable,
   check,
-  faultsIn,
   judged,
   number,
   numberOrInfinity,
@@ -45,7 +44,7 @@ const clientChecks: Checks = {
  * @throws {SourceError} `E_SOURCE_CONFIG` with every problem.
  */
 export function checkOptions(options: unknown, wanted: Check, are = 'the options of a connection, like { baseUrl, auth },'): void {
-  const problems = anyObject(options, are).length > 0 ? anyObject(options, are) : faultsIn(wanted, options);
+  const problems = anyObject(options, are).length > 0 ? anyObject(options, are) : wanted(options, '');
   // A name that is no option could be a key.
   const redact = createRedactor(isRecord(options) ? textsIn(options['auth']) : []);
   if (problems.length > 0) throw wrongOption(problems.map(redact).join('; '));

@@ -87,30 +87,19 @@ export function object(checks: Checks, required: readonly string[] = [], others:
 }
 
 /**
- * Describes the problems of options given in code, a sentence each.
- *
- * @example
- * faultsIn(object({ limit: number({ whole: true, min: 1, max: 500 }) }), { limit: '5' });
- * // ['limit must be a whole number from 1 to 500']
- */
-export function faultsIn(wanted: Check, options: unknown): readonly string[] {
-  return wanted(options, '');
-}
-
-/**
  * Checks the arguments of a function that creates a step or changes a stream. It loads nothing.
  *
  * @param at Name of the function, for messages.
  * @throws {StepError} `E_STEP_CONFIG`.
  */
 export function checkGiven(at: string, wanted: Check, given: unknown): void {
-  const problems = faultsIn(wanted, given);
+  const problems = wanted(given, '');
   if (problems.length > 0) throw new StepError('E_STEP_CONFIG', `${at}: ${problems.join('; ')}`);
 }
 
 /** Checks the arguments of another function. @throws {LeadstreamError} `E_USAGE`. */
 export function checkUsage(at: string, wanted: Check, given: unknown): void {
-  const problems = faultsIn(wanted, given);
+  const problems = wanted(given, '');
   if (problems.length > 0) throw new LeadstreamError('E_USAGE', `${at}: ${problems.join('; ')}`);
 }
 

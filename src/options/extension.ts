@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { reasonOf, zod } from '../core/index.js';
-import { callable, check, faultsIn, object, text, type Checks } from './check.js';
+import { callable, check, object, text, type Checks } from './check.js';
 
 /** The declaration of a custom step or sink. */
 export interface ExtensionDeclaration<I, O> {
@@ -61,7 +61,7 @@ export function extended<K extends 'step' | 'sink', D extends ExtensionDeclarati
   const at = kind === 'step' ? 'defineStep' : 'defineSink';
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*$/.test(name))
     throw refuse(`${at}: the first argument must be a name of a-z, 0-9 and _`);
-  const problems = faultsIn(object({ ...common, open: callable, ...own }, ['open']), declaration);
+  const problems = object({ ...common, open: callable, ...own }, ['open'])(declaration, '');
   if (problems.length > 0) throw refuse(`${at}: ${name}: ${problems.join('; ')}`);
   const made = (given?: unknown): T =>
     make(() => {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { schema, type Zod } from '../core/index.js';
+import { byName, schema, type Zod } from '../core/index.js';
 
 /** The allowed numbers of a setting. */
 export interface Range {
@@ -78,26 +78,16 @@ export function usually<T extends z.ZodType>(schema: T, text: string | number | 
   return schema.optional().meta({ [usual]: text });
 }
 
+const counted = ['limit', 'concurrency', 'window', 'maxPages', 'maxPasses', 'endWaitMs', 'threads', 'maxBodyBytes', 'attempts'] as const;
+
 /** Schemas of read settings for pipeline files. */
 export const settings = schema((z) => ({
   baseUrl: z.string().superRefine((address, context) => {
     const message = addressProblem(address);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   }),
-  limit: ranged(z, bounds.limit),
-  concurrency: ranged(z, bounds.concurrency),
-  window: ranged(z, bounds.window),
-  firstPage: z
-    .number()
-    .int()
-    .min(bounds.firstPage.min)
-    .max(bounds.firstPage.max, 'must be 0 or 1: a list read from a later page is not complete'),
-  maxPages: ranged(z, bounds.maxPages),
-  maxPasses: ranged(z, bounds.maxPasses),
-  endWaitMs: ranged(z, bounds.endWaitMs),
-  threads: ranged(z, bounds.threads),
-  maxBodyBytes: ranged(z, bounds.maxBodyBytes),
-  attempts: ranged(z, bounds.attempts),
+  ...byName(counted, (name) => ranged(z, bounds[name])),
+  firstPage: ranged(z, { whole: true, min: 0 }).max(bounds.firstPage.max, 'must be 0 or 1: a list read from a later page is not complete'),
   consistency: z.enum(consistencyModes),
 }));
 

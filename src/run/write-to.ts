@@ -4,7 +4,7 @@ import type { Column, Consistency, Value, Warning } from '../core/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { batchOf, countOf, deliver, fromPages, givenColumns, isPage, namingRow, RowStream, unlessDry } from '../flow/index.js';
 import type { CountedStep, OpenedStream, Page, Side } from '../flow/index.js';
-import { abortSignal, faultsIn, judged, kindOf, object, text } from '../options/index.js';
+import { abortSignal, judged, kindOf, object, text } from '../options/index.js';
 import type { PreparedOutput, SinkWriter } from '../sinks/index.js';
 import { commitUnlogged } from '../store/index.js';
 import { firstOtherThanText } from '../vector/index.js';
@@ -183,7 +183,7 @@ async function claimSink(sink: unknown): Promise<SinkWriter> {
 function checkWriting(rows: unknown, options: { readonly columns?: readonly Column[] | undefined }): void {
   const isStream = rows instanceof RowStream;
   if (!isStream && !isObservable(rows)) throw wrong(`the first argument must be a stream of rows, like service.leads, not ${kindOf(rows)}`);
-  const [problem] = faultsIn(taken, options);
+  const [problem] = taken(options, '');
   if (problem !== undefined) throw wrong(`the third argument, like { columns: columnsOf(collections.leads) }: ${problem}`);
   const known = isStream ? rows.columns?.map(({ name }) => name) : undefined;
   if (options.columns === undefined) {
