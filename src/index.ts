@@ -4,4 +4,3 @@ export * from './pipelines.js';
 export * from './tables.js';
 export { catalogue } from './core/index.js';
 export { extensionsOf, loadCollections, parsePipelines, pipelineReference, pipelineSchema, writesOver } from './plan/index.js';
-export { notifyRefused } from './run/index.js';

@@ -24,6 +24,7 @@ export {
 } from './plan/index.js';
 export {
   explainRow,
+  notifyRefused,
   previewPipeline,
   recoverRuns,
   runPipeline,
@@ -36,6 +37,7 @@ export {
   type RowExplanation,
   type RowField,
   type RowPassage,
+  type RefusedOptions,
   type RunEnd,
   type RunOptions,
   type RunReport,

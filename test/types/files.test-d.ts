@@ -8,6 +8,7 @@ import {
   failedRunOf,
   lintPipelines,
   loadPipeline,
+  notifyRefused,
   loadPipelines,
   parsePipeline,
   previewPipeline,
@@ -32,6 +33,7 @@ import {
   type TableRun,
   type TestResults,
   type Verification,
+  type Warning,
 } from '../../src/index.js';
 import { standalone } from '../../src/testing.js';
 import {
@@ -74,6 +76,9 @@ summaryOf(pipeline);
 expectTypeOf(failedRunOf(new Error('x'))).toEqualTypeOf<FailedRunReport | undefined>();
 // @ts-expect-error The error is missing.
 failedRunOf();
+expectTypeOf(notifyRefused(new Error('x'), { only: ['nightly-leads'] })).resolves.toEqualTypeOf<readonly Warning[]>();
+// @ts-expect-error What was thrown is missing.
+void notifyRefused();
 expectTypeOf(recoverRuns('.leadstream')).resolves.toEqualTypeOf<readonly string[]>();
 // @ts-expect-error Which folder has to be said.
 void recoverRuns();
