@@ -49,8 +49,12 @@ export type Parser = Argv<CommonOptions>;
 /** Runs the work of a command with its console and environment. */
 export type Runner = (common: ArgumentsCamelCase<CommonOptions>, work: (context: CommandContext) => Promise<number>) => Promise<void>;
 
-/** Adds a command to the parser. */
-export type Command = (parser: Parser, runner: Runner) => Parser;
+/** A command, and what adds it to the parser. */
+export interface Command {
+  /** Like `run [files..]`. */
+  readonly usage: string;
+  add(parser: Parser, runner: Runner): Parser;
+}
 
 /** The arguments of a command that declares its options so. */
 export type ArgumentsOf<O extends (yargs: Parser) => Argv<unknown>> = ArgumentsCamelCase<OptionsIn<ReturnType<O>>>;
@@ -68,10 +72,13 @@ export function command<T extends CommonOptions>(
   options: (yargs: Parser) => Argv<T>,
   work: (arguments_: ArgumentsCamelCase<T>, context: CommandContext) => Promise<number>,
 ): Command {
-  return (parser, runner) =>
-    parser.command(usage, summary, options, (arguments_) =>
-      runner(arguments_ as ArgumentsCamelCase<T & CommonOptions>, (context) => work(arguments_, context)),
-    );
+  return {
+    usage,
+    add: (parser, runner) =>
+      parser.command(usage, summary, options, (arguments_) =>
+        runner(arguments_ as ArgumentsCamelCase<T & CommonOptions>, (context) => work(arguments_, context)),
+      ),
+  };
 }
 
 /** An option that may be given several times. */

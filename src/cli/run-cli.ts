@@ -13,7 +13,7 @@ import { rollback, runs, verify } from './commands/tables.js';
 import { test } from './commands/test.js';
 import { validate } from './commands/validate.js';
 import { catalogue, exitCodes, LeadstreamError, nearest, version } from '../core/index.js';
-import { commonOptions, environmentOf, secretsIn, type CommandContext, type Parser, type Runner } from './command.js';
+import { commonOptions, environmentOf, secretsIn, type Command, type CommandContext, type Runner } from './command.js';
 import { createConsole, createSecrets, logFormatIn, painterFor, print, type Secrets } from './console.js';
 import { reportFailure } from './failure.js';
 
@@ -65,16 +65,13 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
 /** Parses a command line and does its work. `shown` is the text of the help or the version, which `isAnswered` says was requested. */
 async function parse(argv: readonly string[], runner: Runner, width: number) {
   let shown = '';
-  const parser = commands.reduce<Parser>((parent, add) => add(parent, runner), commonOptions(yargs()));
-  // The parser forgets its commands once it enters one.
-  const usages = Object.entries(parser.getInternalMethods().getCommandInstance().getCommandHandlers());
+  const parser = commands.reduce((parent, command) => command.add(parent, runner), commonOptions(yargs()));
   // It would format the help of a running command in case it is requested, which takes longer than all the parsing.
   parser.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {};
   /** The grammar with the options of the command that the parser is in; outside a command, the common ones. */
   const grammar = (): Grammar => {
     const { key, alias, array, boolean } = parser.getOptions();
-    const named = Object.fromEntries(usages.map(([name, { original }]) => [name, original]));
-    return { commands: named, options: [...Object.keys(key), ...Object.values(alias).flat()], flags: boolean, repeated: array };
+    return { options: [...Object.keys(key), ...Object.values(alias).flat()], flags: boolean, repeated: array };
   };
   const parsed = await parser
     .scriptName('leadstream')
@@ -101,10 +98,8 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
   return { shown, isAnswered: parsed['help'] === true || parsed['version'] === true };
 }
 
-/** The words that a command line can consist of. */
+/** The options that a command line can have. */
 interface Grammar {
-  /** The usage of each command, like `run [files..]`, by its name. */
-  readonly commands: Readonly<Record<string, string>>;
   /** Names of options. */
   readonly options: readonly string[];
   /** Options that are flags: they take no value. */
@@ -120,7 +115,7 @@ interface Grammar {
  * @param message The parser's message, in English.
  * @param words The command line.
  */
-function usageProblem(message: string, words: readonly string[], { commands, options }: Grammar): string {
+function usageProblem(message: string, words: readonly string[], { options }: Grammar): string {
   const choices = [...message.matchAll(/Argument: ([\w-]+), Given: [^]*?, Choices: (.+)/g)];
   if (choices.length > 0) return choices.map(([, name, known]) => `${name} must be one of ${known}`).join('; ');
   const given = words.flatMap((word) => /^(--?[a-z][\w.-]*)/i.exec(word)?.[1] ?? []);
@@ -128,9 +123,10 @@ function usageProblem(message: string, words: readonly string[], { commands, opt
   const unknown = given.find((option) => !known.includes(option));
   if (unknown !== undefined) return `unknown option ${unknown}${orNearest([unknown], known) ?? ''}`;
   if (!/^(?:Unknown |Not enough non-option)/.test(message)) return message;
-  const names = Object.keys(commands);
-  const command = names.find((name) => words.includes(name));
-  if (command !== undefined) return `the arguments do not fit; usage: leadstream ${commands[command]}`;
+  const nameOf = ({ usage }: Command) => usage.replace(/ .*/, '');
+  const command = commands.find((each) => words.includes(nameOf(each)));
+  if (command !== undefined) return `the arguments do not fit; usage: leadstream ${command.usage}`;
+  const names = commands.map(nameOf);
   return `unknown command${orNearest(words, names) ?? `; there are ${names.join(', ')}`}`;
 }
 
@@ -168,7 +164,6 @@ declare module 'yargs' {
       readonly boolean: readonly string[];
     };
     getInternalMethods(): {
-      getCommandInstance(): { getCommandHandlers(): Readonly<Record<string, { readonly original: string }>> };
       getUsageInstance(): { cacheHelpMessage: () => void };
     };
   }

@@ -2,7 +2,7 @@ import { collectionNames, collections, generatedNames, generatedRows, originalNa
 import { byName, defined, LeadstreamError } from '../../core/index.js';
 import type { DataSource, ServedTable } from '../answer.js';
 import { areaCodeEntries, areaCodeRow, bridgeRows, userRows, linkRows, leadRows } from './rows.js';
-import { Draw, numbering, type FullRow, type World } from './places.js';
+import { Draw, numbering, type FullRow, type World } from './world.js';
 
 /** Number of rows of each collection that is generated in any size. */
 type GivenRows = { readonly [N in keyof typeof generatedRows]?: number };

@@ -1,5 +1,5 @@
 import type { collections } from '../../collections/index.js';
-import { mix, type Draw, type FullRow, type World, areaCodeOf, places, type City } from './places.js';
+import { mix, type Draw, type FullRow, type World, areaCodeOf, places, type City } from './world.js';
 import { itemAt } from '../../core/index.js';
 
 /** Creates bridges, each owned by a user and in one campaign. Values that look like credentials begin with `fake-`. */
@@ -41,7 +41,7 @@ export function bridgeRows(world: World, draw: Draw): (index: number) => FullRow
 }
 
 /** Returns what rows of other collections repeat of a bridge, by its position in the list. */
-export function bridgeHeads({ seed, counts, ids }: World) {
+function bridgeHeads({ seed, counts, ids }: World) {
   return (index: number) => {
     const campaign = index % Math.ceil(counts.bridges / 4);
     const niche = niches[campaign % niches.length] ?? niches[0];
@@ -57,22 +57,9 @@ export function bridgeHeads({ seed, counts, ids }: World) {
 
 /** Words that the generator draws from. Apostrophes and letters beyond ASCII are intentional. */
 
-export const firstNames = [
-  'Mary',
-  'Linda',
-  'Mateo',
-  'Priya',
-  'Wei',
-  'Kwame',
-  'Amélie',
-  'José',
-  'Zoë',
-  'Søren',
-  'Łukasz',
-  "D'Angelo",
-] as const;
+const firstNames = ['Mary', 'Linda', 'Mateo', 'Priya', 'Wei', 'Kwame', 'Amélie', 'José', 'Zoë', 'Søren', 'Łukasz', "D'Angelo"] as const;
 
-export const lastNames = ['Smith', 'Garcia', 'Patel', "O'Brien", 'St. Clair', 'Smith-Jones', 'Nguyễn', 'Müller', 'Gagné', 'Žižka'] as const;
+const lastNames = ['Smith', 'Garcia', 'Patel', "O'Brien", 'St. Clair', 'Smith-Jones', 'Nguyễn', 'Müller', 'Gagné', 'Žižka'] as const;
 
 const niches = ['auto', 'debt', 'home', 'ins', 'legal', 'loan', 'solar', 'tax'] as const;
 const seasons = ['Spring', 'Summer', 'Autumn', 'Winter', 'Year-End', 'Back to School'] as const;
@@ -94,12 +81,12 @@ export function userRows({ ids }: World, draw: Draw): (index: number) => FullRow
 }
 
 /** Returns the affiliate number of a user. */
-export function affidOf(uid: string): string {
+function affidOf(uid: string): string {
   return String(9000 + Number(uid));
 }
 
 /** Returns an email address in an example domain (RFC 2606) that no two numbers share. */
-export function emailOf(firstname: string, lastname: string, number: string): string {
+function emailOf(firstname: string, lastname: string, number: string): string {
   return `${slug(firstname)}.${slug(lastname)}.${number}@example.${number.endsWith('3') ? 'org' : 'com'}`;
 }
 
