@@ -37,7 +37,6 @@ export {
   type RowExplanation,
   type RowField,
   type RowPassage,
-  type RefusedOptions,
   type RunEnd,
   type RunOptions,
   type RunReport,

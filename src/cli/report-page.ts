@@ -83,7 +83,9 @@ function table(title: string, rows: readonly (readonly unknown[])[], names?: rea
 /** Formats a value for people: of a record or list only what is not empty or 0. */
 function textOf(value: unknown): string {
   if (typeof value === 'number') return amount(value);
-  if (typeof value !== 'object' || value === null) return value === undefined || value === null || value === false ? '' : String(value);
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 'yes' : '';
+  if (typeof value !== 'object' || value === null) return '';
   if (Array.isArray(value)) return value.map(textOf).join('; ');
   const members = Object.entries(value).filter(([, member]) => member !== 0 && textOf(member) !== '');
   return members.map(([name, member]) => `${wordsOf(name)} ${textOf(member)}`).join(', ');
