@@ -16,7 +16,7 @@ import type { ServiceSpec } from './spec.js';
  * if ('missing' in connection) throw new Error(`set ${connection.missing}`);
  * const service = connect({ ...connection, limit: 500 });
  */
-export function connectionFromEnvironment(env: Environment): Reached | { readonly missing: string } {
+export function connectionFromEnvironment(env: Environment): (Account & { readonly proxy: string | false }) | { readonly missing: string } {
   const account = accountIn(env);
   if ('missing' in account) return account;
   if ('problem' in account) throw wrongOption(account.problem);
@@ -88,11 +88,6 @@ export function connectionOf(
 interface Account {
   readonly baseUrl: string;
   readonly auth: Credentials;
-}
-
-/** An account with the address of the proxy to use, or `false` for none. */
-interface Reached extends Account {
-  readonly proxy: string | false;
 }
 
 function reachedByFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem, inFile: Problem): Account | undefined {

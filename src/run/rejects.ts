@@ -13,7 +13,6 @@ type RejectsOptions = Pick<RejectsPlan, 'path' | 'max' | 'rows'>;
  * Memory: a count per place, field and reason. A reason names kinds of values, so there are few.
  */
 export class Rejects {
-  readonly #keyColumns = new WeakMap<readonly Column[], readonly KeyColumn[]>();
   readonly #reasons = new Map<string, number>();
   #noted: string[] = [];
   #count = 0;
@@ -41,10 +40,13 @@ export class Rejects {
     const whence = `${at}, ${field}: ${reason}`;
     this.#reasons.set(whence, (this.#reasons.get(whence) ?? 0) + 1);
     if (!this.file) return;
-    const key = Object.fromEntries(
-      this.#keyIn(columns).map(([name, column]) => [name, column === undefined ? null : (row[column] ?? null)]),
+    const key = this.collection.key.map((name) => {
+      const column = columns.find(({ source }) => source === name);
+      return [name, column === undefined ? null : (row[column.name] ?? null)] as const;
+    });
+    this.#noted.push(
+      `${JSON.stringify({ at, key: Object.fromEntries(key), field, reason, ...(this.options.rows ? { row } : {}) }, plain)}\n`,
     );
-    this.#noted.push(`${JSON.stringify({ at, key, field, reason, ...(this.options.rows ? { row } : {}) }, plain)}\n`);
   };
 
   async flush(): Promise<void> {
@@ -76,11 +78,7 @@ export class Rejects {
   /** Called if the outputs are not committed: publishes the file if rows were rejected, and removes it otherwise. */
   async close(): Promise<void> {
     const { path } = this.options;
-    if (this.#count === 0 || path === undefined) await this.file?.discard();
-    else await this.#keep(path);
-  }
-
-  async #keep(path: string): Promise<void> {
+    if (this.#count === 0 || path === undefined) return this.file?.discard();
     try {
       await commitUnlogged({ outputs: [path], actions: await this.actions() });
     } catch (failure) {
@@ -89,19 +87,7 @@ export class Rejects {
       throw failure;
     }
   }
-
-  /** Returns the current names of the key columns. */
-  #keyIn(columns: readonly Column[]): readonly KeyColumn[] {
-    const known = this.#keyColumns.get(columns);
-    if (known) return known;
-    const found = this.collection.key.map((name) => [name, columns.find(({ source }) => source === name)?.name] as const);
-    this.#keyColumns.set(columns, found);
-    return found;
-  }
 }
-
-/** A key column, and its name where a row was rejected; `undefined` if it is gone there. */
-type KeyColumn = readonly [name: string, column: string | undefined];
 
 /** @param reasons Number of rows by place and reason. */
 function mostFrequent(reasons: ReadonlyMap<string, number>): string {
