@@ -222,53 +222,46 @@ export async function closeVerified(file: PartialFile, expected: Omit<Expected, 
   return file.content;
 }
 
-/** A file of the earlier run that stays in the table, and its name in the new one. */
-interface RetainedFile {
-  readonly from: string;
-  readonly file: ManifestFile;
-}
-
-/**
- * Names files of the earlier run as data files of the new one. A reader that listed the old table and opens its files after the swap then finds none
- * of them, rather than some.
- *
- * @param first The first free number.
- */
-export function retainedIn(run: string, files: readonly ManifestFile[], first: number): readonly RetainedFile[] {
-  return files.map((file, index) => {
-    const folder = dirname(file.name);
-    const name = dataFileNameOf(run, first + index);
-    return { from: file.name, file: { ...file, name: folder === '.' ? name : join(folder, name) } };
-  });
+/** Files of the earlier run that stay in the table, with their names in the new one, and the actions that commit them. */
+interface Retained {
+  readonly files: readonly ManifestFile[];
+  readonly actions: readonly RenameAction[];
 }
 
 /**
  * Puts files of the earlier run into the new one: as hard links, without copying if the file system supports them. Files with other permissions are
- * copied, since all names of a file share them.
+ * copied, since all names of a file share them. They are named as data files of the new run: a reader that listed the old table and opens its files after the
+ * swap then finds none of them, rather than some.
  *
+ * @param from Folder of the earlier run; `to` is that of the new one.
+ * @param nameOf Returns the new name of a file within its folder, by its index.
  * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VERIFY` when a copied file does not match the earlier manifest.
  */
 export async function stageRetained(
   from: string,
-  folder: string,
-  files: readonly RetainedFile[],
+  to: string,
+  files: readonly ManifestFile[],
+  nameOf: (index: number) => string,
   permissions: number,
-): Promise<readonly RenameAction[]> {
+): Promise<Retained> {
+  const retained: ManifestFile[] = [];
   const actions: RenameAction[] = [];
-  for (const { from: name, file } of files) {
-    const [source, path] = [join(from, name), join(folder, file.name)];
-    for (const made of await makeFolders(dirname(path), folder)) await openTo(made, permissions);
+  for (const [index, file] of files.entries()) {
+    const name = join(dirname(file.name), nameOf(index));
+    const [source, path] = [join(from, file.name), join(to, name)];
+    for (const made of await makeFolders(dirname(path), to)) await openTo(made, permissions);
     const isLinked = await attempt('E_SINK_WRITE', `cannot retain ${path}`, async () => {
       const { mode } = await lstat(source);
       return (mode & 0o777) === permissions && (await linked(source, path + partialEnding));
     });
+    retained.push({ ...file, name });
     actions.push(
       isLinked
         ? { action: 'rename', from: path + partialEnding, to: path, file: { bytes: file.bytes } }
         : await copied(source, path, file, permissions),
     );
   }
-  return actions;
+  return { files: retained, actions };
 }
 
 /** Copies a file, and compares the copy with the earlier manifest. */

@@ -4,9 +4,9 @@ import { GateError, itemAt, SinkError, type OutputColumn, type Refuses, type War
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
 import { attempt, makeFolders, removeFolders, type Action } from '../store/index.js';
 import type { Batch } from '../vector/index.js';
-import { DataFiles, type DataFilesOptions, checkRetained, retainedIn, staged, stageRetained } from './data-files.js';
+import { DataFiles, type DataFilesOptions, checkRetained, staged, stageRetained } from './data-files.js';
 import { Appending, indexOf } from './keys.js';
-import { loadManifest, type Manifest, type ManifestFile, type modes, type Published, type RunFacts } from './manifest.js';
+import { dataFileNameOf, loadManifest, type Manifest, type ManifestFile, type modes, type Published, type RunFacts } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 import type { RunLog } from './run-log.js';
 import { openTo, prune, removeDeadRuns, removeRun, successName, type Table } from './table.js';
@@ -187,10 +187,10 @@ export class PreparedRun {
     const { permissions } = options;
     const { columns, partitioning, appending, key, files } = this.begun;
     const folder = table.folder(runId);
-    const kept = retainedIn(runId, this.retained, this.written.length);
-    const links = before ? await stageRetained(table.folder(before.run), folder, kept, permissions) : [];
+    const nameOf = (index: number) => dataFileNameOf(runId, this.written.length + index);
+    const kept = before && (await stageRetained(table.folder(before.run), folder, this.retained, nameOf, permissions));
     const keys = appending && (await staged(table.keysPath(runId), permissions, (file) => appending.index.store(file)));
-    const all = [...kept.map(({ file }) => file), ...this.written].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const all = [...(kept?.files ?? []), ...this.written].sort((a, b) => (a.name < b.name ? -1 : 1));
     const success = options.success_file ? [(await staged(join(folder, successName), permissions)).action] : [];
     const content: Manifest = {
       version: 1,
@@ -221,7 +221,7 @@ export class PreparedRun {
     const text = `${JSON.stringify(content, null, 2)}\n`;
     const manifest = await staged(table.manifestPath(runId), permissions, (file) => file.append(text));
     await context.runLog?.record(table.path, runId, text);
-    const staging = [...links, ...files.actions, ...success, ...(keys ? [keys.action] : []), manifest.action];
+    const staging = [...(kept?.actions ?? []), ...files.actions, ...success, ...(keys ? [keys.action] : []), manifest.action];
     return [...staging, await table.linkTo(runId), ...(await table.expire(before?.run))];
   }
 
