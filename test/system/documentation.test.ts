@@ -25,7 +25,7 @@ test.each(Object.entries(entries))(
   'everything that %s exports says what it is, and every value shows how it is used',
   async (_entry, file) => {
     const all = await exportsOf(file);
-    expect(all.length).toBeGreaterThan(2);
+    expect(all).not.toEqual([]);
     expect(all.flatMap(({ name, comment }) => (comment === undefined ? [name] : []))).toEqual([]);
     expect(all.flatMap(({ name, typeOnly, examples }) => (typeOnly || examples.length > 0 ? [] : [name]))).toEqual([]);
   },
