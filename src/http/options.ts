@@ -27,7 +27,7 @@ const clientChecks: Checks = {
   ratePerSecond: numberOrInfinity(bounds.ratePerSecond),
   timeoutMs: number(bounds.timeoutMs),
   retry: object({ attempts: number(bounds.attempts), baseMs: number(bounds.delayMs), capMs: number(bounds.delayMs) }),
-  maxBodyBytes: number(bounds.maxBodyBytes),
+  maxPageBytes: number(bounds.maxPageBytes),
   threads: number(bounds.threads),
   secrets: texts(),
   watch: judged(watchersProblem),

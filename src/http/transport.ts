@@ -20,7 +20,7 @@ export interface TransportOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly concurrency: number;
   readonly timeoutMs: number;
-  readonly maxBodyBytes: number;
+  readonly maxPageBytes: number;
   /** Address of the proxy for requests. Default: none. */
   readonly proxy?: string | undefined;
   /** Certificates of authorities that are trusted in addition to the usual ones, in PEM. Default: none. */
@@ -100,8 +100,8 @@ class HttpTransport implements Transport {
       this.#request(target, abort.signal, fail).then(
         ({ statusCode, headers, body }) => {
           settled = true;
-          const { maxBodyBytes } = this.options;
-          const tooLarge = body.length > maxBodyBytes ? bodyTooLarge(target, maxBodyBytes) : undefined;
+          const { maxPageBytes } = this.options;
+          const tooLarge = body.length > maxPageBytes ? bodyTooLarge(target, maxPageBytes) : undefined;
           const failure = refusalOf(target, statusCode, headers['retry-after']) ?? tooLarge;
           if (failure) return fail(failure);
           subscriber.next({ status: statusCode, body, link: [headers.link].flat().join(', ') });
@@ -158,7 +158,7 @@ class HttpTransport implements Transport {
       sent.once('response', (answer: IncomingMessage) => leave(answer, answer.socket));
     });
     void request.on('downloadProgress', ({ transferred }) => {
-      if (transferred > this.options.maxBodyBytes) fail(bodyTooLarge(target, this.options.maxBodyBytes));
+      if (transferred > this.options.maxPageBytes) fail(bodyTooLarge(target, this.options.maxPageBytes));
     });
     return request;
   }
@@ -212,8 +212,8 @@ function tooLate(target: Target, event: string): SourceError {
   return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', message, { systemCode: 'ETIMEDOUT' });
 }
 
-function bodyTooLarge(target: Target, maxBodyBytes: number): SourceError {
-  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.label}: the response is larger than ${amountOf(maxBodyBytes, 'byte')}`);
+function bodyTooLarge(target: Target, maxPageBytes: number): SourceError {
+  return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.label}: the response is larger than ${amountOf(maxPageBytes, 'byte')}`);
 }
 
 /** Error codes for certificates that are not accepted, and for servers that do not speak TLS. Another attempt cures neither. */

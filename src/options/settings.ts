@@ -25,7 +25,7 @@ export const bounds = {
   endWaitMs: { min: 0, max: 35_000 },
   ratePerSecond: { above: 0 },
   timeoutMs: { above: 0 },
-  maxBodyBytes: { whole: true, min: 1 },
+  maxPageBytes: { whole: true, min: 1 },
   threads: { whole: true, min: 0, max: 1 },
   attempts: { whole: true, min: 1, max: 100 },
   delayMs: { min: 0 },
@@ -56,7 +56,7 @@ export const defaults = {
   firstPage: 1,
   endWaitMs: 5_000,
   timeoutMs: 60_000,
-  maxBodyBytes: 67_108_864,
+  maxPageBytes: 67_108_864,
   attempts: 6,
   baseMs: 500,
   capMs: 30_000,
@@ -78,7 +78,7 @@ export function usually<T extends z.ZodType>(schema: T, text: string | number | 
   return schema.optional().meta({ [usual]: text });
 }
 
-const counted = ['limit', 'concurrency', 'window', 'maxPages', 'maxPasses', 'endWaitMs', 'threads', 'maxBodyBytes', 'attempts'] as const;
+const counted = ['limit', 'concurrency', 'window', 'maxPages', 'maxPasses', 'endWaitMs', 'threads', 'maxPageBytes', 'attempts'] as const;
 
 /** Schemas of read settings for pipeline files. */
 export const settings = schema((z) => ({

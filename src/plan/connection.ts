@@ -78,7 +78,7 @@ export function connectionOf(
       ratePerSecond: settings.rate_limit,
       threads: settings.threads,
       timeoutMs: settings.timeout,
-      maxBodyBytes: settings.max_page_bytes,
+      maxPageBytes: settings.max_page_bytes,
       retry: retry && defined({ attempts: retry.attempts, baseMs: retry.base, capMs: retry.cap }),
     }),
   };

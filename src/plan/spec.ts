@@ -68,7 +68,7 @@ const serviceFields = schema((z) =>
     timeout: usually(longerThanNothing(), writtenDuration(defaults.timeoutMs)).describe(
       'Time until a response begins; the whole response may take twice as long.',
     ),
-    max_page_bytes: usually(settings().maxBodyBytes, defaults.maxBodyBytes).describe(
+    max_page_bytes: usually(settings().maxPageBytes, defaults.maxPageBytes).describe(
       'Maximum size of a response after decompression, in bytes.',
     ),
     retry: z

@@ -118,7 +118,7 @@ export class Run {
 
   async spools(): Promise<Spools> {
     if (!this.#spools) return noSpools;
-    const { baseUrl, auth, firstPage, maxBodyBytes } = this.pipeline.connection;
+    const { baseUrl, auth, firstPage, maxPageBytes } = this.pipeline.connection;
     const { spoolMaxAgeMs: maxAgeMs } = this.pipeline;
     const { spool: folder } = this.state;
     await sweepSpools(folder);
@@ -126,7 +126,7 @@ export class Run {
     const restart = !this.#spooling && (this.#spent || (this.options.restart ?? false));
     this.#spooling = true;
     const { runId, events } = this;
-    return new Spools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes: maxBodyBytes, restart, events });
+    return new Spools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes, restart, events });
   }
 
   /** Opens the counts of earlier runs. A run that only prints has none. */

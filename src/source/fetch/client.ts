@@ -36,7 +36,7 @@ export interface ClientOptions {
   /** Default: 6 attempts, base 500, cap 30,000. */
   readonly retry?: Partial<RetryPolicy> | undefined;
   /** Largest answer after decompression. Default 67,108,864, which is 64 MiB. */
-  readonly maxBodyBytes?: number | undefined;
+  readonly maxPageBytes?: number | undefined;
   /**
    * Additional threads for fetching, 0 or 1. One relieves this thread of HTTP and of finding the texts in the answers, which is more than a
    * third of the work of reading. Default 0.
@@ -98,14 +98,14 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
   const events = worksFor ?? eventsOf(options);
   const { redact } = events;
   const { auth, agent, ca, limit = defaults.limit, concurrency = defaults.concurrency, ratePerSecond = Infinity } = options;
-  const { timeoutMs = defaults.timeoutMs, maxBodyBytes = defaults.maxBodyBytes } = options;
+  const { timeoutMs = defaults.timeoutMs, maxPageBytes = defaults.maxPageBytes } = options;
   const { attempts = defaults.attempts, baseMs = defaults.baseMs, capMs = defaults.capMs } = options.retry ?? {};
   // Only the checked parts: a bare `?` or `#` would swallow the path.
   const { origin, pathname } = new URL(options.baseUrl);
   const baseUrl = origin + pathname;
   const transport = openFetching(
     {
-      ...{ baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxBodyBytes, agent },
+      ...{ baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxPageBytes, agent },
       proxy: proxyFor(baseUrl, agent ? false : options.proxy),
       ca: ca === undefined ? undefined : [ca].flat(),
     },

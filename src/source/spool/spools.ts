@@ -216,7 +216,7 @@ export interface SpoolOptions {
  * @throws {SinkError} `E_SINK_PATH` if it is not writable.
  */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  const { source, runId, maxAgeMs, restart = false, maxPageBytes = defaults.maxBodyBytes, now = Date.now } = options;
+  const { source, runId, maxAgeMs, restart = false, maxPageBytes = defaults.maxPageBytes, now = Date.now } = options;
   const spools = resolve(options.folder);
   return inState('E_SINK_PATH', `cannot spool pages in ${spools}`, async () => {
     await makePrivate(spools);

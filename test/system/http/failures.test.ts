@@ -182,7 +182,7 @@ describe('the size of an answer', () => {
 
   test('may be exactly the largest', async () => {
     await withServer(answer(200, body(1000)), async ({ url }) => {
-      await withClient({ baseUrl: url, maxBodyBytes: 1000 }, async (client) => {
+      await withClient({ baseUrl: url, maxPageBytes: 1000 }, async (client) => {
         expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toEqual([]);
       });
     });
@@ -193,7 +193,7 @@ describe('the size of an answer', () => {
     ['one byte more after gzip', answer(200, gzipSync(body(1001)), { 'content-encoding': 'gzip' })],
     ['a gzip bomb', answer(200, gzipSync(body(100_000_000)), { 'content-encoding': 'gzip' })],
   ])('ends the read at once with E_SOURCE_LIMIT when it is %s', async (_name, handler) => {
-    const { error, requests } = await failedRead(handler, { maxBodyBytes: 1000 });
+    const { error, requests } = await failedRead(handler, { maxPageBytes: 1000 });
     expect(error).toMatchObject({ code: 'E_SOURCE_LIMIT', kind: 'permanent' });
     expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
     expect(error.message).toContain(': the response is larger than 1,000 bytes');

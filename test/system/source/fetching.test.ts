@@ -29,7 +29,7 @@ const { openFetching: open }: { openFetching: typeof openFetching } = await impo
 const target = { path: '/api/leads', label: 'leads page 1', query: { page: '1' } };
 
 function transport(baseUrl: string, threads: number, options: Partial<TransportOptions> = {}): Transport<ScannedAnswer> {
-  const all = { baseUrl, query: { rest_api_key: oddKey }, concurrency: 2, timeoutMs: 60_000, maxBodyBytes: 100_000, ...options };
+  const all = { baseUrl, query: { rest_api_key: oddKey }, concurrency: 2, timeoutMs: 60_000, maxPageBytes: 100_000, ...options };
   return open(all, threads);
 }
 
@@ -226,7 +226,7 @@ describe('the thread that fetches', () => {
         const seen = [];
         let last;
         subscribe('worker_threads', ({ worker }) => { seen.push('begun'); last = worker; worker.on('exit', () => seen.push('ended')); });
-        const opened = openFetching({ baseUrl: '${url}', query: {}, concurrency: 1, timeoutMs: 60000, maxBodyBytes: 1000 }, 1);
+        const opened = openFetching({ baseUrl: '${url}', query: {}, concurrency: 1, timeoutMs: 60000, maxPageBytes: 1000 }, 1);
         for (let round = 0; round < 2; round += 1) {
           for (let request = 0; request < 2; request += 1) await lastValueFrom(opened.get({ path: '/x', label: 'x' }));
           const alive = setInterval(() => {}, 1_000);
@@ -248,7 +248,7 @@ describe('the thread that fetches', () => {
     await withServer(slow, async ({ url }) => {
       const script = `
         import { openFetching } from '${built}';
-        const opened = openFetching({ baseUrl: '${url}', query: {}, concurrency: 1, timeoutMs: 60000, maxBodyBytes: 1000 }, 1);
+        const opened = openFetching({ baseUrl: '${url}', query: {}, concurrency: 1, timeoutMs: 60000, maxPageBytes: 1000 }, 1);
         opened.get({ path: '/x', label: 'x' }).subscribe(({ status }) => console.log(status));
       `;
       const { code, stdout, stderr } = await start(process.execPath, ['--input-type=module', '--eval', script], { cwd: process.cwd() })
