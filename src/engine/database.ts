@@ -153,8 +153,6 @@ export class Database {
         return await work();
       } catch (failure) {
         if (failure instanceof LeadstreamError && failure.code === 'E_STATE_FOREIGN') throw failure;
-        const missing = missingDuckdb();
-        if (missing !== undefined) throw failed(missing);
         const { code, message } = failure as NodeJS.ErrnoException;
         const kind = /^(?:.*: )?([A-Z][\w ]+ Error):/.exec(message)?.[1] ?? code ?? 'error of DuckDB';
         throw failed(`rows that exceed its memory cannot be stored in ${folder}: ${kind}`);

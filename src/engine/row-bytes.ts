@@ -70,9 +70,9 @@ function kindOf(value: Value): number {
   return value === null ? isNull : value instanceof Date ? isInstant : isOther;
 }
 
-/** Returns a text as bytes; other values and texts that bytes cannot hold as they are. */
+/** Returns a text as bytes; other values and texts that a `Utf8Vector` cannot hold, as they are. */
 function textIn(value: Value): Value | Buffer {
-  return typeof value === 'string' && value.isWellFormed() ? Buffer.from(value) : value;
+  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0') ? Buffer.from(value) : value;
 }
 
 /** A column of rows that are decoded. */

@@ -4,7 +4,7 @@ import { distinct } from '../options/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, tablePath, types } from './options.js';
 import type { SinkContext, SinkPlan } from './sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../parquet/index.js';
-import { memory, spilledBeyond } from '../engine/index.js';
+import { memory, missingDuckdb, spilledBeyond } from '../engine/index.js';
 import { modes, runDateColumn, runDateTemplate } from '../lake/index.js';
 
 const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
@@ -115,6 +115,8 @@ export const config = schema(() =>
         'sort_by',
         'mode: append keeps the files of earlier runs as they are, so the table as a whole has no order; use scope: row_group',
       );
+    const missing = scope === 'table' ? missingDuckdb() : undefined;
+    if (missing !== undefined) refuse('sort_by', missing);
     if (scope !== 'table' && sortMemory !== undefined) refuse('sort_by', 'memory needs scope: table');
     if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
     if (mode !== 'append' && key) refuse('key', 'key needs mode: append');

@@ -19,6 +19,12 @@ export function requireDuckdb(plan: ColumnsContext): void {
   if (missing !== undefined) plan.problem([], missing, true);
 }
 
+/** @throws {StepError} `E_STEP_CONFIG` if the package that a blocking step needs is not installed. */
+export function checkDuckdb(at: string): void {
+  const missing = missingDuckdb();
+  if (missing !== undefined) throw new StepError('E_STEP_CONFIG', `${at}: ${missing}`);
+}
+
 /**
  * Finds a column by name, or reports the name with the most similar one.
  *

@@ -63,12 +63,21 @@ test('the first program of the README runs as JavaScript, compiles as TypeScript
   expect(stdout).toBe(sold.map(({ lead_id, bridge_id }) => `${lead_id} ${titles.get(bridge_id)}\n`).join(''));
 });
 
-test('without the optional packages, a file that sorts is refused before any request, and others run', async () => {
+test('without the optional packages, what sorts is refused before any request, and other files run', async () => {
   await rm(join(folder, 'node_modules', '@duckdb'), { recursive: true });
-  await writeFile(join(folder, 'p.yaml'), pipelineText('from: leads\nsteps:\n  - sort: { by: [lead_id] }\nto:\n  - csv: { path: a.csv }'));
   const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
-  const refused = await start(process.execPath, [command, 'run', 'p.yaml'], { cwd: folder, env }).finished;
-  expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('npm install @duckdb/node-api@') });
+  const toInstall = { stderr: expect.stringContaining('npm install @duckdb/node-api@') };
+  for (const body of [
+    'steps:\n  - sort: { by: [lead_id] }\nto:\n  - csv: { path: a.csv }',
+    'to:\n  - parquet: { path: a, sort_by: { columns: [lead_id], scope: table } }',
+  ]) {
+    await writeFile(join(folder, 'p.yaml'), pipelineText(`from: leads\n${body}`));
+    const refused = await start(process.execPath, [command, 'run', 'p.yaml'], { cwd: folder, env }).finished;
+    expect(refused).toMatchObject({ code: 78, ...toInstall });
+  }
+  const program = `import { sort } from 'leadstream'; try { sort([{ field: 'a' }]); } catch (error) { console.error(error.code, error.message); }`;
+  const inProgram = await start(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, env }).finished;
+  expect(inProgram).toMatchObject({ code: 0, ...toInstall });
   const demo = await start(process.execPath, [command, 'demo', '--leads', '600', '--quiet'], { cwd: folder }).finished;
   expect(demo).toMatchObject({ code: 0, stderr: '' });
 });

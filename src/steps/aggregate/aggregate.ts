@@ -18,7 +18,7 @@ import { FlatVector, type Mapped } from '../../vector/index.js';
 import { Aggregator, type AggregatePlan, type Computation } from './aggregator.js';
 import { aggregateNames, aggregateOf, numberTypes, resultColumn } from './functions.js';
 import type { AggregateName, aggregates, NumberType } from './functions.js';
-import { requireColumn, requireFields } from '../fields.js';
+import { checkDuckdb, requireColumn, requireFields } from '../fields.js';
 import { counting } from '../step.js';
 
 /** A field to group by, and the type it is read as: text by default. */
@@ -78,6 +78,7 @@ export function aggregate<
 >(by: B, compute: C, options: AggregateOptions = {}, context?: StepContext): Step<T, Aggregated<B, C>> {
   const at = context?.at ?? 'aggregate';
   checkArguments(at, taken, { by, compute, options });
+  checkDuckdb(at);
   const { plan, fields } = planOf<T>(by, compute, at);
   const { memory = defaultMemory, folder = scratchFolder(), onError = 'reject' } = options;
   const columns = (input: readonly Column[], checked: ColumnsContext) => groupColumns(by, compute, input, checked);

@@ -4,7 +4,7 @@ import { defaultMemory, leastMemory, memory, RowSorter, scratchFolder, spilledBe
 import { blocking, type Collector, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { taking } from '../../vector/index.js';
-import { refuseRepeats, requireColumn, requireDuckdb, requireFields, sameColumns } from '../fields.js';
+import { checkDuckdb, refuseRepeats, requireColumn, requireDuckdb, requireFields, sameColumns } from '../fields.js';
 import { scratchFailure, keptRows } from '../on-error.js';
 import { counting, defineStep } from '../step.js';
 
@@ -38,6 +38,7 @@ const taken = schema((z) =>
  * It needs the optional package `@duckdb/node-api`. Memory: as set by `memory`, at least 32 MB; beyond that, rows are in a private folder.
  *
  * @throws {StepError} `E_STEP_VALUE` for a key that is not of its type, under `onError: 'fail'` and without a context that takes rejects;
+ * `E_STEP_CONFIG` for wrong arguments, and without DuckDB;
  * `E_STEP_SCRATCH` when rows that do not fit into memory cannot be stored; `E_STEP_FIELD` when no row of a non-empty page has a field of the keys.
  *
  * @example
@@ -48,7 +49,9 @@ export function sort<T extends Row>(
   options: SortOptions = {},
   context?: StepContext,
 ): Step<T, T> {
-  checkArguments(context?.at ?? 'sort', taken, { keys, options });
+  const at = context?.at ?? 'sort';
+  checkArguments(at, taken, { keys, options });
+  checkDuckdb(at);
   const fields = keys.map(({ field }) => field);
   const made = (counted: StepContext) => pipe(requireFields<T>(counted.at, fields), sorting<T>(keys, options, counted));
   return counting('sort', context, sameColumns(fields), made, { blocking: true });

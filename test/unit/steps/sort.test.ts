@@ -10,8 +10,8 @@ import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
 import { leasedPages } from '../../support/pages.js';
 import { until } from '../../support/until.js';
 import { temporaryFolder } from '../../support/temporary.js';
-import { pageOf, type Page } from '../../../src/flow/index.js';
-import { batchFromRows } from '../../../src/vector/index.js';
+import { batchOf, pageOf, type Page } from '../../../src/flow/index.js';
+import { batchFromRows, Utf8Vector } from '../../../src/vector/index.js';
 import { otherSide, planned, through, watched } from './support.js';
 
 const numbers = fc.constantFrom<Value>('10', '9', '-1', '', null, '9007199254740993', '9007199254740992', 9n, 10n);
@@ -84,6 +84,17 @@ describe('sort', () => {
     );
     expect(got.map(({ id, more = null }) => [id, more])).toEqual(sorted(some, by).map(({ id, more = null }) => [id, more]));
     await until(async () => (await readdir(folder)).length === 0);
+  });
+
+  test('leaves texts that no column of bytes may hold to be refused by what writes them', async () => {
+    const texts = ['a\0b', '\0', 'plain', '', '\ud83d'];
+    const step = sort([{ field: 'id' }], { folder: join(await temporaryFolder(), 'scratch') });
+    const [page] = await through(step, [
+      pageOf(1, batchFromRows(texts.map((text, id) => ({ id: String(id), text }))), { release: () => {} }),
+    ]);
+    const column = page && batchOf(page).columnOrNulls('text');
+    expect(column?.toArray()).toEqual(texts);
+    expect(column).not.toBeInstanceOf(Utf8Vector);
   });
 
   test('leaves no file behind, at the end, after an error and when it is left', async () => {
