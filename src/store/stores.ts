@@ -89,6 +89,7 @@ export function filledPath(path: string, values: PathNames): string | undefined 
 export function pathProblem(path: string, able = stores): string | undefined {
   if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path may have: half of a surrogate pair, or NUL';
   if (path.trim() !== path) return 'it begins or ends with white space; remove that';
+  if (/^~(?:\/|$)|(?:^|\/)\$\w/.test(path)) return 'no shell expands ~ or $NAME here; write the path, or ${NAME} for a variable';
   return schemeProblem(path, able) ?? bracesProblem(path);
 }
 

@@ -320,7 +320,7 @@ describe('outputs with names in braces', () => {
 
 describe('paths in code and of the command line', () => {
   test.each([csv, parquet])('are refused in the same way', async (sink) => {
-    for (const path of ['s3://bucket/x', 'x-{{ run.day }}', '{{ run.date }}/../x', 'x\uD800', 'x\0'])
+    for (const path of ['~/x', '$DAY/x', 's3://bucket/x', 'x-{{ run.day }}', '{{ run.date }}/../x', 'x\uD800', 'x\0'])
       await expect(sink({ path })).rejects.toMatchObject({ code: 'E_SINK_CONFIG', exit: 78 });
   });
 
