@@ -76,7 +76,8 @@ export class ScratchFile {
   }
 }
 
-const folderName = /^spill-[0-9a-f]{16}$/;
+/** A folder, or its lock, which may be all that a killed process left. */
+const folderName = /^\.?(spill-[0-9a-f]{16})(?:\.lock)?$/;
 
 /** A private folder for the files that a library spills. It is locked while its process lives; what a killed one left is removed when the next is opened. */
 export class ScratchFolder {
@@ -94,7 +95,8 @@ export class ScratchFolder {
    */
   static async open(parent: string): Promise<ScratchFolder> {
     await makePrivate(parent);
-    for (const name of await readdir(parent)) if (folderName.test(name)) await (await ScratchFolder.#locked(join(parent, name)))?.remove();
+    const left = new Set((await readdir(parent)).flatMap((name) => folderName.exec(name)?.[1] ?? []));
+    for (const name of left) await (await ScratchFolder.#locked(join(parent, name)))?.remove();
     const folder = await ScratchFolder.#locked(join(parent, `spill-${randomBytes(8).toString('hex')}`));
     if (folder === undefined) throw new Error('a random name is in use');
     await mkdir(folder.path, { mode: 0o700 });

@@ -1,0 +1,22 @@
+import { expect, test } from '@jest/globals';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { lockOutputs, ScratchFolder } from '../../../src/store/index.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
+import { lockPath } from './support.js';
+
+test('a scratch folder removes what killed processes left, also where that is only a lock, and nothing of a living one', async () => {
+  const parent = await temporaryFolder();
+  const [living, killed, lock] = ['a', 'b', 'c'].map((digit) => join(parent, `spill-${digit.repeat(16)}`)) as [string, string, string];
+  const held = await lockOutputs([living], { runId: 'run-1' });
+  const dead = JSON.stringify({ ...(JSON.parse(await readFile(lockPath(living), 'utf8')) as object), pid: 2 ** 22 + 1 });
+  for (const folder of [living, killed]) {
+    await mkdir(folder);
+    await writeFile(join(folder, 'rows'), 'rows');
+  }
+  for (const folder of [killed, lock]) await writeFile(lockPath(folder), dead);
+
+  await (await ScratchFolder.open(parent)).remove();
+  expect(await filesBelow(parent)).toEqual([lockPath(living), living, join(living, 'rows')].map((path) => relative(parent, path)));
+  await held.release();
+});
