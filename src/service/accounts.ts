@@ -1,12 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import type { z } from 'zod';
-import { LeadstreamError, schema } from '../core/index.js';
-
-const accountSchema = schema((z) => {
-  const text = z.string().min(1);
-  return z.union([z.strictObject({ uid: text, key: text, restApiKey: text.optional() }), z.strictObject({ restApiKey: text })]);
-});
+import { LeadstreamError } from '../core/index.js';
 
 /**
  * An account that may read the service. Every account sees every row.
@@ -14,7 +7,9 @@ const accountSchema = schema((z) => {
  * A caller sends `uid` and `key` as `authorized_uid` and `authorized_rest_api_key`, or `restApiKey` alone as `rest_api_key`. An account without `restApiKey`
  * accepts the MD5 of `key` in lower-case hex there (how the service builds its md5-encoded key is not documented).
  */
-export type Account = Readonly<z.infer<ReturnType<typeof accountSchema>>>;
+export type Account =
+  | { readonly uid: string; readonly key: string; readonly restApiKey?: string | undefined }
+  | { readonly restApiKey: string };
 
 /** The parameters that credentials are sent in. */
 export const credentialNames: readonly string[] = ['authorized_uid', 'authorized_rest_api_key', 'rest_api_key'];
@@ -39,23 +34,6 @@ export function authoriser(accounts: readonly Account[]): (query: URLSearchParam
     const offered = isPair ? digest(uid ?? '', key ?? '') : digest(restApiKey ?? '');
     return (isPair ? pairs : keys).filter((candidate) => timingSafeEqual(candidate, offered)).length > 0;
   };
-}
-
-/**
- * Reads accounts from a JSON file: a list of `{ "uid", "key", "restApiKey"? }` or `{ "restApiKey" }`.
- *
- * @throws {LeadstreamError} `E_DATA` when the file cannot be read or is not such a list; the message contains none of its values.
- *
- * @example
- * await startService({ source: generate(), accounts: await readAccounts('accounts.json') });
- */
-export async function readAccounts(file: string): Promise<readonly Account[]> {
-  const content = await readFile(file, 'utf8').catch(() => {
-    throw new LeadstreamError('E_DATA', `${file}: cannot be read`);
-  });
-  const parsed = accountSchema().array().min(1).safeParse(parseJson(content));
-  if (parsed.success) return parsed.data;
-  throw new LeadstreamError('E_DATA', `${file}: is not a JSON list of { uid, key, restApiKey? } or { restApiKey }`);
 }
 
 /**
@@ -86,13 +64,4 @@ function digest(...parts: readonly string[]): Buffer {
 
 function md5(value: string): string {
   return createHash('md5').update(value).digest('hex');
-}
-
-/** `undefined` for what is not JSON: the parser's message quotes it. */
-function parseJson(content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-export { type Account, accountsFromEnv, readAccounts } from './accounts.js';
+export { type Account, accountsFromEnv } from './accounts.js';
 export {
   type Answer,
   type Answerer,

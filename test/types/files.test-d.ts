@@ -41,7 +41,6 @@ import {
   generate,
   isFault,
   openDirectory,
-  readAccounts,
   startService,
   type Account,
   type DataSource,
@@ -127,9 +126,6 @@ expectTypeOf(openDirectory('data', own)).resolves.toEqualTypeOf<DataSource>();
 expectTypeOf(accountsFromEnv(process.env)).toEqualTypeOf<readonly Account[]>();
 // @ts-expect-error An environment has texts.
 accountsFromEnv({ LEADSTREAM_REST_API_KEY: 7 });
-expectTypeOf(readAccounts('accounts.json')).resolves.toEqualTypeOf<readonly Account[]>();
-// @ts-expect-error The file is missing.
-void readAccounts();
 expectTypeOf(startService({ source: generate(), accounts: [{ restApiKey: 'key' }] })).resolves.toEqualTypeOf<RunningService>();
 expectTypeOf(isFault('503@page=1')).toEqualTypeOf<boolean>();
 // @ts-expect-error A fault is a text.

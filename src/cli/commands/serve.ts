@@ -22,7 +22,6 @@ export const serve = command(
         implies: 'data',
         describe: 'Pipeline file whose own collections, paged by number, are served from that folder too',
       })
-      .option('accounts', { type: 'string', describe: 'JSON file of accounts; without it, the LEADSTREAM_… variables name one' })
       .option('fault', {
         ...repeated,
         describe: 'Fault: 503, delay=MS, cut or empty, with @page=3-5, collection=NAME, times=N, like 503@page=3,times=2',
@@ -31,11 +30,10 @@ export const serve = command(
       .example('$0 serve --fault 503=1@page=3,times=2', 'fails twice where page 3 is read'),
   async (arguments_, { console, env, cwd, stdout, signal }) => {
     const { loadCollections } = await import('../../index.js');
-    const { accountsFromEnv, generate, openDirectory, readAccounts, startService } = await import('../../service/index.js');
+    const { accountsFromEnv, generate, openDirectory, startService } = await import('../../service/index.js');
     const { port, host, seed, data, leads, fault: faults } = arguments_;
-    const accounts = arguments_.accounts === undefined ? accountsFromEnv(env) : await readAccounts(resolve(cwd, arguments_.accounts));
-    const missing =
-      'no account: name a file with --accounts, or set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY';
+    const accounts = accountsFromEnv(env);
+    const missing = 'no account: set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY';
     if (accounts.length === 0) throw new LeadstreamError('E_USAGE', missing);
     if (accounts.some((account) => ('key' in account ? account.key : account.restApiKey).length < minSecretLength))
       console.log('warn', `a key is shorter than ${minSecretLength} characters: pipelines and programs do not accept it`);

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { accountsFromEnv, readAccounts } from '../../../src/service/index.js';
-import { withFiles, withService } from './support.js';
+import { accountsFromEnv } from '../../../src/service/index.js';
+import { withService } from './support.js';
 
 const statusWith = async (url: string, query: string): Promise<number> => (await fetch(`${url}/api/users?${query}`)).status;
 
@@ -33,21 +32,4 @@ describe('accounts', () => {
     expect(accountsFromEnv({ LEADSTREAM_REST_API_KEY: 'r' })).toEqual([{ restApiKey: 'r' }]);
     expect(accountsFromEnv({ LEADSTREAM_REST_API_KEY: '' })).toEqual([]);
   });
-
-  test('come from a JSON file', async () => {
-    const accounts = [{ uid: '7', key: 'k' }, { restApiKey: 'r' }];
-    await withFiles({ 'accounts.json': JSON.stringify(accounts) }, async (directory) => {
-      expect(await readAccounts(join(directory, 'accounts.json'))).toEqual(accounts);
-    });
-  });
-
-  test.each(['', '{', '[]', '{}', '[{"uid":"7"}]', '[{"uid":"7","key":3}]', '[{"restApiKey":"hush","extra":"1"}]'])(
-    'of a file are refused without repeating it: %s',
-    async (content) => {
-      await withFiles({ 'accounts.json': content }, async (directory) => {
-        const refused = readAccounts(join(directory, 'accounts.json'));
-        await expect(refused).rejects.toMatchObject({ code: 'E_DATA', message: expect.not.stringContaining('hush') });
-      });
-    },
-  );
 });
