@@ -9,19 +9,13 @@ import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { defineSink, defineStep } from 'leadstream';
-
-/** Accepts options with exactly one text, under the given name. Schemas of zod, valibot and arktype also work. */
-const only = (name) => (given) => {
-  const { [name]: value, ...others } = given ?? {};
-  if (typeof value !== 'string' || Object.keys(others).length > 0) throw new TypeError(`takes ${name}, and nothing else`);
-  return { [name]: value };
-};
+import { z } from 'zod';
 
 /** Adds a North American phone number in E.164 format, or null if the number is invalid. */
 export const e164 = defineStep('e164', {
   summary: 'Adds a phone number in the form of E.164.',
   version: '1',
-  options: only('field'),
+  options: z.strictObject({ field: z.string() }),
   needs: ({ field }) => [field],
   adds: { e164: 'text' },
   open:
@@ -36,7 +30,7 @@ export const e164 = defineStep('e164', {
 export const ndjsonGz = defineSink('ndjson_gz', {
   summary: 'Writes JSON lines, compressed by gzip.',
   version: '1',
-  options: only('path'),
+  options: z.strictObject({ path: z.string() }),
   async open({ path }, { baseDir }) {
     const file = resolve(baseDir, path);
     const handle = await open(`${file}.part`, 'w'); // a missing folder fails here, before the first request

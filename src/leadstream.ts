@@ -144,7 +144,7 @@ export {
   type WithDerived,
 } from './steps/index.js';
 
-export type { ExtensionDeclaration, OptionsCheck, StandardSchema } from './options/index.js';
+export type { ExtensionDeclaration, StandardSchema } from './options/index.js';
 
 // Sinks
 export {

@@ -11,10 +11,9 @@ export interface ExtensionDeclaration<I, O> {
    */
   readonly version?: string | undefined;
   /**
-   * Checks its options: a schema of zod, valibot, arktype or any other library that follows standardschema.dev, or a function that returns
-   * the options as they should be, or throws. Default: it takes none.
+   * Checks its options: a schema of zod, valibot, arktype or any other library that follows standardschema.dev. Default: it takes none.
    */
-  readonly options?: OptionsCheck<I, O> | undefined;
+  readonly options?: StandardSchema<I, O> | undefined;
 }
 
 /** A schema that follows standardschema.dev, like those of zod, valibot and arktype: it checks a value, and returns the value to use. */
@@ -33,9 +32,6 @@ interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
-
-/** How the options of a step or sink are checked: by a schema, or by a function that returns them as they should be, or throws. */
-export type OptionsCheck<I = unknown, O = I> = StandardSchema<I, O> | ((given: unknown) => O);
 
 /** The key under which `defineStep` and `defineSink` store their arguments. Other versions of leadstream look for it too. */
 const extensionKey = '~leadstream';
@@ -76,7 +72,11 @@ export function extended<K extends 'step' | 'sink', D extends ExtensionDeclarati
 const common: Checks = {
   summary: text,
   version: text,
-  options: check('a schema (of zod, valibot, arktype, …) or a function', (value) => typeof value === 'function' || isSchema(value)),
+  // The schemas of some libraries are functions.
+  options: check(
+    'a schema (of zod, valibot, arktype, …)',
+    (value) => (typeof value === 'object' || typeof value === 'function') && value !== null && '~standard' in value,
+  ),
 };
 
 /** Returns what `defineStep` or `defineSink`, of this or another copy of leadstream, stored in a value; `undefined` for anything else. */
@@ -93,7 +93,7 @@ export function extensionConfig<O>(options: ExtensionDeclaration<unknown, O>['op
     .transform((given, context) => {
       const checked = checkedOptions(options, given);
       if ('value' in checked && checked.value !== undefined) return checked.value;
-      const nothing = [{ path: [], message: 'the check of its options returned undefined; return the options, or throw' }];
+      const nothing = [{ path: [], message: 'the schema of its options returned undefined' }];
       for (const { path, message } of 'problems' in checked ? checked.problems : nothing)
         context.addIssue({ code: 'custom', path: [...path], message });
       return zod().NEVER;
@@ -105,18 +105,17 @@ type CheckedOptions<O> =
   | { readonly value: O }
   | { readonly problems: readonly { readonly path: readonly (string | number)[]; readonly message: string }[] };
 
-function checkedOptions<O>(options: OptionsCheck<unknown, O> | undefined, given: unknown): CheckedOptions<O> {
+function checkedOptions<O>(options: StandardSchema<unknown, O> | undefined, given: unknown): CheckedOptions<O> {
   const refused = (message: string) => ({ problems: [{ path: [], message }] });
   // Without a check there are no options, so O is the empty object.
   if (options === undefined) return isNothing(given) ? { value: {} as O } : refused('it takes no options');
   let result;
   try {
-    result = isSchema<O>(options) ? options['~standard'].validate(given) : { value: options(given) };
+    result = options['~standard'].validate(given);
   } catch (thrown) {
     return refused(reasonOf(thrown));
   }
-  if (result instanceof Promise || ('value' in result && result.value instanceof Promise))
-    return refused('its options are checked asynchronously, but must be checked synchronously');
+  if (result instanceof Promise) return refused('its options are checked asynchronously, but must be checked synchronously');
   if (result.issues === undefined) return { value: result.value };
   return {
     problems: result.issues.map(({ message, path = [] }) => {
@@ -126,11 +125,6 @@ function checkedOptions<O>(options: OptionsCheck<unknown, O> | undefined, given:
       return { path: keys, message: keys.length === 0 ? message : `${keys.join('.')}: ${message}` };
     }),
   };
-}
-
-/** The schemas of some libraries are functions too. */
-function isSchema<O>(options: unknown): options is StandardSchema<unknown, O> {
-  return (typeof options === 'object' || typeof options === 'function') && options !== null && '~standard' in options;
 }
 
 function isNothing(given: unknown): boolean {

@@ -59,7 +59,7 @@ kept({ a: 1 });
 
 // Columns whose names are known only when it runs
 const named = defineStep('named', {
-  options: (given): string => String(given),
+  options: z.string(),
   adds: (name): Record<string, 'text'> => ({ [name]: 'text' }),
   open: (name) => (row) => ({ ...row, [name]: 'x' }),
 });

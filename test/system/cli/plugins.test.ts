@@ -14,19 +14,17 @@ const plugin = `import { defineSink, defineStep } from '${leadstream}';
 import { appendFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
+const any = { '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }) } };
 export const shout = defineStep('shout', {
   version: '1',
-  options: (given) => {
-    if (typeof given?.field !== 'string') throw new TypeError('field: name a field');
-    return given;
-  },
+  options: any,
   needs: ({ field }) => [field],
   adds: { shouted: { type: 'text', sensitivity: 'plain' } },
   open: ({ field }) => (row) => ({ ...row, shouted: row[field]?.toUpperCase() }),
 });
 
 export const log = defineSink('log', {
-  options: (given) => given,
+  options: any,
   open: ({ path }, { baseDir }) => {
     const file = join(baseDir, path);
     return {
@@ -97,8 +95,9 @@ describe('--plugin', () => {
   });
 
   const commonJs = (exported: string) => `const { defineSink, defineStep } = require('${join(process.cwd(), 'dist', 'leadstream.js')}');
-const shout = defineStep('shout', { options: (given) => given, adds: { shouted: 'text' }, open: () => (row) => row });
-const log = defineSink('log', { options: (given) => given, open: () => ({ write() {}, commit() {}, abort() {} }) });
+const any = { '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }) } };
+const shout = defineStep('shout', { options: any, adds: { shouted: 'text' }, open: () => (row) => row });
+const log = defineSink('log', { options: any, open: () => ({ write() {}, commit() {}, abort() {} }) });
 ${exported}`;
   test.each<[string, string, string]>([
     ['of an object', 'mine.mjs', `${plugin.replaceAll('export const', 'const')}export { shout }; export default { shout, log };`],
