@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, statSync, type Stats } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseEnv } from 'node:util';
 import type { ArgumentsCamelCase, Argv } from 'yargs';
-import { LeadstreamError, reasonOf, secretVariables, unknownName } from '../core/index.js';
+import { itemAt, LeadstreamError, reasonOf, secretVariables, unknownName } from '../core/index.js';
 import type { ConnectOptions, Extensions, LoadOptions, Pipeline } from '../index.js';
 import { logLevels, type Console, type OutputStream, type Secrets } from './console.js';
 
@@ -204,31 +204,16 @@ export function listed(words: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the files that the words of a command line name. A shell has expanded patterns, unless they were quoted or there was no shell. In that case `*`, `?`,
- * `**`, `{a,b}` and `[ab]` mean the same here as in a shell. Names that begin with a dot match only patterns that begin with one.
+ * Returns the files that a command line names, each once.
  *
- * @returns Each file once, in the order of the words; the files of a pattern are sorted by name.
- * @throws {LeadstreamError} `E_USAGE` for a pattern that no file matches, and for a word among several that is no file. It may be anything typed by mistake, even
- * a key, so it is not repeated. A word with the name of a pipeline file is left to the code that opens it.
+ * @throws {LeadstreamError} `E_USAGE` for a word among several that is no file. It may be anything typed by mistake, even a key, so it is not repeated. A
+ * word with the name of a pipeline file is left to the code that opens it.
  */
-export async function filesNamed(words: readonly string[], cwd: string): Promise<readonly string[]> {
-  const isFile = (word: string) => existsSync(resolve(cwd, word));
-  const isPattern = (word: string) => /[*?[\]{}]/.test(word) && !isFile(word);
-  const missing = words.findIndex((word) => !/[*?[\]{}]|\.(?:ya?ml|json)$/i.test(word) && !isFile(word));
+export function filesNamed(words: readonly string[], cwd: string): readonly string[] {
+  const paths = words.map((word) => resolve(cwd, word));
+  const missing = words.findIndex((word, index) => !/\.(?:ya?ml|json)$/i.test(word) && !existsSync(itemAt(paths, index)));
   if (words.length > 1 && missing >= 0) throw new LeadstreamError('E_USAGE', `file ${missing + 1} of ${words.length} does not exist`);
-  const found: string[] = [];
-  for (const [index, word] of words.entries()) {
-    if (!isPattern(word)) found.push(word);
-    else {
-      const { globSync } = await import('tinyglobby');
-      const matching = globSync(word, { cwd, expandDirectories: false, ignore: '**/node_modules/**', absolute: isAbsolute(word) });
-      if (matching.length === 0)
-        throw new LeadstreamError('E_USAGE', `no file matches ${words.length === 1 ? word : `word ${index + 1} of ${words.length}`}`);
-      found.push(...matching.toSorted());
-    }
-  }
-  const paths = found.map((file) => resolve(cwd, file));
-  return found.filter((_file, index) => paths.indexOf(paths[index] ?? '') === index);
+  return words.filter((_word, index) => paths.indexOf(itemAt(paths, index)) === index);
 }
 
 /** Returns the secrets in an environment. */

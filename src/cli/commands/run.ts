@@ -14,7 +14,7 @@ import type { Metrics } from '../metrics.js';
 
 const options = (yargs: Parser) =>
   pipelineOptions(yargs)
-    .positional('files', { type: 'string', array: true, default: [] as string[], describe: 'Pipeline files (YAML), or patterns in quotes' })
+    .positional('files', { type: 'string', array: true, default: [] as string[], describe: 'Pipeline files (YAML)' })
     .option('only', { ...repeated, describe: 'Name of a pipeline to run, if there are several' })
     .option('report', { ...repeated, describe: 'File for the report: a page if it ends in .html, otherwise JSON' })
     .option('metrics', { type: 'string', describe: 'File of metrics for the node exporter of Prometheus, like leadstream.prom' })
@@ -76,7 +76,7 @@ async function runLoaded(
   const { cwd, envFile } = context;
   const isWanted = (name: string) => only.length === 0 || only.includes(name);
   const loading = { ...(await loadOptionsOf(arguments_, context)), stateDir };
-  const loaded = await loadFiles(await filesNamed(files, cwd), loading, isWanted);
+  const loaded = await loadFiles(filesNamed(files, cwd), loading, isWanted);
   const good = loaded.flatMap((file) => ('failure' in file ? [] : [file]));
   const all = good.flatMap(({ pipelines }) => pipelines);
   // A named pipeline may be in a file that could not be read. That failure is reported instead.

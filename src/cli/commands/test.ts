@@ -15,7 +15,7 @@ export const test = command(
   (yargs) =>
     yargs
       .option('plugin', pluginOption)
-      .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
+      .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML)' })
       .option('only', { ...repeated, describe: 'Name of a pipeline, or of a test, to run' })
       .option('format', { ...textOrJson, describe: 'json prints one document on stdout' })
       .example('$0 test pipelines/*.yaml', 'needs no service and no credentials')
@@ -27,7 +27,7 @@ export const test = command(
     const own = await loadPlugins(plugin, context);
     const tested: Tested[] = [];
     let exit = 0;
-    for (const file of await filesNamed(words, cwd)) {
+    for (const file of filesNamed(words, cwd)) {
       try {
         const onResult = (result: TestResult) => (format === 'text' ? tell(file, result, context) : undefined);
         const results = await testPipelines(file, { ...own, cwd, only, signal, onResult });

@@ -9,7 +9,7 @@ export const validate = command(
   'Check the pipelines of files without a request',
   (yargs) =>
     pipelineOptions(yargs)
-      .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML), or patterns in quotes' })
+      .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML)' })
       .option('env-check', { ...flag, describe: 'Require the variables and files that the pipelines take from the environment' })
       .option('strict', { ...flag, describe: 'Treat warnings as errors' })
       .option('format', { ...textOrJson, describe: 'json prints one document on stdout' })
@@ -23,7 +23,7 @@ export const validate = command(
     const { files: words, format, strict, envCheck } = arguments_;
     const options = { ...(await loadOptionsOf(arguments_, context)), stateDir: '.leadstream', strict, envCheck };
     const files: (LintResult & { readonly file: string })[] = [];
-    for (const file of await filesNamed(words, cwd)) {
+    for (const file of filesNamed(words, cwd)) {
       const result = await lintPipelines(file, options);
       files.push({ file, ...result });
       if (format === 'text') tell(file, result, context);

@@ -190,7 +190,7 @@ to:
     });
     expect(await cli(['test', 'none.yaml'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('there are no tests') });
     expect(await cli(['test', 'none.yaml', '--format', 'json'], { cwd })).toMatchObject({ code: 2, stdout: '' });
-    const { code, stdout, stderr } = await cli(['test', '*.yaml'], { cwd });
+    const { code, stdout, stderr } = await cli(['test', 'right.yaml', 'wrong.yaml'], { cwd });
     expect(code).toBe(78);
     expect(stdout).toMatch(/^FAIL right\.yaml/);
     expect(stderr).toContain("wrong.yaml:2:7 unknown collection 'lead', did you mean 'leads'?");
