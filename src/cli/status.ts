@@ -40,18 +40,15 @@ export class Observed {
   readonly #startedAt = performance.now();
   readonly #open = new Map<object, Stage>();
   readonly #inFlight = new Map<object, number>();
-  #pause = { until: '', atMs: 0 };
 
   readonly watcher: Watcher = {
     request: {
       start: (event) => void this.#inFlight.set(event, this.#now()),
       asyncEnd: (event) => this.#answered(event),
     },
-    retry: ({ delayMs, error: { code, status = code } }) => {
+    retry: ({ error: { code, status = code } }) => {
       this.requests.retries[status] = (this.requests.retries[status] ?? 0) + 1;
-      this.#pause = { until: 'next attempt', atMs: this.#now() + delayMs };
     },
-    wait: ({ delayMs }) => void (this.#pause = { until: 'end checked again', atMs: this.#now() + delayMs }),
     page: (event) => this.#page(event),
     read: this.#stage<OperationEvent<'read'>>((event) => ({ stage: readingOf(event), rows: 0, expected: event.expected })),
     finish: this.#stage<OperationEvent<'finish'>>(({ at }) => ({ stage: `finishing ${at}` })),
@@ -63,12 +60,6 @@ export class Observed {
     const [stage] = [...this.#open.values()].slice(-1);
     if (stage) return { ...stage, forMs: this.#now() - stage.startMs };
     return { stage: this.stages.length === 0 ? 'opening' : 'finishing', startMs: 0, forMs: 0 };
-  }
-
-  /** What the run waits for while no request is under way: the next attempt at one, or the second look at the end of a list. */
-  get pause(): { readonly until: string; readonly ms: number } | undefined {
-    const ms = this.#pause.atMs - this.#now();
-    return ms > 0 && this.#inFlight.size === 0 ? { until: this.#pause.until, ms } : undefined;
   }
 
   #answered(event: OperationEvent<'request'>): void {
@@ -180,9 +171,9 @@ function liveStatus(name: string, observed: Observed, stderr: OutputStream): Sta
  * Describes what a run is doing in one line, the most important first.
  *
  * @example
- * // reading leads, 120,000 rows (40%), 1:15 left, 2,400 rows/s, 34.1 MB, 12 retries
+ * // reading leads, 120,000 rows (40%), 2,400 rows/s, 34.1 MB, 12 retries
  */
-function statusLine({ current, pause, requests }: Observed): string {
+function statusLine({ current, requests }: Observed): string {
   const { stage, rows, expected = 0, forMs } = current;
   const retries = sum(requests.retries);
   const parts = [
@@ -190,26 +181,12 @@ function statusLine({ current, pause, requests }: Observed): string {
     ...(rows === undefined
       ? []
       : [`${amountOf(rows, 'row')}${rows > 0 && rows <= expected ? ` (${Math.floor((100 * rows) / expected)}%)` : ''}`]),
-    ...(pause ? [`${pause.until} in ${Math.ceil(pause.ms / 1000)} s`] : paceOf(rows ?? 0, expected, forMs / 1000)),
+    // Half a second is too little to measure a rate.
+    ...(rows && forMs >= 500 ? [`${amount(Math.round((1000 * rows) / forMs))} rows/s`] : []),
     ...(requests.bytes > 0 ? [sizeOf(requests.bytes)] : []),
     ...(retries > 0 ? [amountOf(retries, 'retry', 'retries')] : []),
   ];
   return parts.join(', ');
-}
-
-/** @param seconds Time since the first request for the list; too little to measure a rate below half a second. */
-function paceOf(rows: number, expected: number, seconds: number): readonly string[] {
-  if (rows === 0 || seconds < 0.5) return [];
-  const perSecond = rows / seconds;
-  return [...(expected > rows ? [`${lengthOf((expected - rows) / perSecond)} left`] : []), `${amount(Math.round(perSecond))} rows/s`];
-}
-
-/** Formats a length of time as `0:07`, `1:15` or `2:03:40`. */
-function lengthOf(seconds: number): string {
-  const whole = Math.ceil(seconds);
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
-  const rest = String(whole % 60).padStart(2, '0');
-  return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`;
 }
 
 const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;

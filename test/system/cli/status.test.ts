@@ -52,7 +52,7 @@ describe('the status of a run', () => {
   afterEach(() => void jest.useRealTimers());
 
   describe('on a terminal', () => {
-    test('says what the run does and waits for, and leaves nothing behind', async () => {
+    test('says what the run does, and leaves nothing behind', async () => {
       const scene = new Scene();
       const { read, request: requests, retry, finish } = scene.observed.watcher;
       const status = scene.start(await pipelineOf(toCsv));
@@ -67,10 +67,10 @@ describe('the status of a run', () => {
       requests?.asyncEnd?.(answered);
       scene.pages(leads, 4);
       jest.advanceTimersByTime(1_000);
-      expect(scene.shown).toBe('test: reading leads, 2,000 rows (20%), 0:08 left, 1,000 rows/s, 20.4 kB');
+      expect(scene.shown).toBe('test: reading leads, 2,000 rows (20%), 1,000 rows/s, 20.4 kB');
       retry?.({ run: 'run-1', url: '', attempt: 1, delayMs: 24_000, error: { code: 'E_SOURCE_UNAVAILABLE', message: '', status: 503 } });
-      jest.advanceTimersByTime(125);
-      expect(scene.shown).toBe('test: reading leads, 2,000 rows (20%), next attempt in 24 s, 20.4 kB, 1 retry');
+      jest.advanceTimersByTime(1_000);
+      expect(scene.shown).toBe('test: reading leads, 2,000 rows (20%), 667 rows/s, 20.4 kB, 1 retry');
       read?.asyncEnd?.(leads);
       finish?.start?.({ run: 'run-1', at: 'to[0] csv' });
       jest.advanceTimersByTime(24_000);
@@ -104,7 +104,7 @@ describe('the status of a run', () => {
     expect(scene.events).toEqual([]);
     jest.advanceTimersByTime(2_000);
     const facts = { pipeline: 'test', doing: 'reading leads', rows: 1_000, expected: 10_000, bytes: 0, retries: 0 };
-    expect(scene.events).toEqual([['run.progress', facts, 'test: reading leads, 1,000 rows (10%), 0:18 left, 500 rows/s']]);
+    expect(scene.events).toEqual([['run.progress', facts, 'test: reading leads, 1,000 rows (10%), 500 rows/s']]);
     status.end();
     jest.advanceTimersByTime(60_000);
     expect(scene.events).toHaveLength(1);
