@@ -1,18 +1,17 @@
 import { existsSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { collectionNames, collections, type CollectionName } from '../../collections/index.js';
-import { LeadstreamError, packageFile, reasonOf, SinkError, unknownName } from '../../core/index.js';
-import { command, listed, repeated, type ArgumentsOf, type Parser } from '../command.js';
+import { collectionNames, collections } from '../../collections/index.js';
+import { LeadstreamError, packageFile, reasonOf, SinkError } from '../../core/index.js';
+import { command, type ArgumentsOf, type Parser } from '../command.js';
 
 const options = (yargs: Parser) =>
   yargs
     .positional('name', { type: 'string', default: 'leads', describe: 'Name of the pipeline and its file' })
     .option('from', { choices: collectionNames, default: 'leads' as const, describe: 'Collection to read' })
-    .option('join', { ...repeated, describe: 'Collections to join, like bridges,areacodes' })
     .option('to', { choices: ['parquet', 'csv', 'ndjson', 'stdout'] as const, default: 'parquet' as const, describe: 'Where the rows go' })
     .example('$0 init', 'leads to parquet')
-    .example('$0 init night --from leads --join bridges --to csv', 'another collection, joins or destination');
+    .example('$0 init night --from users --to csv', 'another collection or destination');
 
 type Wanted = ArgumentsOf<typeof options>;
 
@@ -31,45 +30,6 @@ export const init = command('init [name]', 'Write a commented pipeline file to s
   console.log('info', `next: copy .env.example to .env, fill it in, and run leadstream preview ${file} --env .env`);
   return 0;
 });
-
-/** The steps that join a collection, as lines of a file, and the field by which rows of others name a row of it: whatever has the field can be joined. */
-const starterJoins: { readonly [N in CollectionName]?: { readonly by: string; readonly lines: string } } = {
-  bridges: {
-    by: 'bridge_id',
-    lines: `  - join: # adds bridge_title and bridge_niche
-      with: bridges
-      on: { bridge_id: id }
-      as: bridge
-      select: [title, niche]`,
-  },
-  areacodes: {
-    by: 'zipcode',
-    lines: `  - derive: { zip_city: zip_city(zipcode), zip_state: zip_state(zipcode) }
-  - join:
-      with: areacodes
-      on: { zip_state: state, zip_city: city }
-      normalize: casefold # ignore case
-      pick: { max: percent_of_area_code_in_city } # the main one of several
-      as: area
-      select: [area_code, city_population]`,
-  },
-  users: {
-    by: 'uid',
-    lines: `  # Adds user_affid.
-  - join: { with: users, on: { uid: uid }, as: user, select: [affid] }`,
-  },
-};
-
-/** @throws {LeadstreamError} `E_USAGE` for a collection to which the rows do not refer. */
-function joinsOf({ from, join: words }: Wanted): readonly (readonly [name: string, lines: string])[] {
-  const joinable = Object.entries(starterJoins).filter(([name, { by }]) => name !== from && Object.hasOwn(collections[from].fields, by));
-  const names = joinable.map(([name]) => name);
-  return [...new Set(listed(words))].map((word) => {
-    const found = joinable.find(([name]) => name === word);
-    if (found) return [word, found[1].lines];
-    throw new LeadstreamError('E_USAGE', names.length === 0 ? `${from} joins nothing` : unknownName(`join of ${from}`, word, names));
-  });
-}
 
 /** Writes a file unless it exists. @returns Whether it was written. */
 async function created(file: string, text: string, cwd: string): Promise<boolean> {
@@ -101,12 +61,11 @@ const sinks: Readonly<Record<Wanted['to'], (name: string) => string>> = {
 };
 
 /** @param schema Location of the JSON Schema of pipeline files, for editors. */
-function pipelineText(wanted: Wanted, schema: string): string {
-  const { name, from, to } = wanted;
-  const [file, joins] = [`${name}.yaml`, joinsOf(wanted)];
+function pipelineText({ name, from, to }: Wanted, schema: string): string {
+  const file = `${name}.yaml`;
   return [
     `# yaml-language-server: $schema=${schema}`,
-    `# ${from}${joins.length === 0 ? '' : ` with ${joins.map(([other]) => other).join(' and ')}`}, to ${to}.`,
+    `# ${from}, to ${to}.`,
     '#',
     '# Check it without a request, preview the first rows, and run it:',
     `#   leadstream validate ${file}`,
@@ -122,7 +81,6 @@ function pipelineText(wanted: Wanted, schema: string): string {
     `from: ${from}`,
     'steps:',
     `  - dedupe: {} # by the key, ${new Intl.ListFormat('en-GB').format(collections[from].key)}`,
-    ...joins.map(([, lines]) => lines),
     'to:',
     sinks[to](name),
     '',

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../support/temporary.js';
 
 /** What a new operator types on the first day, by the name of the file that holds what is answered. */
 const day: readonly (readonly [name: string, words: readonly string[]])[] = [
-  ['1-init', ['init', 'night', '--from', 'leads', '--join', 'bridges', '--to', 'csv']],
+  ['1-init', ['init', 'night', '--from', 'leads', '--to', 'csv']],
   ['2-validate', ['validate', 'night.yaml', '--env', '.env', '--env-check']],
   ['3-doctor', ['doctor', 'night.yaml', '--env', '.env']],
   ['4-explain', ['explain', 'night.yaml', '--env', '.env']],
@@ -18,6 +18,9 @@ const day: readonly (readonly [name: string, words: readonly string[]])[] = [
   ['6-run', ['run', 'night.yaml', '--env', '.env']],
   ['7-explain-row', ['explain-row', 'night.yaml', '4000004', '--env', '.env']],
 ];
+
+/** What the operator adds to the file. */
+const joined = '  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title, niche] }\n';
 
 /** Where what is expected stands. `UPDATE_GOLDEN=1 npm run jest -- first-day` writes it anew, to be read before it is committed. */
 const golden = fileURLToPath(new URL('../../golden/first-day', import.meta.url));
@@ -40,7 +43,9 @@ test('the first day of an operator: init, validate, doctor, explain, preview, ru
     const { code, stdout, stderr } = await cli(words, { cwd });
     told[name] = `$ leadstream ${words.join(' ')}\n${stdout}${stderr === '' ? '' : `--- stderr\n${stderr}`}--- exit ${code}\n`;
     if (name === '1-init') {
-      told['1-init-file'] = await readFile(join(cwd, 'night.yaml'), 'utf8');
+      const text = await readFile(join(cwd, 'night.yaml'), 'utf8');
+      told['1-init-file'] = text;
+      await writeFile(join(cwd, 'night.yaml'), text.replace('\nto:\n', `\n${joined}to:\n`));
       await writeFile(join(cwd, '.env'), `LEADSTREAM_BASE_URL=${from.url}\nLEADSTREAM_REST_API_KEY=${testKey}\n`);
     }
   }
