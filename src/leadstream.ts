@@ -77,7 +77,6 @@ export {
   type CacheOptions,
   deliver,
   fromPages,
-  liftRows,
   mapAsync,
   mapRows,
   pagedSource,

@@ -28,7 +28,7 @@ export {
   type MadeOptions,
   type NamedColumns,
 } from './made-rows.js';
-export { liftRows, mapRows, rows } from './lift.js';
+export { mapRows, rows } from './map-rows.js';
 export { Drain, handOver, keep } from './lease.js';
 export { mapAsync, mapPagesAsync } from './map-async.js';
 export { batchOf, countOf, isPage, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';

@@ -136,10 +136,6 @@ export class MadePage<U> {
     this.#values = new DeclaredValues(columns ?? {});
   }
 
-  get length(): number {
-    return this.#rows.length;
-  }
-
   /** Adds a row. @returns What is wrong with it. */
   take(row: U): Refused | undefined {
     this.#rows.push(row);

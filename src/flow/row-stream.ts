@@ -5,7 +5,7 @@ import type { Column, Consistency } from '../core/index.js';
 import { cachedPages, type CacheOptions } from './cache.js';
 import { Reading, StepChain, type CountedStep, type OpenedSource, type ReadFor, type RowSource } from './chain.js';
 import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
-import { rows } from './lift.js';
+import { rows } from './map-rows.js';
 import type { Page, Step } from './page.js';
 
 type Operator<In, Out> = (pages$: Observable<Page<In>>) => Observable<Page<Out>>;

@@ -14,7 +14,7 @@ import { completed, refuseStopped } from './stop.js';
 export interface WriteOptions {
   /**
    * The columns of the rows, in output order. Default: those of the stream, plus undeclared fields in rows of the first page, as texts. They are required for
-   * an observable of pages, after an operator that is not part of leadstream, and after a `mapRows`, `mapAsync` or `liftRows` without its own columns. Fields
+   * an observable of pages, after an operator that is not part of leadstream, and after a `mapRows` or `mapAsync` without its own columns. Fields
    * that are not listed are left out with a warning (`W_SINK_COLUMN`).
    */
   readonly columns?: readonly Column[] | undefined;
@@ -61,7 +61,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
     checkWriting(rows, options);
     const stream: RowStream<T> = rows instanceof RowStream ? rows : fromPages(rows);
     // The stream and the functions of a sink report more specific errors, so these come first.
-    return await unlessDry(writing.run(stream), 'writeTo: what the sink does', 'ends');
+    return await unlessDry(writing.run(stream), 'writeTo: the stream of rows or the sink', 'ends');
   } finally {
     await writing.close();
   }
@@ -189,7 +189,7 @@ function checkWriting(rows: unknown, options: { readonly columns?: readonly Colu
   if (options.columns === undefined) {
     if (known !== undefined) return;
     const why = isStream
-      ? "they are unknown after foreign operators, and after mapRows, mapAsync and liftRows without { columns: { id: 'text', … } }"
+      ? "they are unknown after foreign operators, and after mapRows and mapAsync without { columns: { id: 'text', … } }"
       : 'an observable of pages does not declare them; one of rows, like rows$, cannot be written: pass the stream itself, like service.leads';
     throw wrong(`name the columns of the rows, like { columns: columnsOf(collections.leads) }: ${why}`);
   }

@@ -1,6 +1,6 @@
 /** A program that takes pages of leads in various ways: `tsx holding-child.ts WAY`, with the service in the environment. */
 import { fileURLToPath } from 'node:url';
-import { NEVER, catchError, count, from, lastValueFrom, mergeMap, of, pipe, startWith, take, type Observable } from 'rxjs';
+import { NEVER, catchError, concat, count, from, lastValueFrom, mergeMap, of, take, type Observable } from 'rxjs';
 import {
   connect,
   connectionFromEnvironment,
@@ -9,7 +9,6 @@ import {
   filter,
   fromPages,
   join,
-  liftRows,
   mapAsync,
   pagedSource,
   writeTo,
@@ -34,18 +33,11 @@ const ended = (pages$: Observable<unknown>) =>
     (error: unknown) => told(error),
   );
 
-/** Streams that emit rows but never end. */
-const endless = liftRows<Row, { readonly a: string }>(
-  pipe(
-    mergeMap(() => NEVER),
-    startWith({ a: '1' }),
-  ),
-  { columns: { a: 'text' } },
-);
 const page: Page = { number: 1, rows: [{ a: '1' }], lease: { release: () => {} } };
 const some = (): RowStream<Row> => fromPages(of(page), [column('a')]);
 const column = (name: string) => ({ name, original: name, type: 'text', cast: false, sensitivity: 'plain' }) as const;
-const never = () => some().pipe(endless);
+/** A stream that emits a row but never ends. */
+const never = () => fromPages<Row>(concat(of(page), NEVER), [column('a')]);
 const joined = join<Row, Row, 'b', 'v'>(fromPages<Row>(NEVER), { on: { a: 'id' }, as: 'b', select: ['v'] });
 const joinedPages = join<Row, Row, 'b', 'v'>(NEVER, { on: { a: 'id' }, as: 'b', select: ['v'] });
 
@@ -73,19 +65,11 @@ const endlessWays: Readonly<Record<string, () => Promise<unknown>>> = {
   toReadable: () => looped(never().toReadable()),
   toWeb: () => new Response(never().toWeb('ndjson') as never).text(),
   'cached rows': () => looped(never().cached({ maxAgeMs: 1000 })),
-  source: () => looped(fromPages(NEVER)),
   operator: () => looped(some().pipe(mergeMap(() => NEVER))),
   join: () => looped(some().pipe(joined)),
   'join of pages': () => looped(some().pipe(joinedPages)),
   'join with a list that waits': () =>
     looped(leads.pipe(join<Lead, Row, 'b', 'v'>(NEVER, { on: { bridge_id: 'id' }, as: 'b', select: ['v'] }))),
-  'behind pages$': () =>
-    lastValueFrom(
-      some().pages$.pipe(
-        endless,
-        deliver(async () => {}),
-      ),
-    ),
   'delivered pages': () => lastValueFrom((NEVER as Observable<Page>).pipe(deliver(async () => {}))),
   writeTo: () => writeTo(never(), sinkOf('none')()),
   'write of a sink': () => writeTo(some(), sinkOf('write')()),

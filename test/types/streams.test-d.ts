@@ -1,6 +1,6 @@
 /** Types of streams of pages, errors and pipelines; `tsc --noEmit` is the test. */
 import { expectTypeOf } from 'expect-type';
-import { filter, map, pipe, type Observable } from 'rxjs';
+import { map, type Observable } from 'rxjs';
 import {
   catalogue,
   ClosedPipeError,
@@ -17,7 +17,6 @@ import {
   GateError,
   join,
   LeadstreamError,
-  liftRows,
   lintPipelines,
   loadPipeline,
   loadPipelines,
@@ -125,16 +124,6 @@ fromPages(service.leads.rows$);
 expectTypeOf(leads$.pipe(mapRows((lead) => lead.zipcode?.length ?? 0))).toEqualTypeOf<Observable<Page<number>>>();
 expectTypeOf(leads$.pipe(filterRows((lead) => lead.email !== ''))).toEqualTypeOf<Observable<Page<Lead>>>();
 expectTypeOf(leads$.pipe(mapAsync(async (page) => page.rows.map(({ uid }) => uid), 4))).toEqualTypeOf<Observable<Page<string | null>>>();
-expectTypeOf(
-  leads$.pipe(
-    liftRows(
-      pipe(
-        filter((lead: Lead) => lead.zipcode !== ''),
-        map((lead) => lead.zipcode),
-      ),
-    ),
-  ),
-).toEqualTypeOf<Observable<Page<string | null>>>();
 expectTypeOf(leads$.pipe(deliver(async (page) => void page.rows))).toEqualTypeOf<Observable<number>>();
 // @ts-expect-error A writer says when it is done.
 leads$.pipe(deliver((page) => page.rows.length));
@@ -156,8 +145,6 @@ leads$.pipe(mapRows(() => ({ n: 1 }), { columns: { n: 'text' } }));
 leads$.pipe(filterRows((lead) => lead.email));
 // @ts-expect-error How many pages at once has to be said.
 leads$.pipe(mapAsync(async (page) => page.rows));
-// @ts-expect-error An operator for rows gives rows, one by one.
-leads$.pipe(liftRows((lead: Lead) => lead.zipcode));
 
 // sinks
 expectTypeOf(parquet({ path: 'lake/leads', threads: 0 })).resolves.toEqualTypeOf<SinkWriter>();

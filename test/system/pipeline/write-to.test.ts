@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { from, map, of, tap } from 'rxjs';
+import { from, of, tap } from 'rxjs';
 import {
   cast,
   collections,
@@ -12,7 +12,6 @@ import {
   derive,
   fromPages,
   join as joinStep,
-  liftRows,
   mapAsync,
   mapRows,
   pagedSource,
@@ -233,7 +232,6 @@ describe('writeTo of rows that functions of a program make', () => {
 
   test.each<[string, (stream: Service['users']) => RowStream<Partial<ReturnType<typeof short>>>]>([
     ['mapRows', (stream) => stream.pipe(mapRows(short, { columns }))],
-    ['liftRows', (stream) => stream.pipe(liftRows(map(short), { columns }))],
     ['mapAsync', (stream) => stream.pipe(mapAsync((page) => Promise.resolve(page.rows.map(short)), 2, { columns }))],
   ])('needs no columns behind %s that names them, and loses none', async (_step, pipe) => {
     const [stream, folder] = [pipe(await users()), await temporaryFolder()];

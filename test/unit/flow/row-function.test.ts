@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { lastValueFrom, map, toArray } from 'rxjs';
+import { lastValueFrom, toArray } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { type Column, type Row } from '../../../src/core/index.js';
-import { fromPages, liftRows, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
+import { fromPages, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
 import { aggregate, cast, derive, filter, join, mask, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
 import { sample } from '../steps/support.js';
@@ -111,7 +111,6 @@ describe('rows of leadstream are frozen', () => {
     ['filter', filter<Row>((row) => Boolean(change(row)))],
     ['mapRows', mapRows(change)],
     ['derive: x', derive<Row, {}>({ x: (row: Row) => change(row).zipcode })],
-    ['liftRows', liftRows(map(change))],
   ])('so that %s tells of a function that changes one in place', async (who, step) => {
     expect(await failureOf(columnar().pipe(step))).toMatchObject({
       code: 'E_STEP_FUNCTION',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { concatMap, lastValueFrom, map, pipe, retry, take } from 'rxjs';
 import { amountOf, type Column, type Row } from '../../../src/core/index.js';
-import { fromPages, liftRows, type Page, type RowStream, type Step } from '../../../src/flow/index.js';
+import { fromPages, type Page, type RowStream, type Step } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/run/index.js';
 import { defineSink } from '../../../src/sinks/index.js';
 import { filter, join, limit, type JoinOptions } from '../../../src/steps/index.js';
@@ -45,7 +45,6 @@ const refusal = (rows: number) => ({
 const endings: readonly (readonly [string, Step, number])[] = [
   ['limit', limit(3), 4],
   ['an operator of RxJS', take(2), 4],
-  ['liftRows', liftRows<Row, Row>(take(1)), 2],
   ['steps one behind the other', pipe(limit(4), take(1)), 2],
 ];
 

@@ -1,0 +1,51 @@
+import { map, Observable, type OperatorFunction } from 'rxjs';
+import { rowsOf, type Page, type Step } from './page.js';
+import { MadeRows, type MadeOptions } from './made-rows.js';
+import { ofEachRow, refusedPromise } from './row-function.js';
+import { withNode } from './chain.js';
+
+/**
+ * Applies a function to every row, which is its only argument. Rows of leadstream are frozen: return a new one, like `{ ...row, … }`. Rows
+ * that it creates stay its own. With `columns`, their values are taken when they are returned. Without, a later change to one reaches
+ * consumers that have not read it yet.
+ *
+ * @param options The columns of the new rows, for `writeTo` and the steps after it.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid columns. `E_STEP_FUNCTION`, by the stream, if the function throws (the
+ * `cause` is what it threw), returns a promise, or returns a row that differs from the columns.
+ *
+ * @example
+ * service.leads.pipe(mapRows(({ lead_id, zipcode }) => ({ id: lead_id, prefix: zipcode?.slice(0, 3) ?? null })));
+ * // { lead_id: '7', zipcode: '10001', … }  ->  { id: '7', prefix: '100' }
+ * const ages = service.users.pipe(mapRows(({ uid }) => ({ uid, length: uid?.length }), { columns: { uid: 'text', length: 'decimal' } }));
+ * await writeTo(ages, csv({ path: 'lengths.csv' })); // without columns it asks for them
+ */
+export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInfer<U>> = {}): Step<T, U> {
+  const rows = new MadeRows<U>('mapRows', options);
+  const mapping: Step<T, U> = map((page) => {
+    const made = rows.begin();
+    ofEachRow(page, { at: 'mapRows', of: project, refused: (row) => refusedPromise(row) ?? made.take(row) });
+    return made.done(page);
+  });
+  return withNode(mapping, rows.node);
+}
+
+/**
+ * Emits the rows of every page one by one and releases the page after its last row. A row counts as done when `next` returns: work that a
+ * subscriber starts without waiting is no longer bounded by the window.
+ */
+export function rows<T>(): OperatorFunction<Page<T>, T> {
+  return (pages$) =>
+    new Observable((subscriber) =>
+      pages$.subscribe({
+        next: (page) => {
+          for (const row of rowsOf(page)) {
+            if (subscriber.closed) return;
+            subscriber.next(row);
+          }
+          page.lease.release();
+        },
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => subscriber.complete(),
+      }),
+    );
+}
