@@ -2,7 +2,7 @@ import { map } from 'rxjs';
 import { didYouMean, schema, StepError, strictest, type Column, type Row } from '../core/index.js';
 import { missingDuckdb } from '../engine/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
-import { batchOf, withBatch, type ColumnsContext, type ConfigPath, type Step, type StepNode } from '../flow/index.js';
+import { batchOf, withBatch, type ColumnsContext, type ConfigPath, type Step } from '../flow/index.js';
 
 /** The name of a new column. `__proto__` is not allowed: assigning to it would have no effect. */
 export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name may contain only a-z, 0-9 and _'));
@@ -48,14 +48,6 @@ export function requireColumn(
 export function goneAt(name: string, { gone }: Pick<ColumnsContext, 'gone'>): string | undefined {
   const step = gone?.get(name);
   return step === undefined ? undefined : `field '${name}' is gone here: ${step} does not pass it on`;
-}
-
-/** Returns the columns of a step that leaves them unchanged, and requires some of them. */
-export function sameColumns(fields: readonly string[] = []): StepNode['columns'] {
-  return (input, context) => {
-    for (const field of fields) requireColumn(field, input, context, []);
-    return input;
-  };
 }
 
 /** Reports fields that are listed twice. */

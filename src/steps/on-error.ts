@@ -20,7 +20,7 @@ export interface Evaluated {
 /**
  * Treats rows with an unfit value according to `onError`: under `fail` and `reject` the first unfit value of a row counts, under `null` every one.
  *
- * @param failure Makes the error under `fail`, from the row in words.
+ * @param failure Makes the error under `fail`, from the row in words. Default: `E_STEP_VALUE`.
  * @returns The indexes of the rows that stay; `undefined` when all do.
  */
 export function keptRows(
@@ -28,7 +28,7 @@ export function keptRows(
   outcomes: ReadonlyMap<string, Mapped>,
   onError: OnError,
   { at, tally, reject }: StepContext,
-  failure: (field: string, reason: string, row: string) => StepError,
+  failure = (field: string, reason: string, row: string) => new StepError('E_STEP_VALUE', `${at}: field ${field} ${reason} in ${row}`),
 ): readonly number[] | undefined {
   if ([...outcomes.values()].every(({ unfit }) => unfit === undefined)) return undefined;
 

@@ -1,4 +1,4 @@
-import { aggregateStep } from './aggregate/definition.js';
+import { aggregateStep } from './aggregate/aggregate.js';
 import { castStep } from './cast/cast.js';
 import { dedupeStep } from './dedupe/dedupe.js';
 import { deriveStep } from './derive/derive.js';

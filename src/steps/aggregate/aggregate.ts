@@ -1,25 +1,19 @@
-import { pipe } from 'rxjs';
 import type { z } from 'zod';
 import { declaredTypes, schema, StepError } from '../../core/index.js';
 import type { Column, DeclaredType, Row, ValueOf, Zod } from '../../core/index.js';
-import {
-  blocking,
-  ofEachRow,
-  pageOf,
-  refusedCondition,
-  type ColumnsContext,
-  type OnError,
-  type Step,
-  type StepContext,
-} from '../../flow/index.js';
+import { blocking, ofEachRow, pageOf, refusedCondition, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { callback, checkArguments, repeatsIn } from '../../options/index.js';
-import { defaultMemory, leastMemory, plainCast, scratchFolder } from '../../engine/index.js';
-import { FlatVector, type Mapped } from '../../vector/index.js';
-import { Aggregator, type AggregatePlan, type Computation } from './aggregator.js';
+import { defaultMemory, leastMemory, memory, plainCast, scratchFolder, spilledBeyond } from '../../engine/index.js';
+import { FlatVector, type Mapped, type RecordBatch } from '../../vector/index.js';
+import type { Expression } from '../expression/expression.js';
+import { expressions } from '../expression/loaded.js';
+import { checkDuckdb, columnName, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
+import { outcomesOf } from '../on-error.js';
+import { defineStep, stepOf, type ProgramPlan, type ProgramRuntime } from '../step.js';
+import { Aggregator, type AggregatePlan, type Computation, type GroupField } from './aggregator.js';
+import { aggregatesListed, computationOf, planCall } from './calls.js';
 import { aggregateNames, aggregateOf, numberTypes, resultColumn } from './functions.js';
 import type { AggregateName, aggregates, NumberType } from './functions.js';
-import { checkDuckdb, requireColumn, requireFields } from '../fields.js';
-import { counting } from '../step.js';
 
 /** A field to group by, and the type it is read as: text by default. */
 export type GroupBy<F extends string = string> = F | { readonly field: F; readonly type?: DeclaredType };
@@ -79,82 +73,158 @@ export function aggregate<
   const at = context?.at ?? 'aggregate';
   checkArguments(at, taken, { by, compute, options });
   checkDuckdb(at);
-  const { plan, fields } = planOf<T>(by, compute, at);
-  const { memory = defaultMemory, folder = scratchFolder(), onError = 'reject' } = options;
-  const columns = (input: readonly Column[], checked: ColumnsContext) => groupColumns(by, compute, input, checked);
-  const made = (counted: StepContext) =>
-    pipe(
-      requireFields<T>(at, fields),
-      blocking<T, Aggregated<B, C>>(counted, () => new Aggregator(plan, { memory, folder, onError }, counted)),
-    );
-  return counting('aggregate', context, columns, made, { blocking: true });
-}
-
-function planOf<T extends Row>(by: readonly GroupBy[], compute: Readonly<Record<string, Aggregation<T>>>, at: string) {
-  const keys = by.map((each) => (typeof each === 'string' ? { field: each, type: 'text' as const } : { type: 'text' as const, ...each }));
+  const keys = by.map((each): GroupField => ({ type: 'text', ...(typeof each === 'string' ? { field: each } : each) }));
+  const calls = Object.entries<Aggregation<T>>(compute).map(([name, aggregation]) => [name, takenApart(aggregation)] as const);
   const names = [...keys.map(({ field }) => field), ...Object.keys(compute)];
   const [twice] = repeatsIn(names);
   if (twice !== undefined) throw new StepError('E_STEP_CONFIG', `${at}: two columns of a group would be named ${names[twice]}`);
   if (names.length === 0) throw new StepError('E_STEP_CONFIG', `${at}: name a field or a result`);
-  const reads = new Map<string, Read>(keys.map((key) => [key.field, reading(key)]));
-  const fields = new Set(keys.map(({ field }) => field));
+  const read = [...keys, ...calls.map(([, { argument }]) => argument)].flatMap((each) => (typeof each === 'object' ? each.field : []));
+  const config = { by: keys, compute: Object.fromEntries(calls), memory: options.memory, on_error: options.onError };
+  return stepOf(aggregateStep, config, read, context, options.folder === undefined ? {} : { scratch: options.folder });
+}
 
-  const computations = Object.entries<Aggregation<T>>(compute).map(([name, aggregation]): Computation => {
-    const { aggregate: kind, argument } = takenApart(aggregation);
+/** The fields and calls of a file are texts, and have the declared types of their fields. */
+export interface AggregateConfig {
+  readonly by?: readonly (string | GroupField)[] | undefined;
+  readonly compute: Readonly<Record<string, string | Parts>>;
+  readonly memory?: number | undefined;
+  readonly on_error?: OnError | undefined;
+}
+
+export const aggregateStep = defineStep('aggregate', {
+  summary: 'Turns each group of rows into one row with counts, sums and other results; groups are sorted by their fields.',
+  config: (z): z.ZodType<AggregateConfig> =>
+    z.strictObject({
+      by: z
+        .array(z.string().min(1))
+        .optional()
+        .describe(
+          'Fields to group by, compared by their declared types; null is a group of its own. Groups are sorted by these fields, null last. Default: none, which makes one row of all rows, even if there are none.',
+        ),
+      compute: z
+        .record(columnName(), z.string().min(1))
+        .refine((results) => Object.keys(results).length > 0, 'name at least one result, like rows: count()')
+        .describe(
+          `Result by new field, one call each: ${aggregatesListed}. The argument is a field, read by its declared type, or an expression (CEL), and null is ignored; the condition of count is an expression.`,
+        ),
+      memory: memory().describe('Memory for groups; the rest is spilled to files in the state folder.'),
+      on_error: z
+        .enum(['reject', 'null', 'fail'])
+        .optional()
+        .describe(
+          "What happens to a row with a value that does not cast or an expression that fails; with null it counts, with null as that value. Default: the pipeline's on_error.",
+        ),
+    }),
+  blocking: true,
+  examples: [
+    {
+      by: ['campaign_id'],
+      compute: { leads: 'count()', sold: "count(lead_status == 'sold')", first: 'min(timestamp)', emails: 'count_distinct(email)' },
+    },
+    { compute: { leads: 'count()', mean_age: 'avg(age)' }, memory: '64MB' },
+  ],
+  holds: ({ memory: bytes }) => spilledBeyond(bytes),
+  columns: ({ by = [], compute }, input, plan) => {
+    requireDuckdb(plan);
+    const fields = by.map((key) => (typeof key === 'string' ? key : key.field));
+    refuseRepeats(fields, plan, ['by']);
+    const keys = by.flatMap((key, index): readonly Column[] => {
+      const column = requireColumn(fields[index] ?? '', input, plan, ['by', index]);
+      return column === undefined ? [] : [{ ...column, type: typeof key === 'string' ? column.type : key.type, cast: true }];
+    });
+    const results = Object.entries(compute).map(([name, call]): Column => {
+      if (fields.includes(name)) plan.problem(['compute', name], `'${name}' is a field under by; give the result another name`, true);
+      const column = typeof call === 'string' ? planCall(name, call, input, plan) : columnOf(name, call, input, plan);
+      return column ?? { name, original: name, type: 'text', cast: true, sensitivity: 'plain' };
+    });
+    return [...new Map([...keys, ...results].map((column) => [column.name, column])).values()];
+  },
+  open: (config, runtime) => {
+    const { memory: bytes = defaultMemory, on_error } = config;
+    const { onError = 'reject', scratch: folder = scratchFolder() } = runtime;
+    const plan = opened(config, runtime);
+    return blocking(runtime, () => new Aggregator(plan, { memory: bytes, folder, onError: on_error ?? onError }, runtime));
+  },
+});
+
+/** Returns the column of a result of a program. */
+function columnOf(name: string, { aggregate: kind, argument }: Parts, input: readonly Column[], plan: ProgramPlan): Column {
+  const field = typeof argument === 'object' ? argument : undefined;
+  const column = field && requireColumn(field.field, input, plan, ['compute', name]);
+  return resultColumn(name, kind, { type: field?.type ?? 'flag', sensitivity: column?.sensitivity ?? 'plain' });
+}
+
+function opened({ by = [], compute }: AggregateConfig, runtime: ProgramRuntime): AggregatePlan {
+  const types = new Map(runtime.input?.map(({ name, type }) => [name, type]));
+  const fields = new Map<string, GroupField>();
+  const compiled = new Map<string, Expression>();
+  const conditions = new Map<string, RowCondition>();
+
+  function fieldOf(field: string): GroupField {
+    const known = { field, type: types.get(field) ?? 'text' } as const;
+    fields.set(field, known);
+    return known;
+  }
+
+  function typeOf(argument: string): DeclaredType {
+    if (types.has(argument)) return fieldOf(argument).type;
+    const expression = compiled.get(argument) ?? expressions().openExpression(argument, runtime);
+    compiled.set(argument, expression);
+    return expression.type;
+  }
+
+  function computation(name: string, { aggregate: kind, argument }: Parts): Computation {
     if (argument === undefined) return { name, aggregate: kind, argument, type: 'flag' };
     // A separate label, since a field can be read as several types, and its own name is for the group.
     const label = `compute.${name}`;
-    if (typeof argument === 'function') {
-      reads.set(label, conditionOf(argument, at, name));
-      return { name, aggregate: kind, argument: label, type: 'flag' };
+    if (typeof argument === 'function') conditions.set(label, { at: runtime.at, name, of: argument, refused: refusedCondition });
+    else fields.set(label, argument);
+    return { name, aggregate: kind, argument: label, type: typeof argument === 'function' ? 'flag' : argument.type };
+  }
+
+  const keys = by.map((key) => (typeof key === 'string' ? fieldOf(key) : key));
+  for (const key of keys) fields.set(key.field, key);
+  const computations = Object.entries(compute).map(([name, call]) =>
+    typeof call === 'string' ? computationOf(name, call, typeOf) : computation(name, call),
+  );
+  return { by: keys, compute: computations, read: reading(fields, compiled, conditions) };
+}
+
+/** Returns a function that reads the plain values of fields, expressions and conditions. */
+function reading(
+  fields: ReadonlyMap<string, GroupField>,
+  expressions: ReadonlyMap<string, Expression>,
+  conditions: ReadonlyMap<string, RowCondition>,
+): AggregatePlan['read'] {
+  const casts = Array.from(fields, ([label, { field, type }]) => ({ label, field, cast: plainCast(type) }));
+  const evaluate = outcomesOf(expressions);
+  const plain = new Map(Array.from(expressions, ([name, { type }]) => [name, plainCast(type)]));
+
+  return (batch, page) => {
+    const read = new Map<string, Mapped>();
+    for (const { label, field, cast } of casts) read.set(label, cast(batch.columnOrNulls(field)));
+    for (const [name, outcome] of evaluate(batch)) {
+      const cast = plain.get(name);
+      if (cast) read.set(name, both(outcome, cast(outcome.vector)));
     }
-    fields.add(argument.field);
-    reads.set(label, reading(argument));
-    return { name, aggregate: kind, argument: label, type: argument.type };
-  });
-  const plan: AggregatePlan = {
-    by: keys,
-    compute: computations,
-    read: (batch, page) => new Map(Array.from(reads, ([label, read]) => [label, read(batch, page)])),
+    for (const [label, condition] of conditions) read.set(label, flags(batch, page, condition));
+    return read;
   };
-  return { plan, fields: [...fields] };
 }
 
-type Read = (...page: Parameters<AggregatePlan['read']>) => Mapped;
-
-function reading({ field, type }: { readonly field: string; readonly type: DeclaredType }): Read {
-  const cast = plainCast(type);
-  return (batch) => cast(batch.columnOrNulls(field));
-}
+type RowCondition = Parameters<typeof ofEachRow<never, boolean>>[1];
 
 /** Reads a condition. The rows of the pages have the type that the caller named. */
-function conditionOf<T extends Row>(condition: (row: T) => boolean, at: string, name: string): Read {
-  return (batch, number) => {
-    const page = pageOf<T>(number, batch, { release: () => {} });
-    const holds = ofEachRow(page, { at, name, of: condition, refused: refusedCondition });
-    return { vector: new FlatVector(holds.map((is) => (is ? true : null))), unfit: undefined };
-  };
+function flags(batch: RecordBatch, page: number, condition: RowCondition): Mapped {
+  const holds = ofEachRow(pageOf<never>(page, batch, { release: () => {} }), condition);
+  return { vector: new FlatVector(holds.map((is) => (is ? true : null))), unfit: undefined };
 }
 
-/** Returns the output columns: the fields as they are read, and the results. */
-function groupColumns<T>(
-  by: readonly GroupBy[],
-  compute: Readonly<Record<string, Aggregation<T>>>,
-  input: readonly Column[],
-  context: ColumnsContext,
-): readonly Column[] {
-  const keys = by.flatMap((each, index): readonly Column[] => {
-    const { field, type = 'text' } = typeof each === 'string' ? { field: each } : each;
-    const column = requireColumn(field, input, context, ['by', index]);
-    return column ? [{ ...column, type, cast: true }] : [];
-  });
-  const results = Object.entries(compute).map(([name, aggregation]): Column => {
-    const { aggregate: kind, argument } = takenApart(aggregation);
-    const field = typeof argument === 'object' ? argument : undefined;
-    const column = field && requireColumn(field.field, input, context, ['compute', name]);
-    return resultColumn(name, kind, { type: field?.type ?? 'flag', sensitivity: column?.sensitivity ?? 'plain' });
-  });
-  return [...keys, ...results];
+/** Combines the results of two consecutive mappings. */
+function both(first: Mapped, second: Mapped): Mapped {
+  if (!first.unfit) return second;
+  return { vector: second.vector, unfit: (row) => first.unfit?.(row) ?? second.unfit?.(row) };
 }
 
 /** The name of an aggregate in code: `countDistinct` for `count_distinct`. */
@@ -206,13 +276,13 @@ function formsOf(z: Zod, name: AggregateName): readonly z.ZodType[] {
 }
 
 /** The aggregate and the argument of an aggregation. */
-interface Parts<T> {
+export interface Parts {
   readonly aggregate: AggregateName;
-  readonly argument: Condition<T> | { readonly field: string; readonly type: DeclaredType } | undefined;
+  readonly argument: Condition<never> | GroupField | undefined;
 }
 
 /** Splits an aggregation into aggregate and argument. @param aggregation One that `aggregationShape` accepts. */
-function takenApart<T>(aggregation: Aggregation<T>): Parts<T> {
+function takenApart<T>(aggregation: Aggregation<T>): Parts {
   const type = typeof aggregation === 'object' && 'type' in aggregation ? aggregation.type : undefined;
   const given: Readonly<Record<string, string | Condition<T> | undefined>> = typeof aggregation === 'string' ? {} : aggregation;
   for (const aggregate of aggregateNames) {

@@ -1,14 +1,5 @@
 import { map } from 'rxjs';
-import {
-  declaredTypes,
-  expectations,
-  parserOf,
-  type Column,
-  type DeclaredType,
-  type Row,
-  type ValueOf,
-  StepError,
-} from '../../core/index.js';
+import { declaredTypes, expectations, parserOf, type Column, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
 import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
@@ -81,9 +72,7 @@ function castRows(types: Readonly<Partial<Record<string, DeclaredType>>>, onErro
     const present = casts.filter(({ field }) => batch.columns.has(field));
     const columns = new Map(present.map(({ field, castColumn }) => [field, castColumn(batch.column(field))]));
     const done = batch.with(Array.from(columns, ([field, { vector }]) => [field, vector] as const));
-    const failure = (field: string, reason: string, row: string) =>
-      new StepError('E_STEP_VALUE', `${context.at}: field ${field} ${reason} in ${row}`);
-    const kept = keptRows({ page: page.number, batch }, columns, onError, context, failure);
+    const kept = keptRows({ page: page.number, batch }, columns, onError, context);
     return withBatch(page, kept === undefined ? done : done.take(kept));
   });
 }

@@ -1,5 +1,5 @@
 import { map } from 'rxjs';
-import { repeated, StepError, textOf, type Column, type Row, type Value } from '../../core/index.js';
+import { repeated, textOf, type Column, type Row, type Value } from '../../core/index.js';
 import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { JsonText, readJson, type JsonItem } from '../../json/index.js';
 import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
@@ -61,7 +61,7 @@ function exploding<T extends Row>(
   context: StepContext,
 ): Step<T, T> {
   const listsIn = memoOf((value) => listOf(value, separator));
-  const { at, tally } = context;
+  const { tally } = context;
 
   function fitting(page: number, batch: RecordBatch): readonly number[] {
     const listAt = listsIn(batch.columnOrNulls(field));
@@ -72,9 +72,7 @@ function exploding<T extends Row>(
     const all = Array.from({ length: batch.length }, (_, row) => row);
     if (all.every((row) => unfit(row) === undefined)) return all;
     const outcomes = new Map([[field, { vector: batch.columnOrNulls(field), unfit }]]);
-    const failure = (name: string, reason: string, row: string) =>
-      new StepError('E_STEP_VALUE', `${at}: field ${name} ${reason} in ${row}`);
-    return keptRows({ page, batch }, outcomes, onError, context, failure) ?? all;
+    return keptRows({ page, batch }, outcomes, onError, context) ?? all;
   }
 
   return map((page) => {

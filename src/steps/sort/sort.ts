@@ -1,12 +1,12 @@
-import { pipe } from 'rxjs';
-import { declaredTypes, schema, StepError, type Row } from '../../core/index.js';
+import type { z } from 'zod';
+import { declaredTypes, schema, type Row } from '../../core/index.js';
 import { defaultMemory, leastMemory, memory, RowSorter, scratchFolder, spilledBeyond, type SortKey } from '../../engine/index.js';
-import { blocking, type Collector, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { blocking, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { taking } from '../../vector/index.js';
-import { checkDuckdb, refuseRepeats, requireColumn, requireDuckdb, requireFields, sameColumns } from '../fields.js';
+import { checkDuckdb, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { scratchFailure, keptRows } from '../on-error.js';
-import { counting, defineStep } from '../step.js';
+import { defineStep, stepOf } from '../step.js';
 
 /** Options of `sort` besides its keys. */
 export interface SortOptions {
@@ -52,43 +52,29 @@ export function sort<T extends Row>(
   const at = context?.at ?? 'sort';
   checkArguments(at, taken, { keys, options });
   checkDuckdb(at);
+  const { memory, folder, onError } = options;
+  const config = { by: keys, memory, on_error: onError };
   const fields = keys.map(({ field }) => field);
-  const made = (counted: StepContext) => pipe(requireFields<T>(counted.at, fields), sorting<T>(keys, options, counted));
-  return counting('sort', context, sameColumns(fields), made, { blocking: true });
+  return stepOf(sortStep, config, fields, context, folder === undefined ? {} : { scratch: folder });
 }
 
-function sorting<T extends Row>(
-  keys: readonly SortKey[],
-  { memory = defaultMemory, folder = scratchFolder(), onError = 'reject' }: SortOptions,
-  context: StepContext,
-): Step<T, T> {
-  return blocking<T, T>(context, (): Collector => {
-    const sorter = new RowSorter(keys, { memory, folder, failed: scratchFailure(context.at) });
-    const failure = (field: string, reason: string, row: string) =>
-      new StepError('E_STEP_VALUE', `${context.at}: field ${field} ${reason} in ${row}`);
-    return {
-      add: (batch, page) => {
-        const read = sorter.keysOf(batch);
-        const vectors = Array.from(read.values(), ({ vector }) => vector);
-        // Under null such a value comes last, and the row keeps it.
-        const kept = onError === 'null' ? undefined : keptRows({ page, batch }, read, onError, context, failure);
-        return kept === undefined ? sorter.add(batch, vectors) : sorter.add(batch.take(kept), vectors.map(taking(kept)));
-      },
-      finish: () => sorter.finish(),
-      close: () => sorter.close(),
-    };
-  });
+/** The keys of a program are typed. Those of a file are texts, and have the declared types of their fields. */
+export interface SortConfig {
+  readonly by: readonly (string | SortKey)[];
+  readonly memory?: number | undefined;
+  readonly on_error?: OnError | undefined;
 }
 
 /** Parses `field`, `field asc` or `field desc`. */
-function wantedOf(text: string): { readonly field: string; readonly descending: boolean } | undefined {
+function wantedOf(text: string | SortKey): SortKey | undefined {
+  if (typeof text !== 'string') return text;
   const [, field, way = 'asc'] = /^\s*(\S+)(?:\s+(asc|desc))?\s*$/i.exec(text) ?? [];
   return field === undefined ? undefined : { field, descending: way.toLowerCase() === 'desc' };
 }
 
 export const sortStep = defineStep('sort', {
   summary: 'Sorts all rows by fields, compared by their declared types; rows with equal keys keep their order.',
-  config: (z) =>
+  config: (z): z.ZodType<SortConfig> =>
     z.strictObject({
       by: z
         .array(z.string().min(1))
@@ -121,12 +107,27 @@ export const sortStep = defineStep('sort', {
     );
     return input;
   },
-  open: ({ by, memory: bytes, on_error }, runtime) => {
-    const types = new Map(runtime.input?.map(({ name, type }) => [name, type]));
+  open: ({ by, memory = defaultMemory, on_error }, runtime) => {
+    const { at, input, onError = 'reject', scratch: folder = scratchFolder() } = runtime;
+    const types = new Map(input?.map(({ name, type }) => [name, type]));
     const keys = by.flatMap((text) => {
       const wanted = wantedOf(text);
-      return wanted ? [{ ...wanted, type: types.get(wanted.field) ?? 'text' }] : [];
+      return wanted ? [{ type: types.get(wanted.field) ?? 'text', ...wanted }] : [];
     });
-    return sorting(keys, { memory: bytes, folder: runtime.scratch, onError: on_error ?? runtime.onError }, runtime);
+    const wayOut = on_error ?? onError;
+    return blocking(runtime, () => {
+      const sorter = new RowSorter(keys, { memory, folder, failed: scratchFailure(at) });
+      return {
+        add: (batch, page) => {
+          const read = sorter.keysOf(batch);
+          const vectors = Array.from(read.values(), ({ vector }) => vector);
+          // Under null such a value comes last, and the row keeps it.
+          const kept = wayOut === 'null' ? undefined : keptRows({ page, batch }, read, wayOut, runtime);
+          return kept === undefined ? sorter.add(batch, vectors) : sorter.add(batch.take(kept), vectors.map(taking(kept)));
+        },
+        finish: () => sorter.finish(),
+        close: () => sorter.close(),
+      };
+    });
   },
 });
