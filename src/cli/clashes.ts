@@ -35,7 +35,7 @@ function writesOf(writer: Writer): readonly string[] {
 }
 
 function prints(writer: Writer): boolean {
-  return 'writes' in writer ? writer.prints : writer.plan.sinks.some((sink) => sink.prints);
+  return 'writes' in writer ? writer.prints : writer.plan.sinks.some(({ definition }) => definition.prints);
 }
 
 /** A file that a command line may name, and what it is. */

@@ -64,7 +64,7 @@ async function endOf(thrown: unknown, pipeline: Pipeline | undefined, { console 
 /** Whether a run ended because its reader had had enough, which is not a failure of a pipeline that only prints. */
 async function leftByReader(failure: unknown, pipeline: Pipeline | undefined): Promise<boolean> {
   const { ClosedPipeError } = await import('../index.js');
-  return failure instanceof ClosedPipeError && (pipeline?.plan.sinks.every(({ name }) => name === 'stdout') ?? false);
+  return failure instanceof ClosedPipeError && (pipeline?.plan.sinks.every(({ definition }) => definition.name === 'stdout') ?? false);
 }
 
 /** Runs a pipeline and reports on stderr what happens: what it is doing, retries, warnings, and the summary at the end. */

@@ -136,7 +136,7 @@ interface StatusPlace {
  */
 export function startStatus({ name, plan }: Pick<Pipeline, 'name' | 'plan'>, observed: Observed, place: StatusPlace): Status {
   const { console, stderr, stdout } = place;
-  const isPrinted = stdout.isTTY === true && plan.sinks.some((sink) => sink.name === 'stdout');
+  const isPrinted = stdout.isTTY === true && plan.sinks.some(({ definition }) => definition.name === 'stdout');
   if (console.level === 'error' || console.level === 'warn' || isPrinted) return { isLive: false, clear: () => {}, end: () => {} };
   if (stderr.isTTY && console.format === 'text') return liveStatus(name, observed, stderr);
   const timer = setInterval(() => {

@@ -27,8 +27,3 @@ export const memory = schema((z) =>
     `${defaultMemory / 1e6}MB`,
   ),
 );
-
-/** Describes the memory of a step that spills rows. @param bytes Default: `defaultMemory`. */
-export function spilledBeyond(bytes = defaultMemory): string {
-  return `at most ${bytes / 1_000_000} MB; the rest goes to files in the state folder`;
-}

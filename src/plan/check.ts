@@ -121,7 +121,7 @@ function nameIn({ name }: Parts): string {
 /** Returns everything that a pipeline writes, with its place; `undefined` is stdout. */
 function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked['outputs'] {
   return [
-    ...sinks.flatMap(({ output, prints, index, name }) =>
+    ...sinks.flatMap(({ output, index, definition: { prints, name } }) =>
       prints || output !== undefined ? [{ path: output, place: ['to', index, name] }] : [],
     ),
     ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
@@ -191,7 +191,7 @@ function rejectsOf(
 
   function pathOf(names: PathNames): string | undefined {
     if (own !== undefined) return outputAt(own, { baseDir, names });
-    const [first] = sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
+    const [first] = sinks.flatMap(({ definition, config }) => definition.output(config, { baseDir, names }) ?? []);
     return first && `${first}.rejects.ndjson`;
   }
 
@@ -204,7 +204,7 @@ function rejectsOf(
 
 /** Refuses `on_new_field: restart` if a run cannot start again. */
 function refuseRestart({ on_new_field: wanted }: Parts, { sinks }: Chain, problem: Problem): void {
-  if (wanted === 'restart' && sinks.some(({ prints }) => prints))
+  if (wanted === 'restart' && sinks.some(({ definition }) => definition.prints))
     problem(
       ['on_new_field'],
       'a run that prints cannot start again, because its rows are already printed; leave out the stdout sink, or choose next_run',

@@ -53,8 +53,6 @@ type ExpectGate = { readonly name: keyof Expect } & (RowsGate | OutputsGate | Li
 /** Judges the rows that leave the last step. */
 interface RowsGate {
   readonly judges: 'rows';
-  /** Description of what it holds in memory besides counts. */
-  readonly holds?: string;
   /** The columns that it names. */
   readonly columns: readonly NamedColumn[];
   /** Creates its checks for a run. @param columns Those that leave the last step. */
@@ -128,7 +126,7 @@ export function gatesIn(expect: Expect = {}): readonly ExpectGate[] {
       open: () => filled.map((name) => checkNulls(name, `not_null.${name}`, { rows: 0 })),
     },
     keys && {
-      ...{ name: 'unique', judges: 'rows', holds: 'at most 32 bytes for each value of expect.unique' },
+      ...{ name: 'unique', judges: 'rows' },
       columns: keys.flatMap((names, index) =>
         [names].flat().map((name, inner) => ({ name, path: typeof names === 'string' ? [index] : [index, inner], onKey: false })),
       ),

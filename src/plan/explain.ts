@@ -1,10 +1,9 @@
 import { columnsOf, type Collection } from '../collections/index.js';
 import { amountOf, itemAt, type Column } from '../core/index.js';
 import { headersOf, queryOf } from '../http/index.js';
-import { defaults } from '../options/index.js';
-import { firstQuery, windowOf } from '../source/index.js';
-import { gatesIn } from './expect.js';
+import { firstQuery } from '../source/index.js';
 import { checkPipeline, type Pipeline } from './pipeline.js';
+import { writtenColumns } from './planned.js';
 
 /** A column at one point of a pipeline. `type` is that after a cast; unless `cast`, the values are still text. */
 type ExplainedColumn = Pick<Column, 'name' | 'type' | 'cast' | 'sensitivity'>;
@@ -20,7 +19,7 @@ interface ExplainedRead {
   readonly key: readonly string[];
 }
 
-/** The plan of a pipeline, as a run would carry it out; plain data without credentials. `memory` is what is held beyond a page, if anything. */
+/** The plan of a pipeline, as a run would carry it out; plain data without credentials. */
 export interface Explanation {
   readonly pipeline: string;
   readonly source: ExplainedRead & { readonly columns: readonly ExplainedColumn[] };
@@ -31,7 +30,6 @@ export interface Explanation {
     readonly reads: ExplainedRead | undefined;
     /** Whether it takes all rows before it emits the first. */
     readonly blocking: boolean;
-    readonly memory: string | undefined;
     readonly added: readonly string[];
     readonly dropped: readonly string[];
     /** The columns that leave it. */
@@ -46,15 +44,11 @@ export interface Explanation {
     readonly path: string | undefined;
     /** Whether rows are added to existing ones. */
     readonly adds: boolean;
-    readonly memory: string | undefined;
     /** Columns that become folders instead of being in the files. */
     readonly folders: readonly string[];
     readonly columns: readonly Pick<Column, 'name' | 'type'>[];
   }[];
-  readonly gates: { readonly memory: string | undefined };
   readonly rejects: { readonly path: string | undefined; readonly max: string };
-  /** The settings of the run by their names in the file, with defaults filled in; times in milliseconds. */
-  readonly settings: Readonly<Record<string, string | number | boolean>>;
 }
 
 /**
@@ -68,7 +62,6 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
   checkPipeline('explainPipeline', pipeline);
   const { name, plan, rejects } = pipeline;
   const source = columnsOf(plan.collection, pipeline.reveal);
-  const held = gatesIn(pipeline.expect).flatMap((gate) => (gate.judges === 'rows' ? (gate.holds ?? []) : []));
   const places = [...plan.steps.map(({ input }) => input), plan.columns()];
   return {
     pipeline: name,
@@ -81,19 +74,19 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
         at,
         reads: other && readOf(other, pipeline),
         blocking: definition.blocking ?? false,
-        memory: definition.holds?.(config),
         added: missingIn(before, after),
         dropped: missingIn(after, before),
         columns: after.map(explained),
       };
     }),
-    sinks: plan.sinks.map(({ at, output: path, prints, adds, holds: memory, folders, writes }) => {
-      const written = writes(plan.columns()).filter((column) => !folders.includes(column.name));
-      return { at, prints, path, adds, memory, folders, columns: written.map((column) => ({ name: column.name, type: column.type })) };
+    sinks: plan.sinks.map((sink) => {
+      const { at, output: path, definition, config } = sink;
+      const { prints = false } = definition;
+      const [adds, folders] = [definition.adds?.(config) ?? false, definition.folders?.(config) ?? []];
+      const written = writtenColumns(sink, plan.columns()).filter((column) => !folders.includes(column.name));
+      return { at, prints, path, adds, folders, columns: written.map((column) => ({ name: column.name, type: column.type })) };
     }),
-    gates: { memory: held.length === 0 ? undefined : held.join(', ') },
     rejects: { path: rejects.path, max: 'share' in rejects.max ? `${100 * rejects.max.share}%` : amountOf(rejects.max.rows, 'row') },
-    settings: settingsOf(pipeline),
   };
 }
 
@@ -116,27 +109,4 @@ function readOf(collection: Collection, { connection }: Pipeline): ExplainedRead
   const all = [...(query === '' ? [] : [query]), ...masked].join('&');
   const url = `${baseUrl.replace(/\/+$/, '')}${path.startsWith('/') ? path : `/api/${path}`}${all === '' ? '' : `?${all}`}`;
   return { collection: name, request: `GET ${url}`, headers: Object.keys(headersOf(auth)).map((header) => `${header}: ***`), key };
-}
-
-function settingsOf(pipeline: Pipeline): Explanation['settings'] {
-  const { connection, consistency, spoolMaxAgeMs, deadlineMs, onError, schema, onNewField } = pipeline;
-  const { stoppedBy } = pipeline.plan;
-  return {
-    'service.base_url': connection.baseUrl,
-    'service.auth': Object.keys(connection.auth).join(' + '),
-    'service.limit': connection.limit ?? defaults.limit,
-    'service.concurrency': connection.concurrency ?? defaults.concurrency,
-    'service.window': windowOf(connection),
-    'service.rate_limit': connection.ratePerSecond === undefined ? 'none' : `${connection.ratePerSecond}/s`,
-    'service.timeout': connection.timeoutMs ?? defaults.timeoutMs,
-    'service.retry.attempts': connection.retry?.attempts ?? defaults.attempts,
-    'service.strict': connection.strict ?? false,
-    'service.deadline': deadlineMs ?? 'none',
-    consistency: stoppedBy && consistency.mode !== 'off' ? `${consistency.mode}, unless ${stoppedBy.at} stops the read` : consistency.mode,
-    // A run stopped by a limit does not use what an interrupted one has spooled.
-    spool: (stoppedBy ? undefined : spoolMaxAgeMs) ?? 'off',
-    on_error: onError,
-    schema,
-    on_new_field: onNewField,
-  };
 }

@@ -89,7 +89,7 @@ export function pipelineOf({ shape, plan, connection, rejects, hooks, from, writ
     schema: shape.schema,
     onNewField: shape.on_new_field,
     consistency: {
-      mode: shape.consistency ?? (plan.sinks.some(({ prints }) => !prints) ? 'repair' : 'off'),
+      mode: shape.consistency ?? (plan.sinks.some(({ definition }) => !definition.prints) ? 'repair' : 'off'),
       maxPasses: shape.max_passes,
       allowUnstable: shape.allow_unstable,
     },
@@ -116,9 +116,7 @@ function serviceIn(written: unknown): Pipeline['service'] {
 
 /** Computes the fingerprint. Custom steps and sinks are identified by name and version; their code is not examined. */
 function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
-  const own = [...steps.map(({ at, definition: { version } }) => ({ at, version })), ...sinks].flatMap(({ at, version }) =>
-    version === undefined ? [] : [`${at} ${version}`],
-  );
+  const own = [...steps, ...sinks].flatMap(({ at, definition: { version } }) => (version === undefined ? [] : [`${at} ${version}`]));
   const text = [JSON.stringify(whatRuns(resolved), withoutCredentials), ...own].join('\n');
   return createHash('sha256').update(text).digest('hex');
 }

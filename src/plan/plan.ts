@@ -150,12 +150,13 @@ function tellingOf(at: Path, findings: Findings | undefined, isJudged: boolean):
 
 /** Checks a sink against the arriving columns, unless one of its values is unknown. */
 function checkSink(
-  { index, name, check }: PlannedSink,
+  { index, definition, config }: PlannedSink,
   { columns, ...plan }: Omit<SinkPlan, 'problem'> & { readonly columns: readonly Column[] },
   { problem, unknown }: Findings,
 ): void {
-  const at = ['to', index, name];
-  if (!isOpen(at, unknown)) check(columns, { ...plan, problem: (path, message) => problem([...at, ...path], message) });
+  const at = ['to', index, definition.name];
+  if (!isOpen(at, unknown))
+    definition.check?.(config, columns, { ...plan, problem: (path, message) => problem([...at, ...path], message) });
 }
 
 /** Returns the collection that is read, and checks the fields to reveal. */
@@ -191,10 +192,10 @@ function refuseLimits(expect: Expect, stop: PlannedStep | undefined, problem: Pr
 }
 
 /** Reports each sink that writes over or into the output of an earlier one. */
-function refuseSharedOutputs(planned: readonly Pick<PlannedSink, 'name' | 'index' | 'output' | 'prints'>[], problem: Problem): void {
-  planned.forEach(({ output, prints, index, name }) => {
+function refuseSharedOutputs(planned: readonly PlannedSink[], problem: Problem): void {
+  planned.forEach(({ output, index, definition: { prints, name } }) => {
     const first = planned.find((other) =>
-      prints ? other.prints : output !== undefined && other.output !== undefined && collide(other.output, output),
+      prints ? other.definition.prints : output !== undefined && other.output !== undefined && collide(other.output, output),
     );
     if (!first || first.index >= index) return;
     const message = prints ? 'only one sink can write to stdout' : `to[${first.index}] writes to the same or an overlapping path`;

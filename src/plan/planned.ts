@@ -1,6 +1,6 @@
 import { outputColumn, schema, unknownName, type Column, type OutputColumn } from '../core/index.js';
 import { dayTemplate, runTemplate, type PathNames } from '../store/index.js';
-import type { SinkContext, SinkDefinition, SinkPlan, SinkWriter } from '../sinks/index.js';
+import type { SinkDefinition } from '../sinks/index.js';
 import type { StepDefinition } from '../steps/index.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
@@ -24,29 +24,20 @@ export interface PlannedStep extends StepOfFile {
 
 /** A sink of a checked pipeline. */
 export interface PlannedSink {
-  readonly name: string;
-  /** Version of a custom sink, as stated by its author. */
-  readonly version: string | undefined;
-  /** Index in the list of the file, from 0. */
-  readonly index: number;
   /** Name in messages and reports, like `to[0] parquet`. */
   readonly at: string;
-  /** Whether it prints, and publishes nothing. */
-  readonly prints: boolean;
+  /** Index in the list of the file, from 0. */
+  readonly index: number;
+  readonly definition: SinkDefinition;
+  /** As its schema returns it. */
+  readonly config: unknown;
   /** Absolute path that is published, with placeholders for day and run id; `undefined` if it has no path. */
   readonly output: string | undefined;
-  /** Returns the path that a run publishes. */
-  outputOf(names: PathNames): string | undefined;
-  /** Whether rows are added to those of an existing output. */
-  readonly adds: boolean;
-  /** Description of what it holds in memory beyond a page. */
-  readonly holds: string | undefined;
-  /** Columns that are in names of folders instead of in the files. */
-  readonly folders: readonly string[];
-  check(columns: readonly Column[], plan: SinkPlan): void;
-  /** Returns the columns that it writes for the arriving ones. */
-  writes(columns: readonly Column[]): readonly OutputColumn[];
-  open(context: Omit<SinkContext, 'at'>): Promise<SinkWriter>;
+}
+
+/** Returns the columns that a sink writes for the arriving ones. */
+export function writtenColumns({ definition, config }: PlannedSink, arriving: readonly Column[]): readonly OutputColumn[] {
+  return definition.writes?.(config, arriving) ?? outputColumns(config, arriving);
 }
 
 /** Base folder and name of a pipeline. */
@@ -83,13 +74,17 @@ export function planStep(
 export function planSink(
   entry: Readonly<Record<string, unknown>>,
   index: number,
-  { definitions: { steps, sinks }, isPlain, unknown, ...place }: Place & Entries,
+  { definitions: { steps, sinks }, isPlain, unknown, baseDir, pipeline }: Place & Entries,
   problem: Problem,
 ): PlannedSink | undefined {
   const chosen = chooseOne(entry, sinks, ['to', index], { name: 'sink', others: steps, below: 'steps' }, problem);
   if (!chosen) return undefined;
-  const path = ['to', index, chosen.name];
-  return bindSink(chosen.definition, givenTo(chosen, path, isPlain), index, place, ofKnown(path, unknown, problem));
+  const { name, definition } = chosen;
+  const path = ['to', index, name];
+  const config = validated<unknown>(definition.config(), givenTo(chosen, path, isPlain), path, ofKnown(path, unknown, problem));
+  if (config === undefined) return undefined;
+  const output = definition.output(config, { baseDir, names: unfilled(pipeline) });
+  return { at: `to[${index}] ${name}`, index, definition, config, output };
 }
 
 /** Of a step or sink with an unknown value, only the keys are checked. */
@@ -104,33 +99,6 @@ function givenTo(
   isPlain: Entries['isPlain'],
 ): unknown {
   return definition.version === undefined ? value : typedScalars(value, path, isPlain);
-}
-
-function bindSink(
-  definition: SinkDefinition,
-  value: unknown,
-  index: number,
-  { baseDir, pipeline }: Place,
-  problem: Problem,
-): PlannedSink | undefined {
-  const at = `to[${index}] ${definition.name}`;
-  const config = validated(definition.config(), value, ['to', index, definition.name], problem);
-  if (config === undefined) return undefined;
-  return {
-    name: definition.name,
-    version: definition.version,
-    index,
-    at,
-    prints: definition.prints ?? false,
-    output: definition.output(config, { baseDir, names: unfilled(pipeline) }),
-    outputOf: (names) => definition.output(config, { baseDir, names }),
-    adds: definition.adds?.(config) ?? false,
-    holds: definition.holds?.(config),
-    folders: definition.folders?.(config) ?? [],
-    check: (columns, plan) => definition.check?.(config, columns, plan),
-    writes: (columns) => definition.writes?.(config, columns) ?? outputColumns(config, columns),
-    open: (context) => definition.open(config, { ...context, at }),
-  };
 }
 
 /** The kind of entries in a list of the file. */
@@ -205,11 +173,6 @@ const shared = schema((z) =>
   }),
 );
 
-/**
- * Returns the columns that a sink writes for the arriving ones.
- *
- * @param config Its validated configuration.
- */
 function outputColumns(config: unknown, arriving: readonly Column[]): readonly OutputColumn[] {
   const { columns, naming = 'snake_case', types = 'typed' } = shared().safeParse(config).data ?? {};
   const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;

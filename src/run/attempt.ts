@@ -192,7 +192,7 @@ export class Attempt {
 
   /** Starts again, once, and never after rows were printed; the pages are fine. */
   #afterLateRows(late: string): Ended | { readonly thrown: GateError } {
-    if (this.found.lateRows || this.pipeline.plan.sinks.some(({ prints }) => prints))
+    if (this.found.lateRows || this.pipeline.plan.sinks.some(({ definition }) => definition.prints))
       return { thrown: new GateError('E_GATE_CONSISTENCY', late) };
     return { again: { ...this.found, lateRows: true, resumed: this.#resumed } };
   }

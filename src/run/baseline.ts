@@ -51,9 +51,9 @@ export function gateResult(
  */
 export function refuseReplacing({ stoppedBy, sinks }: Pick<Plan, 'stoppedBy' | 'sinks'>, standing: ReadonlyMap<string, string>): void {
   if (!stoppedBy) return;
-  const violations = sinks.flatMap(({ at, adds }): readonly Violation[] => {
+  const violations = sinks.flatMap(({ at, definition, config }): readonly Violation[] => {
     const path = standing.get(at);
-    if (path === undefined || adds) return [];
+    if (path === undefined || definition.adds?.(config)) return [];
     const message = `${at}: ${path} exists, and ${stoppedBy.at} would make the run replace it with partial data`;
     return [{ code: 'E_GATE_PARTIAL', message }];
   });

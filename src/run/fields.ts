@@ -2,7 +2,7 @@ import { originalName } from '../collections/index.js';
 import { undeclaredColumn, type Column, type Row, type Warning } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
 import type { Published, UndeclaredField } from '../lake/index.js';
-import type { Plan } from '../plan/index.js';
+import { writtenColumns, type Plan } from '../plan/index.js';
 import { discoveredColumns, discoveredIn, type CollectionReader, type Findings } from '../source/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import type { FindingsReport } from './report.js';
@@ -88,7 +88,7 @@ export class RunColumns {
     const before = this.leaving;
     return this.#late.filter((column) => {
       const after = plan.columns([...this.#placed, column]);
-      return plan.sinks.some(({ writes }) => writes(after).length > writes(before).length);
+      return plan.sinks.some((sink) => writtenColumns(sink, after).length > writtenColumns(sink, before).length);
     });
   }
 

@@ -1,6 +1,6 @@
 import { GateError, type Column, type OutputColumn, type Violation, type Warning } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
-import { gatesIn, type Expect, type Measured, type Pipeline } from '../plan/index.js';
+import { gatesIn, writtenColumns, type Expect, type Measured, type Pipeline } from '../plan/index.js';
 import { driftOf, refuseUnstable } from '../source/index.js';
 import { earlierOf, gateResult, measured, shrinkGates, uncountedWarnings, warnOfUnknown, type Baseline } from './baseline.js';
 import { refuseCounts, type Ledger } from './ledger.js';
@@ -138,8 +138,8 @@ function refuseChanges({ pipeline, ledger, outputs }: GateInput): readonly Viola
   );
   // Columns of undeclared fields are compared by the names of the service, all others by their names.
   const keyOf = ({ name, original }: OutputColumn) => (originals.has(original) ? `original ${original}` : `name ${name}`);
-  return outputs.flatMap(({ at, writes, earlier }): readonly Violation[] => {
-    const changes = earlier ? changesOf(writes(columns), earlier.columns, keyOf) : [];
+  return outputs.flatMap(({ at, sink, earlier }): readonly Violation[] => {
+    const changes = earlier ? changesOf(writtenColumns(sink, columns), earlier.columns, keyOf) : [];
     if (changes.length === 0) return [];
     return [{ code: 'E_GATE_SCHEMA', message: `${at}: schema: the columns of the last run are frozen, found ${changes.join('; ')}` }];
   });

@@ -1,9 +1,9 @@
 import { pipe, tap, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
-import { itemAt, undeclaredColumn, type Column, type Row } from '../core/index.js';
+import { itemAt, schema, undeclaredColumn, type Column, type Row } from '../core/index.js';
 import type { Watcher, Watchers } from '../events/index.js';
 import { batchOf, countOf, emptyTally, type Fault, type Page, type Step, type Tally } from '../flow/index.js';
-import type { PreparedOutput, SinkWriter } from '../sinks/index.js';
+import { nothingToCommit, type SinkDefinition, type SinkWriter } from '../sinks/index.js';
 import { deduping, defineFileStep, type StepDefinition, type StepRuntime } from '../steps/index.js';
 import { runPipeline } from './run.js';
 import type { Pipeline, Plan, PlannedSink, PlannedStep } from '../plan/index.js';
@@ -154,50 +154,24 @@ export function extraStep(at: string, open: (runtime: StepRuntime) => Step): Pla
 
 /** Creates a sink that discards the rows. @param written Called after each page. */
 export function discarding(written: () => void = () => {}): PlannedSink {
-  return {
-    name: 'nothing',
-    version: undefined,
-    index: 0,
-    at: 'nothing',
-    prints: true,
-    output: undefined,
-    outputOf: () => undefined,
-    adds: false,
-    holds: undefined,
-    folders: [],
-    check: () => {},
-    writes: () => [],
-    open: () => Promise.resolve(new DiscardingWriter(written)),
-  };
-}
-
-class DiscardingWriter implements SinkWriter {
-  #rows = 0;
-
-  constructor(private readonly written: () => void) {}
-
-  begin(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  write(page: Page): Promise<void> {
-    this.#rows += countOf(page);
-    this.written();
-    return Promise.resolve();
-  }
-
-  prepare(): Promise<PreparedOutput> {
+  const open = (): Promise<SinkWriter> => {
+    let rows = 0;
     return Promise.resolve({
-      ...{ rows: this.#rows, bytes: 0, total: this.#rows, unchanged: 0, changed: 0 },
-      actions: () => Promise.resolve([]),
-      cleanup: () => Promise.resolve(),
-      quarantine: () => Promise.resolve(undefined),
+      begin: () => Promise.resolve(),
+      write: (page: Page) => {
+        rows += countOf(page);
+        written();
+        return Promise.resolve();
+      },
+      prepare: () => Promise.resolve({ rows, bytes: 0, total: rows, unchanged: 0, changed: 0, ...nothingToCommit }),
+      abort: () => Promise.resolve(),
     });
-  }
-
-  abort(): Promise<void> {
-    return Promise.resolve();
-  }
+  };
+  const definition: SinkDefinition = {
+    ...{ name: 'nothing', summary: '', config: schema((z) => z.unknown()), examples: [], prints: true },
+    ...{ output: () => undefined, writes: () => [], open },
+  };
+  return { at: 'nothing', index: 0, definition, config: undefined, output: undefined };
 }
 
 /** Returns a watcher that ignores warnings caused by reading only some rows. */

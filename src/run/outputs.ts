@@ -1,4 +1,4 @@
-import { reasonOf, type Column, type Row, type OutputColumn } from '../core/index.js';
+import { reasonOf, type Column, type Row } from '../core/index.js';
 import { reworded, type Action } from '../store/index.js';
 import type { Events } from '../events/index.js';
 import { countOf, namingRow, type Fault, type Page } from '../flow/index.js';
@@ -9,6 +9,7 @@ import type { PlannedSink } from '../plan/index.js';
 /** A sink at the end of a run, before the commit. */
 export interface Output {
   readonly at: string;
+  readonly sink: PlannedSink;
   readonly prepared: PreparedOutput;
   /**
    * Identifies the output for later runs: its path, with placeholders for what is unknown before a run, or the
@@ -17,8 +18,6 @@ export interface Output {
   readonly output: string | undefined;
   /** What was there before. */
   readonly earlier: Published | undefined;
-  /** Returns the columns that it writes if these leave the last step. */
-  writes(columns: readonly Column[]): readonly OutputColumn[];
   /** Rows that this sink could not write. */
   readonly rejected: number;
   /** Values that became `null` under `on_error: null`. */
@@ -179,8 +178,9 @@ class OpenedOutput {
   static async open(sink: PlannedSink, options: OutputsOptions): Promise<OpenedOutput> {
     const counts: SinkCounts = { key: options.key, columns: [], rejected: 0, nulled: 0 };
     const { columns: _, reject, events, ...context } = options;
-    const writer = await sink.open({
+    const writer = await sink.definition.open(sink.config, {
       ...context,
+      at: sink.at,
       reject: (row, fault) => {
         counts.rejected += 1;
         reject(sink.at, counts.columns, row, fault);
@@ -211,7 +211,7 @@ class OpenedOutput {
   }
 
   async prepare(): Promise<Output> {
-    const { at, output, prints, writes } = this.sink;
+    const { at, output, definition } = this.sink;
     const prepared = await this.events.during(
       'finish',
       () => ({ at }),
@@ -219,7 +219,15 @@ class OpenedOutput {
       ({ rows, bytes }) => ({ rows, bytes }),
     );
     const { rejected, nulled } = this.counts;
-    return { at, output: output ?? (prints ? undefined : at), prepared, earlier: this.earlier, writes, rejected, nulled };
+    return {
+      at,
+      sink: this.sink,
+      output: output ?? (definition.prints ? undefined : at),
+      prepared,
+      earlier: this.earlier,
+      rejected,
+      nulled,
+    };
   }
 
   /** @returns Its path; `undefined` if there is nothing to inspect. */

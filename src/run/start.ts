@@ -57,7 +57,7 @@ export class Run {
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
     const redact = createRedactor(pipeline.secrets);
     this.events = new Events(this.runId, redact, [collect, ...[options.watch ?? []].flat()]);
-    this.#publishes = pipeline.plan.sinks.some(({ prints }) => !prints);
+    this.#publishes = pipeline.plan.sinks.some(({ definition }) => !definition.prints);
     this.#spools = this.#publishes && pipeline.plan.stoppedBy === undefined;
   }
 
@@ -80,7 +80,8 @@ export class Run {
     const firstStart = await this.#firstStarted();
     const date = firstStart.slice(0, 10);
     const names: PathNames = { pipeline: this.pipeline.name, 'run.id': this.runId, 'run.date': date };
-    const outputs = this.pipeline.plan.sinks.flatMap(({ outputOf }) => outputOf(names) ?? []);
+    const { plan, baseDir } = this.pipeline;
+    const outputs = plan.sinks.flatMap(({ definition, config }) => definition.output(config, { baseDir, names }) ?? []);
     const rejects = this.pipeline.rejects.pathOf(names);
     const paths = pathsOf({ outputs, rejects });
     refuseOverlaps(this.state.path, paths);
@@ -176,7 +177,7 @@ export class Run {
   /** Returns what to lock for sinks without a path: only one run of a pipeline at a time, per state folder, writes to them. */
   async #withoutPath(): Promise<readonly string[]> {
     const { name, plan } = this.pipeline;
-    if (!plan.sinks.some(({ prints, output }) => !prints && output === undefined)) return [];
+    if (!plan.sinks.some(({ definition, output }) => !definition.prints && output === undefined)) return [];
     const { sinks } = this.state;
     await attempt('E_SINK_PATH', `cannot create ${sinks}`, () => makePrivate(sinks));
     return [join(sinks, name)];

@@ -99,7 +99,10 @@ function refuseOutside(folder: string, file: string, { outputs, document }: Chec
 /** Returns the pipeline without waiting times, and without sinks that publish outside the file system. */
 function testing(pipeline: Pipeline): Pipeline {
   const { ratePerSecond: _, timeoutMs = longestMs, retry, ...connection } = pipeline.connection;
-  const inFolder = (sink: PlannedSink) => (sink.prints || sink.output !== undefined ? sink : { ...sink, open: discarding().open });
+  const inFolder = (sink: PlannedSink) =>
+    sink.definition.prints || sink.output !== undefined
+      ? sink
+      : { ...sink, definition: { ...sink.definition, open: discarding().definition.open } };
   return {
     ...pipeline,
     connection: {

@@ -18,7 +18,7 @@ export { csv, type CsvOptions } from './csv.js';
 export { ndjson, type NdjsonOptions } from './ndjson.js';
 export { outputAt, outputPath } from './options.js';
 export { parquet, type ParquetOptions } from './parquet.js';
-export type { PreparedOutput, SinkContext, SinkDefinition, SinkPlan, SinkWriter } from './sink.js';
+export { nothingToCommit, type PreparedOutput, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from './sink.js';
 export { ClosedPipeError, stdout, type StdoutOptions } from './stdout.js';
 
 /** All sinks that a pipeline file can name. */

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { amountOf, isOnceOf, schema, type Column, type OutputColumn } from '../core/index.js';
+import { isOnceOf, schema, type Column, type OutputColumn } from '../core/index.js';
 import { distinct } from '../options/index.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, tablePath, types } from './options.js';
 import type { SinkContext, SinkPlan } from './sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../parquet/index.js';
-import { memory, missingDuckdb, spilledBeyond } from '../engine/index.js';
+import { memory, missingDuckdb } from '../engine/index.js';
 import { modes, runDateColumn, runDateTemplate } from '../lake/index.js';
 
 const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
@@ -156,17 +156,6 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
       ['mode'],
       `append needs the key ${plan.key.join(' + ')}, but ${missing.join(', ')} does not reach the sink unchanged and once per row; name other columns under key`,
     );
-}
-
-/** Describes what a table holds in memory. */
-export function memoryOf(options: ParquetConfig): string {
-  const { mode, row_group_rows: rows, row_group_bytes: bytes, partition_by: by } = options;
-  const { scope, memory: ofSort } = sortPlanOf(options);
-  return [
-    `${by.length === 0 ? 'two' : 'five'} row groups of at most ${amountOf(rows, 'row')} or ${amountOf(bytes, 'byte')} of text`,
-    ...(scope === 'table' ? [`for sort_by ${spilledBeyond(ofSort)}`] : []),
-    ...(mode === 'append' ? ['16 to 32 bytes for each row of the table'] : []),
-  ].join('; ');
 }
 
 /** Returns how files with these columns are encoded. */

@@ -6,7 +6,7 @@ import { openInCode } from './alone.js';
 import { outputAt, outputIn } from './options.js';
 import { PhasedWriter, type BegunSink, type OpenedSink, defineSink, type SinkContext, type SinkWriter } from './sink.js';
 import { project } from './projection.js';
-import { checkNames, config, encodingOf, memoryOf, sortPlanOf, type ParquetConfig, sortingOf } from './parquet-options.js';
+import { checkNames, config, encodingOf, sortPlanOf, type ParquetConfig, sortingOf } from './parquet-options.js';
 import { defaultMemory, RowSorter, scratchFolder } from '../engine/index.js';
 import { Batch, RecordBatch } from '../vector/index.js';
 
@@ -46,7 +46,6 @@ export const parquetSink = defineSink({
   ],
   check: checkNames,
   adds: ({ mode }) => mode === 'append',
-  holds: memoryOf,
   folders: ({ partition_by: by }) => by.map((name) => (name === runDateTemplate ? runDateColumn : name)),
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {

@@ -126,8 +126,6 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   writes?(config: C, columns: readonly Column[]): readonly OutputColumn[];
   /** Returns whether rows are added to an existing output, which is replaced otherwise. Default `false`. */
   adds?(config: C): boolean;
-  /** Describes what it holds in memory beyond a page. Default: nothing. */
-  holds?(config: C): string | undefined;
   /** Returns the columns that are in names of folders instead of in the files. Default: none. */
   folders?(config: C): readonly string[];
   /**

@@ -112,8 +112,6 @@ export interface StepDefinition<
   columns(config: C, input: readonly Column[], plan: P): readonly Column[];
   /** Returns the name of the other collection that it reads completely. */
   reads?(config: C): string | undefined;
-  /** Describes what it holds in memory beyond a page. Default: nothing. */
-  holds?(config: C): string;
   open(config: C, runtime: R): Step;
   /** Returns the result of the step's own gate, based on its tally; `undefined` if none is set. */
   gate?(config: C, tally: Tally): StepGate | undefined;

@@ -11,7 +11,7 @@ export const explain = command(
       .positional('file', pipelineFile)
       .option('format', { ...textOrJson, describe: 'A tree for people, or JSON' })
       .option('only', { ...repeated, describe: 'Name of a pipeline, if the file has several' })
-      .example('$0 explain leads.yaml', 'requests, columns, memory, files and settings')
+      .example('$0 explain leads.yaml', 'requests, columns and files')
       .example('$0 explain leads.yaml --format json', 'the same with the columns after each step'),
   async (arguments_, context) => {
     const { explainPipeline, loadPipelines } = await import('../../index.js');
@@ -30,7 +30,7 @@ interface Branch {
   readonly notes: readonly string[];
 }
 
-function treeOf({ pipeline, source, steps, sinks, gates, rejects, settings }: Explanation): string {
+function treeOf({ pipeline, source, steps, sinks, rejects }: Explanation): string {
   const branches: readonly Branch[] = [
     {
       title: `from ${source.collection}`,
@@ -38,9 +38,7 @@ function treeOf({ pipeline, source, steps, sinks, gates, rejects, settings }: Ex
     },
     ...steps.map(branchOf),
     ...sinks.map(sinkBranch),
-    ...(gates.memory === undefined ? [] : [{ title: 'gates', notes: [`memory: ${gates.memory}`] }]),
     { title: 'rejects', notes: [`${rejects.path ?? 'counted only, no file'}, at most ${rejects.max}`] },
-    { title: 'settings', notes: [Object.entries(settings).map(settingOf).join(', ')] },
   ];
   const lines = branches.flatMap(({ title, notes }, index) => {
     const last = index === branches.length - 1;
@@ -49,17 +47,11 @@ function treeOf({ pipeline, source, steps, sinks, gates, rejects, settings }: Ex
   return `${[pipeline, ...lines].join('\n')}\n`;
 }
 
-/** Formats a setting as a file writes it. */
-function settingOf([name, value]: readonly [string, string | number | boolean]): string {
-  const isTime = typeof value === 'number' && /timeout|deadline|spool/.test(name);
-  return `${name}: ${isTime ? `${value / 1000}s` : value}`;
-}
-
 function requestOf({ request, headers, key }: Omit<Explanation['source'], 'columns'>): readonly string[] {
   return [[request, ...headers].join(', '), ...(key.length === 0 ? [] : [`key: ${key.join(' + ')}`])];
 }
 
-function branchOf({ at, reads, blocking, memory, added, dropped, columns }: Explanation['steps'][number]): Branch {
+function branchOf({ at, reads, blocking, added, dropped, columns }: Explanation['steps'][number]): Branch {
   const fresh = columns.filter(({ name }) => added.includes(name));
   const changes = [...fresh.map((column) => `+${listOf([column])}`), ...dropped.map((name) => `-${name}`)];
   return {
@@ -67,13 +59,12 @@ function branchOf({ at, reads, blocking, memory, added, dropped, columns }: Expl
     notes: [
       ...(reads ? requestOf(reads) : []),
       ...(blocking ? ['takes all rows before it returns the first'] : []),
-      ...(memory === undefined ? [] : [`memory: ${memory}`]),
       `${amountOf(columns.length, 'column')}${changes.length === 0 ? '' : `: ${changes.join(', ')}`}`,
     ],
   };
 }
 
-function sinkBranch({ at, prints, path, adds, memory, folders, columns }: Explanation['sinks'][number]): Branch {
+function sinkBranch({ at, prints, path, adds, folders, columns }: Explanation['sinks'][number]): Branch {
   const isText = columns.every(({ type }) => type === 'text');
   const names = columns.map(({ name, type }) => (isText ? name : `${name} ${type}`)).join(', ');
   return {
@@ -82,7 +73,6 @@ function sinkBranch({ at, prints, path, adds, memory, folders, columns }: Explan
       `${path ?? (prints ? 'standard output' : 'a destination of its own, committed when all is complete')}${adds ? ', added to the existing rows' : ''}`,
       `${amountOf(columns.length, 'column')}${isText ? ' of text' : ''}: ${names}`,
       ...(folders.length === 0 ? [] : [`folders by the values of ${folders.join(', ')}, which are not in the files`]),
-      ...(memory === undefined ? [] : [`memory: ${memory}`]),
     ],
   };
 }

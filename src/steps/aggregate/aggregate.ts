@@ -3,7 +3,7 @@ import { declaredTypes, schema, StepError } from '../../core/index.js';
 import type { Column, DeclaredType, Row, ValueOf, Zod } from '../../core/index.js';
 import { blocking, ofEachRow, pageOf, refusedCondition, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { callback, checkArguments, repeatsIn } from '../../options/index.js';
-import { defaultMemory, leastMemory, memory, plainCast, scratchFolder, spilledBeyond } from '../../engine/index.js';
+import { defaultMemory, leastMemory, memory, plainCast, scratchFolder } from '../../engine/index.js';
 import { FlatVector, type Mapped, type RecordBatch } from '../../vector/index.js';
 import type { Expression } from '../expression/expression.js';
 import { expressions } from '../expression/loaded.js';
@@ -124,7 +124,6 @@ export const aggregateStep = defineStep('aggregate', {
     },
     { compute: { leads: 'count()', mean_age: 'avg(age)' }, memory: '64MB' },
   ],
-  holds: ({ memory: bytes }) => spilledBeyond(bytes),
   columns: ({ by = [], compute }, input, plan) => {
     requireDuckdb(plan);
     const fields = by.map((key) => (typeof key === 'string' ? key : key.field));

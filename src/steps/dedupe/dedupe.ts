@@ -55,13 +55,12 @@ export function deduping<T extends Row>(
 
 /** A read that is checked for consistency already has every row once by the collection's key, so a second set would find nothing. */
 export const dedupeStep = defineStep('dedupe', {
-  summary: 'Drops rows whose key was seen before; the first row read stays.',
+  summary: 'Drops rows whose key was seen before; the first row read stays. Holds at most 32 bytes per key in memory.',
   config: (z) =>
     z.strictObject({
       by: z.array(z.string().min(1)).min(1).optional().describe("Fields that identify a row. Default: the collection's key."),
       normalize: z.literal('casefold').optional().describe('Trim and fold case before comparing, as in join.'),
     }),
-  holds: () => 'at most 32 bytes per key',
   examples: [{}, { by: ['email'], normalize: 'casefold' }],
   columns: ({ by }, input, plan) => {
     refuseRepeats(by ?? [], plan, ['by']);

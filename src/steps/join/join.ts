@@ -234,11 +234,6 @@ export const joinStep = defineFileStep('join', {
     return joinedColumns({ on, as, select, pick }, input, { name: other.name, columns: right, withheld }, plan);
   },
   reads: ({ lookup, with: other }) => (lookup === 'by_id' ? undefined : other),
-  holds: ({ lookup, with: other, select, pick }) => {
-    if (lookup === 'by_id') return 'the records of the last 10,000 ids';
-    const kept = select && [...select, ...comparedBy(pick)];
-    return `${kept ? [...new Set(kept)].join(', ') : 'all fields'} of all ${other}, and at most 32 bytes per key`;
-  },
   open: (config, runtime) => {
     const collection = found(config, runtime.collections);
     if (!collection) throw new Error(`no collection ${config.with}, though names are checked before`);

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { declaredTypes, schema, type Row } from '../../core/index.js';
-import { defaultMemory, leastMemory, memory, RowSorter, scratchFolder, spilledBeyond, type SortKey } from '../../engine/index.js';
+import { defaultMemory, leastMemory, memory, RowSorter, scratchFolder, type SortKey } from '../../engine/index.js';
 import { blocking, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
 import { taking } from '../../vector/index.js';
@@ -89,7 +89,6 @@ export const sortStep = defineStep('sort', {
         .describe("What happens to a row whose value does not cast; with null it comes last. Default: the pipeline's on_error."),
     }),
   blocking: true,
-  holds: ({ memory: bytes }) => spilledBeyond(bytes),
   keepsRows: true,
   examples: [{ by: ['timestamp desc', 'lead_id'] }, { by: ['lead_status'], memory: '64MB' }],
   columns: ({ by }, input, plan) => {

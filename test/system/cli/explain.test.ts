@@ -24,13 +24,12 @@ to:
 const env = { LEADSTREAM_BASE_URL: 'https://data.example/', LEADSTREAM_REST_API_KEY: testKey };
 
 describe('explain', () => {
-  test('says what a run would request, hold, do and write, and touches nothing', async () => {
+  test('says what a run would request, do and write, and touches nothing', async () => {
     const cwd = await workplace(chain);
     const { code, stdout, stderr } = await cli(['explain', 'p.yaml'], { cwd, env });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     // The whole text is that of the first day (test/golden).
-    for (const line of ['│    takes all rows before it returns the first', 'service.concurrency: 4, service.window: 8,'])
-      expect(stdout).toContain(line);
+    expect(stdout).toContain('│    takes all rows before it returns the first');
     expect(stdout).not.toContain(testKey);
     expect(await visible(cwd)).toEqual(['p.yaml']);
   });
