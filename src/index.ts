@@ -3,4 +3,4 @@ export * from './leadstream.js';
 export * from './pipelines.js';
 export * from './tables.js';
 export { catalogue } from './core/index.js';
-export { extensionsOf, loadCollections, parsePipelines, pipelineReference, pipelineSchema, writesOver } from './plan/index.js';
+export { extensionsOf, loadCollections, pipelineReference, pipelineSchema, writesOver } from './plan/index.js';

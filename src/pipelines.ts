@@ -11,7 +11,6 @@ export {
   lintPipelines,
   loadPipeline,
   loadPipelines,
-  parsePipeline,
   type Expect,
   type Extensions,
   type Explanation,
@@ -21,6 +20,7 @@ export {
   type LintResult,
   type LoadOptions,
   type Pipeline,
+  type PipelineFile,
 } from './plan/index.js';
 export {
   explainRow,

@@ -12,10 +12,9 @@ export {
   loadCollections,
   loadPipeline,
   loadPipelines,
-  parsePipeline,
-  parsePipelines,
   pipelineReference,
   pipelineSchema,
+  type PipelineFile,
   writesOver,
 } from './load.js';
 export { checkPipeline, keyOriginOf, type Pipeline, type RejectsPlan } from './pipeline.js';

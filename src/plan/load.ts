@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { SpecError, reasonOf, type Warning } from '../core/index.js';
+import { SpecError, itemAt, reasonOf, type Warning } from '../core/index.js';
 import type { Collection } from '../collections/index.js';
 import { loadSteps } from '../steps/index.js';
 import { errnoOf } from '../store/index.js';
@@ -12,6 +12,9 @@ import type { Pipeline } from './pipeline.js';
 import { getIn } from '../options/index.js';
 import type { Checked } from './check.js';
 
+/** A pipeline file: its path, or its text with a name for messages. */
+export type PipelineFile = string | { readonly text: string; readonly file: string };
+
 /**
  * Loads and checks a pipeline file that contains one pipeline.
  *
@@ -21,8 +24,11 @@ import type { Checked } from './check.js';
  * @example
  * const report = await runPipeline(await loadPipeline('pipelines/leads-enriched.yaml', { set: { 'service.limit': '100' } }));
  */
-export async function loadPipeline(file: string, options: LoadOptions = {}): Promise<Pipeline> {
-  return parsePipeline(await fileText(file, options), file, options);
+export async function loadPipeline(file: PipelineFile, options: LoadOptions = {}): Promise<Pipeline> {
+  const pipelines = await loadPipelines(file, options);
+  if (pipelines.length === 1) return itemAt(pipelines, 0);
+  const message = `the file contains ${pipelines.length} pipelines, but one is expected here; load them with loadPipelines, or keep one per file`;
+  throw new SpecError('E_SPEC_INVALID', typeof file === 'string' ? file : file.file, [{ message, line: 1, column: 1 }]);
 }
 
 /**
@@ -35,42 +41,8 @@ export async function loadPipeline(file: string, options: LoadOptions = {}): Pro
  * @example
  * for (const each of await loadPipelines('pipelines/nightly-export.yaml')) await runPipeline(each);
  */
-export async function loadPipelines(file: string, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
-  return parsePipelines(await fileText(file, options), file, options);
-}
-
-/**
- * Checks the text of a pipeline file that contains one pipeline.
- *
- * @param file Name for messages.
- * @throws {SpecError} With every problem, each with its position; also if it contains several pipelines.
- *
- * @example
- * const pipeline = await parsePipeline('name: users\nfrom: users\nto: [{ csv: { path: users.csv } }]', 'users.yaml');
- */
-export async function parsePipeline(text: string, file: string, options: LoadOptions = {}): Promise<Pipeline> {
-  const { checkDocuments, failureOf } = await loadCheck();
-  const { pipelines, issues } = await checkDocuments(text, file, options);
-  const [first, second] = pipelines;
-  if (second) {
-    const message = `the file contains ${pipelines.length} pipelines, but one is expected here; load them with loadPipelines, or keep one per file`;
-    throw new SpecError('E_SPEC_INVALID', file, [{ message, ...second.document.locate([]) }]);
-  }
-  if (!first?.pipeline || issues.length > 0) throw failureOf(file, issues, pipelines);
-  return first.pipeline;
-}
-
-/**
- * Checks the text of a pipeline file that contains one or more pipelines.
- *
- * @param file Name for messages.
- * @returns At least one, in the order of the file.
- * @throws {SpecError} With every problem of every document, each with its position.
- *
- * @example
- * const [users, links] = await parsePipelines(text, 'both.yaml');
- */
-export async function parsePipelines(text: string, file: string, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
+export async function loadPipelines(given: PipelineFile, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
+  const { text, file } = typeof given === 'string' ? { text: await fileText(given, options), file: given } : given;
   const { checkDocuments, failureOf } = await loadCheck();
   const { pipelines, issues } = await checkDocuments(text, file, options);
   const sound = pipelines.flatMap(({ pipeline }) => pipeline ?? []);

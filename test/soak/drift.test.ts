@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { parsePipeline } from '../../src/plan/index.js';
+import { loadPipeline } from '../../src/plan/index.js';
 import { runPipeline } from '../../src/run/index.js';
 import { generate } from '../../src/service/index.js';
 import { pipelineText, service } from '../support/services.js';
@@ -15,7 +15,7 @@ async function read(mode: string, seed: number, more = '') {
   const [server, folder] = [await service(source, { drift: { every: 10 }, seed }), await temporaryFolder()];
   const text = pipelineText(`from: leads\nconsistency: ${mode}\n${more}\nto:\n  - ndjson: { path: rows.ndjson }`);
   const set = { 'service.limit': String(limit), 'service.retry.base': '1ms' };
-  const report = await runPipeline(await parsePipeline(text, 'p.yaml', { env: server.env, baseDir: folder, set }));
+  const report = await runPipeline(await loadPipeline({ text, file: 'p.yaml' }, { env: server.env, baseDir: folder, set }));
   const keys = (await readFile(join(folder, 'rows.ndjson'), 'utf8'))
     .trim()
     .split('\n')

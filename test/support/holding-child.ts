@@ -17,7 +17,7 @@ import {
   type Row,
   type RowStream,
 } from '../../src/index.js';
-import { parsePipeline, runPipeline } from '../../src/pipelines.js';
+import { loadPipeline, runPipeline } from '../../src/pipelines.js';
 
 const found = connectionFromEnvironment(process.env);
 if ('missing' in found) throw new Error(found.missing);
@@ -54,7 +54,7 @@ const sinkOf = (which: 'begin' | 'write' | 'commit' | 'none') =>
 async function run(which: 'begin' | 'write' | 'commit') {
   const baseDir = fileURLToPath(new URL(`./${which}`, import.meta.url));
   const text = `name: test\nservice: { limit: 50, end_wait: 1ms }\nfrom: users\nto:\n  - ${which}: {}\n`;
-  return runPipeline(await parsePipeline(text, 'p.yaml', { env: process.env, baseDir, sinks: [sinkOf(which)] }));
+  return runPipeline(await loadPipeline({ text, file: 'p.yaml' }, { env: process.env, baseDir, sinks: [sinkOf(which)] }));
 }
 
 /** Reads that never end, each reported on its own line. */

@@ -1,6 +1,6 @@
 import { afterEach } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
-import { parsePipeline } from '../../src/plan/index.js';
+import { loadPipeline } from '../../src/plan/index.js';
 import { runPipeline, type RunOptions } from '../../src/run/index.js';
 import { startServer, type Handler, type OddServer } from './odd-server.js';
 import { temporaryFolder } from './temporary.js';
@@ -144,6 +144,6 @@ export async function runOwn(
   folder: string,
   { set, path, ...options }: RunOptions & { readonly set?: Readonly<Record<string, string>>; readonly path?: string } = {},
 ) {
-  const pipeline = await parsePipeline(text, 'p.yaml', { env: ownEnv(server, path), baseDir: folder, ...(set ? { set } : {}) });
+  const pipeline = await loadPipeline({ text, file: 'p.yaml' }, { env: ownEnv(server, path), baseDir: folder, ...(set ? { set } : {}) });
   return runPipeline(pipeline, { stateDir: `${await temporaryFolder()}/state`, ...options });
 }

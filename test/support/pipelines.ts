@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { parsePipeline, type Pipeline } from '../../src/plan/index.js';
+import { loadPipeline, type Pipeline } from '../../src/plan/index.js';
 import { runPipeline, type RunOptions } from '../../src/run/index.js';
 import { pipelineText, type LoggedService } from './services.js';
 import { temporaryFolder } from './temporary.js';
@@ -15,7 +15,10 @@ type Settings = Readonly<Record<string, string>>;
 
 /** Parses and checks a pipeline against a service. */
 export function pipelineFor(from: LoggedService, body: string, baseDir: string, set: Settings = {}): Promise<Pipeline> {
-  return parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir, set: { 'service.retry.base': '1ms', ...set } });
+  return loadPipeline(
+    { text: pipelineText(body), file: 'p.yaml' },
+    { env: from.env, baseDir, set: { 'service.retry.base': '1ms', ...set } },
+  );
 }
 
 /** Runs a pipeline with its own state folder. */

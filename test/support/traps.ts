@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LeadstreamError } from '../../src/core/errors.js';
-import { parsePipeline } from '../../src/plan/index.js';
+import { loadPipeline } from '../../src/plan/index.js';
 import { runPipeline } from '../../src/run/index.js';
 import { failure, type Responder } from '../../src/service/answer.js';
 import { generate, startService } from '../../src/service/index.js';
@@ -412,7 +412,7 @@ export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed:
     to: [{ ndjson: { path: file } }],
   });
   try {
-    const report = await runPipeline(await parsePipeline(text, 'trap', { env: { KEY: key }, baseDir }));
+    const report = await runPipeline(await loadPipeline({ text, file: 'trap' }, { env: { KEY: key }, baseDir }));
     const came = new Set((await readFile(file, 'utf8')).split('\n').map((line) => /"(?:uid|id)":"([^"]*)"/.exec(line)?.[1]));
     const { outcome, passes, growing } = report.consistency;
     return { lost: [...list.survivors].filter((each) => !came.has(each)).length, outcome, failed: false, growing, requests, passes };

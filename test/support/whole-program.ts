@@ -1,7 +1,7 @@
 /** A program by a user of the package. Its folder contains nothing else of this repository. */
 import { connect, csv, filter, join, parquet, select, writeTo, type Lead, type RowStream } from 'leadstream';
 import { verifyTable } from 'leadstream/parquet';
-import { parsePipeline, runPipeline } from 'leadstream/pipeline';
+import { loadPipeline, runPipeline } from 'leadstream/pipeline';
 import { generate, startService } from 'leadstream/service';
 import { standalone } from 'leadstream/testing';
 
@@ -26,7 +26,7 @@ export async function main(): Promise<void> {
 
   const text = 'name: links\nfrom: links\nto: [{ ndjson: { path: links.ndjson } }]\n';
   const env = { LEADSTREAM_BASE_URL: server.url, LEADSTREAM_REST_API_KEY: key };
-  const { read: inFile } = await runPipeline(await parsePipeline(text, 'links.yaml', { env }));
+  const { read: inFile } = await runPipeline(await loadPipeline({ text, file: 'links.yaml' }, { env }));
   await server.close();
   console.log(rows, inCsv, inTable, inFile > 0);
 }

@@ -10,7 +10,6 @@ import {
   loadPipeline,
   notifyRefused,
   loadPipelines,
-  parsePipeline,
   previewPipeline,
   publishedManifest,
   RateLimiters,
@@ -56,7 +55,7 @@ void loadPipeline(new URL('file:///p.yaml'));
 // @ts-expect-error Values are texts, as on the command line.
 void loadPipelines('p.yaml', { set: { 'service.limit': 100 } });
 // @ts-expect-error Messages want the name of the file.
-void parsePipeline('name: x');
+void loadPipeline({ text: 'name: x' });
 // @ts-expect-error What is explained was loaded.
 explainPipeline('p.yaml');
 expectTypeOf(explainRow(pipeline, ['1000001'])).resolves.toEqualTypeOf<RowExplanation>();

@@ -25,8 +25,6 @@ import {
   ndjson,
   pagedSource,
   parquet,
-  parsePipeline,
-  parsePipelines,
   previewPipeline,
   rename,
   runPipeline,
@@ -217,18 +215,16 @@ new ClosedPipeError('E_SOURCE_AUTH', 'x');
 
 // pipelines
 expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();
-expectTypeOf(parsePipeline).returns.resolves.toEqualTypeOf<Pipeline>();
 expectTypeOf(previewPipeline).parameter(0).toEqualTypeOf<Pipeline>();
 expectTypeOf<Preview['stages'][number]['rows']>().toEqualTypeOf<readonly Row[]>();
 expectTypeOf(explainPipeline).returns.toEqualTypeOf<Explanation>();
 expectTypeOf(lintPipelines).returns.resolves.toEqualTypeOf<LintResult>();
 expectTypeOf(loadPipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
-expectTypeOf(parsePipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
 expectTypeOf<Pipeline['schema']>().toEqualTypeOf<'evolve' | 'freeze'>();
 expectTypeOf(runPipeline).parameter(1).toExtend<{ readonly keepFailed?: boolean } | undefined>();
 expectTypeOf<{ readonly keepFailed: undefined }>().not.toExtend<RunOptions>();
 // @ts-expect-error Several pipelines are run one by one.
-void runPipeline(await parsePipelines('', 'p.yaml'));
+void runPipeline(await loadPipelines({ text: '', file: 'p.yaml' }));
 expectTypeOf(runPipeline).returns.resolves.toEqualTypeOf<RunReport>();
 // @ts-expect-error A pipeline is what was loaded, not its name.
 void runPipeline('leads.yaml');

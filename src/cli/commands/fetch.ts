@@ -37,11 +37,11 @@ export const fetch = command(
 type Arguments = ArgumentsOf<typeof options>;
 
 async function fetchList(arguments_: Arguments, connection: ConnectOptions, context: CommandContext): Promise<number> {
-  const { parsePipeline } = await import('../../index.js');
+  const { loadPipeline } = await import('../../index.js');
   const { runAndReport } = await import('../reporting.js');
   const { collection, format, pageSize, reveal } = arguments_;
   const spec = { name: `fetch-${collection}`, from: collection, reveal, to: [{ stdout: { format, ...wantedColumns(arguments_) } }] };
-  const pipeline = await parsePipeline(JSON.stringify(spec), 'fetch', { env: context.env, baseDir: context.cwd });
+  const pipeline = await loadPipeline({ text: JSON.stringify(spec), file: 'fetch' }, { env: context.env, baseDir: context.cwd });
   await runAndReport({ ...pipeline, connection: { ...connection, limit: pageSize } }, context);
   return 0;
 }

@@ -2,12 +2,12 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Console } from '../../../src/cli/console.js';
 import { Observed, startStatus, type Status } from '../../../src/cli/status.js';
-import { parsePipeline, type OperationEvent, type Pipeline } from '../../../src/index.js';
+import { loadPipeline, type OperationEvent, type Pipeline } from '../../../src/index.js';
 import { pipelineText } from '../../support/services.js';
 import { toCsv, toStdout } from './support.js';
 
 const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
-const pipelineOf = (body: string): Promise<Pipeline> => parsePipeline(pipelineText(body), 'p.yaml', { env });
+const pipelineOf = (body: string): Promise<Pipeline> => loadPipeline({ text: pipelineText(body), file: 'p.yaml' }, { env });
 const list = (at: string | undefined, collection: string, expected?: number): OperationEvent<'read'> => ({
   run: 'run-1',
   collection,

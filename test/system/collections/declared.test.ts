@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parsePipeline, parsePipelines } from '../../../src/plan/index.js';
+import { loadPipeline, loadPipelines } from '../../../src/plan/index.js';
 import { ownEnv, ownText } from '../../support/own-server.js';
 
 const right = `    path: /orders
@@ -11,7 +11,7 @@ const env = ownEnv({ url: 'http://127.0.0.1:9' });
 /** What a file is refused with, without the place in it. */
 async function refusal(text: string): Promise<{ code: string; exit: number; lines: readonly string[] }> {
   try {
-    await parsePipeline(text, 'p.yaml', { env, baseDir: '/tmp' });
+    await loadPipeline({ text, file: 'p.yaml' }, { env, baseDir: '/tmp' });
   } catch (failure) {
     const { code, exit, lines } = failure as { code: string; exit: number; lines: readonly string[] };
     return { code, exit, lines: lines.map((line) => line.replace(/^p\.yaml:\d+:\d+ /, '')) };
@@ -57,11 +57,13 @@ describe('a name of a collection', () => {
     const head = service?.replace('name: own\n', '').replaceAll(/^(?=.)/gm, '  ');
     const inherited = `collections:\n${declared?.split('from:')[0]}`.replaceAll(/^(?=.)/gm, '  ');
     const text = `defaults:\n${head}${inherited}---\nname: a\nfrom: orders\nto: [{ csv: { path: a.csv } }]\n---\nname: b\nfrom: orders\nto: [{ csv: { path: b.csv } }]\n`;
-    expect((await parsePipelines(text, 'p.yaml', { env, baseDir: '/tmp' })).map(({ plan }) => plan.collection.paths)).toEqual([
+    expect((await loadPipelines({ text, file: 'p.yaml' }, { env, baseDir: '/tmp' })).map(({ plan }) => plan.collection.paths)).toEqual([
       ['/orders'],
       ['/orders'],
     ]);
-    await expect(parsePipelines(text.replaceAll('key: [no]', 'key: [nu]'), 'p.yaml', { env, baseDir: '/tmp' })).rejects.toMatchObject({
+    await expect(
+      loadPipelines({ text: text.replaceAll('key: [no]', 'key: [nu]'), file: 'p.yaml' }, { env, baseDir: '/tmp' }),
+    ).rejects.toMatchObject({
       issues: [expect.anything()],
     });
   });

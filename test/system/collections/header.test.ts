@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { parsePipeline } from '../../../src/plan/index.js';
+import { loadPipeline } from '../../../src/plan/index.js';
 import { runPipeline } from '../../../src/run/index.js';
 import { byLink, orders, ownKey, ownServer, ownText } from '../../support/own-server.js';
 import { expectDiscreet } from '../../support/odd-server.js';
@@ -12,7 +12,7 @@ const declared = '    path: /orders\n    key: [no]\n    undeclared: drop\n    pa
 const text = (auth: string) => ownText(declared).replace('auth: { rest_api_key: "${LEADSTREAM_REST_API_KEY}" }', `auth: ${auth}`);
 
 const parsed = (auth: string, url: string, baseDir: string, env: Readonly<Record<string, string>> = {}) =>
-  parsePipeline(text(auth), 'p.yaml', { env: { LEADSTREAM_BASE_URL: `${url}/v2`, TOKEN: 'token-7f3a9c', ...env }, baseDir });
+  loadPipeline({ text: text(auth), file: 'p.yaml' }, { env: { LEADSTREAM_BASE_URL: `${url}/v2`, TOKEN: 'token-7f3a9c', ...env }, baseDir });
 
 describe('credentials in a header', () => {
   test.each([

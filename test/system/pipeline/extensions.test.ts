@@ -3,7 +3,7 @@ import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { defineSink, defineStep, parsePipeline, runPipeline, type Extensions, type RunOptions } from '../../../src/index.js';
+import { defineSink, defineStep, loadPipeline, runPipeline, type Extensions, type RunOptions } from '../../../src/index.js';
 import { generate } from '../../../src/service/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pipelineText, service, type LoggedService } from '../../support/services.js';
@@ -52,7 +52,7 @@ ${more}`;
 async function prepared(from: LoggedService, body: string, extensions = own, baseDir?: string, limit = '100') {
   const folder = baseDir ?? (await temporaryFolder());
   const set = { 'service.retry.base': '1ms', 'service.limit': limit };
-  const pipeline = await parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir: folder, set, ...extensions });
+  const pipeline = await loadPipeline({ text: pipelineText(body), file: 'p.yaml' }, { env: from.env, baseDir: folder, set, ...extensions });
   const run = (options: RunOptions = {}) => runPipeline(pipeline, { stateDir: join(folder, 'state'), ...options });
   return { folder, pipeline, run };
 }

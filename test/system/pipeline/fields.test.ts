@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { publishedManifest } from '../../../src/lake/index.js';
-import { parsePipeline } from '../../../src/plan/index.js';
+import { loadPipeline } from '../../../src/plan/index.js';
 import { runPipeline, summaryOf } from '../../../src/run/index.js';
 import { changing } from '../../support/changing.js';
 import { duckdb } from '../../support/duckdb.js';
@@ -242,5 +242,5 @@ describe('on_new_field: restart', () => {
 test('on_new_field: restart is refused with a sink that prints', async () => {
   const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
   const text = pipelineText(body('', '  - csv: { path: c.csv }\n  - stdout: {}\n'));
-  await expect(parsePipeline(text, 'p.yaml', { env })).rejects.toThrow('p.yaml:8:15 a run that prints cannot start again');
+  await expect(loadPipeline({ text, file: 'p.yaml' }, { env })).rejects.toThrow('p.yaml:8:15 a run that prints cannot start again');
 });

@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SpecError } from '../../../src/core/errors.js';
-import { parsePipeline, parsePipelines } from '../../../src/plan/index.js';
+import { loadPipeline, loadPipelines } from '../../../src/plan/index.js';
 import { pipelineText } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -12,7 +12,7 @@ const to = 'to:\n  - csv: { path: out.csv }';
 
 async function problems(text: string, environment: Record<string, string> = env, set: Record<string, string> = {}): Promise<SpecError> {
   try {
-    await parsePipeline(text, 'p.yaml', { env: environment, set });
+    await loadPipeline({ text, file: 'p.yaml' }, { env: environment, set });
   } catch (error) {
     if (error instanceof SpecError) return error;
     throw error;
@@ -78,7 +78,7 @@ describe('references', () => {
     ['${MISSING:-fallback}', 'fallback'],
     ['a/${OUT}/$${OUT}', 'a/made/${OUT}'],
   ])('resolve %s to %s', async (reference, expected) => {
-    const pipeline = await parsePipeline(withName(reference), 'p.yaml', { env: { ...env, OUT: 'made' }, baseDir: '/base' });
+    const pipeline = await loadPipeline({ text: withName(reference), file: 'p.yaml' }, { env: { ...env, OUT: 'made' }, baseDir: '/base' });
     expect(pipeline.plan.sinks[0]?.output).toBe(`/base/${expected}`);
   });
 
@@ -93,12 +93,12 @@ describe('references', () => {
     const file = join(await temporaryFolder(), 'key');
     await writeFile(file, 'from-a-file\n');
     const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', `\${file:${file}}`);
-    expect((await parsePipeline(text, 'p.yaml', { env })).connection.auth).toEqual({ rest_api_key: 'from-a-file' });
+    expect((await loadPipeline({ text, file: 'p.yaml' }, { env })).connection.auth).toEqual({ rest_api_key: 'from-a-file' });
   });
 
   test('give a key that wants a number its number', async () => {
     const text = pipelineText(`from: leads\n${to}`).replace('limit: 100', 'limit: ${LIMIT}');
-    expect((await parsePipeline(text, 'p.yaml', { env: { ...env, LIMIT: '42' } })).connection.limit).toBe(42);
+    expect((await loadPipeline({ text, file: 'p.yaml' }, { env: { ...env, LIMIT: '42' } })).connection.limit).toBe(42);
   });
 
   test.each(['literal-key', '${KEY:-default}', 'a${KEY}'])('are all that auth accepts, so not %s', async (value) => {
@@ -149,7 +149,7 @@ describe('a credential', () => {
 
   test('is accepted under auth alone, not in another pipeline of the file', async () => {
     const other = withAuth('rest_api_key: "${COPY}"', 'from: users\nto:\n  - csv: { path: "${MY_KEY}" }').replace('test', 'other');
-    await expect(parsePipelines(`${mine()}\n---\n${other}`, 'p.yaml', { env: keys })).rejects.toThrow(
+    await expect(loadPipelines({ text: `${mine()}\n---\n${other}`, file: 'p.yaml' }, { env: keys })).rejects.toThrow(
       /^p\.yaml:19:18 the variable MY_KEY holds a credential/,
     );
   });
@@ -181,7 +181,7 @@ describe('a credential', () => {
     execFileSync('mkfifo', [fifo]);
     const writer = spawn('sh', ['-c', 'printf once-only-key > "$0"; printf another-key > "$0"', fifo]);
     const text = `${withAuth(`rest_api_key: "\${file:${fifo}}"`)}\n---\n${withAuth(`rest_api_key: "\${file:${fifo}}"`, 'from: users\nto:\n  - csv: { path: u.csv }').replace('test', 'second')}`;
-    const [first, second] = await parsePipelines(text, 'p.yaml', { env });
+    const [first, second] = await loadPipelines({ text, file: 'p.yaml' }, { env });
     writer.kill();
     expect(first?.connection.auth).toEqual({ rest_api_key: expect.stringMatching(/^once-only-key/) });
     expect(second?.connection.auth).toEqual(first?.connection.auth);
@@ -192,7 +192,7 @@ describe('the environment', () => {
   const bare = `name: bare\nfrom: users\n${to}`;
 
   test('serves when there is no service block', async () => {
-    expect((await parsePipeline(bare, 'p.yaml', { env })).connection).toEqual({
+    expect((await loadPipeline({ text: bare, file: 'p.yaml' }, { env })).connection).toEqual({
       baseUrl: 'https://data.example',
       auth: { rest_api_key: 'key-of-the-test' },
       proxy: false,
@@ -205,7 +205,7 @@ describe('the environment', () => {
       LEADSTREAM_AUTHORIZED_UID: '7',
       LEADSTREAM_AUTHORIZED_REST_API_KEY: 'key-of-the-test',
     };
-    expect((await parsePipeline(bare, 'p.yaml', { env: pair })).connection.auth).toEqual({
+    expect((await loadPipeline({ text: bare, file: 'p.yaml' }, { env: pair })).connection.auth).toEqual({
       authorized_uid: '7',
       authorized_rest_api_key: 'key-of-the-test',
     });
@@ -214,18 +214,21 @@ describe('the environment', () => {
 
 describe('--set', () => {
   test('takes the place of a value of the file', async () => {
-    const pipeline = await parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', {
-      env,
-      set: { 'service.limit': '7', 'to.0.csv.path': 'b.csv' },
-      baseDir: '/x',
-    });
+    const pipeline = await loadPipeline(
+      { text: pipelineText(`from: leads\n${to}`), file: 'p.yaml' },
+      {
+        env,
+        set: { 'service.limit': '7', 'to.0.csv.path': 'b.csv' },
+        baseDir: '/x',
+      },
+    );
     expect(pipeline.connection.limit).toBe(7);
     expect(pipeline.plan.sinks[0]?.output).toBe('/x/b.csv');
   });
 
   test('makes the list of a first entry, and adds to one that is there', async () => {
     const set = { 'steps.0.select.0': 'lead_id', 'to.1.ndjson.path': 'b' };
-    const { plan } = await parsePipeline(pipelineText(`from: leads\n${to}`), 'p.yaml', { env, set });
+    const { plan } = await loadPipeline({ text: pipelineText(`from: leads\n${to}`), file: 'p.yaml' }, { env, set });
     expect([...plan.steps, ...plan.sinks].map(({ at }) => at)).toEqual(['steps[0] select', 'to[0] csv', 'to[1] ndjson']);
   });
 

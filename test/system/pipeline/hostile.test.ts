@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { LeadstreamError } from '../../../src/core/errors.js';
-import { parsePipeline } from '../../../src/plan/index.js';
+import { loadPipeline } from '../../../src/plan/index.js';
 import { runPipeline, type RunReport } from '../../../src/run/index.js';
 import { generate } from '../../../src/service/index.js';
 import type { Misbehaviour } from '../../support/misbehaviour.js';
@@ -29,7 +29,7 @@ async function read({ from = 'leads', service: odd, set = {}, spec = '' }: GateI
   const text = pipelineText(`from: ${from}\n${spec}\nto:\n  - ndjson: { path: rows.ndjson }`);
   try {
     const report = await runPipeline(
-      await parsePipeline(text, 'p.yaml', { env: server.env, baseDir: folder, set: { ...quickly, ...set } }),
+      await loadPipeline({ text, file: 'p.yaml' }, { env: server.env, baseDir: folder, set: { ...quickly, ...set } }),
     );
     const lines = (await readFile(join(folder, 'rows.ndjson'), 'utf8')).trim().split('\n').filter(Boolean);
     const rows = lines.map((line): Record<string, unknown> => JSON.parse(line));

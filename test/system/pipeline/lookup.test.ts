@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { parsePipeline } from '../../../src/plan/index.js';
+import { loadPipeline } from '../../../src/plan/index.js';
 import { summaryOf } from '../../../src/run/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { leads, runIn } from '../../support/pipelines.js';
@@ -117,13 +117,13 @@ describe('lookup: by_id is refused before any request', () => {
       'with lookup: by_id the service compares values as they are',
     ],
   ])('%s', async (_what, config, more, message) => {
-    await expect(parsePipeline(pipelineText(joined(more, config)), 'p.yaml', { env })).rejects.toThrow(message);
+    await expect(loadPipeline({ text: pipelineText(joined(more, config)), file: 'p.yaml' }, { env })).rejects.toThrow(message);
   });
 
   test('in a collection of one’s own', async () => {
     const own = 'collections:\n  orders: { path: /orders, key: [no], paging: { scheme: page }, fields: { no: text, total: decimal } }\n';
     const text = pipelineText(`${own}${joined('', 'with: orders, on: { bridge_id: no }')}`);
-    await expect(parsePipeline(text, 'p.yaml', { env })).rejects.toThrow(
+    await expect(loadPipeline({ text, file: 'p.yaml' }, { env })).rejects.toThrow(
       'the path of single records of orders, a collection of your own, is unknown',
     );
   });

@@ -6,7 +6,7 @@ import { collections, columnsOf } from '../../../src/collections/index.js';
 import { SpecError } from '../../../src/core/errors.js';
 import { logCommit, storeOf } from '../../../src/store/index.js';
 import { headerOf } from '../../../src/source/spool/page-log.js';
-import { parsePipeline, parsePipelines } from '../../../src/plan/index.js';
+import { loadPipeline, loadPipelines } from '../../../src/plan/index.js';
 import { runPipeline, type RunOptions } from '../../../src/run/index.js';
 import { csv, parquet } from '../../../src/sinks/index.js';
 import { cli } from '../../support/cli.js';
@@ -21,7 +21,7 @@ const to = (path: string, sink = 'csv') => `from: leads\nto:\n  - ${sink}: { pat
 /** The problems of a file, which is refused with 78. */
 async function problems(body: string): Promise<readonly string[]> {
   try {
-    await parsePipeline(pipelineText(body), 'p.yaml', { env });
+    await loadPipeline({ text: pipelineText(body), file: 'p.yaml' }, { env });
     return [];
   } catch (error) {
     if (!(error instanceof SpecError)) throw error;
@@ -104,11 +104,11 @@ describe('two outputs on one place', () => {
     const baseDir = await folderWith(links);
     const overlapping = /writes to the same or an overlapping path|is an output of the pipeline 'test', or overlaps it/;
     for (const body of [both(first, second), both(second, first)])
-      await expect(parsePipeline(pipelineText(body), 'p.yaml', { env, baseDir })).rejects.toThrow(overlapping);
+      await expect(loadPipeline({ text: pipelineText(body), file: 'p.yaml' }, { env, baseDir })).rejects.toThrow(overlapping);
     const one = pipelineText(`from: users\nto:\n  - ${first}`);
     const two = pipelineText(`from: users\nto:\n  - ${second}`).replace('name: test', 'name: second');
     if (!first.includes('pipeline'))
-      await expect(parsePipelines(`${one}\n---\n${two}`, 'p.yaml', { env, baseDir })).rejects.toThrow(overlapping);
+      await expect(loadPipelines({ text: `${one}\n---\n${two}`, file: 'p.yaml' }, { env, baseDir })).rejects.toThrow(overlapping);
   });
 
   test.each([
@@ -120,7 +120,7 @@ describe('two outputs on one place', () => {
     ['out/u.csv', 'out/v.csv'],
   ])('are not %s and %s', async (first, second) => {
     const baseDir = await folderWith({ 'out/v.csv': 'u.csv', link: 'out', loop: 'loop' });
-    const { plan } = await parsePipeline(pipelineText(both(file(first), file(second))), 'p.yaml', { env, baseDir });
+    const { plan } = await loadPipeline({ text: pipelineText(both(file(first), file(second))), file: 'p.yaml' }, { env, baseDir });
     expect(plan.sinks).toHaveLength(2);
   });
 
@@ -129,7 +129,7 @@ describe('two outputs on one place', () => {
     await mkdir(join(baseDir, 'out'));
     await writeFile(join(baseDir, 'out/u.csv'), 'old');
     const text = pipelineText(both(file('out/u.csv'), file('link/u.csv')));
-    const pipeline = await parsePipeline(text, 'p.yaml', { env: from.env, baseDir });
+    const pipeline = await loadPipeline({ text, file: 'p.yaml' }, { env: from.env, baseDir });
     await symlink('out', join(baseDir, 'link'));
     await expect(runPipeline(pipeline)).rejects.toMatchObject({
       code: 'E_SINK_PATH',
@@ -145,10 +145,10 @@ describe('an output in the state folder', () => {
     const [from, baseDir] = [await serviceOf({ users: [] }), await folderWith({ link: '.leadstream/counts' })];
     await mkdir(join(baseDir, '.leadstream/counts'), { recursive: true, mode: 0o700 });
     const text = pipelineText(`from: users\nto: [{ csv: { path: '${path}' } }]`);
-    const load = (stateDir?: string) => parsePipelines(text, 'p.yaml', { env: from.env, baseDir, ...(stateDir && { stateDir }) });
+    const load = (stateDir?: string) => loadPipelines({ text, file: 'p.yaml' }, { env: from.env, baseDir, ...(stateDir && { stateDir }) });
     await expect(load('.leadstream')).rejects.toThrow(/is the state folder .*\.leadstream, or overlaps it/);
     expect(await load('elsewhere')).toHaveLength(1);
-    await expect(runPipeline(await parsePipeline(text, 'p.yaml', { env: from.env, baseDir }))).rejects.toMatchObject({
+    await expect(runPipeline(await loadPipeline({ text, file: 'p.yaml' }, { env: from.env, baseDir }))).rejects.toMatchObject({
       code: 'E_SINK_PATH',
     });
     expect(from.requests).toEqual([]);
@@ -158,7 +158,7 @@ describe('an output in the state folder', () => {
   test.each(['lake/.leadstream', '.lake.runs/x', 'lake'])('is refused around it, too: %s', async (stateDir) => {
     const options = { env, baseDir: await folderWith({}), stateDir };
     const text = pipelineText('from: users\nto: [{ parquet: { path: lake } }]');
-    await expect(parsePipelines(text, 'p.yaml', options)).rejects.toThrow(/, or overlaps it/);
+    await expect(loadPipelines({ text, file: 'p.yaml' }, options)).rejects.toThrow(/, or overlaps it/);
   });
 });
 

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { parsePipeline } from '../../../src/plan/index.js';
+import { loadPipeline } from '../../../src/plan/index.js';
 import { recoverRuns, runPipeline } from '../../../src/run/index.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
@@ -14,7 +14,7 @@ describe('a commit of several outputs', () => {
   /** Something comes into the way of the second output while the run reads. */
   async function halfPublished() {
     const [from, baseDir] = [await service(), await temporaryFolder()];
-    const pipeline = await parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
+    const pipeline = await loadPipeline({ text: pipelineText(body), file: 'p.yaml' }, { env: from.env, baseDir });
     const inTheWay = join(baseDir, 'lake', 'users.csv');
     const run = runPipeline(pipeline, {
       watch: {
@@ -85,7 +85,7 @@ describe('a commit of several outputs', () => {
 describe('an output', () => {
   test('belongs to one run at a time', async () => {
     const [from, baseDir] = [await service(undefined, { faults: ['delay=50'] }), await temporaryFolder()];
-    const pipeline = await parsePipeline(pipelineText(body), 'p.yaml', { env: from.env, baseDir });
+    const pipeline = await loadPipeline({ text: pipelineText(body), file: 'p.yaml' }, { env: from.env, baseDir });
     const results = await Promise.allSettled([runPipeline(pipeline), runPipeline(pipeline)]);
     const refused = results.filter((result) => result.status === 'rejected');
     expect(refused).toMatchObject([{ reason: { code: 'E_RUN_LOCKED', exit: 75 } }]);

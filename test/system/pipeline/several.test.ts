@@ -4,7 +4,7 @@ import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { parseAllDocuments, stringify } from 'yaml';
 import { SpecError } from '../../../src/core/errors.js';
-import { parsePipeline, parsePipelines, pipelineSchema, type Pipeline } from '../../../src/plan/index.js';
+import { loadPipeline, loadPipelines, pipelineSchema, type Pipeline } from '../../../src/plan/index.js';
 import { runPipeline } from '../../../src/run/index.js';
 import { service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -14,7 +14,7 @@ const users = (name: string, more = '') => `name: ${name}\nfrom: users\nto:\n  -
 const given = 'service:\n  base_url: https://a.example\n  auth:\n    rest_api_key: ${LEADSTREAM_REST_API_KEY}\n  limit: 100\n';
 const defaults = (text: string) => `defaults:\n${text.replaceAll(/^(?=.)/gm, '  ')}`;
 const file = (...documents: readonly string[]) => documents.join('---\n');
-const parse = (text: string, set: Record<string, string> = {}) => parsePipelines(text, 'p.yaml', { env, set, baseDir: '/base' });
+const parse = (text: string, set: Record<string, string> = {}) => loadPipelines({ text, file: 'p.yaml' }, { env, set, baseDir: '/base' });
 
 const textOf = (blocks: object) => (Object.keys(blocks).length === 0 ? '' : stringify(blocks));
 
@@ -41,7 +41,7 @@ describe('a file of several pipelines', () => {
     ['between two pipelines', `${users('a')}---\n---\n`],
   ])('has no pipeline in an empty document %s', async (_what, text) => {
     expect((await parse(text)).map(({ name }) => name)).toEqual(['a']);
-    expect((await parsePipeline(text, 'p.yaml', { env })).name).toBe('a');
+    expect((await loadPipeline({ text, file: 'p.yaml' }, { env })).name).toBe('a');
   });
 
   test('has problems at the lines of the whole file, those of all documents at once', async () => {
@@ -66,8 +66,8 @@ describe('a file of several pipelines', () => {
   });
 
   test('is refused where one pipeline is wanted', async () => {
-    await expect(parsePipeline(file(users('a'), users('b')), 'p.yaml', { env })).rejects.toThrow(
-      'p.yaml:6:1 the file contains 2 pipelines, but one is expected here; load them with loadPipelines, or keep one per file',
+    await expect(loadPipeline({ text: file(users('a'), users('b')), file: 'p.yaml' }, { env })).rejects.toThrow(
+      'p.yaml:1:1 the file contains 2 pipelines, but one is expected here; load them with loadPipelines, or keep one per file',
     );
   });
 });
@@ -84,7 +84,7 @@ describe('a document of defaults', () => {
       });
     }
     expect((await parse(text)).map(({ name }) => name)).toEqual(['a', 'b']);
-    expect((await parsePipeline(file(defaults(given), users('a')), 'p.yaml', { env })).connection.limit).toBe(100);
+    expect((await loadPipeline({ text: file(defaults(given), users('a')), file: 'p.yaml' }, { env })).connection.limit).toBe(100);
   });
 
   test('gives way to what a pipeline has itself, key by key, but for lists and accounts', async () => {
@@ -94,7 +94,7 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
       defaults(`${given}  concurrency: 2\nexpect: { not_null: [uid, email], max_null: { email: 5%, uid: 5% } }\nspool: off\n`),
       users('a', own),
     );
-    const [pipeline] = await parsePipelines(text, 'p.yaml', { env: { ...env, USER_ID: '7', OTHER_KEY: 'another-key' } });
+    const [pipeline] = await loadPipelines({ text, file: 'p.yaml' }, { env: { ...env, USER_ID: '7', OTHER_KEY: 'another-key' } });
     expect(pipeline).toMatchObject({
       connection: { baseUrl: 'https://a.example', limit: 30, concurrency: 2 },
       expect: { not_null: ['email'], max_null: { email: { share: 0.05 }, uid: { share: 0.01 } } },
@@ -114,7 +114,7 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
     ['an account', "auth: { bearer: '${TOKEN}' }", "'base_url' is missing: auth needs it"],
   ])('never puts %s of the file together with what the environment has', async (_what, part, message) => {
     const options = { env: { ...env, TOKEN: 'token-of-the-test' }, baseDir: '/base' };
-    await expect(parsePipelines(users('a', `service: { ${part} }\n`), 'p.yaml', options)).rejects.toThrow(message);
+    await expect(loadPipelines({ text: users('a', `service: { ${part} }\n`), file: 'p.yaml' }, options)).rejects.toThrow(message);
   });
 
   test('makes of any division of keys the pipeline that has all of them itself', async () => {
@@ -156,7 +156,7 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
       users('b', 'service: { limit: 19 }\n'),
     );
     const limits = [];
-    for (const pipeline of await parsePipelines(text, 'p.yaml', { env: from.env, baseDir: folder })) {
+    for (const pipeline of await loadPipelines({ text, file: 'p.yaml' }, { env: from.env, baseDir: folder })) {
       const before = from.requests.length;
       const report = await runPipeline(pipeline, { stateDir: join(folder, 'state') });
       expect(report.rejects.path).toBe(join(folder, 'r', `${pipeline.name}.ndjson`));

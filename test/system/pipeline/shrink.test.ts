@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { parsePipeline } from '../../../src/plan/index.js';
+import { loadPipeline } from '../../../src/plan/index.js';
 import {
   failedRunOf,
   recoverRuns,
@@ -46,7 +46,10 @@ async function night(changes: Lists = {}, body = usual, how: Night = {}) {
   Object.assign(lists, changes);
   const text = pipelineText(body).replace('name: test', `name: ${name}`);
   const set = { 'service.retry.base': '1ms', 'service.end_wait': wait, 'service.strict': String(strict) };
-  return runPipeline(await parsePipeline(text, 'p.yaml', { env, baseDir: folder, set }), { stateDir: join(folder, state), ...options });
+  return runPipeline(await loadPipeline({ text, file: 'p.yaml' }, { env, baseDir: folder, set }), {
+    stateDir: join(folder, state),
+    ...options,
+  });
 }
 
 /** Runs a pipeline that a gate refuses, which leaves the output as it was. */

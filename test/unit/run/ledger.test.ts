@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { newConsistency } from '../../../src/core/index.js';
 import { pageOf } from '../../../src/flow/index.js';
-import { parsePipeline } from '../../../src/plan/index.js';
+import { loadPipeline } from '../../../src/plan/index.js';
 import { Ledger } from '../../../src/run/ledger.js';
 import { createClient } from '../../../src/source/index.js';
 import { batchFromRows } from '../../../src/vector/index.js';
@@ -14,7 +14,7 @@ steps:
   - join: { with: users, on: { affid: uid }, as: u, select: [email] }
 to:
   - ndjson: { path: x }`;
-  const pipeline = await parsePipeline(text, 'x.yaml', { env: { KEY: 'k-of-the-test' } });
+  const pipeline = await loadPipeline({ text, file: 'x.yaml' }, { env: { KEY: 'k-of-the-test' } });
   const client = createClient({ ...pipeline.connection });
   const { collection } = pipeline.plan;
   const ledger = new Ledger(pipeline, client.reader(collection, []));

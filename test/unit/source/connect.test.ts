@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { connect, connectionFromEnvironment, parsePipeline } from '../../../src/index.js';
+import { connect, connectionFromEnvironment, loadPipeline } from '../../../src/index.js';
 
 const key = 'key-of-the-test';
 const base = { baseUrl: 'http://127.0.0.1:9', auth: { rest_api_key: key } };
@@ -67,7 +67,7 @@ describe('the environment', () => {
     expect(() => connectionFromEnvironment(both)).toThrow(refused(message));
     expect(() => connectionFromEnvironment({ ...both, LEADSTREAM_AUTHORIZED_REST_API_KEY: key })).toThrow(refused(message));
     const file = 'name: bare\nfrom: users\nto: [{ stdout: {} }]';
-    await expect(parsePipeline(file, 'p', { env: both })).rejects.toThrow(
+    await expect(loadPipeline({ text: file, file: 'p' }, { env: both })).rejects.toThrow(
       expect.objectContaining({ name: 'SpecError', message: expect.stringContaining(message) }),
     );
   });
