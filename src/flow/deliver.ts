@@ -1,6 +1,6 @@
 import { Observable, concat, concatMap, defer, dematerialize, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
 import { keep } from './lease.js';
-import { refuseEndless, stalled, whenDry } from './stalled.js';
+import { failWhenDry, refuseEndless, stalled } from './stalled.js';
 import type { Page } from './page.js';
 
 /**
@@ -19,16 +19,13 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
   return (pages$: Observable<Page<T>>): Observable<number> =>
     new Observable((subscriber) => {
       let writing: number | undefined;
-      const unsettled = () => {
-        if (writing === undefined) return false;
-        subscriber.error(stalled(`page ${writing} was passed to a writer that never completes`));
-        return true;
-      };
+      failWhenDry(subscriber, 'calls', () =>
+        writing === undefined ? undefined : stalled(`page ${writing} was passed to a writer that never completes`),
+      );
       const observed = (page: Page<T>) => {
         writing = page.number;
         return write(page);
       };
-      subscriber.add(whenDry('calls', unsettled));
       subscriber.add(
         pages$
           .pipe(

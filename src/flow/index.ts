@@ -19,15 +19,6 @@ export {
   type StepNode,
   withNode,
 } from './chain.js';
-export {
-  columnsNamed,
-  declaredColumns,
-  DeclaredValues,
-  isRow,
-  type MadeColumns,
-  type MadeOptions,
-  type NamedColumns,
-} from './made-rows.js';
 export { mapRows, rows } from './map-rows.js';
 export { Drain, handOver, keep } from './lease.js';
 export { mapAsync, mapPagesAsync } from './map-async.js';
@@ -35,7 +26,17 @@ export { batchOf, countOf, isPage, type Lease, type Page, pageOf, type Step, wit
 export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
 export { preload } from './preload.js';
 export { failureAt, namingRow, namingRows, type RowPlace } from './row-failure.js';
-export { keepRows, ofEachRow, type Refused, refusedCondition, refusedPromise } from './row-function.js';
+export {
+  columnsNamed,
+  declaredColumns,
+  DeclaredValues,
+  isRow,
+  keepRows,
+  ofEachRow,
+  refusedCondition,
+  refusedPromise,
+} from './row-function.js';
+export type { MadeColumns, MadeOptions, NamedColumns, Refused } from './row-function.js';
 export { StallDetector } from './stall-detector.js';
 export { gather, LookupCache } from './look-ups.js';
 export { unlessDry } from './stalled.js';

@@ -1,15 +1,23 @@
 import { LeadstreamError } from '../core/index.js';
 import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
 import { withLease, type Lease, type Page } from './page.js';
-import { whenDry } from './stalled.js';
+import { failWhenDry } from './stalled.js';
 
 /** The leases that others wrap. */
 const origins = new WeakMap<Lease, Lease>();
 const kept = new WeakSet<Lease>();
 
-/** Returns the same page with a lease that calls another function when released. */
-export function withRelease<T>(page: Page<T>, release: () => void): Page<T> {
-  const lease = { release };
+/** Returns the same page with a lease that also calls a function, when it is first released. */
+export function withRelease<T>(page: Page<T>, released: () => void): Page<T> {
+  let held = true;
+  const lease = {
+    release: () => {
+      if (!held) return;
+      held = false;
+      page.lease.release();
+      released();
+    },
+  };
   origins.set(lease, page.lease);
   return withLease(page, lease);
 }
@@ -51,13 +59,9 @@ export class Drain {
 
   /** Returns the same page with a lease that tracks its release. */
   track<T>(page: Page<T>): Page<T> {
-    let held = true;
     this.#out += 1;
     return withRelease(page, () => {
-      if (!held) return;
-      held = false;
       this.#out -= 1;
-      page.lease.release();
       if (this.#out === 0) for (const done of this.#waiting.splice(0)) done();
     });
   }
@@ -88,14 +92,8 @@ export function untilReleased<T>(what: string): MonoTypeOperatorFunction<Page<T>
   return (pages$) =>
     new Observable((subscriber) => {
       const drain = new Drain();
-      const failHeld = (kind: 'failures' | 'stalls', failure: () => unknown) => {
-        const tell = () => {
-          if (drain.out > 0) subscriber.error(failure());
-          return drain.out > 0;
-        };
-        subscriber.add(whenDry(kind, tell));
-      };
-      failHeld('stalls', () => {
+      failWhenDry(subscriber, 'stalls', () => {
+        if (drain.out === 0) return undefined;
         const pages = drain.out === 1 ? '1 page waits' : `${drain.out} pages wait`;
         const message = `${what}: ${pages} for page.lease.release(), and nothing is left to call it; release each page, or read the rows of fromPages(…)`;
         return new LeadstreamError('E_RUN_STALLED', message);
@@ -105,7 +103,7 @@ export function untilReleased<T>(what: string): MonoTypeOperatorFunction<Page<T>
           next: (page) => subscriber.next(drain.track(page)),
           error: (error: unknown) => {
             drain.whenEmpty(() => subscriber.error(error));
-            failHeld('failures', () => error);
+            failWhenDry(subscriber, 'failures', () => (drain.out > 0 ? error : undefined));
           },
           complete: () => subscriber.complete(),
         }),

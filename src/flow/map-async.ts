@@ -2,9 +2,9 @@ import { Observable, catchError, defer, finalize, map, mergeMap, of, pipe, singl
 import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
 import { checkGiven, kindOf, number, object } from '../options/index.js';
 import { handOver, keep } from './lease.js';
-import { stalled, whenDry } from './stalled.js';
+import { failWhenDry, stalled } from './stalled.js';
 import { reorder } from './reorder.js';
-import { MadeRows, type MadeOptions } from './made-rows.js';
+import { madeRows, refusedRow, type MadeOptions } from './row-function.js';
 import { withNode } from './chain.js';
 import type { Page, Step } from './page.js';
 
@@ -34,16 +34,24 @@ export function mapAsync<T, U>(
   options: MadeOptions<NoInfer<U>> = {},
 ): Step<T, U> {
   checkGiven('mapAsync', taken, { concurrency });
-  const made = new MadeRows<U>('mapAsync', options);
+  const { node, begin } = madeRows<U>('mapAsync', options);
   const rowsOf = (page: Page<T>, signal: AbortSignal) =>
     defer(() => project(page, signal)).pipe(
       single(),
       catchError((thrown: unknown) => throwError(() => failed(thrown, page))),
       tap((rows) => checkRows(rows, page)),
-      map((rows) => made.page(page, rows)),
+      map((rows) => {
+        const made = begin();
+        for (const [index, row] of rows.entries()) {
+          const wrong = made.take(row);
+          const place = { who: 'mapAsync', at: 'mapAsync', page: page.number, index, row: undefined };
+          if (wrong) throw refusedRow(place, wrong.what, wrong);
+        }
+        return made.done(page);
+      }),
     );
   const mapping: Step<T, U> = pipe(mapPagesAsync(rowsOf, concurrency, 'mapAsync'), handOver());
-  return withNode(mapping, made.node);
+  return withNode(mapping, node);
 }
 
 function failed(thrown: unknown, { number }: Page<unknown>): unknown {
@@ -73,13 +81,10 @@ export function mapPagesAsync<T, U>(
   return (pages$) =>
     new Observable((subscriber) => {
       const projection = new Projection(project);
-      const unsettled = () => {
-        const { underWay } = projection;
-        if (underWay.length === 0) return false;
-        subscriber.error(projection.failure ?? stalled(neverSettles(at, underWay)));
-        return true;
-      };
-      subscriber.add(whenDry('calls', unsettled));
+      failWhenDry(subscriber, 'calls', () => {
+        const underWay = [...projection.underWay];
+        return underWay.length === 0 ? undefined : (projection.failure ?? stalled(neverSettles(at, underWay)));
+      });
       subscriber.add(
         pages$
           .pipe(
@@ -101,23 +106,15 @@ export function mapPagesAsync<T, U>(
 
 /** Pages that a function is processing, several at a time. */
 class Projection<T, U> {
-  readonly #underWay = new Set<number>();
-  #failure: unknown;
+  /** Numbers of the pages that are with the function. */
+  readonly underWay = new Set<number>();
+  /** The first failure. While it waits for pages that never arrive, it is more informative than their absence. */
+  failure: unknown;
 
   constructor(private readonly project: (page: Page<T>, signal: AbortSignal) => ObservableInput<Page<U>>) {}
 
-  /** Numbers of the pages that are with the function. */
-  get underWay(): readonly number[] {
-    return [...this.#underWay];
-  }
-
-  /** The first failure. While it waits for pages that never arrive, it is more informative than their absence. */
-  get failure(): unknown {
-    return this.#failure;
-  }
-
   failed(error: unknown): { readonly failure: unknown } {
-    this.#failure ??= error;
+    this.failure ??= error;
     return { failure: error };
   }
 
@@ -125,13 +122,13 @@ class Projection<T, U> {
     if ('failure' in item) return of(item);
     const { page } = item;
     return withSignal((signal) => {
-      this.#underWay.add(page.number);
+      this.underWay.add(page.number);
       return this.project(page, signal);
     }).pipe(
       single(),
       map((made): Outcome<U> => ({ page: made })),
       catchError((error: unknown) => of(this.failed(error))),
-      finalize(() => this.#underWay.delete(page.number)),
+      finalize(() => this.underWay.delete(page.number)),
     );
   }
 }

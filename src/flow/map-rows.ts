@@ -1,7 +1,6 @@
 import { map, Observable, type OperatorFunction } from 'rxjs';
 import { rowsOf, type Page, type Step } from './page.js';
-import { MadeRows, type MadeOptions } from './made-rows.js';
-import { ofEachRow, refusedPromise } from './row-function.js';
+import { madeRows, ofEachRow, refusedPromise, type MadeOptions } from './row-function.js';
 import { withNode } from './chain.js';
 
 /**
@@ -20,13 +19,13 @@ import { withNode } from './chain.js';
  * await writeTo(ages, csv({ path: 'lengths.csv' })); // without columns it asks for them
  */
 export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInfer<U>> = {}): Step<T, U> {
-  const rows = new MadeRows<U>('mapRows', options);
+  const { node, begin } = madeRows<U>('mapRows', options);
   const mapping: Step<T, U> = map((page) => {
-    const made = rows.begin();
+    const made = begin();
     ofEachRow(page, { at: 'mapRows', of: project, refused: (row) => refusedPromise(row) ?? made.take(row) });
     return made.done(page);
   });
-  return withNode(mapping, rows.node);
+  return withNode(mapping, node);
 }
 
 /**

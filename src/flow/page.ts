@@ -85,7 +85,8 @@ export function isPage(value: unknown): value is Page {
   return isRecord(value) && Array.isArray(value.rows) && isRecord(value.lease) && typeof value.lease.release === 'function';
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+/** Returns whether a value is an object, whose properties may be anything. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 

@@ -1,6 +1,8 @@
-import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
-import { kindOf } from '../options/index.js';
-import { isBatchPage, rowsOf, withBatch, withRows, type Page } from './page.js';
+import { declaredTypes, LeadstreamError, sensitivities, StepError, strictest, whatWasThrown } from '../core/index.js';
+import type { Column, DeclaredType, Row, Sensitivity, Value, ValueOf } from '../core/index.js';
+import { check, checkGiven, kindOf, object, oneOf, type Check } from '../options/index.js';
+import { fieldOf, FlatVector, ownValue, RecordBatch } from '../vector/index.js';
+import { isBatchPage, isRecord, rowsOf, withBatch, withRows, type Page } from './page.js';
 import { failureAt, type RowPlace } from './row-failure.js';
 
 /** The place where a program's function failed. */
@@ -58,7 +60,9 @@ export function keepRows<T>(page: Page<T>, condition: (row: T) => boolean, at: s
 
 /** Refuses a promise. */
 export function refusedPromise(result: unknown): Refused | undefined {
-  return isPromise(result) ? { what: 'returned a promise', remedy: 'a step does not wait for it; mapAsync does' } : undefined;
+  return isRecord(result) && typeof result.then === 'function'
+    ? { what: 'returned a promise', remedy: 'a step does not wait for it; mapAsync does' }
+    : undefined;
 }
 
 /** Refuses anything but a boolean from a condition: a promise or a text is true, even `no`, and the value of a misspelled field is false, for all rows. */
@@ -84,10 +88,6 @@ export function refusedRow(
   });
 }
 
-function isPromise(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
-}
-
 function called<T, R>(of: (row: T) => R, row: T, place: FunctionPlace): R {
   try {
     return of(row);
@@ -95,4 +95,146 @@ function called<T, R>(of: (row: T) => R, row: T, place: FunctionPlace): R {
     if (thrown instanceof LeadstreamError) throw thrown;
     throw refusedRow(place, `threw ${whatWasThrown(thrown)}`, { cause: thrown });
   }
+}
+
+/** The declared types that fit a JavaScript value. */
+type TypeFor<V> = { [T in DeclaredType]: NonNullable<V> extends ValueOf[T] ? T : never }[DeclaredType];
+
+/** The columns of rows that a function creates: the type by name, with an optional sensitivity. */
+export type MadeColumns<U> = {
+  readonly [K in keyof U & string]-?: TypeFor<U[K]> | { readonly type: TypeFor<U[K]>; readonly sensitivity?: Sensitivity | undefined };
+};
+
+/** What is declared about the rows that a function creates. */
+export interface MadeOptions<U> {
+  /**
+   * All the columns of the rows, so that steps and `writeTo` can use them. `undefined` and missing fields count as `null`. Default:
+   * unknown. The default sensitivity is that of the most sensitive input column, or `personal` if the input columns are unknown.
+   */
+  readonly columns?: MadeColumns<U> | undefined;
+}
+
+/** Columns that a program declares, by name. */
+export type NamedColumns = Readonly<
+  Record<string, DeclaredType | { readonly type: DeclaredType; readonly sensitivity?: Sensitivity | undefined }>
+>;
+
+const type = oneOf(declaredTypes);
+const detailed = object({ type, sensitivity: oneOf(sensitivities) }, ['type']);
+
+const byName = check("a map of names to types, like { euro: 'decimal' }", (value) => isRecord(value) && !Array.isArray(value));
+
+/** Checks for columns by name, as declared for functions that create them. */
+export const declaredColumns: Check = (value, place) => {
+  const wrong = byName(value, place);
+  if (wrong.length > 0 || !isRecord(value)) return wrong;
+  return Object.entries(value).flatMap(([name, one]) =>
+    /^(?!__proto__$)[a-z_][a-z0-9_]*$/.test(name)
+      ? (isRecord(one) ? detailed : type)(one, `${place}.${name}`)
+      : [`${place}: a column name may contain only a-z, 0-9 and _, unlike '${name}'`],
+  );
+};
+
+const madeOptions = object({ columns: declaredColumns });
+
+/** Returns the declared type of a column. */
+function typeOf(declared: NamedColumns[string]): DeclaredType {
+  return typeof declared === 'string' ? declared : declared.type;
+}
+
+/** Returns the columns as declared. @param sensitivity That of columns without one of their own. */
+export function columnsNamed(columns: NamedColumns, sensitivity: Sensitivity): readonly Column[] {
+  return Object.entries(columns).map(([name, one]) => ({
+    ...{ name, original: name, type: typeOf(one), cast: true },
+    sensitivity: (typeof one === 'string' ? undefined : one.sensitivity) ?? sensitivity,
+  }));
+}
+
+/** The values of declared columns, taken from the rows that a function returns. What happens to a row afterwards has no effect on them. */
+export class DeclaredValues {
+  readonly #columns: readonly { readonly name: string; readonly type: DeclaredType; readonly values: Value[] }[];
+
+  constructor(columns: NamedColumns) {
+    this.#columns = Object.entries(columns).map(([name, declared]) => ({ name, type: typeOf(declared), values: [] }));
+  }
+
+  /** Takes the values of a row; inherited properties do not count as fields. @returns What is wrong with one of them. */
+  take(row: Row): Refused | undefined {
+    for (const { name, type, values } of this.#columns) {
+      const value = (fieldOf(row, name) ?? null) as Value;
+      if (value !== null && !kinds[type].holds(value))
+        return {
+          what: `returned ${kindOf(value)} in the field '${name}'`,
+          remedy: `it is declared as ${type}, which is ${kinds[type].words}`,
+        };
+      values.push(ownValue(value));
+    }
+    return undefined;
+  }
+
+  /** Returns the columns of the rows so far. */
+  columns(): readonly (readonly [name: string, vector: FlatVector])[] {
+    return this.#columns.map(({ name, values }) => [name, new FlatVector(values)]);
+  }
+}
+
+/**
+ * Checks what is declared about the rows that a function creates.
+ *
+ * @param at Name of the step in messages.
+ * @returns What is known of the step in a chain, and a function that begins a page.
+ * @throws {StepError} `E_STEP_CONFIG` for invalid options.
+ */
+export function madeRows<U>(at: string, options: MadeOptions<U>) {
+  checkGiven(at, madeOptions, options);
+  const columns: NamedColumns | undefined = options.columns;
+  const node = {
+    at,
+    columns: (input: readonly Column[]) => columns && columnsNamed(columns, strictest(input)),
+    made: columns && columnsNamed(columns, 'personal'),
+  };
+  return { node, begin: () => new MadePage<U>(columns) };
+}
+
+/** A page of rows under construction. */
+class MadePage<U> {
+  readonly #rows: U[] = [];
+  readonly #values;
+
+  constructor(private readonly columns: NamedColumns | undefined) {
+    this.#values = new DeclaredValues(columns ?? {});
+  }
+
+  /** Adds a row. @returns What is wrong with it. */
+  take(row: U): Refused | undefined {
+    this.#rows.push(row);
+    const { columns } = this;
+    if (columns === undefined) return undefined;
+    if (!isRow(row))
+      return { what: `returned ${kindOf(row)}`, remedy: 'columns are declared, so it must return an object with these fields' };
+    const unknown = Object.keys(row).find((name) => !Object.hasOwn(columns, name));
+    if (unknown !== undefined) return { what: `returned the field '${unknown}'`, remedy: 'declare it under columns, with its type' };
+    return this.#values.take(row);
+  }
+
+  /** Returns the page, in place of another one. */
+  done(page: Page<unknown>): Page<U> {
+    if (this.columns === undefined) return withRows(page, this.#rows);
+    return withBatch(page, new RecordBatch(this.#rows.length, new Map(this.#values.columns())));
+  }
+}
+
+/** The JavaScript values of each declared type. */
+const kinds: Readonly<Record<DeclaredType, { readonly words: string; holds(value: Value): boolean }>> = {
+  text: { words: 'a string', holds: (value) => typeof value === 'string' },
+  flag: { words: 'a boolean', holds: (value) => typeof value === 'boolean' },
+  integer: { words: 'a bigint of 64 bits', holds: (value) => typeof value === 'bigint' && BigInt.asIntN(64, value) === value },
+  decimal: { words: 'a finite number', holds: (value) => typeof value === 'number' && Number.isFinite(value) },
+  timestamp: { words: 'a valid Date', holds: (value) => value instanceof Date && !Number.isNaN(value.getTime()) },
+  date: { words: 'a Date at midnight UTC', holds: (value) => value instanceof Date && value.getTime() % 86_400_000 === 0 },
+};
+
+/** Returns whether a value is a row: an object with fields. */
+export function isRow(value: unknown): value is Row {
+  return isRecord(value) && !Array.isArray(value) && !(value instanceof Date);
 }

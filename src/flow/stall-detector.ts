@@ -2,7 +2,7 @@ import { Observable, map, tap, type MonoTypeOperatorFunction } from 'rxjs';
 import { amountOf, LeadstreamError } from '../core/index.js';
 import { withRelease } from './lease.js';
 import type { Page } from './page.js';
-import { whenDry } from './stalled.js';
+import { failWhenDry } from './stalled.js';
 
 /** The pages that have left a stage. */
 interface Stage {
@@ -40,12 +40,9 @@ export class StallDetector {
     return map((page) => {
       stage.passed += 1;
       this.#moved += 1;
-      let held = true;
       return withRelease(page, () => {
-        if (held) stage.released += 1;
-        held = false;
+        stage.released += 1;
         this.#moved += 1;
-        page.lease.release();
       });
     });
   }
@@ -63,19 +60,16 @@ export class StallDetector {
     return (stream$) =>
       new Observable((subscriber) => {
         let before = -1;
-        const tell = () => {
+        const tell = failWhenDry(subscriber, 'stalls', () => {
           const stage = this.#stalledStage();
-          if (stage === undefined) return false;
-          subscriber.error(new LeadstreamError('E_RUN_STALLED', `${stage} holds ${amountOf(this.window, 'page')} and releases none`));
-          return true;
-        };
+          return stage && new LeadstreamError('E_RUN_STALLED', `${stage} holds ${amountOf(this.window, 'page')} and releases none`);
+        });
         // A timer that kept the process alive would hide from others that nothing else does.
         const timer = setInterval(() => {
           if (this.#moved === before) tell();
           before = this.#moved;
         }, this.stallMs).unref();
         subscriber.add(() => clearInterval(timer));
-        subscriber.add(whenDry('stalls', tell));
         subscriber.add(stream$.subscribe(subscriber));
       });
   }

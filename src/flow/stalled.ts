@@ -1,4 +1,4 @@
-import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
+import { firstValueFrom, from, Observable, type MonoTypeOperatorFunction, type Subscriber } from 'rxjs';
 import { LeadstreamError } from '../core/index.js';
 
 /** Ends a wait with a failure, and returns whether it did. */
@@ -11,18 +11,25 @@ type Tell = () => boolean;
 const waiting = { failures: new Set<Tell>(), calls: new Set<Tell>(), stalls: new Set<Tell>(), ends: new Set<Tell>() };
 
 /**
- * Calls a function when the process would exit because its event loop is empty: whatever is still waiting would wait forever. Anything
+ * Fails a stream when the process would exit because its event loop is empty: whatever is still waiting would wait forever. Anything
  * active has a timer, socket or file, and is left alone, however slow it is. A program that stays alive for other reasons, like a server,
- * never triggers the call.
+ * is left alone too. All waits share one process listener, which exists only while there are any.
  *
- * @returns Cancels it. All waits share one process listener, which exists only while there are any.
+ * @param failure Returns the error; `undefined` if this stream does not wait.
+ * @returns Tries it at once.
  */
-export function whenDry(kind: keyof typeof waiting, tell: Tell): () => void {
+export function failWhenDry<T>(subscriber: Subscriber<T>, kind: keyof typeof waiting, failure: () => unknown): Tell {
+  const tell = () => {
+    const error = failure();
+    if (error !== undefined) subscriber.error(error);
+    return error !== undefined;
+  };
   if (!isAnybodyWaiting()) process.on('beforeExit', tellOne);
   waiting[kind].add(tell);
-  return () => {
+  subscriber.add(() => {
     if (waiting[kind].delete(tell) && !isAnybodyWaiting()) process.off('beforeExit', tellOne);
-  };
+  });
+  return tell;
 }
 
 function isAnybodyWaiting(): boolean {
@@ -47,20 +54,8 @@ export function stalled(what: string): LeadstreamError {
  * @param what Description to precede `never settles`.
  * @throws {LeadstreamError} `E_RUN_STALLED` if it never settles.
  */
-export async function unlessDry<T>(work: PromiseLike<T>, what: string, kind: 'calls' | 'ends' = 'calls'): Promise<T> {
-  let takeBack = () => {};
-  const never = new Promise<never>((_, reject) => {
-    takeBack = whenDry(kind, () => {
-      takeBack();
-      reject(stalled(`${what} never settles`));
-      return true;
-    });
-  });
-  try {
-    return await Promise.race([work, never]);
-  } finally {
-    takeBack();
-  }
+export function unlessDry<T>(work: PromiseLike<T>, what: string, kind: 'calls' | 'ends' = 'calls'): Promise<T> {
+  return firstValueFrom(from(work).pipe(refuseEndless(() => `${what} never settles`, kind)));
 }
 
 /**
@@ -72,11 +67,7 @@ export async function unlessDry<T>(work: PromiseLike<T>, what: string, kind: 'ca
 export function refuseEndless<T>(what: () => string, kind: 'calls' | 'ends' = 'ends'): MonoTypeOperatorFunction<T> {
   return (stream$) =>
     new Observable((subscriber) => {
-      const endless = () => {
-        subscriber.error(stalled(what()));
-        return true;
-      };
-      subscriber.add(whenDry(kind, endless));
+      failWhenDry(subscriber, kind, () => stalled(what()));
       subscriber.add(stream$.subscribe(subscriber));
     });
 }
