@@ -12,7 +12,6 @@ export interface DataFilesOptions {
   readonly encoding: Encoding;
   readonly row_group_rows: number;
   readonly row_group_bytes: number;
-  readonly file_max_rows: number;
   readonly file_max_bytes: number;
   /** Permissions of the files. */
   readonly permissions: number;
@@ -74,15 +73,14 @@ export class DataFiles {
   /** Takes rows. A failure to store them may be reported by a later call. */
   async add({ folder, batch }: PartitionedBatch): Promise<void> {
     const slot = this.#slotOf(folder);
-    const { row_group_rows: groupRows, file_max_rows: fileRows } = this.options;
     for (let from = 0; from < batch.rows;) {
-      const to = Math.min(batch.rows, from + Math.min(slot.group.room, fileRows - (slot.file?.rows ?? 0) - slot.group.rows));
+      const to = Math.min(batch.rows, from + slot.group.room);
       slot.group.add(batch, from, to);
       this.#waiting += to - from;
       from = to;
-      if (slot.group.room === 0 || (slot.file?.rows ?? 0) + slot.group.rows === fileRows) await this.#flush(slot);
+      if (slot.group.room === 0) await this.#flush(slot);
     }
-    while (this.#waiting >= maxWaiting * groupRows) await this.#flush(this.#largest());
+    while (this.#waiting >= maxWaiting * this.options.row_group_rows) await this.#flush(this.#largest());
   }
 
   /**
@@ -110,8 +108,8 @@ export class DataFiles {
   #slotOf(folder: string): Slot {
     if (this.#slots.size >= maxPartitions && !this.#slots.has(folder))
       throw new SinkError('E_SINK_VALUE', `partition_by makes more than ${maxPartitions} partitions; choose coarser columns`);
-    const { row_group_rows: rows, row_group_bytes: text, file_max_rows: fileRows, encoding, partitioned } = this.options;
-    const plan = { rows: Math.min(rows, fileRows), text, sortedBy: encoding.sortedBy, many: partitioned };
+    const { row_group_rows: rows, row_group_bytes: text, encoding, partitioned } = this.options;
+    const plan = { rows, text, sortedBy: encoding.sortedBy, many: partitioned };
     const slot = this.#slots.get(folder) ?? { folder, group: this.engine.rowGroup(this.columns, plan), file: undefined };
     this.#slots.set(folder, slot);
     return slot;
@@ -126,13 +124,12 @@ export class DataFiles {
     if (rows === 0) return;
     await this.#writing;
     // The length of a file is known when its last row group is stored, so it is closed before the next one.
-    if (slot.file && slot.file.bytes >= this.options.file_max_bytes) await this.#close(slot);
+    if (slot.file?.hasRows && slot.file.bytes >= this.options.file_max_bytes) await this.#close(slot);
     const file = slot.file ?? (await this.#open(slot));
     this.#waiting -= rows;
     this.#writing = file.writeGroup(slot.group.take(), rows);
     // The next call that awaits it gets the failure; until then nothing listens.
     this.#writing.catch(() => undefined);
-    if (file.rows >= this.options.file_max_rows) await this.#close(slot);
   }
 
   async #close(slot: Slot): Promise<void> {
@@ -171,13 +168,13 @@ class DataFile {
     private readonly written: Pick<Expected, 'columns' | 'encoding'>,
   ) {}
 
-  /** Number of rows passed to it so far, including those being encoded. */
-  get rows(): number {
-    return this.#rows;
-  }
-
   get bytes(): number {
     return this.file.bytes;
+  }
+
+  /** Whether rows were passed to it, including those being encoded. */
+  get hasRows(): boolean {
+    return this.#rows > 0;
   }
 
   /** Resolves when a row group of the engine, with this number of rows, is stored. One call at a time. */

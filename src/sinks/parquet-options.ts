@@ -71,7 +71,6 @@ const shape = schema((z) =>
       .max(268_435_456)
       .default(8_388_608)
       .describe('Bytes of text (UTF-8) after which a row group is closed, however few rows it has; memory grows with it.'),
-    file_max_rows: z.int().min(1).default(5_000_000).describe('Rows after which the next file begins.'),
     file_max_bytes: z.int().min(1).default(268_435_456).describe('Bytes after which the next file begins, at the end of a row group.'),
     sort_by: z
       .union([

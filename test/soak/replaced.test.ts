@@ -17,7 +17,7 @@ const replaces = 12;
 const pipeline = pipelineText(`from: leads
 consistency: off
 to:
-  - parquet: { path: lake/leads, partition_by: [campaign_id], row_group_rows: 50, file_max_rows: 50, keep: 1 }`);
+  - parquet: { path: lake/leads, partition_by: [campaign_id], row_group_rows: 50, file_max_bytes: 1, keep: 1 }`);
 
 async function workplace(): Promise<string> {
   const cwd = await temporaryFolder();

@@ -10,7 +10,7 @@ const columns = [column('uid', 'text', { source: 'uid' }), column('state')];
 
 /** A table with two files and a key index. */
 async function table(base: string, runId = 'run-1', more: Partial<ParquetOptions> = {}): Promise<string> {
-  const options = { path: 't', mode: 'append', row_group_rows: 10, file_max_rows: 10, ...more } as const;
+  const options = { path: 't', mode: 'append', row_group_rows: 10, file_max_bytes: 1, ...more } as const;
   const rows = Array.from({ length: 20 }, (_, n) => ({ uid: `${runId}-${n}`, state: n < 10 ? 'CA' : 'NY' }));
   const context = { ...recording(base, runId), key: ['uid'], runLog: new RunLog(join(base, 'state')) };
   await writeAll(parquet(options, context), columns, rows);
@@ -191,7 +191,7 @@ describe('verifyTable with the log of runs', () => {
   /** The forger's work: other data, and a manifest that says so. */
   async function forge(path: string): Promise<void> {
     const other = await temporaryFolder();
-    await table(other, 'run-1', { file_max_rows: 20 });
+    await table(other, 'run-1', { row_group_rows: 20 });
     await rm(join(path, second));
     await cp(join(other, 't', part), join(path, part));
     await cp(join(other, '.t.runs/run-1.manifest.json'), manifestIn(path));

@@ -69,7 +69,7 @@ const records = leads(count, (index) => ({
 const set = { 'service.limit': '500' };
 
 const bodyOf = (options: string) =>
-  `from: leads\nto:\n  - parquet: { path: lake/leads, row_group_rows: 100, file_max_rows: 400, ${options} }`;
+  `from: leads\nto:\n  - parquet: { path: lake/leads, row_group_rows: 100, file_max_bytes: 1, ${options} }`;
 
 /** The rows as they stand in the files, with the file and the group that they are in. */
 const stored = (folder: string) =>

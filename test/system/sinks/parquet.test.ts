@@ -108,11 +108,11 @@ describe.each(engineNames)('parquet by %s', (engine) => {
     expect(await asked(sql, { engine, row_group_rows: 4 }, [column('n', 'integer')], ten, ten)).toEqual(groups);
   });
 
-  test('begins a new file after file_max_rows, without losing the order', async () => {
+  test('begins a new file after file_max_bytes, without losing the order', async () => {
     const folder = await temporaryFolder();
     const all = Array.from({ length: 25 }, (_, index) => ({ n: String(index) }));
     await writeAll(
-      parquet({ path: 't', engine, row_group_rows: 4, file_max_rows: 10 }, recording(folder)),
+      parquet({ path: 't', engine, row_group_rows: 10, file_max_bytes: 1 }, recording(folder)),
       [column('n', 'integer')],
       all.slice(0, 20),
       all.slice(20),
@@ -129,7 +129,11 @@ describe.each(engineNames)('parquet by %s', (engine) => {
 
   test('opens no further file when the rows end with a file', async () => {
     const folder = await temporaryFolder();
-    await writeAll(parquet({ path: 't', engine, file_max_rows: 2 }, recording(folder)), [column('n', 'integer')], [{ n: '1' }, { n: '2' }]);
+    await writeAll(
+      parquet({ path: 't', engine, row_group_rows: 2, file_max_bytes: 1 }, recording(folder)),
+      [column('n', 'integer')],
+      [{ n: '1' }, { n: '2' }],
+    );
     expect(await readdir(join(folder, 't'))).toEqual(['part-00000-run-1.parquet']);
   });
 
