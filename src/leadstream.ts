@@ -99,7 +99,6 @@ export {
 // Steps, and what expressions of pipeline files look up
 export {
   aggregate,
-  areaCode,
   cast,
   dedupe,
   defineStep,
@@ -115,7 +114,6 @@ export {
   select,
   sort,
   zipCity,
-  zipPrefix,
   zipState,
   type AddedColumns,
   type Aggregated,

@@ -14,7 +14,7 @@ export { dedupe, deduping, type DedupeOptions } from './dedupe/dedupe.js';
 export { type Derivation, derive, type WithDerived } from './derive/derive.js';
 export { explode, type ExplodeOptions } from './explode/explode.js';
 export { functions as expressionFunctions } from './expression/functions.js';
-export { areaCode, zipCity, zipPrefix, zipState } from './expression/geography.js';
+export { zipCity, zipState } from './expression/geography.js';
 export { filter } from './filter/filter.js';
 export { join, type Joined, type JoinOptions } from './join/join.js';
 export { limit } from './limit/limit.js';

@@ -3,7 +3,6 @@ import { expectTypeOf } from 'expect-type';
 import type { Observable } from 'rxjs';
 import {
   aggregate,
-  areaCode,
   cast,
   dedupe,
   derive,
@@ -21,7 +20,6 @@ import {
   sort,
   typesOf,
   zipCity,
-  zipPrefix,
   zipState,
   type Bridge,
   type Casted,
@@ -109,19 +107,13 @@ const placed$ = leads$.pipe(
   derive({
     zip_city: (lead) => zipCity(lead.zipcode),
     zip_state: (lead) => zipState(lead.zipcode),
-    area: (lead) => areaCode(lead.home_phone),
   }),
 );
-expectTypeOf<RowOf<typeof placed$>['zip_city' | 'zip_state' | 'area']>().toEqualTypeOf<string | null>();
-expectTypeOf(zipPrefix(undefined)).toEqualTypeOf<string | null>();
+expectTypeOf<RowOf<typeof placed$>['zip_city' | 'zip_state']>().toEqualTypeOf<string | null>();
 // @ts-expect-error A code is a text: a number has lost its zeros.
 zipCity(2108);
 // @ts-expect-error The same.
 zipState(2108);
-// @ts-expect-error The same.
-zipPrefix(2108);
-// @ts-expect-error A number is a text.
-areaCode(2125550142);
 
 // join adds `${as}_${field}`, which is null without a match
 const joined$ = leads$.pipe(join(bridges$, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title', 'niche'] }));

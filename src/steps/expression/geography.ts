@@ -31,27 +31,12 @@ export function zipState(zip: string | null | undefined): string | null {
   return placeOf(zip ?? '')?.state ?? null;
 }
 
-/**
- * Returns the first three characters of a US or Canadian zipcode, the sorting area, like `zip_prefix` in pipeline files.
- *
- * @param zip As in `zipCity`.
- * @returns `null` for `null`, and for a text of another form.
- *
- * @example
- * zipPrefix('10001-1234'); // '100'
- */
+/** Returns the first three characters of a US or Canadian zipcode, the sorting area; `null` for a text of another form. */
 export function zipPrefix(zip: string | null | undefined): string | null {
   return normalizedZip(zip ?? '')?.slice(0, 3) ?? null;
 }
 
-/**
- * Returns the first three of the ten digits of a phone number, after an optional country code 1, like `area_code` in pipeline files.
- *
- * @returns `null` for `null`, and for a text that is not such a number.
- *
- * @example
- * areaCode('1 (212) 555-0142'); // '212'
- */
+/** Returns the first three of the ten digits of a phone number, after an optional country code 1; `null` for a text that is not such a number. */
 export function areaCode(phone: string | null | undefined): string | null {
   const digits = (phone ?? '').replace(/[\s().+-]/g, '');
   return /^1?([2-9]\d{2})\d{7}$/.exec(digits)?.[1] ?? null;
