@@ -1,5 +1,5 @@
 /** A program by a user of the package. Its folder contains nothing else of this repository. */
-import { connect, csv, filter, join, parquet, select, writeTo, type Lead, type RowStream } from 'leadstream';
+import { cast, connect, csv, filter, join, parquet, select, writeTo, type Lead, type RowStream } from 'leadstream';
 import { verifyTable } from 'leadstream/parquet';
 import { loadPipeline, runPipeline } from 'leadstream/pipeline';
 import { generate, startService } from 'leadstream/service';
@@ -13,7 +13,8 @@ export async function main(): Promise<void> {
   const service = connect({ baseUrl: server.url, auth: { rest_api_key: key }, endWaitMs: 1 });
   const leads: RowStream<Lead> = service.leads;
   const joined = leads.pipe(
-    filter((lead) => lead.lead_id !== null, standalone('filter')),
+    filter((lead) => lead.lead_id !== null),
+    cast({ lead_id: 'text' }, {}, standalone('cast')),
     select(['lead_id', 'bridge_id']),
     join(service.bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }),
   );

@@ -1,6 +1,6 @@
 import { defer, identity, map } from 'rxjs';
 import { isOnceOf, type Row } from '../../core/index.js';
-import { batchOf, KeySet, withBatch, type Step, type StepContext, type Tally } from '../../flow/index.js';
+import { batchOf, KeySet, withBatch, type Step, type Tally } from '../../flow/index.js';
 import { keysOf } from '../../vector/index.js';
 import { checkedConfig, defineStep, stepOf } from '../step.js';
 import { casefold, refuseRepeats, requireColumn } from '../fields.js';
@@ -24,8 +24,8 @@ export interface DedupeOptions {
  * service.leads.pipe(dedupe(['lead_id']));
  * service.leads.pipe(dedupe(['email'], { normalize: 'casefold' }));
  */
-export function dedupe<T extends Row>(key: readonly (keyof T & string)[], options: DedupeOptions = {}, context?: StepContext): Step<T, T> {
-  return stepOf(dedupeStep, checkedConfig(dedupeStep, { by: key }, options, context), key, context);
+export function dedupe<T extends Row>(key: readonly (keyof T & string)[], options: DedupeOptions = {}): Step<T, T> {
+  return stepOf(dedupeStep, checkedConfig(dedupeStep, { by: key }, options), key);
 }
 
 /** Deduplicates by columns that may be missing. @param tally Counts the rows that do not pass. */

@@ -1,7 +1,7 @@
 import { map } from 'rxjs';
 import { schema, StepError } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
-import { countOf, keepRows, withBatch, type ConfigPath, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { countOf, keepRows, withBatch, type ConfigPath, type Page, type Step } from '../../flow/index.js';
 import { expressions } from '../expression/loaded.js';
 import { evaluating, keptRows } from '../on-error.js';
 import { defineStep, nothingKept, stepOf, type ProgramRuntime } from '../step.js';
@@ -26,11 +26,11 @@ const taken = schema((z) => z.strictObject({ condition: callback() }));
  * @example
  * service.leads.pipe(filter((lead) => lead.lead_status === 'new'));
  */
-export function filter<T, S extends T>(condition: (row: T) => row is S, context?: StepContext): Step<T, S>;
-export function filter<T>(condition: (row: T) => boolean, context?: StepContext): Step<T, T>;
-export function filter<T>(condition: (row: T) => boolean, context?: StepContext): Step<T, T> {
-  checkArguments(context?.at ?? 'filter', taken, { condition });
-  return stepOf(filterStep, { where: condition, otherwise: 'drop', path: [] }, [], context);
+export function filter<T, S extends T>(condition: (row: T) => row is S): Step<T, S>;
+export function filter<T>(condition: (row: T) => boolean): Step<T, T>;
+export function filter<T>(condition: (row: T) => boolean): Step<T, T> {
+  checkArguments('filter', taken, { condition });
+  return stepOf(filterStep, { where: condition, otherwise: 'drop', path: [] }, []);
 }
 
 export const filterStep = defineStep('filter', {

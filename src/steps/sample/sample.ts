@@ -27,8 +27,8 @@ const defaultSeed = 0;
  * @example
  * service.leads.pipe(sample({ percent: 1, by: ['lead_id'] }));
  */
-export function sample<T extends Row>(options: SampleOptions<keyof NoInfer<T> & string>, context?: StepContext): Step<T, T> {
-  return stepOf(sampleStep, checkedConfig(sampleStep, options, {}, context), options.by, context);
+export function sample<T extends Row>(options: SampleOptions<keyof NoInfer<T> & string>): Step<T, T> {
+  return stepOf(sampleStep, checkedConfig(sampleStep, options, {}), options.by);
 }
 
 function sampling<T extends Row>({ percent: share, by, seed: start = defaultSeed }: SampleOptions, { tally }: StepContext): Step<T, T> {

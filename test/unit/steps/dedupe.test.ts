@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { dedupe, type StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import { opened, pages, planned, rowsThrough, runtime, sample, through, watched } from './support.js';
+import { opened, pages, planned, rowsThrough, runtime, sample, through } from './support.js';
 
 test('keeps the first row of every key and its order', async () => {
   const rows = [
@@ -26,8 +26,8 @@ test('forgets them for the next subscription', async () => {
 });
 
 test('counts what it drops', async () => {
-  const context = watched();
-  await through(dedupe(['id'], {}, context), pages([{ id: '1' }, { id: '1' }], [{ id: '1' }, { id: '2' }]));
+  const context = runtime();
+  await through(opened(steps.dedupe, { by: ['id'] }, context), pages([{ id: '1' }, { id: '1' }], [{ id: '1' }, { id: '2' }]));
   expect(context.tally).toMatchObject({ duplicates: 2, rejected: 0, filtered: 0 });
 });
 

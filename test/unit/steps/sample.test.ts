@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sample } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import { opened, pages, rowsThrough, runtime, sample as lead, through, watched } from './support.js';
+import { opened, pages, rowsThrough, runtime, sample as lead, through } from './support.js';
 
 const ids = Array.from({ length: 20_000 }, (_, id) => ({ id: String(id + 1) }));
 
@@ -52,8 +52,8 @@ describe('rows that share their key', () => {
 });
 
 test('counts what it leaves out as filtered, and says when nothing is left', async () => {
-  const context = watched();
-  await rowsThrough(sample({ percent: 1, by: ['id'] }, context), ids);
+  const context = runtime();
+  await rowsThrough(opened(steps.sample, { percent: 1, by: ['id'] }, context), ids);
   expect(context.tally.filtered).toBe(ids.length - (await kept(1)).length);
   expect(steps.sample.remark?.({ percent: 1 }, { ...context.tally, filtered: 7 }, 7)).toMatchObject({ code: 'W_STEP_EMPTY' });
 });
