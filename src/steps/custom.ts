@@ -7,8 +7,7 @@ import { check, checkGiven, extended, extensionConfig, extensionOf, kindOf, obje
 import type { Extension, ExtensionDeclaration } from '../options/index.js';
 import { derivedColumns } from './derive/derive.js';
 import { requireColumn } from './fields.js';
-import type { StepDefinition } from './step.js';
-import { counting } from './step.js';
+import { stepOf, type ProgramStep, type StepDefinition } from './step.js';
 
 /**
  * The columns that a step adds or overwrites: type and sensitivity by name. By default they are as sensitive as the most sensitive column of the
@@ -108,13 +107,8 @@ export function defineStep<
   const step = declaration as unknown as AnyStep;
   const make = (given: () => unknown): Step => {
     const options = given();
-    const columns = columnsFor(name, step, options);
-    return counting(
-      name,
-      undefined,
-      (input, context) => leavingColumns(columns, step.rows === 'any', input, context),
-      (context) => opened(step, options, columns, context),
-    );
+    columnsFor(name, step, options);
+    return stepOf(definitionOf(name, step), options, []);
   };
   return extended(kind, name, step, make) as unknown as CustomStep<I, A, R>;
 }
@@ -122,21 +116,24 @@ export function defineStep<
 /** Returns a custom step as pipeline files use it; `undefined` for any other value. */
 export function customStepOf(value: unknown): StepDefinition | undefined {
   const extension = extensionOf('step', value);
-  if (extension === undefined) return undefined;
-  const { name } = extension;
   // Already checked by `defineStep`, of this or another copy of leadstream.
-  const step = extension.declaration as AnyStep;
+  return extension && definitionOf(extension.name, extension.declaration as AnyStep);
+}
+
+function definitionOf(name: string, step: AnyStep): ProgramStep {
   const { summary = 'A step from a plug-in.', version = '', rows = 'same' } = step;
   return {
     ...{ name, summary, examples: [], version },
     config: () => extensionConfig(step.options),
     columns: (options, input, plan) => {
+      let columns;
       try {
-        return leavingColumns(columnsFor(name, step, options), rows === 'any', input, plan);
+        columns = columnsFor(name, step, options);
       } catch (thrown) {
         plan.problem([], reasonOf(thrown));
         return input;
       }
+      return leavingColumns(columns, rows === 'any', input, plan);
     },
     open: (options, runtime) => opened(step, options, columnsFor(name, step, options), runtime),
   };

@@ -11,7 +11,6 @@ import {
   type Page,
   type Step,
   type StepContext,
-  type StepNode,
   type Tally,
 } from '../flow/index.js';
 import { checkArguments } from '../options/index.js';
@@ -178,14 +177,19 @@ export function stepOf<C, In, Out>(
   more: Partial<StepRuntime> = {},
 ): Step<In, Out> {
   const { name, blocking } = definition;
-  const columns: StepNode['columns'] = (input, plan) => definition.columns(config, input, plan);
   // The types of rows follow from the configuration, which the type system cannot follow through the columns.
   const made = (counted: StepContext) =>
     pipe(fields.length > 0 ? requireFields(counted.at, fields) : identity, definition.open(config, { ...counted, ...more })) as Step<
       never,
       unknown
     > as Step<In, Out>;
-  return counting(name, context, columns, made, { blocking });
+  const alone = context ?? standalone(name);
+  return withNode(made(alone), {
+    at: alone.at,
+    columns: (input, plan) => definition.columns(config, input, plan),
+    blocking,
+    ...(context === undefined && { opened: (reading) => made(reading.counted(name)) }),
+  });
 }
 
 /** Warns about a step that left out every row it received. */
@@ -193,26 +197,4 @@ export function nothingKept({ filtered, rejected }: Tally, arrived: number): Ste
   return filtered > 0 && filtered + rejected === arrived
     ? { code: 'W_STEP_EMPTY', message: `none of ${amountOf(arrived, 'row')} is kept; expect.min_rows refuses that` }
     : undefined;
-}
-
-/**
- * Makes a step for code that counts what it does with rows: separately for each read, unless the caller passed a context, which then counts for all reads.
- *
- * @param name Name of the step, for messages without a context.
- * @param more Further facts about the step.
- */
-export function counting<In, Out>(
-  name: string,
-  given: StepContext | undefined,
-  columns: StepNode['columns'],
-  made: (context: StepContext) => Step<In, Out>,
-  more: Pick<StepNode, 'blocking'> = {},
-): Step<In, Out> {
-  const context = given ?? standalone(name);
-  return withNode(made(context), {
-    at: context.at,
-    columns,
-    ...more,
-    ...(given === undefined && { opened: (reading) => made(reading.counted(name)) }),
-  });
 }
