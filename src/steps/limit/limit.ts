@@ -5,7 +5,7 @@ import { checkedConfig, defineStep, stepOf } from '../step.js';
 
 /**
  * Passes the first rows and no others. After the last of them the stream completes and unsubscribes from the source, which aborts its requests in
- * flight.
+ * flight. A context with `stop` is asked to end the source instead, and pages under way arrive empty.
  *
  * @param rows At least 1.
  * @throws {StepError} `E_STEP_CONFIG`, synchronously, for an invalid number.
@@ -13,8 +13,8 @@ import { checkedConfig, defineStep, stepOf } from '../step.js';
  * @example
  * service.leads.pipe(limit(100));
  */
-export function limit<T extends Row>(rows: number): Step<T, T> {
-  return stepOf(limitStep, checkedConfig(limitStep, rows, {}), []);
+export function limit<T extends Row>(rows: number, context?: StepContext): Step<T, T> {
+  return stepOf(limitStep, checkedConfig(limitStep, rows, {}, context), [], context);
 }
 
 function limiting<T extends Row>(rows: number, { tally, stop }: StepContext): Step<T, T> {

@@ -3,15 +3,14 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pagedSource, rows } from '../../../src/flow/index.js';
 import { limit } from '../../../src/steps/index.js';
-import { steps } from '../../../src/steps/registry.js';
-import { opened, pages, runtime, through } from './support.js';
+import { pages, through, watched } from './support.js';
 
 const row = (id: number) => ({ id: String(id) });
 const counted = (count: number, first = 1) => Array.from({ length: count }, (_, index) => row(first + index));
 
 test('lets the first rows pass, and cuts the page in which they end', async () => {
-  const context = runtime();
-  const out = await through(opened(steps.limit, 5, context), pages(counted(3), counted(4, 4), counted(3, 8)));
+  const context = watched();
+  const out = await through(limit(5, context), pages(counted(3), counted(4, 4), counted(3, 8)));
   expect(out.map((each) => [each.number, each.rows])).toEqual([
     [1, counted(3)],
     [2, counted(2, 4)],
