@@ -37,9 +37,8 @@ export async function reportedRun(
     await metrics?.ended(pipeline.name, how.exit, document);
     return how.status === 'failed' && 'failure' in end ? { document, failure: { thrown: end.failure } } : { document };
   };
-  const { success, failure: failing } = pipeline.hooks;
   const ended = async (end: RunEnd) => {
-    if (('report' in end ? success : failing) !== undefined) await early((await documented(end)).document);
+    if (pipeline.hooks['report' in end ? 'on_success' : 'on_failure']) await early((await documented(end)).document);
   };
   try {
     return await documented({ report: await runAndReport(pipeline, context, { ...flags, ended }, observed) });

@@ -331,10 +331,7 @@ function refuseClashes({ outputs, issues }: Checked, taken: readonly { path: str
 export function failureOf(file: string, issues: readonly Issue[], pipelines: readonly Checked[] = []): SpecError {
   const code = issues.every(({ reference }) => reference) ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID';
   const names = pipelines.flatMap(({ name }) => name ?? []);
-  return noteRefused(
-    new SpecError(code, file, issues, names),
-    pipelines.map(({ name, hooks }) => ({ name, hook: hooks.failure })),
-  );
+  return noteRefused(new SpecError(code, file, issues, names), pipelines);
 }
 
 function overridesOf(file: string, set: Readonly<Record<string, string>>): readonly { path: Path; value: string }[] {

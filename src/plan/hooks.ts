@@ -1,20 +1,17 @@
 import { schema, type SpecError } from '../core/index.js';
 import { proxyIn } from '../http/index.js';
-import type { HookName, Environment, Problem } from './references.js';
+import { hookNames, type HookName, type Environment, type Problem } from './references.js';
 
 /** A webhook to notify when a run ends. */
-export interface Hook {
+interface Hook {
   /** Address, which may contain a token. */
   readonly url: string;
   /** Address of the proxy to use. */
   readonly proxy: string | undefined;
 }
 
-/** The webhooks to notify when a run ends. */
-export interface Hooks {
-  readonly success: Hook | undefined;
-  readonly failure: Hook | undefined;
-}
+/** The webhooks to notify when a run ends, by their keys in the file. */
+export type Hooks = { readonly [N in HookName]?: Hook };
 
 /** The schema of `on_success` and `on_failure`. */
 export const hookShape = schema((z) =>
@@ -32,33 +29,28 @@ export function hooksOf(
   env: Environment,
   problem: Problem,
 ): Hooks {
-  const hookOf = (name: HookName): Hook | undefined => {
+  const found = hookNames.flatMap((name) => {
     const url = hooks[name]?.webhook;
-    if (url === undefined) return undefined;
+    if (url === undefined) return [];
     const way = proxyIn(url, env);
     if (way.problem !== undefined) problem([name, 'webhook'], way.problem);
-    return { url, proxy: way.proxy };
-  };
-  return { success: hookOf('on_success'), failure: hookOf('on_failure') };
+    return [[name, { url, proxy: way.proxy }] as const];
+  });
+  return Object.fromEntries(found);
 }
 
 /** Returns the parts of hooks that must not be shown: their addresses, and everything in them except the host. */
-export function hookSecrets({ success, failure }: Hooks): readonly string[] {
-  return [success, failure].flatMap((hook) => {
-    if (!hook) return [];
-    const { username, password, pathname, search } = new URL(hook.url);
+export function hookSecrets(hooks: Hooks): readonly string[] {
+  return Object.values(hooks).flatMap(({ url }) => {
+    const { username, password, pathname, search } = new URL(url);
     // Shorter parts of a path are words rather than tokens.
     const tokens = pathname.split('/').filter((part) => part.length >= 16);
-    return [hook.url, pathname + search, ...tokens, username, password].filter((part) => part !== '');
+    return [url, pathname + search, ...tokens, username, password].filter((part) => part !== '');
   });
 }
 
-/** A pipeline of a file that could not be loaded, with the webhook for its failures. */
-interface RefusedPipeline {
-  /** Missing if it has no readable name. */
-  readonly name: string | undefined;
-  readonly hook: Hook | undefined;
-}
+/** A pipeline of a file that could not be loaded; without a name, if that cannot be read. */
+type RefusedPipeline = { readonly name: string | undefined; readonly hooks: Hooks };
 
 // Stored separately: an address is a credential, and the error may be shown.
 const refused = new WeakMap<object, readonly RefusedPipeline[]>();

@@ -4,8 +4,7 @@ export { fileText } from './load.js';
 export { explainPipeline, type Explanation } from './explain.js';
 export { defaultReadShrink, gatesIn, type Check, type Expect, type Measured } from './expect.js';
 export type { Checked } from './check.js';
-export type { HookName } from './references.js';
-export { refusedIn, type Hook } from './hooks.js';
+export { refusedIn, type Hooks } from './hooks.js';
 export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, type LintResult } from './load.js';
 export {
   loadCheck,

@@ -39,7 +39,8 @@ export function schemaWith(steps: StepDefinitions): object {
     },
   };
   const inherited = Object.keys(defaults.properties ?? {});
-  const keeping = mapped(pipeline.properties, (schema, key) => (inherited.includes(key) ? orNull(schema) : schema));
+  const keeping: Record<string, Schema | undefined> = { ...pipeline.properties };
+  for (const key of inherited) keeping[key] = keeping[key] && orNull(keeping[key]);
   // A document of a file is a pipeline, or the defaults of those after it.
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -61,18 +62,9 @@ export function schemaWith(steps: StepDefinitions): object {
   };
 }
 
-/** Adds null to a schema, which excludes what is inherited from the defaults: for the value as a whole, and for its keys. */
-function orNull({ description, properties, additionalProperties: others, ...rest }: Schema): Schema {
-  const given = {
-    ...rest,
-    ...(properties && { properties: mapped(properties, orNull) }),
-    ...(others !== undefined && { additionalProperties: typeof others === 'object' ? orNull(others) : others }),
-  };
+/** Adds null to a schema, which excludes what is inherited from the defaults. */
+function orNull({ description, ...given }: Schema): Schema {
   return { ...(description === undefined ? {} : { description }), anyOf: [given, { type: 'null' }] };
-}
-
-function mapped(schemas: Readonly<Record<string, Schema>>, change: (schema: Schema, key: string) => Schema): Record<string, Schema> {
-  return Object.fromEntries(Object.entries(schemas).map(([key, schema]) => [key, change(schema, key)]));
 }
 
 function entrySchema({ name, summary, config }: Definition): object {

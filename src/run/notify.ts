@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { amountOf, failureOf, reasonOf, SourceError, version, type Warning } from '../core/index.js';
 import { postJson } from '../http/index.js';
-import { refusedIn, type Hook, type HookName, type Pipeline } from '../plan/index.js';
+import { refusedIn, type Hooks, type Pipeline } from '../plan/index.js';
 import { ClosedPipeError } from '../sinks/index.js';
 import { failedRunOf } from './report.js';
 import type { Run, RunEnd } from './start.js';
@@ -20,19 +20,16 @@ const pauseMs = 500;
  */
 export async function notify({ name, hooks, plan }: Pipeline, run: Run, end: RunEnd, stop: AbortSignal | undefined): Promise<void> {
   const hasFailed = 'failure' in end;
-  const hook = hasFailed ? hooks.failure : hooks.success;
   // If a run only prints, a reader that closes the pipe is not a failure.
-  const closed = hasFailed && end.failure instanceof ClosedPipeError && plan.sinks.every(({ output }) => output === undefined);
-  if (hook === undefined || closed) return;
+  if (hasFailed && end.failure instanceof ClosedPipeError && plan.sinks.every(({ output }) => output === undefined)) return;
   const { read = 0, sinks = [] } = (hasFailed ? failedRunOf(end.failure) : end.report) ?? {};
   const written = hasFailed ? {} : Object.fromEntries(sinks.map(({ at, books }) => [at, books.written]));
-  const message = {
-    ...messageOf(name, run.startedAt, end, { read, written }),
+  const warned = await post(name, hooks, end, stop, {
     run: run.runId,
-    warnings: [...new Set(run.warnings.map(({ code }) => code))],
-  };
-  const warning = await deliver(hook, message, hasFailed ? 'on_failure' : 'on_success', stop);
-  if (warning) run.warn(warning);
+    ...{ started_at: run.startedAt, duration_seconds: Math.max(0, Date.now() - Date.parse(run.startedAt)) / 1000 },
+    ...{ rows: { read, written }, warnings: [...new Set(run.warnings.map(({ code }) => code))] },
+  });
+  warned.forEach(run.warn);
 }
 
 /** Which webhooks of a pipeline file to notify, and how long to wait. */
@@ -57,29 +54,27 @@ export interface RefusedOptions {
  * });
  */
 export async function notifyRefused(failure: unknown, { only = [], signal }: RefusedOptions = {}): Promise<readonly Warning[]> {
+  const more = { started_at: new Date().toISOString(), duration_seconds: 0, rows: { read: 0, written: {} }, warnings: [] };
   const warnings: Warning[] = [];
-  for (const { name = 'an unnamed pipeline', hook } of refusedIn(failure)) {
-    if (hook === undefined || (only.length > 0 && !only.includes(name))) continue;
-    const message = messageOf(name, new Date().toISOString(), { failure }, { read: 0, written: {} });
-    const warning = await deliver(hook, { ...message, duration_seconds: 0, warnings: [] }, 'on_failure', signal);
-    if (warning) warnings.push(warning);
-  }
+  for (const { name = 'an unnamed pipeline', hooks } of refusedIn(failure))
+    if (only.length === 0 || only.includes(name)) warnings.push(...(await post(name, hooks, { failure }, signal, more)));
   return warnings;
 }
 
-/** The message to a webhook, as in the reference of pipeline files: counts, names and codes; no rows, messages, paths or credentials. */
-function messageOf(pipeline: string, startedAt: string, end: RunEnd, rows: { readonly read: number; readonly written: object }) {
+/**
+ * Sends the message to a webhook, as in the reference of pipeline files: counts, names and codes; no rows, messages, paths or credentials.
+ *
+ * @param more What is known of the run.
+ * @returns A warning if the webhook could not be notified.
+ */
+async function post(pipeline: string, hooks: Hooks, end: RunEnd, stop: AbortSignal | undefined, more: object): Promise<readonly Warning[]> {
   const failure = 'failure' in end ? failureOf(end.failure) : undefined;
-  return {
-    text: `${pipeline}: ${failure ? `failed, ${failure.code} (exit ${failure.exit})` : `published, ${amountOf(rows.read, 'row')} read`}`,
-    ...{ pipeline, status: failure ? 'failed' : 'published', exit: failure?.exit ?? 0 },
-    ...(failure && { error: failure.code }),
-    ...{ started_at: startedAt, duration_seconds: Math.max(0, Date.now() - Date.parse(startedAt)) / 1000, rows, version },
-  };
-}
-
-/** @returns A warning if the webhook could not be notified. */
-async function deliver(hook: Hook, json: object, name: HookName, stop: AbortSignal | undefined): Promise<Warning | undefined> {
+  const name = failure ? 'on_failure' : 'on_success';
+  const hook = hooks[name];
+  if (hook === undefined) return [];
+  const said = 'report' in end ? `published, ${amountOf(end.report.read, 'row')} read` : `failed, ${failure?.code} (exit ${failure?.exit})`;
+  const status = failure ? { status: 'failed', exit: failure.exit, error: failure.code } : { status: 'published', exit: 0 };
+  const json = { text: `${pipeline}: ${said}`, pipeline, ...status, ...more, version };
   const label = `${name}: the webhook at ${new URL(hook.url).host}`;
   const attempt = () => postJson({ ...hook, json, label, timeoutMs: stop?.aborted ? stoppedMs : timeoutMs });
   try {
@@ -88,8 +83,8 @@ async function deliver(hook: Hook, json: object, name: HookName, stop: AbortSign
       await wait(pauseMs);
       await attempt();
     });
-    return undefined;
+    return [];
   } catch (failure) {
-    return { code: 'W_RUN_HOOK', message: failure instanceof SourceError ? failure.message : `${name}: ${reasonOf(failure)}` };
+    return [{ code: 'W_RUN_HOOK', message: failure instanceof SourceError ? failure.message : `${name}: ${reasonOf(failure)}` }];
   }
 }

@@ -123,7 +123,7 @@ function unrefused(given: Pipeline, plan: Plan): Pipeline {
     rejects: { path: undefined, pathOf: () => undefined, max: { share: 1 }, rows: false },
     expect: undefined,
     onNewField: 'next_run',
-    hooks: { success: undefined, failure: undefined },
+    hooks: {},
     consistency: { ...given.consistency, mode: 'off' },
     spoolMaxAgeMs: undefined,
   };

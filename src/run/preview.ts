@@ -101,11 +101,7 @@ export async function previewPipeline(pipeline: Pipeline, options: PreviewOption
 
 function refuseOptions({ plan }: Pipeline, options: Readonly<Record<'rows' | 'sample' | 'step', number>>): void {
   const { rows, sample, step } = options;
-  const { length } = plan.steps;
   const refuse = (message: string) => new LeadstreamError('E_USAGE', `previewPipeline: ${message}`);
-  if (sample < rows) throw refuse('sample must be a whole number, and not less than rows');
-  if (step >= length)
-    throw refuse(
-      `step must be a whole number from -1 to ${length - 1}, since the pipeline has ${length} ${length === 1 ? 'step' : 'steps'}`,
-    );
+  if (sample < rows) throw refuse('sample must not be less than rows');
+  if (step >= plan.steps.length) throw refuse(`step must be less than the number of steps, ${plan.steps.length}`);
 }
