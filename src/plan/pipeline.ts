@@ -60,18 +60,13 @@ export interface RejectsPlan {
 }
 
 /** The parts of a pipeline, all checked. */
-interface CheckedParts {
+interface CheckedParts extends Pick<Pipeline, 'plan' | 'connection' | 'rejects' | 'hooks' | 'warnings'> {
   readonly shape: PipelineShape;
-  readonly plan: Plan;
-  readonly connection: ConnectOptions;
-  readonly rejects: RejectsPlan;
-  readonly hooks: Hooks;
   readonly from: ReferenceSource;
   /** The document as written. */
   readonly written: unknown;
   /** The document with its references replaced. */
   readonly resolved: unknown;
-  readonly warnings: readonly Warning[];
 }
 
 /** Returns the pipeline of a document without problems. */

@@ -56,7 +56,7 @@ interface Surroundings {
 export function bindChain({ steps = [], to }: Pick<ChainShape, 'steps' | 'to'>, place: Place & Entries, problem: Problem): Chain {
   const sinks = to.flatMap((entry, index) => (entry && planSink(entry, index, place, problem)) ?? []);
   refuseSharedOutputs(sinks, problem);
-  return { steps: steps.map((entry, index) => entry && planStep(entry, place, index, problem)), sinks };
+  return { steps: steps.map((entry, index) => entry && planStep(entry, index, place, problem)), sinks };
 }
 
 /**

@@ -56,84 +56,50 @@ export interface Entries {
 }
 
 /** Returns a step of a file, and reports its problems. */
-export function planStep(
-  entry: Readonly<Record<string, unknown>>,
-  { definitions: { steps, sinks }, isPlain, unknown }: Entries,
-  index: number,
-  problem: Problem,
-): StepOfFile | undefined {
-  const chosen = chooseOne(entry, steps, ['steps', index], { name: 'step', others: sinks, below: 'to' }, problem);
-  if (!chosen) return undefined;
-  const { name, definition } = chosen;
-  const path = ['steps', index, name];
-  const config = validated<unknown>(definition.config(), givenTo(chosen, path, isPlain), path, ofKnown(path, unknown, problem));
-  return config === undefined ? undefined : { at: `steps[${index}] ${name}`, definition, config };
+export function planStep(entry: Entry, index: number, entries: Entries, problem: Problem): StepOfFile | undefined {
+  return planEntry(entry, ['steps', index], entries.definitions.steps, entries, problem);
 }
 
 /** Returns a sink of a file, and reports its problems. */
-export function planSink(
-  entry: Readonly<Record<string, unknown>>,
-  index: number,
-  { definitions: { steps, sinks }, isPlain, unknown, baseDir, pipeline }: Place & Entries,
-  problem: Problem,
-): PlannedSink | undefined {
-  const chosen = chooseOne(entry, sinks, ['to', index], { name: 'sink', others: steps, below: 'steps' }, problem);
-  if (!chosen) return undefined;
-  const { name, definition } = chosen;
-  const path = ['to', index, name];
-  const config = validated<unknown>(definition.config(), givenTo(chosen, path, isPlain), path, ofKnown(path, unknown, problem));
-  if (config === undefined) return undefined;
-  const output = definition.output(config, { baseDir, names: unfilled(pipeline) });
-  return { at: `to[${index}] ${name}`, index, definition, config, output };
+export function planSink(entry: Entry, index: number, place: Place & Entries, problem: Problem): PlannedSink | undefined {
+  const planned = planEntry(entry, ['to', index], place.definitions.sinks, place, problem);
+  if (!planned) return undefined;
+  const names = unfilled(place.pipeline);
+  return { ...planned, index, output: planned.definition.output(planned.config, { baseDir: place.baseDir, names }) };
 }
 
-/** Of a step or sink with an unknown value, only the keys are checked. */
-function ofKnown(at: Path, unknown: readonly Path[], problem: Problem): Problem {
-  return isOpen(at, unknown) ? (path, message, onKey) => onKey === true && problem(path, message, onKey) : problem;
-}
+type Entry = Readonly<Record<string, unknown>>;
 
-/** Returns the value of an entry: for a custom step or sink with numbers, flags and `null`, for others with the texts of the file. */
-function givenTo(
-  { definition, value }: { readonly definition: Pick<StepDefinition, 'version'>; readonly value: unknown },
-  path: Path,
-  isPlain: Entries['isPlain'],
-): unknown {
-  return definition.version === undefined ? value : typedScalars(value, path, isPlain);
-}
-
-/** The kind of entries in a list of the file. */
-interface Kind {
-  readonly name: string;
-  /** The entries of the other list, which is under the key `below`. */
-  readonly others: object;
-  readonly below: string;
-}
-
-/** Returns the definition of a step or sink, which is a map with a single key: its name. */
-function chooseOne<D>(
-  entry: Readonly<Record<string, unknown>>,
+/** Returns the definition and configuration of a step or sink, which is a map with a single key: its name. */
+function planEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(
+  entry: Entry,
+  [list, index]: readonly ['steps' | 'to', number],
   registry: Readonly<Record<string, D>>,
-  path: Path,
-  { name: kind, others: elsewhere, below }: Kind,
+  { definitions: { steps, sinks }, isPlain, unknown }: Entries,
   problem: Problem,
-): { name: string; definition: D; value: unknown } | undefined {
+): { readonly at: string; readonly definition: D; readonly config: unknown } | undefined {
+  const [kind, elsewhere, below] = list === 'steps' ? ['step', sinks, 'to'] : ['sink', steps, 'steps'];
   const [name, ...others] = Object.keys(entry);
   if (name === undefined || others.length > 0) {
-    problem(path, `a ${kind} is a map with a single key, its name; indent what belongs to it below the name`);
+    problem([list, index], `a ${kind} is a map with a single key, its name; indent what belongs to it below the name`);
     return undefined;
   }
+  const path = [list, index, name];
   const definition = Object.hasOwn(registry, name) ? registry[name] : undefined;
   if (definition === undefined) {
-    problem(
-      [...path, name],
-      Object.hasOwn(elsewhere, name)
-        ? `'${name}' is not a ${kind}; it belongs under ${below}`
-        : unknownName(kind, name, [...Object.keys(registry), 'those of --plugin FILE']),
-      true,
-    );
+    const known = [...Object.keys(registry), 'those of --plugin FILE'];
+    const message = Object.hasOwn(elsewhere, name)
+      ? `'${name}' is not a ${kind}; it belongs under ${below}`
+      : unknownName(kind, name, known);
+    problem(path, message, true);
     return undefined;
   }
-  return { name, definition, value: entry[name] };
+  // A custom step or sink receives numbers, flags and `null`, others the texts of the file.
+  const value = definition.version === undefined ? entry[name] : typedScalars(entry[name], path, isPlain);
+  // With an unknown value, only the keys are checked.
+  const ofKnown: Problem = (at, message, onKey, place) => onKey === true && problem(at, message, onKey, place);
+  const config = validated<unknown>(definition.config(), value, path, isOpen(path, unknown) ? ofKnown : problem);
+  return config === undefined ? undefined : { at: `${list}[${index}] ${name}`, definition, config };
 }
 
 /** Returns the names in paths as far as they are known before a run. */
