@@ -1,6 +1,6 @@
 import { map } from 'rxjs';
-import { declaredTypes, expectations, parserOf, type Column, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
-import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
+import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
 import { checkedConfig, defineStep, stepOf } from '../step.js';
@@ -41,24 +41,6 @@ export function cast<T extends Row, const C extends Types<NoInfer<T>> = Types<T>
   context?: StepContext,
 ): Step<T, Casted<T, C>> {
   return stepOf(castStep, checkedConfig(castStep, { types }, options, context), Object.keys(types), context);
-}
-
-/** @param types By default every column gets its declared type. */
-function castColumns(
-  types: Readonly<Partial<Record<string, DeclaredType>>> | undefined,
-  input: readonly Column[],
-  context: ColumnsContext,
-): readonly Column[] {
-  for (const name of Object.keys(types ?? {})) {
-    const column = requireColumn(name, input, context, ['types', name], true);
-    if (column?.cast) context.problem(['types', name], `field '${name}' is already ${column.type}`);
-  }
-  return input.map((column) => {
-    if (column.cast) return column;
-    if (!types) return { ...column, cast: true };
-    const type = Object.hasOwn(types, column.name) ? types[column.name] : undefined;
-    return type ? { ...column, type, cast: true } : column;
-  });
 }
 
 /** Casts fields, any of which may be missing from a page. */
@@ -104,7 +86,18 @@ export const castStep = defineStep('cast', {
         .describe("What happens to a row whose value does not cast. Default: the pipeline's on_error."),
     }),
   examples: [{}, { types: { age: 'integer' }, on_error: 'null' }],
-  columns: ({ types }, input, plan) => castColumns(types, input, plan),
+  columns: ({ types }, input, plan) => {
+    for (const name of Object.keys(types ?? {})) {
+      const column = requireColumn(name, input, plan, ['types', name], true);
+      if (column?.cast) plan.problem(['types', name], `field '${name}' is already ${column.type}`);
+    }
+    return input.map((column) => {
+      if (column.cast) return column;
+      if (!types) return { ...column, cast: true };
+      const type = Object.hasOwn(types, column.name) ? types[column.name] : undefined;
+      return type ? { ...column, type, cast: true } : column;
+    });
+  },
   open: ({ types, on_error }, runtime) => {
     const declared = Object.fromEntries((runtime.input ?? []).filter((column) => !column.cast).map(({ name, type }) => [name, type]));
     return castRows(types ?? declared, on_error ?? runtime.onError ?? 'reject', runtime);

@@ -1,6 +1,6 @@
 import { map } from 'rxjs';
-import { repeated, textOf, type Column, type Row, type Value } from '../../core/index.js';
-import { batchOf, withBatch, type ColumnsContext, type OnError, type Step, type StepContext } from '../../flow/index.js';
+import { repeated, textOf, type Row, type Value } from '../../core/index.js';
+import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { JsonText, readJson, type JsonItem } from '../../json/index.js';
 import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
@@ -33,25 +33,6 @@ export interface ExplodeOptions {
  */
 export function explode<T extends Row>(field: keyof NoInfer<T> & string, options: ExplodeOptions = {}, context?: StepContext): Step<T, T> {
   return stepOf(explodeStep, checkedConfig(explodeStep, { field }, options, context), [field], context);
-}
-
-/** Returns the columns that leave the step. */
-function explodedColumns(
-  { field, position }: { readonly field: string; readonly position?: string | undefined },
-  input: readonly Column[],
-  context: ColumnsContext,
-): readonly Column[] {
-  const column = requireColumn(field, input, context, ['field']);
-  if (column?.cast && column.type !== 'text')
-    context.problem(['field'], `field '${field}' is ${column.type} here, not a list; explode it before it is cast`);
-  if (position !== undefined && input.some(({ name }) => name === position))
-    context.problem(['position'], `there is already a field '${position}'; choose another name`);
-  const exploded = repeated(input).map((each) => (each.name === field ? { ...each, source: undefined } : each));
-  return position === undefined ? exploded : [...exploded, numbered(position)];
-}
-
-function numbered(name: string): Column {
-  return { name, original: name, type: 'integer', cast: true, sensitivity: 'plain' };
 }
 
 /** Explodes rows with any fields. */
@@ -178,7 +159,16 @@ export const explodeStep = defineStep('explode', {
         ),
     }),
   examples: [{ field: 'meta' }, { field: 'tag_string_local', separator: ',', empty: 'drop', position: 'tag_no' }],
-  columns: (config, input, plan) => explodedColumns(config, input, plan),
+  columns: ({ field, position }, input, plan) => {
+    const column = requireColumn(field, input, plan, ['field']);
+    if (column?.cast && column.type !== 'text')
+      plan.problem(['field'], `field '${field}' is ${column.type} here, not a list; explode it before it is cast`);
+    if (position !== undefined && input.some(({ name }) => name === position))
+      plan.problem(['position'], `there is already a field '${position}'; choose another name`);
+    const exploded = repeated(input).map((each) => (each.name === field ? { ...each, source: undefined } : each));
+    if (position === undefined) return exploded;
+    return [...exploded, { name: position, original: position, type: 'integer', cast: true, sensitivity: 'plain' }];
+  },
   open: ({ on_error, ...config }, runtime) => exploding(config.field, { ...config, onError: on_error ?? runtime.onError }, runtime),
   remark: (_, tally, arrived) => nothingKept(tally, arrived),
 });

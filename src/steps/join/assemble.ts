@@ -151,14 +151,8 @@ export function noMatch({ matched, missed }: Readonly<Tally>, other: string, gat
     : undefined;
 }
 
-/** How the columns of two sides are joined. */
-interface Meet {
-  readonly on: Readonly<Partial<Record<string, string>>>;
-  readonly as: string;
-  /** Default: all fields of the right side. */
-  readonly select: readonly string[] | undefined;
-  readonly pick?: Choice | undefined;
-}
+/** How the columns of two sides are joined. `select` is by default all fields of the right side. */
+type Meet = Pick<Matching, 'on' | 'as' | 'pick'> & { readonly select: readonly string[] | undefined };
 
 /** What is known about the right side of a join. */
 interface RightSide {

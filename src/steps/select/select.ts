@@ -1,7 +1,7 @@
 import { map } from 'rxjs';
-import type { Column, Row } from '../../core/index.js';
+import type { Row } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { batchOf, withBatch, type ColumnsContext, type Step } from '../../flow/index.js';
+import { batchOf, withBatch, type Step } from '../../flow/index.js';
 import { checkedConfig, defineStep, stepOf } from '../step.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
 
@@ -19,16 +19,14 @@ export function select<T extends Row, K extends keyof T & string>(fields: readon
   return stepOf(selectStep, checkedConfig(selectStep, fields, {}), fields);
 }
 
-function selectedColumns(fields: readonly string[], input: readonly Column[], context: ColumnsContext): readonly Column[] {
-  refuseRepeats(fields, context);
-  return fields.flatMap((name, index) => requireColumn(name, input, context, [index]) ?? []);
-}
-
 export const selectStep = defineStep('select', {
   summary: 'Keeps some fields of every row.',
   config: (z) => z.array(z.string().min(1)).min(1).describe('Fields to keep, in output order.'),
   examples: [['lead_id', 'zipcode']],
-  columns: selectedColumns,
+  columns: (fields, input, plan) => {
+    refuseRepeats(fields, plan);
+    return fields.flatMap((name, index) => requireColumn(name, input, plan, [index]) ?? []);
+  },
   open: (fields) =>
     map((page) => {
       const batch = batchOf(page);
