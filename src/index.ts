@@ -3,4 +3,26 @@ export * from './leadstream.js';
 export * from './pipelines.js';
 export * from './tables.js';
 export { catalogue } from './core/index.js';
-export { extensionsOf, loadCollections, pipelineReference, pipelineSchema, writesOver } from './plan/index.js';
+export * from './doctor/index.js';
+export { RateLimiters } from './http/index.js';
+export { publishedManifest } from './lake/index.js';
+export * from './pipeline-tests/index.js';
+export {
+  explainPipeline,
+  extensionsOf,
+  loadCollections,
+  pipelineReference,
+  pipelineSchema,
+  writesOver,
+  type Explanation,
+} from './plan/index.js';
+export {
+  explainRow,
+  previewPipeline,
+  recoverRuns,
+  summaryOf,
+  type PreviewStage,
+  type RowExplanation,
+  type RowField,
+  type RowPassage,
+} from './run/index.js';

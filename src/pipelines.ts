@@ -1,19 +1,15 @@
 /**
- * Pipeline files: loading, checking, explaining and running them, and measuring the service they read.
+ * Pipeline files: loading, checking and running them.
  *
  * @packageDocumentation
  */
 
-export { diagnoseService, type DiagnoseOptions, type Diagnosis, type DiagnosisFinding, type Exchange } from './doctor/index.js';
-
 export {
-  explainPipeline,
   lintPipelines,
   loadPipeline,
   loadPipelines,
   type Expect,
   type Extensions,
-  type Explanation,
   type Finding,
   type LintedPipeline,
   type LintOptions,
@@ -23,20 +19,8 @@ export {
   type PipelineFile,
 } from './plan/index.js';
 export {
-  explainRow,
-  notifyRefused,
-  previewPipeline,
-  recoverRuns,
   runPipeline,
-  summaryOf,
-  type ExplainRowOptions,
   type FindingsReport,
-  type Preview,
-  type PreviewOptions,
-  type PreviewStage,
-  type RowExplanation,
-  type RowField,
-  type RowPassage,
   type RunEnd,
   type RunOptions,
   type RunReport,
@@ -46,7 +30,3 @@ export {
   type SinkReport,
   type StepReport,
 } from './run/index.js';
-
-export { RateLimiters } from './http/index.js';
-
-export { testPipelines, type Difference, type TestOptions, type TestResult, type TestResults } from './pipeline-tests/index.js';

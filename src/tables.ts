@@ -5,7 +5,6 @@
  */
 
 export {
-  publishedManifest,
   tableRuns,
   verifyTable,
   type Manifest,

@@ -39,8 +39,6 @@ export async function loadFiles(
 export interface SeriesSurroundings {
   /** The files that the pipelines come from. A file that could not be loaded is a failure and comes first. */
   readonly files: readonly LoadedFile[];
-  /** Names of the pipelines to run; empty for all. */
-  readonly only: readonly string[];
   readonly metrics: Metrics | undefined;
   /** Receives what is known of the series: before a webhook is notified, which may take longer than whatever stopped the run will wait, and at the end. */
   write(document: ReportDocument): Promise<void>;
@@ -84,17 +82,14 @@ class Series {
 
   /** Reports why a file is left out. */
   async skip({ file, failure, names }: Extract<LoadedFile, { readonly failure: unknown }>): Promise<void> {
-    const { console, signal } = this.context;
-    const { metrics, only } = this.around;
-    const { notifyRefused } = await import('../index.js');
+    const { console } = this.context;
+    const { metrics } = this.around;
     const exit = reportFailure(console, failure);
     this.#failure ??= descriptionOf(failure);
     const others = names.filter((name) => this.pipelines.every((pipeline) => pipeline.name !== name));
     for (const name of others) await metrics?.ended(name, exit);
     this.#broken.push({ ...(await refusedRun(failure, this.context)), file });
     await this.#write();
-    for (const { code, message } of await notifyRefused(failure, { only, signal }))
-      console.event('warning', { code }, `${code}: ${message}`);
   }
 
   async run(pipeline: Pipeline): Promise<void> {

@@ -12,7 +12,7 @@ import { connectionOf } from './connection.js';
 import { type HookName, type ReferenceSource, resolveReferences, type Problem, credentialsIn, referenceSource } from './references.js';
 import { type Definitions, definitionsWith, type LoadOptions } from './definitions.js';
 import { type Path, type SpecDocument, parseSpecDocuments } from './document.js';
-import { hooksOf, type Hooks, noteRefused } from './hooks.js';
+import { hooksOf } from './hooks.js';
 import { dependsOn, IssueList, type FileContext, type Issue, validated } from './issues.js';
 import { pipelineOf, type Pipeline, type RejectsPlan } from './pipeline.js';
 import { unfilled, type Place } from './planned.js';
@@ -29,8 +29,6 @@ export interface Checked {
   readonly plan: Plan | undefined;
   /** Present if the document by itself has no problems, and nothing is missing. */
   readonly pipeline: Pipeline | undefined;
-  /** The webhooks to notify when a run ends, as far as they are known. */
-  readonly hooks: Hooks;
   /** Its tests; `undefined` if it has none, or invalid ones. */
   readonly tests: readonly TestShape[] | undefined;
   /** Its problems and doubts, and what it refers to and is missing. */
@@ -75,7 +73,7 @@ export function checkPipeline(document: SpecDocument, { from, file, definitions 
   });
   const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
   return {
-    ...{ document, name: parts.name, plan, tests, hooks, issues },
+    ...{ document, name: parts.name, plan, tests, issues },
     outputs: outputsOf(chain, rejects),
     pipeline: isRight
       ? pipelineOf({ shape, plan, connection, rejects, hooks, from, written: document.value, resolved, warnings })
@@ -331,7 +329,7 @@ function refuseClashes({ outputs, issues }: Checked, taken: readonly { path: str
 export function failureOf(file: string, issues: readonly Issue[], pipelines: readonly Checked[] = []): SpecError {
   const code = issues.every(({ reference }) => reference) ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID';
   const names = pipelines.flatMap(({ name }) => name ?? []);
-  return noteRefused(new SpecError(code, file, issues, names), pipelines);
+  return new SpecError(code, file, issues, names);
 }
 
 function overridesOf(file: string, set: Readonly<Record<string, string>>): readonly { path: Path; value: string }[] {

@@ -1,4 +1,4 @@
-import { schema, type SpecError } from '../core/index.js';
+import { schema } from '../core/index.js';
 import { proxyIn } from '../http/index.js';
 import { hookNames, type HookName, type Environment, type Problem } from './references.js';
 
@@ -47,21 +47,4 @@ export function hookSecrets(hooks: Hooks): readonly string[] {
     const tokens = pathname.split('/').filter((part) => part.length >= 16);
     return [url, pathname + search, ...tokens, username, password].filter((part) => part !== '');
   });
-}
-
-/** A pipeline of a file that could not be loaded; without a name, if that cannot be read. */
-type RefusedPipeline = { readonly name: string | undefined; readonly hooks: Hooks };
-
-// Stored separately: an address is a credential, and the error may be shown.
-const refused = new WeakMap<object, readonly RefusedPipeline[]>();
-
-/** Associates the pipelines of a refused file with the failure. @returns The failure. */
-export function noteRefused(failure: SpecError, pipelines: readonly RefusedPipeline[]): SpecError {
-  refused.set(failure, pipelines);
-  return failure;
-}
-
-/** Returns the known pipelines of a refused file; empty for any other failure. */
-export function refusedIn(failure: unknown): readonly RefusedPipeline[] {
-  return (typeof failure === 'object' && failure !== null ? refused.get(failure) : undefined) ?? [];
 }

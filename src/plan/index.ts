@@ -4,7 +4,7 @@ export { fileText } from './load.js';
 export { explainPipeline, type Explanation } from './explain.js';
 export { defaultReadShrink, gatesIn, type Check, type Expect, type Measured } from './expect.js';
 export type { Checked } from './check.js';
-export { refusedIn, type Hooks } from './hooks.js';
+export type { Hooks } from './hooks.js';
 export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, type LintResult } from './load.js';
 export {
   loadCheck,

@@ -30,7 +30,7 @@ export function referenceWith(steps: StepDefinitions): string {
     'All violations are reported, and nothing is published (exit 65). Columns are those that leave the last step, by their snake_case names.',
     keyTable(shape.properties?.expect ?? {}),
     '## on_success, on_failure',
-    'The end of each run is reported by one POST of JSON: `text` for people, `pipeline`, `run`, `status` (`published` or `failed`), `exit`, `error` (a code), `started_at`, `duration_seconds`, `rows`, `warnings` (codes) and `version`. It contains no row, no path, no message and no credential. A file that could not be loaded is reported under `on_failure` by `leadstream run`, without `run`.',
+    'The end of each run is reported by one POST of JSON: `text` for people, `pipeline`, `run`, `status` (`published` or `failed`), `exit`, `error` (a code), `started_at`, `duration_seconds`, `rows`, `warnings` (codes) and `version`. It contains no row, no path, no message and no credential.',
     keyTable(schemaOf(hookShape())),
     '## tests',
     '`leadstream test FILE` runs the whole pipeline of each test in a temporary folder, against a service of its own, and compares. Values are text, as the service sends them and as text formats write them; nothing in a test is read as a reference.',

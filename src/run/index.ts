@@ -4,7 +4,6 @@ export { recoverRuns } from './recover.js';
 export { loadTests, type PipelineTest, type TestedPipeline, type TextRow } from './tested.js';
 export { writeTo, type Written, type WriteOptions } from './write-to.js';
 export { type RollbackOptions, rollbackTable } from './recover.js';
-export { notifyRefused } from './notify.js';
 export {
   type FailedRunReport,
   failedRunOf,

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { amountOf, failureOf, reasonOf, SourceError, version, type Warning } from '../core/index.js';
 import { postJson } from '../http/index.js';
-import { refusedIn, type Hooks, type Pipeline } from '../plan/index.js';
+import type { Hooks, Pipeline } from '../plan/index.js';
 import { ClosedPipeError } from '../sinks/index.js';
 import { failedRunOf } from './report.js';
 import type { Run, RunEnd } from './start.js';
@@ -30,35 +30,6 @@ export async function notify({ name, hooks, plan }: Pipeline, run: Run, end: Run
     ...{ rows: { read, written }, warnings: [...new Set(run.warnings.map(({ code }) => code))] },
   });
   warned.forEach(run.warn);
-}
-
-/** Which webhooks of a pipeline file to notify, and how long to wait. */
-export interface RefusedOptions {
-  /** Names of pipelines that were to run. Default: all in the file. */
-  readonly only?: readonly string[];
-  /** Aborted when the program must end: the wait is then limited to two more seconds. */
-  readonly signal?: AbortSignal;
-}
-
-/**
- * Notifies the webhooks under `on_failure` of a pipeline file that it could not be loaded, if file and environment determine them, as `leadstream run` does.
- * Otherwise no one would be notified, since no run starts. It never fails because of a webhook.
- *
- * @param failure The rejection of `loadPipelines` and similar functions; anything else causes no notification.
- * @returns Warnings about the webhooks that could not be notified.
- *
- * @example
- * const pipelines = await loadPipelines('leads.yaml').catch(async (failure: unknown) => {
- *   await notifyRefused(failure);
- *   throw failure;
- * });
- */
-export async function notifyRefused(failure: unknown, { only = [], signal }: RefusedOptions = {}): Promise<readonly Warning[]> {
-  const more = { started_at: new Date().toISOString(), duration_seconds: 0, rows: { read: 0, written: {} }, warnings: [] };
-  const warnings: Warning[] = [];
-  for (const { name = 'an unnamed pipeline', hooks } of refusedIn(failure))
-    if (only.length === 0 || only.includes(name)) warnings.push(...(await post(name, hooks, { failure }, signal, more)));
-  return warnings;
 }
 
 /**

@@ -116,7 +116,7 @@ test('every example in a comment or a page compiles', async () => {
         count += 1;
         await writeFile(join(folder, `${name}-${index}.ts`), moduleOf(text, modules).replaceAll("'../test/", "'../../test/"));
       }
-    expect(count).toBeGreaterThan(90);
+    expect(count).toBeGreaterThan(70);
     // The declarations that were built: nobody has to check the code once more.
     const paths = Object.fromEntries(Object.entries(entries).map(([entry, file]) => [entry, [declarationsOf(file)]]));
     const compilerOptions = {

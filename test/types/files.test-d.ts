@@ -1,38 +1,19 @@
 /** Types of pipeline files, tables, the service and what tests want; `tsc --noEmit` is the test. */
 import { expectTypeOf } from 'expect-type';
 import {
-  defineCollection,
-  diagnoseService,
-  explainPipeline,
-  explainRow,
   failedRunOf,
   lintPipelines,
   loadPipeline,
-  notifyRefused,
   loadPipelines,
-  previewPipeline,
-  publishedManifest,
-  RateLimiters,
   readGroups,
-  recoverRuns,
   rollbackTable,
-  runPipeline,
-  summaryOf,
   tableRuns,
-  testPipelines,
   verifyTable,
   type Collection,
-  type Diagnosis,
   type FailedRunReport,
-  type Manifest,
-  type Pipeline,
   type Row,
-  type RowExplanation,
-  type RunReport,
   type TableRun,
-  type TestResults,
   type Verification,
-  type Warning,
 } from '../../src/index.js';
 import { standalone } from '../../src/testing.js';
 import {
@@ -46,9 +27,6 @@ import {
   type RunningService,
 } from '../../src/service/index.js';
 
-declare const pipeline: Pipeline;
-declare const report: RunReport;
-
 // pipeline files
 // @ts-expect-error A file is named by its path.
 void loadPipeline(new URL('file:///p.yaml'));
@@ -56,46 +34,13 @@ void loadPipeline(new URL('file:///p.yaml'));
 void loadPipelines('p.yaml', { set: { 'service.limit': 100 } });
 // @ts-expect-error Messages want the name of the file.
 void loadPipeline({ text: 'name: x' });
-// @ts-expect-error What is explained was loaded.
-explainPipeline('p.yaml');
-expectTypeOf(explainRow(pipeline, ['1000001'])).resolves.toEqualTypeOf<RowExplanation>();
-// @ts-expect-error A key has a value for each of its columns.
-void explainRow(pipeline, '1000001');
-// @ts-expect-error What is previewed was loaded.
-void previewPipeline('p.yaml');
 // @ts-expect-error Each file is checked by itself.
 void lintPipelines(['p.yaml']);
-void runPipeline(pipeline, { limiters: new RateLimiters() });
-// @ts-expect-error A service is added when it is asked.
-new RateLimiters(['https://data.example']);
-expectTypeOf(summaryOf(report)).toEqualTypeOf<string>();
-// @ts-expect-error A report is what a run gives.
-summaryOf(pipeline);
 expectTypeOf(failedRunOf(new Error('x'))).toEqualTypeOf<FailedRunReport | undefined>();
 // @ts-expect-error The error is missing.
 failedRunOf();
-expectTypeOf(notifyRefused(new Error('x'), { only: ['nightly-leads'] })).resolves.toEqualTypeOf<readonly Warning[]>();
-// @ts-expect-error What was thrown is missing.
-void notifyRefused();
-expectTypeOf(recoverRuns('.leadstream')).resolves.toEqualTypeOf<readonly string[]>();
-// @ts-expect-error Which folder has to be said.
-void recoverRuns();
-expectTypeOf(testPipelines('p.yaml')).resolves.toEqualTypeOf<TestResults>();
-// @ts-expect-error Tests stand in a file.
-void testPipelines(pipeline);
-const connection = { baseUrl: 'https://data.example', auth: { rest_api_key: 'key' } };
-expectTypeOf(diagnoseService(connection, { ratePerSecond: 5 })).resolves.toEqualTypeOf<Diagnosis>();
-const declared = defineCollection('orders', { path: '/orders', key: ['no'], paging: { scheme: 'page' }, fields: { no: 'text' } });
-void diagnoseService({ ...connection, collections: [declared] }, { collections: ['leads', 'orders'] });
-// @ts-expect-error That is no collection of the service, and none of the connection's own.
-void diagnoseService(connection, { collections: ['orders'] });
-// @ts-expect-error Without credentials nothing is measured.
-void diagnoseService({ baseUrl: 'https://data.example' });
 
 // tables
-expectTypeOf(publishedManifest('lake/leads')).resolves.toEqualTypeOf<Manifest | undefined>();
-// @ts-expect-error A table is named by its path.
-void publishedManifest(pipeline);
 expectTypeOf(tableRuns('lake/leads')).resolves.toEqualTypeOf<readonly TableRun[]>();
 // @ts-expect-error The path is missing.
 void tableRuns();

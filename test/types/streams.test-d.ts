@@ -11,7 +11,6 @@ import {
   dedupe,
   deliver,
   derive,
-  explainPipeline,
   filter as filterRows,
   fromPages,
   GateError,
@@ -25,7 +24,6 @@ import {
   ndjson,
   pagedSource,
   parquet,
-  previewPipeline,
   rename,
   runPipeline,
   select,
@@ -37,7 +35,6 @@ import {
   type CodeOf,
   type ConnectOptions,
   type ErrorCode,
-  type Explanation,
   type FailureKind,
   type GeneralCode,
   type Lead,
@@ -45,8 +42,6 @@ import {
   type LintResult,
   type Page,
   type Pipeline,
-  type Preview,
-  type Row,
   type Violation,
   type RunOptions,
   type RowStream,
@@ -215,9 +210,6 @@ new ClosedPipeError('E_SOURCE_AUTH', 'x');
 
 // pipelines
 expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();
-expectTypeOf(previewPipeline).parameter(0).toEqualTypeOf<Pipeline>();
-expectTypeOf<Preview['stages'][number]['rows']>().toEqualTypeOf<readonly Row[]>();
-expectTypeOf(explainPipeline).returns.toEqualTypeOf<Explanation>();
 expectTypeOf(lintPipelines).returns.resolves.toEqualTypeOf<LintResult>();
 expectTypeOf(loadPipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
 expectTypeOf<Pipeline['schema']>().toEqualTypeOf<'evolve' | 'freeze'>();

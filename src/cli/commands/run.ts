@@ -89,5 +89,5 @@ async function runLoaded(
   expected.push(...pipelines.map(({ name }) => name));
   const report = await ReportFiles.open(reportFiles, context);
   const flags = { stateDir, restart, keepFailed, allowShrink, allowPartial };
-  return runSeries(pipelines, context, flags, { files: loaded, only, metrics, write: (document) => report.write(document) });
+  return runSeries(pipelines, context, flags, { files: loaded, metrics, write: (document) => report.write(document) });
 }

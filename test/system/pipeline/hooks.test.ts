@@ -55,29 +55,6 @@ describe('on_success and on_failure', () => {
     ]);
   });
 
-  test('tell of a file that could not be loaded, as far as the address is known', async () => {
-    const { url, told } = await webhook();
-    const wrong = await ran(url, toCsv.replace('limit: 3', 'limit: 0'));
-    expect(wrong).toMatchObject({ code: 78, stderr: expect.not.stringContaining(token) });
-    expect(told.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
-      {
-        text: 'test: failed, E_SPEC_INVALID (exit 78)',
-        pipeline: 'test',
-        status: 'failed',
-        exit: 78,
-        error: 'E_SPEC_INVALID',
-        started_at: expect.any(String),
-        duration_seconds: 0,
-        rows: { read: 0, written: {} },
-        warnings: [],
-        version: expect.any(String),
-      },
-    ]);
-    // By then no address is known.
-    expect((await ran(url, `${toCsv}: [`)).code).toBe(78);
-    expect(told).toHaveLength(1);
-  });
-
   test('try once more when the webhook is busy, and no more than that', async () => {
     const busy = await webhook([503, 200]);
     expect((await ran(busy.url)).stderr).not.toContain('W_RUN_HOOK');
