@@ -106,7 +106,7 @@ export class Metrics {
       const lines = [...this.values].flatMap(([key, value]) => (key.replace(/\{.*/, '') === name ? [`${key} ${value}\n`] : []));
       return lines.length === 0 ? [] : [`# HELP ${name} ${meaning}\n# TYPE ${name} gauge\n${lines.join('')}`];
     });
-    await replaceFile(this.path, blocks.join('\n'), { mode: 0o644, exactly: true });
+    await replaceFile(this.path, blocks.join('\n'), 0o644);
   }
 }
 

@@ -121,7 +121,7 @@ async function refuseForeign(path: string): Promise<void> {
 async function replace(path: string, text: string): Promise<void> {
   const found = await lstat(path);
   if (!found.isFile()) return put(path, text);
-  await replaceFile(path, text, { mode: found.mode & 0o777, exactly: true }).catch(() => put(path, text));
+  await replaceFile(path, text, found.mode & 0o777).catch(() => put(path, text));
 }
 
 const { O_CREAT, O_NONBLOCK, O_TRUNC, O_WRONLY } = constants;

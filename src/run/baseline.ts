@@ -1,7 +1,7 @@
 import { amount, amountOf, GateError, type Violation, type Warning, type WarningCode } from '../core/index.js';
 import type { Published } from '../lake/index.js';
 import { defaultReadShrink, gatesIn, percent, type Expect, type Measured, type Pipeline, type Plan } from '../plan/index.js';
-import { storeOf } from '../store/index.js';
+import { isOccupied } from '../store/index.js';
 import type { Count, Counts, OutputCount } from './counts.js';
 import type { Output } from './outputs.js';
 import type { GateResult, RunReport } from './report.js';
@@ -77,7 +77,7 @@ export async function standingOutputs(
   const publishing = sinks.flatMap(({ at, output }, index) => (output === undefined ? [] : [{ at, published: earlier[index] }]));
   const found = publishing.map(async ({ at, published }, index): Promise<readonly (readonly [string, string])[]> => {
     const path = paths[index];
-    const isThere = path !== undefined && (published ? !published.partial : await storeOf([path]).isOccupied(path));
+    const isThere = path !== undefined && (published ? !published.partial : await isOccupied(path));
     return isThere ? [[at, path]] : [];
   });
   return new Map((await Promise.all(found)).flat());

@@ -151,7 +151,7 @@ async function write(path: string, own: CountsFile, counts: RunCounts): Promise<
     outputs: latest({ ...own.outputs, ...counts.outputs }),
     parts: latest({ ...Object.fromEntries(parts), ...counts.parts }),
   };
-  await replaceFile(path, `${JSON.stringify(kept, undefined, 2)}\n`, { mode: 0o600, durable: true });
+  await replaceFile(path, `${JSON.stringify(kept, undefined, 2)}\n`, 0o600, true);
 }
 
 function notRead(collection: string): never {

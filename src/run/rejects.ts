@@ -1,6 +1,6 @@
 import type { Collection } from '../collections/index.js';
 import { amount, amountOf, type Column, type Row, type Value, type Violation } from '../core/index.js';
-import { type Action, commitUnlogged, type OutputFile, storeOf } from '../store/index.js';
+import { type Action, commitUnlogged, type PartialFile, reserveFile } from '../store/index.js';
 import type { Fault } from '../flow/index.js';
 import { maxOf, written, type RejectsPlan } from '../plan/index.js';
 
@@ -21,13 +21,13 @@ export class Rejects {
   private constructor(
     private readonly options: RejectsOptions,
     private readonly collection: Collection,
-    private readonly file: OutputFile | undefined,
+    private readonly file: PartialFile | undefined,
   ) {}
 
   /** Opens the file, before anything is requested. @throws {SinkError} `E_SINK_PATH` if it cannot be written. */
   static async open(options: RejectsOptions, collection: Collection, runId: string): Promise<Rejects> {
     const { path } = options;
-    return new Rejects(options, collection, path === undefined ? undefined : await storeOf([path]).reserve(path, runId));
+    return new Rejects(options, collection, path === undefined ? undefined : await reserveFile(path, runId));
   }
 
   /**

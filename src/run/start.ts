@@ -13,13 +13,12 @@ import {
   logCommit,
   type LoggedCommit,
   type PathNames,
+  prepareCommit,
   type PreparedCommit,
   recoverCommits,
   reworded,
-  storeOf,
   overlap,
   type Lock,
-  type Store,
 } from '../store/index.js';
 import { StateFolder } from './state.js';
 import { noCounts, openCounts, type Counts, type RunCounts } from './counts.js';
@@ -73,8 +72,7 @@ export class Run {
    * day of that run. These pages can disappear while nothing is locked, or through a commit recovered here; then it tries again.
    *
    * @throws {LeadstreamError} `E_RUN_LOCKED`; `E_STATE_VERSION` if the state folder contains state of another version.
-   * @throws {SinkError} `E_SINK_PATH` if two outputs are the same because of a link created since the file was checked, for an output in the state folder,
-   * and for outputs in several stores, which no commit supports.
+   * @throws {SinkError} `E_SINK_PATH` if two outputs are the same because of a link created since the file was checked, and for an output in the state folder.
    */
   async claim(): Promise<Claim> {
     const firstStart = await this.#firstStarted();
@@ -85,11 +83,10 @@ export class Run {
     const rejects = this.pipeline.rejects.pathOf(names);
     const paths = pathsOf({ outputs, rejects });
     refuseOverlaps(this.state.path, paths);
-    const store = storeOf(paths);
     const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId: this.runId });
     try {
       await this.#recover(paths);
-      if ((await this.#firstStarted()) === firstStart) return { lock, store, firstStart, date, outputs, rejects };
+      if ((await this.#firstStarted()) === firstStart) return { lock, firstStart, date, outputs, rejects };
     } catch (failure) {
       await lock.release();
       throw failure;
@@ -145,7 +142,7 @@ export class Run {
   async prepareCommit(claim: Claim, actions: readonly Action[], spooled: Spools, counts: RunCounts): Promise<PreparedCommit> {
     const { runId } = this;
     const commit = { outputs: pathsOf(claim), actions };
-    if (!this.#publishes) return claim.store.prepare(commit);
+    if (!this.#publishes) return prepareCommit(commit);
     return logCommit(this.state.redoLog, { runId, pipeline: this.pipeline.name, ...commit, spent: await spooled.folders(), counts });
   }
 
@@ -260,8 +257,6 @@ export function checkRun(pipeline: unknown, options: unknown): void {
 /** The outputs locked by a run, with their paths in this run. */
 export interface Claim {
   readonly lock: Lock;
-  /** The store of all outputs. */
-  readonly store: Store;
   /** When the run was first started, ISO 8601: the start of the interrupted run of this pipeline whose pages are used, if any. */
   readonly firstStart: string;
   /** The UTC date of `firstStart`, `YYYY-MM-DD`. */

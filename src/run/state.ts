@@ -62,7 +62,7 @@ export class StateFolder {
     await inState('E_SINK_PATH', `cannot record in ${this.#begun} that a run has started`, async () => {
       await makePrivate(this.#begun);
       await removeTemporaries(this.#begun, (name) => name.endsWith('.json'));
-      await replaceFile(this.#recordOf(pipeline), `${JSON.stringify({ version: 1, startedAt, spoolSince })}\n`, { mode: 0o600 });
+      await replaceFile(this.#recordOf(pipeline), `${JSON.stringify({ version: 1, startedAt, spoolSince })}\n`, 0o600);
     });
   }
 

@@ -1,6 +1,7 @@
+import { resolve } from 'node:path';
 import { didYouMean, schema, zod, type Column, SinkError, type Naming } from '../core/index.js';
 import { distinct } from '../options/index.js';
-import { filledPath, pathProblem, storeOf, tableProblem } from '../store/index.js';
+import { filledPath, pathProblem } from '../store/index.js';
 import type { OutputPlace, SinkContext, SinkPlan } from './sink.js';
 
 /** The options that sinks share. Each sink chooses its own defaults. */
@@ -54,18 +55,13 @@ export function requireArriving(name: string, path: readonly (string | number)[]
   plan.problem(path, `unknown column '${name}'${didYouMean(name, names)}`);
 }
 
-/** Creates the option for the path of an output, in any store. */
-export const outputPath = (what: string) => pathKey(what, pathProblem);
-
-/** Creates the option for the path of a table, which is on this machine. */
-export const tablePath = (what: string) => pathKey(what, tableProblem);
-
-const pathKey = (what: string, problemOf: (path: string) => string | undefined) =>
+/** Creates the option for the path of an output. */
+export const outputPath = (what: string) =>
   zod()
     .string()
     .min(1)
     .superRefine((path, context) => {
-      const message = problemOf(path);
+      const message = pathProblem(path);
       if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
     .describe(
@@ -79,8 +75,7 @@ const pathKey = (what: string, problemOf: (path: string) => string | undefined) 
  */
 export function outputAt(path: string, { baseDir, names }: OutputPlace): string {
   const filled = filledPath(path, names);
-  // Based on the path as written: the name of a pipeline is not a scheme.
-  if (filled !== undefined) return storeOf([path]).resolve(filled, baseDir);
+  if (filled !== undefined) return resolve(baseDir, filled);
   throw new SinkError('E_SINK_CONFIG', `${path}: a name in a path may contain only letters, digits, dots, dashes and underscores`);
 }
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isOnceOf, schema, type Column, type OutputColumn } from '../core/index.js';
 import { distinct } from '../options/index.js';
-import { checkColumns, columns, naming, onError, permissions, requireArriving, tablePath, types } from './options.js';
+import { checkColumns, columns, naming, onError, permissions, requireArriving, outputPath, types } from './options.js';
 import type { SinkContext, SinkPlan } from './sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../parquet/index.js';
 import { memory, missingDuckdb } from '../engine/index.js';
@@ -14,7 +14,7 @@ const orders = schema((z) =>
 
 const shape = schema((z) =>
   z.strictObject({
-    path: tablePath('Table to write: a link to the folder of the newest run, which holds the Parquet files.'),
+    path: outputPath('Table to write: a link to the folder of the newest run, which holds the Parquet files.'),
     mode: z
       .enum(modes)
       .default('replace')

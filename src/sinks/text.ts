@@ -1,6 +1,6 @@
 import { instantTexts, type OutputColumn, type Value } from '../core/index.js';
 import type { Page } from '../flow/index.js';
-import { storeOf } from '../store/index.js';
+import { reserveFile } from '../store/index.js';
 import { encoding, partsOf, Utf8, type Batch, type Piece, type Viewed } from '../vector/index.js';
 import { outputIn } from './options.js';
 import { project, type Projection, type ProjectionOptions } from './projection.js';
@@ -131,7 +131,7 @@ export async function textFile(
   context: SinkContext,
 ): Promise<SinkWriter> {
   const destination = outputIn(options.path, context);
-  const file = await storeOf([destination]).reserve(destination, context.runId, options.permissions);
+  const file = await reserveFile(destination, context.runId, options.permissions);
   const target: TextTarget = {
     get bytes() {
       return file.bytes;

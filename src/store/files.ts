@@ -66,29 +66,20 @@ async function copied(from: string, to: string): Promise<void> {
   }
 }
 
-/** Options for writing a small file. */
-export interface ReplaceOptions {
-  /** Permissions of the file, narrowed by the umask. Default `0o666`. */
-  readonly mode?: number;
-  /** Whether to ignore the umask. Default `false`. */
-  readonly exactly?: boolean;
-  /** Whether the contents survive a power loss. Default `false`: they survive the process. */
-  readonly durable?: boolean;
-}
-
 /**
  * Replaces a whole file, so that readers see either the old contents or the new. Writes a temporary file next to it and renames that.
  * `removeTemporaries` removes what killed processes left behind.
  *
+ * @param mode Permissions, regardless of the umask.
+ * @param durable Whether the contents survive a power loss; otherwise they survive the process.
  * @throws The system's error, for the caller to describe.
  */
-export async function replaceFile(path: string, data: string | Uint8Array, options: ReplaceOptions = {}): Promise<void> {
-  const { mode = 0o666, exactly = false, durable = false } = options;
+export async function replaceFile(path: string, data: string, mode: number, durable = false): Promise<void> {
   const temporary = temporaryName(path);
   try {
     const file = await open(temporary, 'wx', mode);
     try {
-      if (exactly) await file.chmod(mode);
+      await file.chmod(mode);
       await file.writeFile(data);
       if (durable) await file.datasync();
     } finally {

@@ -1,3 +1,12 @@
+export {
+  type Action,
+  type Commit,
+  commitUnlogged,
+  type LinkAction,
+  prepareCommit,
+  type PreparedCommit,
+  type RenameAction,
+} from './commit.js';
 export { attempt, errnoOf, reworded, unlessMissing } from './failure.js';
 export {
   linked,
@@ -9,25 +18,11 @@ export {
   removeTemporaries,
   replaceFile,
   sha256File,
-  syncFolder,
   temporaryEnding,
 } from './files.js';
-export type { LinkAction, RenameAction } from './local-disk/actions.js';
-export { PartialFile } from './local-disk/partial-file.js';
 export { inTurn, type Lock, lockOutputs, lockOwn } from './lock.js';
 export { isPrivate, makePrivate, makeState, openOwn, openRegular, readOwn, readRegular } from './own.js';
+export { PartialFile, reserveFile } from './partial-file.js';
+export { dayTemplate, filledPath, fixedPath, isOccupied, overlap, pathProblem, type PathNames, runTemplate } from './paths.js';
 export { forgetCommit, logCommit, type LoggedCommit, recoverCommits } from './redo-log.js';
 export { ScratchFile, ScratchFolder } from './scratch.js';
-export {
-  commitUnlogged,
-  dayTemplate,
-  filledPath,
-  fixedPath,
-  overlap,
-  pathProblem,
-  type PathNames,
-  runTemplate,
-  storeOf,
-  tableProblem,
-} from './stores.js';
-export type { Action, Commit, OutputFile, PreparedCommit, Store } from './store.js';

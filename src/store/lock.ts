@@ -1,11 +1,15 @@
+import { randomBytes } from 'node:crypto';
+import { open, readdir, readFile, readlink, rename, unlink, writeFile, type FileHandle } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { LeadstreamError } from '../core/index.js';
-import { LockFile } from './lock-file.js';
-import type { OutputLock } from './store.js';
-import { storeOf } from './stores.js';
+import type { z } from 'zod';
+import { LeadstreamError, schema, SinkError } from '../core/index.js';
+import { attempt, errnoOf, unlessMissing } from './failure.js';
+import { linked, removeFile, makeFolders, removeFolders } from './files.js';
+import { openRegular } from './own.js';
 
-/** Options for a lock. */
-export interface LockOptions {
+interface LockOptions {
   /** Run to name in the locks. */
   readonly runId: string;
   /** Time between two heartbeats, in milliseconds; a run without one for a minute is considered dead. Default 15,000. */
@@ -15,8 +19,7 @@ export interface LockOptions {
 /** A run's exclusive right to its outputs. */
 export interface Lock {
   /**
-   * Checks that the outputs are still locked by this run: a run frozen for more than a minute may have
-   * lost them to a run on another host. Called before the commit.
+   * Checks that the outputs are still locked by this run: a run frozen for more than a minute may have lost them to a run on another host.
    *
    * @throws {LeadstreamError} `E_RUN_LOCKED`.
    */
@@ -26,8 +29,8 @@ export interface Lock {
 }
 
 /**
- * Ensures that only one run at a time writes each output: locks each in its store, in the order of their paths. On local disk the lock is a file `.<name>.lock`
- * next to the output. It does not wait: if a living run holds an output, it throws and releases those already locked.
+ * Ensures that only one run at a time writes each output, by a file `.<name>.lock` next to it. It does not wait: if a living run holds an output, it throws and
+ * releases those already locked.
  *
  * A lock is taken over immediately if its process is dead, which can be determined on the same host; a living process there keeps it. Otherwise it is taken
  * over when its last heartbeat is older than a minute, so the clocks of hosts that share outputs must agree to within less than that.
@@ -37,24 +40,17 @@ export interface Lock {
  * @throws {SinkError} `E_SINK_PATH` if a lock cannot be written; `E_SINK_FOREIGN` if a file of that name is not ours.
  */
 export function lockOutputs(outputs: readonly string[], options: LockOptions): Promise<Lock> {
-  return lockEach(outputs, options, (output) => storeOf([output]).lock(output, options.runId));
+  return lockEach(outputs, options, 0o666);
 }
 
-/**
- * Locks something in the state folder, by a lock file that only its user can read.
- *
- * @param path Absolute path, existing or not.
- */
+/** Locks something in the state folder, by a lock file that only its user can read. */
 export function lockOwn(path: string, options: LockOptions): Promise<Lock> {
-  return lockEach([path], options, () => LockFile.take(path, options.runId, 0o600));
+  return lockEach([path], options, 0o600);
 }
 
-async function lockEach(
-  paths: readonly string[],
-  { heartbeatMs = 15_000 }: LockOptions,
-  take: (path: string) => Promise<OutputLock>,
-): Promise<Lock> {
-  const locks: OutputLock[] = [];
+/** Locks in the order of the paths, so that two runs cannot wait for each other's. */
+async function lockEach(paths: readonly string[], { runId, heartbeatMs = 15_000 }: LockOptions, mode: number): Promise<Lock> {
+  const locks: LockFile[] = [];
   const beats = setInterval(() => void Promise.all(locks.map((lock) => lock.beat())), heartbeatMs).unref();
 
   async function release(): Promise<void> {
@@ -63,7 +59,7 @@ async function lockEach(
   }
 
   try {
-    for (const path of [...new Set(paths)].sort()) locks.push(await take(path));
+    for (const path of [...new Set(paths)].sort()) locks.push(await LockFile.take(path, runId, mode));
   } catch (failure) {
     await release();
     throw failure;
@@ -82,8 +78,6 @@ const maxTurns = 500;
 /**
  * Runs `work` on a file of the state folder that other runs change as well, one at a time.
  *
- * @param path Absolute path of the file, existing or not.
- * @param runId Run to name in the lock file.
  * @throws {LeadstreamError} `E_RUN_LOCKED` if others hold it for ten seconds; otherwise as `lockOwn`, and what `work` throws.
  */
 export async function inTurn<T>(path: string, runId: string, work: () => Promise<T>): Promise<T> {
@@ -103,4 +97,224 @@ async function turn(path: string, runId: string, turns: number): Promise<Lock> {
     await wait(turnMs);
     return turn(path, runId, turns - 1);
   }
+}
+
+/** The lock of one output. `acquire` describes how it changes hands. */
+class LockFile {
+  private constructor(
+    readonly output: string,
+    private readonly path: string,
+    private readonly id: string,
+    private readonly handle: FileHandle,
+    private readonly folders: readonly string[],
+  ) {}
+
+  static async take(output: string, run: string, mode: number): Promise<LockFile> {
+    const path = join(dirname(output), `.${basename(output)}.lock`);
+    const mine = await thisProcess(randomId(), run);
+    const folders = await makeFolders(dirname(output));
+    try {
+      return await attempt('E_SINK_PATH', `cannot lock ${output}`, async () => {
+        const draft = beside(path, randomId());
+        try {
+          await writeFile(draft, `${JSON.stringify(mine)}\n`, { flag: 'wx', mode, flush: true });
+          await acquire(path, draft, output);
+        } finally {
+          await removeFile(draft);
+        }
+        await removeLeftovers(path);
+        return new LockFile(output, path, mine.id, await open(path), folders);
+      });
+    } catch (failure) {
+      await removeFolders(folders);
+      throw failure;
+    }
+  }
+
+  /** Touches the opened file rather than the path, so it never prolongs the lock of another run. */
+  async beat(): Promise<void> {
+    const now = new Date();
+    await this.handle.utimes(now, now).catch(() => undefined);
+  }
+
+  async check(): Promise<void> {
+    const found = await attempt('E_SINK_WRITE', `cannot read ${this.path}`, () => readLock(this.path));
+    if (found === undefined) throw new LeadstreamError('E_RUN_LOCKED', `the lock of ${this.output} was removed while this run held it`);
+    if (found.owner?.id !== this.id) throw lockedBy(this.output, found);
+  }
+
+  async release(): Promise<void> {
+    await this.handle.close().catch(() => undefined);
+    await this.#remove().catch(() => undefined);
+    await removeFolders(this.folders);
+  }
+
+  async #remove(): Promise<void> {
+    const right = beside(this.path, this.id);
+    if (!(await linked(this.path, right))) return;
+    if ((await readLock(this.path))?.owner?.id === this.id) await unlink(this.path);
+    await removeFile(right);
+  }
+}
+
+function randomId(): string {
+  return randomBytes(8).toString('hex');
+}
+
+/** An owner that cannot be checked is considered dead if its last heartbeat is older than this, or further in the future: then the clocks disagree. */
+const silenceMs = 60_000;
+
+/** The content of a lock file. */
+interface Found {
+  /** `undefined` for a file that is not ours, or not yet: without links, a lock is visible before it is complete. */
+  readonly owner: Owner | undefined;
+  readonly empty: boolean;
+  readonly silentMs: number;
+}
+
+/**
+ * Renames the complete file `draft` to `path`, replacing the lock of a dead owner if necessary. If several processes try, one wins:
+ *
+ * - A free lock is taken by `link`, which fails if a file exists. The linked file is complete, so no one reads a partial one.
+ * - Any process that removes or replaces the lock with id X, including its owner, first takes the lock `.<name>.lock-X.lock` in the same way, and re-checks
+ *   that X is still there. Ids are never reused, so X cannot come back: a slow process that judged X dead finds another id and touches nothing.
+ * - A process that dies on the way leaves such a lock behind, which is taken over in the same way.
+ *
+ * Files that are not our locks stay, however old they are: a name like `.yarn.lock` may belong to another program.
+ *
+ * @throws {LeadstreamError} `E_RUN_LOCKED` if a living run holds it, or is about to take it over.
+ * @throws {SinkError} `E_SINK_FOREIGN` for a file that is not one of our locks.
+ */
+async function acquire(path: string, draft: string, output: string): Promise<void> {
+  while (!(await linked(draft, path))) {
+    const found = await readLock(path);
+    if (found === undefined) continue;
+    if (await isHeld(found)) throw lockedBy(output, found);
+    const id = found.owner?.id;
+    if (id === undefined) {
+      const fault = `${path} exists, but is not a lock made by leadstream; remove it if nothing else needs it`;
+      throw new SinkError('E_SINK_FOREIGN', `${output} cannot be locked: ${fault}`);
+    }
+    const right = beside(path, id);
+    await acquire(right, draft, output);
+    try {
+      if ((await readLock(path))?.owner?.id === id) return await rename(right, path);
+    } finally {
+      // After the rename the name is free; any process that has taken it since will find the dead lock gone.
+      await removeFile(right);
+    }
+  }
+}
+
+/** A living owner keeps its lock however long it is silent; one that cannot be checked, as long as it sends heartbeats. */
+async function isHeld(found: Found): Promise<boolean> {
+  return (found.owner && (await lives(found.owner))) ?? Math.abs(found.silentMs) <= silenceMs;
+}
+
+/** Reads a lock file; returns `undefined` if there is none. @throws If it is not a regular file. */
+async function readLock(path: string): Promise<Found | undefined> {
+  const file = await openRegular(path).catch(unlessMissing(undefined));
+  if (file === undefined) return undefined;
+  try {
+    const { mtimeMs } = await file.stat();
+    const text = await file.readFile('utf8');
+    return { owner: ownerIn(text), empty: text === '', silentMs: Date.now() - mtimeMs };
+  } finally {
+    await file.close();
+  }
+}
+
+function ownerIn(text: string): Owner | undefined {
+  try {
+    return owner().safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function lockedBy(output: string, { owner: other }: Found): LeadstreamError {
+  const who = other ? `run ${other.run} (host ${other.host}, process ${other.pid}) since ${other.since}` : 'an unknown run';
+  return new LeadstreamError('E_RUN_LOCKED', `${output} is held by ${who}`);
+}
+
+/** Removes what killed processes left behind: our locks, and empty files with the names of drafts. Files that are still in use have a living owner and stay. */
+async function removeLeftovers(path: string): Promise<void> {
+  const head = basename(path);
+  const folder = dirname(path);
+  for (const name of await readdir(folder).catch(() => [])) {
+    const file = join(folder, name);
+    if (!name.startsWith(head) || !asideName.test(name.slice(head.length))) continue;
+    const found = await readLock(file).catch(() => undefined);
+    if (found && (found.empty || found.owner) && !(await isHeld(found))) await removeFile(file).catch(() => undefined);
+  }
+}
+
+/** What follows the name of the lock in the names of such files. */
+const asideName = /^(?:-[0-9a-f]{16}\.lock)+$/;
+
+/** The path of a lock on a lock, or of a lock before it has its final name. */
+function beside(path: string, id: string): string {
+  return path.replace(/\.lock$/, `.lock-${id}.lock`);
+}
+
+/** The owner of a lock, as in the lock file. */
+const owner = schema((z) => {
+  /** Text that can be shown in a message, whoever wrote the file. */
+  const plain = z.string().regex(/^\P{C}{1,255}$/u);
+  return z.object({
+    id: z.string().regex(/^[0-9a-f]{16}$/),
+    run: plain,
+    host: plain,
+    /**
+     * Identifies the scope of process ids: boot and pid namespace on Linux, because containers share host names and process ids. `null` if the
+     * system does not provide it; empty where there are no namespaces.
+     */
+    space: z.string().nullable(),
+    pid: z.int().positive(),
+    /** Start of the process in clock ticks since boot (proc_pid_stat(5), field 22), to detect a reused process id. */
+    started: z.string().nullable(),
+    /** When the lock was taken, ISO 8601. */
+    since: plain,
+  });
+});
+
+type Owner = z.output<ReturnType<typeof owner>>;
+
+async function thisProcess(id: string, run: string): Promise<Owner> {
+  const started = (await processStat(process.pid))?.started ?? null;
+  return { id, run, host: hostname(), space: await processSpace(), pid: process.pid, started, since: new Date().toISOString() };
+}
+
+/** Returns whether the owner's process is alive; `undefined` if that cannot be determined from here. */
+async function lives(other: Owner): Promise<boolean | undefined> {
+  if (other.host !== hostname() || other.space === null || other.space !== (await processSpace())) return undefined;
+  try {
+    process.kill(other.pid, 0);
+  } catch (thrown) {
+    if (errnoOf(thrown) === 'ESRCH') return false;
+  }
+  const stat = await processStat(other.pid);
+  if (stat === undefined || other.started === null) return undefined;
+  return stat.started === other.started && !ended.has(stat.state);
+}
+
+/** States of a process that was killed but not yet reaped by its parent. */
+const ended: ReadonlySet<string> = new Set(['Z', 'X']);
+
+async function processSpace(): Promise<string | null> {
+  if (process.platform !== 'linux') return '';
+  try {
+    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
+    return `${boot.trim()} ${await readlink('/proc/self/ns/pid')}`;
+  } catch {
+    return null;
+  }
+}
+
+/** Returns state and start of a process. The second field, the name, may contain spaces and brackets, so fields are counted after it. */
+async function processStat(pid: number): Promise<{ state: string; started: string } | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const [state, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const started = rest[18];
+  return state === undefined || started === undefined ? undefined : { state, started };
 }

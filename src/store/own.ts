@@ -9,8 +9,7 @@ import { makeFolders } from './files.js';
  * Creates the state folder if it is missing, private, and checks that it is ours. Others may be able to write in it: a mounted volume belongs to root and
  * a group, and systemd makes a link that belongs to root. What is in it is therefore checked for its owner, too.
  *
- * @throws {LeadstreamError} `E_STATE_FOREIGN` with the reason, if it cannot be ours.
- * @throws The system's error, for the caller to describe.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN`, or the system's error, for the caller to describe.
  */
 export async function makeState(folder: string): Promise<void> {
   if (await isState(folder)) return;
@@ -18,11 +17,7 @@ export async function makeState(folder: string): Promise<void> {
   await chmod(folder, 0o700);
 }
 
-/**
- * Creates a private folder in the state folder, or makes an existing one private.
- *
- * @throws As `makeState`, for both.
- */
+/** Creates a private folder in the state folder, or makes an existing one private. @throws As `makeState`. */
 export async function makePrivate(folder: string): Promise<void> {
   await makeState(dirname(folder));
   await mkdir(folder, { mode: 0o700 }).catch((thrown: unknown) => {
@@ -31,12 +26,7 @@ export async function makePrivate(folder: string): Promise<void> {
   await closeToOthers(folder);
 }
 
-/**
- * Checks that a folder in the state folder is ours, and closes it to others if it was open to them.
- *
- * @returns `false` if it is missing.
- * @throws As `makePrivate`.
- */
+/** As `makePrivate`, for an existing folder. @returns `false` if it is missing. */
 export async function isPrivate(folder: string): Promise<boolean> {
   return (await isState(dirname(folder))) && closeToOthers(folder).then(() => true, unlessMissing(false));
 }
@@ -67,21 +57,13 @@ async function closeToOthers(folder: string): Promise<void> {
   }
 }
 
-/** Flags for `open`: do not follow a link, and do not block, as for the writer of a pipe. */
-const inPlace = constants.O_NOFOLLOW | constants.O_NONBLOCK;
-
-/**
- * Opens a regular file. Refuses links, and does not block on a pipe.
- *
- * @param refused Creates the error that describes what is there instead.
- * @throws That error, or the system's.
- */
+/** Opens a regular file. Refuses links, and does not block on a pipe. @throws `refused`, or the system's error. */
 export async function openRegular(
   path: string,
   flags = constants.O_RDONLY,
   refused = (path: string, fault: string): Error => new Error(`${path} ${fault}`),
 ): Promise<FileHandle> {
-  const handle = await open(path, flags | inPlace, 0o600).catch((thrown: unknown) => {
+  const handle = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600).catch((thrown: unknown) => {
     throw errnoOf(thrown) === 'ELOOP' ? refused(path, 'is a link, not a regular file') : thrown;
   });
   if ((await handle.stat()).isFile()) return handle;
@@ -99,13 +81,7 @@ export async function readRegular(path: string): Promise<Buffer> {
   }
 }
 
-/**
- * Opens a file of the state folder.
- *
- * @param flags Of `node:fs` constants, `O_RDONLY` or more.
- * @throws {LeadstreamError} `E_STATE_FOREIGN` for a file of another user, and for anything but a regular file.
- * @throws The system's error, for the caller to describe.
- */
+/** Opens a file of the state folder. @throws {LeadstreamError} `E_STATE_FOREIGN` for a file of another user, and for anything but a regular file. */
 export async function openOwn(path: string, flags: number): Promise<FileHandle> {
   const handle = await openRegular(path, flags, foreign);
   try {
@@ -117,11 +93,7 @@ export async function openOwn(path: string, flags: number): Promise<FileHandle> 
   }
 }
 
-/**
- * Returns the text of a file of the state folder; `undefined` if it is missing.
- *
- * @throws As `openOwn`.
- */
+/** Returns the text of a file of the state folder; `undefined` if it is missing. @throws As `openOwn`. */
 export async function readOwn(path: string): Promise<string | undefined> {
   const handle = await openOwn(path, constants.O_RDONLY).catch(unlessMissing(undefined));
   try {

@@ -4,8 +4,7 @@ import { LeadstreamError, schema, SinkError, reasonOf } from '../core/index.js';
 import { attempt, reworded } from './failure.js';
 import { removeFile, removeTemporaries, replaceFile, syncFolder } from './files.js';
 import { foreign, isPrivate, makePrivate, readOwn } from './own.js';
-import { outputOf, type Commit, type KnownAction, type PreparedCommit, type Store } from './store.js';
-import { storeOf, stores } from './stores.js';
+import { actionIn, outputOf, prepareCommit, type Commit, type KnownAction, type PreparedCommit } from './commit.js';
 import { lockOutputs, type Lock } from './lock.js';
 
 /** A commit of a run, as stored in the redo log. Once logged, it will be carried out, by this run or a later one. */
@@ -18,12 +17,8 @@ export interface LoggedCommit extends Commit {
   readonly counts?: unknown;
 }
 
-/** A logged commit with what only the log adds. */
 interface StoredCommit extends LoggedCommit {
-  /** Its file. */
   readonly path: string;
-  readonly store: Store;
-  /** The actions, as parsed by the store. */
   readonly known: readonly KnownAction[];
   /** ISO 8601. */
   readonly loggedAt: string;
@@ -34,12 +29,13 @@ interface StoredCommit extends LoggedCommit {
  * version would lose content.
  */
 const version = 4;
+const store = 'local-disk';
 
-/** Everything but the content of the actions, which their store validates. */
+/** Everything but the content of the actions. */
 const document = schema((z) =>
   z.strictObject({
     version: z.literal(version),
-    store: z.string(),
+    store: z.literal(store),
     runId: z.string().regex(/^[\w-]+$/),
     pipeline: z.string(),
     loggedAt: z.string(),
@@ -68,22 +64,17 @@ const commitEnding = '.commit.json';
  */
 export async function logCommit(folder: string, commit: LoggedCommit): Promise<PreparedCommit> {
   const { runId, pipeline, outputs, actions, spent, counts } = commit;
-  const store = storeOf(outputs);
-  const prepared = await store.prepare(commit);
+  const prepared = await prepareCommit(commit);
   await attempt('E_SINK_PATH', `cannot create the folder ${folder}`, () => makePrivate(folder));
   const loggedAt = new Date().toISOString();
-  const text = JSON.stringify({ version, store: store.name, runId, pipeline, loggedAt, outputs, actions, spent, counts }, null, 2);
+  const text = JSON.stringify({ version, store, runId, pipeline, loggedAt, outputs, actions, spent, counts }, null, 2);
   await attempt('E_SINK_WRITE', `cannot write the redo log in ${folder}`, () =>
-    replaceFile(pathOf(folder, runId), `${text}\n`, { durable: true, mode: 0o600 }),
+    replaceFile(pathOf(folder, runId), `${text}\n`, 0o600, true),
   );
   return prepared;
 }
 
-/**
- * Removes a commit from the log after it was carried out.
- *
- * @throws {SinkError} `E_SINK_WRITE`.
- */
+/** Removes a commit from the log after it was carried out. @throws {SinkError} `E_SINK_WRITE`. */
 export async function forgetCommit(folder: string, runId: string): Promise<void> {
   await attempt('E_SINK_WRITE', `cannot remove from the redo log in ${folder}`, async () => {
     await removeFile(pathOf(folder, runId));
@@ -95,11 +86,7 @@ function pathOf(folder: string, runId: string): string {
   return join(folder, runId + commitEnding);
 }
 
-/**
- * Returns all logged commits, by run and so by time. Removes the incomplete files of killed writers.
- *
- * @throws As `readCommit`, for the first one that cannot be read.
- */
+/** Returns all logged commits, by run and so by time. Removes the incomplete files of killed writers. @throws As `readCommit`. */
 async function loggedCommits(folder: string): Promise<readonly StoredCommit[]> {
   const names = await attempt('E_SINK_PATH', `cannot read ${folder}`, async () => {
     if (!(await isPrivate(folder))) return [];
@@ -120,7 +107,7 @@ async function loggedCommits(folder: string): Promise<readonly StoredCommit[]> {
  * @throws {SinkError} `E_SINK_WRITE` if it is damaged, or belongs to a run other than the one its file is named after.
  * @throws {LeadstreamError} `E_STATE_VERSION` if this version cannot read it; `E_STATE_FOREIGN` if the file was not created by leadstream for this user.
  */
-export async function readCommit(path: string): Promise<StoredCommit | undefined> {
+async function readCommit(path: string): Promise<StoredCommit | undefined> {
   const text = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readOwn(path));
   if (text === undefined) return undefined;
   let value: unknown;
@@ -136,20 +123,15 @@ export async function readCommit(path: string): Promise<StoredCommit | undefined
     throw new LeadstreamError('E_STATE_VERSION', `${path} ${what}; ${remedy}; ${giveUp(path)}`);
   }
   const logged = document().safeParse(value).data;
-  const store = stores.find(({ name }) => name === logged?.store);
-  const known = logged?.actions.flatMap((action) => store?.actionIn(action) ?? []);
-  if (!logged || !store || known?.length !== logged.actions.length || logged.runId !== basename(path, commitEnding))
+  const known = logged?.actions.flatMap((action) => actionIn(action) ?? []);
+  if (!logged || known?.length !== logged.actions.length || logged.runId !== basename(path, commitEnding))
     throw new SinkError('E_SINK_WRITE', `${path} is not a logged commit, or is damaged; ${giveUp(path)}`);
   const { version: _, ...commit } = logged;
-  return { ...commit, path, store, known };
+  return { ...commit, path, known };
 }
 
-/**
- * Returns the outputs that the actions of a logged commit change.
- *
- * @throws {LeadstreamError} `E_STATE_FOREIGN` for an action that would change anything else.
- */
-export function changedOutputs({ path, outputs, known }: StoredCommit): readonly string[] {
+/** Returns the outputs that the actions of a logged commit change. @throws {LeadstreamError} `E_STATE_FOREIGN` for one that would change anything else. */
+function changedOutputs({ path, outputs, known }: StoredCommit): readonly string[] {
   const changed = known.map((action) => {
     const output = outputOf(outputs, action);
     if (output === undefined) throw foreign(path, `would ${action.words}, which is not an action on one of its outputs`);
@@ -158,12 +140,10 @@ export function changedOutputs({ path, outputs, known }: StoredCommit): readonly
   return [...new Set(changed)];
 }
 
-/** Describes what to do about a logged commit that cannot be carried out. */
-export function giveUp(path: string): string {
+function giveUp(path: string): string {
   return `to abandon that commit, check its outputs and remove ${path}`;
 }
 
-/** Options for `recoverCommits`. */
 interface RecoveryOptions {
   /** The recovering run, which is named in the locks it takes. */
   readonly runId: string;
@@ -200,7 +180,7 @@ export async function recoverCommits(folder: string, options: RecoveryOptions): 
 
 /** @returns Whether this call carried it out. */
 async function recover(folder: string, commit: StoredCommit, { runId, held = [], settle }: RecoveryOptions): Promise<boolean> {
-  const { path, store, loggedAt } = commit;
+  const { path, loggedAt } = commit;
   // Outputs that no action changes are irrelevant to a commit, even if it lists them.
   const lock = await lockRest(changedOutputs(commit), held, runId).catch((failure: unknown) => {
     if (isLocked(failure)) throw failure;
@@ -211,7 +191,7 @@ async function recover(folder: string, commit: StoredCommit, { runId, held = [],
     // The run that held the locks until now may have carried it out itself.
     if ((await readCommit(path)) === undefined) return false;
     try {
-      await (await store.prepare(commit)).commit();
+      await (await prepareCommit(commit)).commit();
     } catch (failure) {
       const what = `cannot recover the commit that run ${commit.runId} logged at ${loggedAt}`;
       throw reworded(failure, `${what}: ${reasonOf(failure)}; ${giveUp(path)}`);

@@ -22,13 +22,7 @@ export class ScratchFile {
 
   private constructor(private readonly handle: FileHandle) {}
 
-  /**
-   * Opens a scratch file.
-   *
-   * @param folder Private folder for such files, created if it is missing.
-   * @throws {LeadstreamError} `E_STATE_FOREIGN`.
-   * @throws The system's error, for the caller to describe.
-   */
+  /** @param folder Private folder for such files, created if it is missing. @throws As `makePrivate`. */
   static async open(folder: string): Promise<ScratchFile> {
     await makePrivate(folder);
     const path = temporaryName(join(folder, 'scratch'));
@@ -86,13 +80,7 @@ export class ScratchFolder {
     private readonly lock: Lock,
   ) {}
 
-  /**
-   * Creates a scratch folder.
-   *
-   * @param parent Private folder for such folders, created if it is missing.
-   * @throws {LeadstreamError} `E_STATE_FOREIGN`.
-   * @throws The system's error, for the caller to describe.
-   */
+  /** @param parent Private folder for such folders, created if it is missing. @throws As `makePrivate`. */
   static async open(parent: string): Promise<ScratchFolder> {
     await makePrivate(parent);
     const left = new Set((await readdir(parent)).flatMap((name) => folderName.exec(name)?.[1] ?? []));

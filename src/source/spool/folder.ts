@@ -87,7 +87,7 @@ function unlessUseless(thrown: unknown): undefined {
 
 /** Writes the marker, before the first page, so that no page is older than it seems. */
 export async function writeMarker(folder: string, { startedAt, maxAgeMs }: Marker): Promise<void> {
-  await replaceFile(join(folder, markerName), `${JSON.stringify({ startedAt, maxAgeMs })}\n`, { mode: 0o600 });
+  await replaceFile(join(folder, markerName), `${JSON.stringify({ startedAt, maxAgeMs })}\n`, 0o600);
 }
 
 /** Returns whether pages may still be used. Pages dated in the future come from a wrong clock. */
@@ -246,7 +246,7 @@ export async function accountKey(folder: string): Promise<Buffer> {
   await removeTemporaries(folder, (name) => name === keyName);
   const found = await knownKey(folder);
   if (found) return found;
-  await replaceFile(path, `${randomBytes(keyBytes).toString('hex')}\n`, { mode: 0o600 });
+  await replaceFile(path, `${randomBytes(keyBytes).toString('hex')}\n`, 0o600);
   // Two first runs at the same time both use the key stored now. At worst one of them cannot be resumed.
   return (await readKey(path)) ?? randomBytes(keyBytes);
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { cp, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { commitUnlogged, sha256File } from '../../../src/store/index.js';
-import { actionIn } from '../../../src/store/local-disk/actions.js';
+import { actionIn } from '../../../src/store/commit.js';
 import { parquet } from '../../../src/sinks/index.js';
 import { publishedManifest } from '../../../src/lake/index.js';
 import { pageOf } from '../../support/pages.js';

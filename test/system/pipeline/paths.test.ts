@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { SpecError } from '../../../src/core/errors.js';
-import { logCommit, storeOf } from '../../../src/store/index.js';
+import { logCommit, reserveFile } from '../../../src/store/index.js';
 import { headerOf } from '../../../src/source/spool/page-log.js';
 import { loadPipeline, loadPipelines } from '../../../src/plan/index.js';
 import { runPipeline, type RunOptions } from '../../../src/run/index.js';
@@ -305,7 +305,7 @@ describe('outputs with names in braces', () => {
     const [spent = ''] = (await readdir(join(folder, 'state', 'spool'))).filter((name) => name.startsWith('leads-'));
     const earlier = join(folder, 'out', `${since.slice(0, 10)}.csv`);
     await mkdir(join(folder, 'out'));
-    const file = await storeOf([earlier]).reserve(earlier, 'killed');
+    const file = await reserveFile(earlier, 'killed');
     await file.append('decided\n');
     await file.close();
     const spool = join(folder, 'state', 'spool', spent);

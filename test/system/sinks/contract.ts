@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { commitUnlogged, type Commit } from '../../../src/store/index.js';
-import { renameAction } from '../../../src/store/local-disk/actions.js';
+import { renameAction } from '../../../src/store/commit.js';
 import type { SinkContext, SinkWriter } from '../../../src/sinks/sink.js';
 import { pageOf } from '../../support/pages.js';
 import { column, commitOf, facts, recording, writeAll } from '../../support/sinks.js';

@@ -10,9 +10,9 @@ import {
   removeFolders,
   PartialFile,
   type RenameAction,
+  reserveFile,
   sha256File,
 } from '../../../src/store/index.js';
-import { reserveFile } from '../../../src/store/local-disk/partial-file.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto';
 import { lstat, open, readdir, readlink, rename, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { SinkError } from '../../core/index.js';
-import { attempt, unlessMissing } from '../failure.js';
-import { removeFile, makeFolders, removeFolders } from '../files.js';
-import type { OutputFile } from '../store.js';
-import type { FileContent, RenameAction } from './actions.js';
+import { SinkError } from '../core/index.js';
+import { attempt, unlessMissing } from './failure.js';
+import { removeFile, makeFolders, removeFolders } from './files.js';
+import type { FileContent, RenameAction } from './commit.js';
 
 /**
  * A file written under a name that readers ignore. Once it is closed, `action` gives it its final name.
  *
- * Nothing is buffered: `append` resolves when the system has accepted the bytes. After a failure every further
- * call fails with it, so that an incomplete file is never closed.
+ * Nothing is buffered: `append` resolves when the system has accepted the bytes. After a failure every further call fails with it, `E_SINK_WRITE`, so that an
+ * incomplete file is never closed.
  */
-export class PartialFile implements OutputFile {
+export class PartialFile {
   readonly #hash = createHash('sha256');
   #bytes = 0;
   #content: FileContent | undefined;
@@ -22,15 +21,13 @@ export class PartialFile implements OutputFile {
 
   private constructor(
     private readonly handle: FileHandle,
-    /** The current path of the file. */
     readonly path: string,
-    /** Its path after the commit. */
-    readonly destination: string,
+    private readonly destination: string,
     private readonly folders: readonly string[],
   ) {}
 
   /**
-   * Creates and opens the file.
+   * Creates the file.
    *
    * @param folders Folders that were created for this file, outermost first; `discard` removes those that are empty.
    * @param mode Permissions of the file, regardless of the umask.
@@ -42,6 +39,7 @@ export class PartialFile implements OutputFile {
     return new PartialFile(handle, path, destination, folders);
   }
 
+  /** Bytes written so far. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -56,6 +54,7 @@ export class PartialFile implements OutputFile {
     return { action: 'rename', from: this.path, to: this.destination, file: this.content };
   }
 
+  /** Appends bytes, or text as UTF-8. One call at a time. */
   async append(data: string | Uint8Array): Promise<void> {
     // Before handing the bytes over: an encoder may reuse its buffer afterwards.
     if (!this.#closed) this.#hash.update(data);
@@ -63,6 +62,7 @@ export class PartialFile implements OutputFile {
     this.#bytes += Buffer.byteLength(data);
   }
 
+  /** Makes the contents durable and closes the file. */
   async close(): Promise<void> {
     await this.#guard(() => this.handle.sync());
     await this.#guard(() => this.handle.close());
@@ -70,6 +70,7 @@ export class PartialFile implements OutputFile {
     this.#content = { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }
 
+  /** Removes the file, and the folders created for it if they are empty. Never rejects. */
   async discard(): Promise<void> {
     this.#failure ??= new SinkError('E_SINK_WRITE', `${this.path} was discarded`);
     if (!this.#closed) await this.handle.close().catch(() => undefined);
@@ -95,7 +96,13 @@ export class PartialFile implements OutputFile {
   }
 }
 
-/** As `Store.reserve`; the file is `.<name>.<runId>.partial` next to the destination. */
+/**
+ * Reserves an output: creates the folders above it, and an empty file `.<name>.<runId>.partial` next to it. Removes what killed runs left for the same
+ * destination, so the caller must hold its lock.
+ *
+ * @param destination An existing file stays unchanged until the commit.
+ * @throws {SinkError} `E_SINK_PATH` if the destination is not writable, or is something other than a file.
+ */
 export async function reserveFile(destination: string, runId: string, mode?: number): Promise<PartialFile> {
   await refuseNoFile(destination);
   const folder = dirname(destination);

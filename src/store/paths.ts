@@ -1,0 +1,123 @@
+import { realpathSync } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { LeadstreamError } from '../core/index.js';
+import { attempt, unlessMissing } from './failure.js';
+
+const names = ['run.date', 'run.id', 'pipeline'] as const;
+
+/**
+ * Values for `{{ … }}` in the path of an output: the UTC date on which the run was first started
+ * (`YYYY-MM-DD`), the id of the run, and the name of the pipeline.
+ */
+export type PathNames = Readonly<Record<(typeof names)[number], string>>;
+
+/** Placeholder of the day in a path that is not filled in yet. */
+export const dayTemplate = '{{ run.date }}';
+
+/** Placeholder of the run in a path that is not filled in yet. */
+export const runTemplate = '{{ run.id }}';
+
+const template = /\{\{([^{}]*)\}\}/g;
+
+/**
+ * Fills in the braces of a valid path.
+ *
+ * @returns `undefined` if a value is not a plain name and could lead to another folder.
+ */
+export function filledPath(path: string, values: PathNames): string | undefined {
+  let safe = true;
+  const filled = path.replaceAll(template, (_, inner: string) => {
+    const name = inner.trim();
+    const value = isName(name) ? values[name] : '';
+    safe &&= value === dayTemplate || value === runTemplate || /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(value);
+    return value;
+  });
+  return safe ? filled : undefined;
+}
+
+/** Describes what is wrong with the path of an output, if anything: a scheme, or invalid braces. */
+export function pathProblem(path: string): string | undefined {
+  if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path may have: half of a surrogate pair, or NUL';
+  if (path.trim() !== path) return 'it begins or ends with white space; remove that';
+  if (/^~(?:\/|$)|(?:^|\/)\$\w/.test(path)) return 'no shell expands ~ or $NAME here; write the path, or ${NAME} for a variable';
+  return schemeProblem(path) ?? bracesProblem(path);
+}
+
+/**
+ * Returns the absolute path of something on this machine that exists before a run begins.
+ *
+ * @param option Option that the path was given for, for the message.
+ * @throws {LeadstreamError} `E_USAGE` if it is not a path of this machine, or has names in braces.
+ */
+export function fixedPath(path: string, option: string, baseDir: string): string {
+  const braces = path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : undefined;
+  const problem = schemeProblem(path) ?? braces;
+  if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${option} ${path}: ${problem}`);
+  return resolve(baseDir, path);
+}
+
+/** A word and `://`, or `:/` unless it is one letter; and what is known as a scheme, whatever follows. A file of such a name is written as `./s3:x`. */
+const scheme =
+  /^(?:[a-z][a-z\d+.-]*:(?=\/\/)|[a-z][a-z\d+.-]+:(?=\/)|(?:s3[an]?|gs|gcs|r2|az|abfss?|adl|wasbs?|hdfs|https?|ftps?|sftp|file|oss|dbfs):)/i;
+
+function schemeProblem(path: string): string | undefined {
+  const [found] = scheme.exec(path) ?? [];
+  if (found === undefined) return undefined;
+  return `'${found}' is a scheme, but this writes files on this machine; write to a folder here and copy it from there`;
+}
+
+function bracesProblem(path: string): string | undefined {
+  const templates = [...path.matchAll(template)];
+  const theNames = 'the names are {{ run.date }}, {{ run.id }} and {{ pipeline }}';
+  const [unknown] = templates.find(([, name = '']) => !isName(name.trim())) ?? [];
+  if (unknown !== undefined) return `'${unknown}' has no meaning in a path; ${theNames}`;
+  if (/\{\{|\}\}/.test(path.replaceAll(template, ''))) return `'{{' and '}}' must enclose a name; ${theNames}`;
+  const behind = path.slice(templates[0]?.index ?? path.length);
+  return behind.split('/').includes('..') ? `'..' after ${templates[0]?.[0] ?? ''} leaves the named folder; leave it out` : undefined;
+}
+
+function isName(text: string): text is (typeof names)[number] {
+  return names.some((name) => name === text);
+}
+
+/** Returns whether a destination contains something that a commit would replace. An empty folder counts as nothing. @throws {SinkError} `E_SINK_PATH`. */
+export function isOccupied(destination: string): Promise<boolean> {
+  return attempt('E_SINK_PATH', `cannot read ${destination}`, async () => {
+    const found = await lstat(destination).catch(unlessMissing(undefined));
+    return found !== undefined && !(found.isDirectory() && (await readdir(destination)).length === 0);
+  });
+}
+
+/**
+ * Returns whether writing one output would write over or into the other, or into a file that leadstream has next to it (`.<name>.lock` and so on), through any
+ * links. An output that is itself a link is not followed: the link of a table is replaced, any other is refused. Absolute paths, existing or not.
+ */
+export function overlap(a: string, b: string): boolean {
+  const [one, other] = [placeOf(a), placeOf(b)];
+  return takes(one, other) || takes(other, one);
+}
+
+function placeOf(path: string): string {
+  return join(realOf(dirname(path)), basename(path));
+}
+
+/** Returns whether a place is that of an output, is inside it, or has a name that belongs to it. */
+function takes(output: string, place: string): boolean {
+  if (place === output || place.startsWith(output + sep)) return true;
+  const hidden = join(dirname(output), `.${basename(output)}.`);
+  const [name = ''] = place.slice(hidden.length).split(sep);
+  return place.startsWith(hidden) && hiddenEnding.test(name);
+}
+
+/** What follows `.<name>.`: the runs of a table and those that a gate refused, locks, and files being written. */
+const hiddenEnding = /^(?:runs|failed|lock(?:-[^/]+\.lock)?|[\w-]+\.partial)$/;
+
+/** Resolves the links of a path that need not exist. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
+  }
+}
