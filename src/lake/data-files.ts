@@ -13,9 +13,7 @@ export interface DataFilesOptions {
   readonly row_group_rows: number;
   readonly row_group_bytes: number;
   readonly file_max_bytes: number;
-  /** Permissions of the files. */
   readonly permissions: number;
-  /** Whether files go into more than one folder. */
   readonly partitioned: boolean;
 }
 
@@ -33,6 +31,15 @@ interface Slot {
   readonly folder: string;
   readonly group: RowGroup;
   file: DataFile | undefined;
+}
+
+interface DataFile {
+  readonly name: string;
+  readonly columns: readonly OutputColumn[];
+  readonly partial: PartialFile;
+  readonly encoder: ParquetEncoder;
+  /** Rows passed to it, including those being encoded. */
+  rows: number;
 }
 
 /**
@@ -93,7 +100,7 @@ export class DataFiles {
       await this.#flush(slot);
       await this.#close(slot);
     }
-    if (this.#files.length === 0 && empty) this.#files.push(await (await this.#begin('', empty)).finish(this.runId));
+    if (this.#files.length === 0 && empty) await this.#finish(await this.#begin('', empty));
     await this.engine.close?.();
     return this.#files;
   }
@@ -124,18 +131,25 @@ export class DataFiles {
     if (rows === 0) return;
     await this.#writing;
     // The length of a file is known when its last row group is stored, so it is closed before the next one.
-    if (slot.file?.hasRows && slot.file.bytes >= this.options.file_max_bytes) await this.#close(slot);
+    if (slot.file && slot.file.rows > 0 && slot.file.partial.bytes >= this.options.file_max_bytes) await this.#close(slot);
     const file = slot.file ?? (await this.#open(slot));
     this.#waiting -= rows;
-    this.#writing = file.writeGroup(slot.group.take(), rows);
+    file.rows += rows;
+    this.#writing = file.encoder.writeGroup(slot.group.take());
     // The next call that awaits it gets the failure; until then nothing listens.
     this.#writing.catch(() => undefined);
   }
 
   async #close(slot: Slot): Promise<void> {
     await this.#writing;
-    if (slot.file) this.#files.push(await slot.file.finish(this.runId));
+    if (slot.file) await this.#finish(slot.file);
     slot.file = undefined;
+  }
+
+  async #finish({ name, columns, partial, encoder, rows }: DataFile): Promise<void> {
+    await encoder.finish();
+    const content = await closeVerified(partial, { columns, rows, encoding: this.options.encoding });
+    this.#files.push({ name, rows, ...content, written_by: this.runId });
   }
 
   async #open(slot: Slot): Promise<DataFile> {
@@ -150,59 +164,16 @@ export class DataFiles {
 
   async #begin(below: string, columns: readonly OutputColumn[]): Promise<DataFile> {
     const name = dataFileNameOf(this.runId, this.#opened.length);
-    const file = await openDataFile(this.folder, below, name, this.options.permissions);
-    this.#opened.push(file);
-    const { encoding } = this.options;
-    return new DataFile(join(below, name), file, await this.engine.open(file, columns, encoding), { columns, encoding });
+    const partial = await openDataFile(this.folder, below, name, this.options.permissions);
+    this.#opened.push(partial);
+    return { name: join(below, name), columns, partial, encoder: await this.engine.open(partial, columns, this.options.encoding), rows: 0 };
   }
 }
 
-/** One Parquet file of a run. */
-class DataFile {
-  #rows = 0;
-
-  constructor(
-    private readonly name: string,
-    private readonly file: PartialFile,
-    private readonly encoder: ParquetEncoder,
-    private readonly written: Pick<Expected, 'columns' | 'encoding'>,
-  ) {}
-
-  get bytes(): number {
-    return this.file.bytes;
-  }
-
-  /** Whether rows were passed to it, including those being encoded. */
-  get hasRows(): boolean {
-    return this.#rows > 0;
-  }
-
-  /** Resolves when a row group of the engine, with this number of rows, is stored. One call at a time. */
-  writeGroup(group: unknown, rows: number): Promise<void> {
-    this.#rows += rows;
-    return this.encoder.writeGroup(group);
-  }
-
-  /** Closes, syncs and verifies the file. @param runId The run that writes it. @returns Its entry in the manifest. */
-  async finish(runId: string): Promise<ManifestFile> {
-    await this.encoder.finish();
-    const content = await closeVerified(this.file, { ...this.written, rows: this.#rows });
-    return { name: this.name, rows: this.#rows, ...content, written_by: runId };
-  }
-}
-
-/**
- * Creates a data file, and the folders of its partition.
- *
- * @param below Folder of the partition, relative to that of the run; empty for none.
- * @param permissions Of the file; folders get the matching right to enter.
- * @throws {SinkError} `E_SINK_PATH`.
- */
+/** Creates a data file, and the folders of its partition. @param below The latter, relative to the folder of the run; empty for none. */
 export async function openDataFile(run: string, below: string, name: string, permissions: number): Promise<PartialFile> {
-  const folder = join(run, below);
-  for (const made of await makeFolders(folder, run)) await openTo(made, permissions);
-  const path = join(folder, name);
-  return PartialFile.open(path + partialEnding, path, [], permissions);
+  await makeOpen(join(run, below), run, permissions);
+  return staged(join(run, below, name), permissions);
 }
 
 /**
@@ -219,12 +190,6 @@ export async function closeVerified(file: PartialFile, expected: Omit<Expected, 
   return file.content;
 }
 
-/** Files of the earlier run that stay in the table, with their names in the new one, and the actions that commit them. */
-interface Retained {
-  readonly files: readonly ManifestFile[];
-  readonly actions: readonly RenameAction[];
-}
-
 /**
  * Puts files of the earlier run into the new one: as hard links, without copying if the file system supports them. Files with other permissions are
  * copied, since all names of a file share them. They are named as data files of the new run: a reader that listed the old table and opens its files after the
@@ -232,6 +197,7 @@ interface Retained {
  *
  * @param from Folder of the earlier run; `to` is that of the new one.
  * @param nameOf Returns the new name of a file within its folder, by its index.
+ * @returns The files with their new names, and the actions that commit them.
  * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VERIFY` when a copied file does not match the earlier manifest.
  */
 export async function stageRetained(
@@ -240,13 +206,13 @@ export async function stageRetained(
   files: readonly ManifestFile[],
   nameOf: (index: number) => string,
   permissions: number,
-): Promise<Retained> {
+): Promise<{ readonly files: readonly ManifestFile[]; readonly actions: readonly RenameAction[] }> {
   const retained: ManifestFile[] = [];
   const actions: RenameAction[] = [];
   for (const [index, file] of files.entries()) {
     const name = join(dirname(file.name), nameOf(index));
     const [source, path] = [join(from, file.name), join(to, name)];
-    for (const made of await makeFolders(dirname(path), to)) await openTo(made, permissions);
+    await makeOpen(dirname(path), to, permissions);
     const isLinked = await attempt('E_SINK_WRITE', `cannot retain ${path}`, async () => {
       const { mode } = await lstat(source);
       return (mode & 0o777) === permissions && (await linked(source, path + partialEnding));
@@ -261,9 +227,14 @@ export async function stageRetained(
   return { files: retained, actions };
 }
 
+/** Creates folders with the right to enter that matches the permissions of their files. @throws {SinkError} `E_SINK_PATH`. */
+async function makeOpen(folder: string, run: string, permissions: number): Promise<void> {
+  for (const made of await makeFolders(folder, run)) await openTo(made, permissions);
+}
+
 /** Copies a file, and compares the copy with the earlier manifest. */
 async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<RenameAction> {
-  const copy = await staged(path, permissions, (file) =>
+  const copy = await written(path, permissions, (file) =>
     attempt('E_SINK_WRITE', `cannot copy ${from}`, async () => {
       for await (const chunk of createReadStream(from, { highWaterMark: 1024 * 1024 })) await file.append(chunk as Buffer);
     }),
@@ -273,9 +244,13 @@ async function copied(from: string, path: string, { sha256 }: ManifestFile, perm
   return copy.action;
 }
 
-/** Writes a small file of a run under a name that readers ignore; its action gives it its final one. */
-export async function staged(path: string, permissions: number, write?: (file: PartialFile) => Promise<void>): Promise<PartialFile> {
-  const file = await PartialFile.open(path + partialEnding, path, [], permissions);
+function staged(path: string, permissions: number): Promise<PartialFile> {
+  return PartialFile.open(path + partialEnding, path, [], permissions);
+}
+
+/** Writes a file of a run under a name that readers ignore; its action gives it its final one. */
+export async function written(path: string, permissions: number, write?: (file: PartialFile) => Promise<void>): Promise<PartialFile> {
+  const file = await staged(path, permissions);
   await write?.(file);
   await file.close();
   return file;

@@ -16,14 +16,7 @@ export interface TableRun {
   readonly manifest: Manifest;
 }
 
-/**
- * Reads the manifest of the published run of a table, which is next to the folder of that run. Returns `undefined` if there is none that can be read.
- *
- * @throws {SinkError} `E_SINK_FOREIGN` when something at the path was not made by leadstream.
- *
- * @example
- * const { rows, consistency } = (await publishedManifest('lake/leads')) ?? {};
- */
+/** Reads the manifest of the published run of a table; `undefined` if none can be read. @throws {SinkError} `E_SINK_FOREIGN` as `tableRuns`. */
 export async function publishedManifest(path: string): Promise<Manifest | undefined> {
   checkUsage('publishedManifest', taken, { path });
   const table = new Table(path);
@@ -56,27 +49,24 @@ export async function tableRuns(path: string): Promise<readonly TableRun[]> {
   return found;
 }
 
-/** Makes an earlier run the published one. */
-export interface Rollback {
-  /** The run that readers will see. */
+interface Rollback {
   readonly to: string;
-  /** The run they see now, which is kept; `undefined` for a table whose link was lost. */
+  /** The run published until now, which is kept; `undefined` for a table whose link was lost. */
   readonly from: string | undefined;
-  /** How its manifest was shown to be unchanged. */
+  /** How the manifest of `to` was shown to be unchanged. */
   readonly evidence: Evidence;
-  /** The actions that commit it, in order. The caller holds the lock of the table. */
   readonly actions: readonly Action[];
 }
 
 /**
  * Prepares the return to an earlier run, after verifying that run byte by byte. This also restores a lost link, in which case the run must be named.
+ * The caller holds the lock of the table.
  *
- * @param to The run. Default: the one that the published run replaced; never a later one.
- * @param log Location of the log of runs. By default manifests are trusted.
+ * @param to Default: the run that the published one replaced; never a later one.
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, it is damaged, or none is named and the
  * one that the published run replaced is not kept.
  */
-export async function prepareRollback(path: string, to?: string, log: Log = {}): Promise<Rollback> {
+export async function prepareRollback(path: string, to: string | undefined, log: Log): Promise<Rollback> {
   const table = new Table(path);
   const runs = await tableRuns(path);
   const from = await table.published();

@@ -1,7 +1,7 @@
 export { prepareRollback, publishedManifest, tableRuns, type TableRun } from './history.js';
-export { modes, readManifest, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
+export { modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
 export { runDateColumn, runDateTemplate } from './partitions.js';
-export { OpenedRun, type BegunRun } from './run.js';
+export { OpenedRun } from './run.js';
 export { RunLog, type Evidence } from './run-log.js';
 export { Table } from './table.js';
 export { verifyTable, type Verification, type VerifyOptions } from './verify.js';

@@ -22,25 +22,11 @@ const chunkWords = 4 * 65_536;
  *
  * The keys of this run are separate from those of the table, because a key that occurs twice in one run is an error.
  */
-export class KeyIndex {
+class KeyIndex {
   readonly #fresh: KeySet;
 
-  constructor(private readonly table = new KeySet()) {
+  constructor(private readonly table: KeySet) {
     this.#fresh = new KeySet(table.seed);
-  }
-
-  /**
-   * @param sha256 Digest of the file in the manifest.
-   * @returns `undefined` if the file is missing, was not written by `store` on such a machine, or has changed since.
-   */
-  static async load(path: string, sha256: string): Promise<KeyIndex | undefined> {
-    const bytes = await readRegular(path).catch(() => undefined);
-    if (bytes === undefined || bytes.length % 4 !== 0 || createHash('sha256').update(bytes).digest('hex') !== sha256) return undefined;
-    const all = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
-    if (!magic.every((word, index) => all[index] === word)) return undefined;
-    const keys = new KeySet(all.slice(magic.length, headWords));
-    keys.restore(all.subarray(headWords));
-    return new KeyIndex(keys);
   }
 
   /** Number of keys of the table and of this run. */
@@ -48,31 +34,10 @@ export class KeyIndex {
     return this.table.size + this.#fresh.size;
   }
 
-  /**
-   * Looks up a row in the table.
-   *
-   * @param key Values that identify it, none of them empty.
-   * @returns `new` for a row that is not in the table yet.
-   * @throws {SinkError} `E_SINK_KEY` when the key already occurred in this run.
-   */
-  see(key: readonly Value[], content: readonly unknown[]): Seen {
-    const text = keyOf(key) ?? '';
-    const seen = this.table.find(text, content);
-    if (seen === 'new' && this.#fresh.see(text, content) !== 'new') {
-      throw new SinkError('E_SINK_KEY', 'two rows have the same key, but append takes one row per key');
-    }
-    return seen;
-  }
-
-  /**
-   * Adds a row of the table.
-   *
-   * @returns `new`, or why the row cannot be identified by its key and was not added.
-   */
-  add(key: readonly Value[], content: readonly unknown[]): 'new' | 'empty' | 'twice' {
-    const text = keyOf(key);
-    if (text === undefined) return 'empty';
-    return this.table.see(text, content) === 'new' ? 'new' : 'twice';
+  /** Looks up a row in the table, and adds it if it is `new`; `twice` for one whose key already occurred in this run. */
+  see(key: string, content: readonly unknown[]): Seen | 'twice' {
+    const seen = this.table.find(key, content);
+    return seen === 'new' && this.#fresh.see(key, content) !== 'new' ? 'twice' : seen;
   }
 
   async store(target: ByteTarget): Promise<void> {
@@ -99,9 +64,8 @@ function bytesOf(words: Uint32Array): Uint8Array {
 
 /**
  * Returns the key index of a published run: from the file next to its manifest if that fits the key, otherwise rebuilt from the rows of the table,
- * one row group at a time.
+ * one row group at a time. That of a new table is empty.
  *
- * @param published Missing for a new table, whose index is empty.
  * @param key Names of output columns.
  * @throws {SinkError} `E_SINK_KEY` when the table's rows have no such key, or it does not identify them.
  */
@@ -110,45 +74,52 @@ export async function indexOf(
   published: { readonly run: string; readonly manifest: Manifest } | undefined,
   key: readonly string[],
 ): Promise<KeyIndex> {
-  if (!published) return new KeyIndex();
+  if (!published) return new KeyIndex(new KeySet());
   const { run, manifest } = published;
-  const { keys } = manifest;
-  if (keys && keys.rows === manifest.rows && keys.columns.join() === key.join()) {
-    const index = await KeyIndex.load(table.keysPath(run), keys.sha256);
-    if (index?.rows === manifest.rows) return index;
+  const { keys: stored, rows, files, partition_by: by, schema } = manifest;
+  if (stored && stored.rows === rows && stored.columns.join() === key.join()) {
+    const loaded = await keysIn(table.keysPath(run), stored.sha256);
+    if (loaded?.size === rows) return new KeyIndex(loaded);
   }
-  const missing = key.find((name) => manifest.partition_by.includes(name) || !manifest.schema.some((column) => column.name === name));
+  const missing = key.find((name) => by.includes(name) || !schema.some((column) => column.name === name));
   if (missing !== undefined)
     throw new SinkError('E_SINK_KEY', `${table.path}: the files of the table have no column ${missing}, which append needs as its key`);
-  const index = new KeyIndex();
-  for (const { name } of manifest.files) await addFile(index, table, join(table.folder(run), name), key);
-  return index;
+  const keys = new KeySet();
+  for (const { name } of files) await addFile(keys, table, join(table.folder(run), name), key);
+  return new KeyIndex(keys);
 }
 
-async function addFile(index: KeyIndex, table: Table, path: string, key: readonly string[]): Promise<void> {
+/** Returns the keys in a file; `undefined` if it is missing, was not written by `store` on such a machine, or has changed since. */
+async function keysIn(path: string, sha256: string): Promise<KeySet | undefined> {
+  const bytes = await readRegular(path).catch(() => undefined);
+  if (bytes === undefined || bytes.length % 4 !== 0 || createHash('sha256').update(bytes).digest('hex') !== sha256) return undefined;
+  const all = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+  if (!magic.every((word, index) => all[index] === word)) return undefined;
+  const keys = new KeySet(all.slice(magic.length, headWords));
+  keys.restore(all.subarray(headWords));
+  return keys;
+}
+
+async function addFile(keys: KeySet, table: Table, path: string, key: readonly string[]): Promise<void> {
   for await (const rows of readGroups(path)) {
     for (const row of rows) {
-      const added = index.add(
-        key.map((name) => row[name] ?? null),
-        contentOf(Object.entries(row).sort(byName)),
-      );
-      if (added !== 'new') throw noKey(table, key, added);
+      const text = keyOf(key.map((name) => row[name] ?? null));
+      if (text !== undefined && keys.see(text, contentOf(Object.entries(row).sort(byName))) === 'new') continue;
+      const fault = text === undefined ? 'a row of the table has an empty key' : 'two rows of the table have the same key';
+      const remedy = 'name columns under key that identify every row, or publish the table again with mode: replace';
+      throw new SinkError('E_SINK_KEY', `${table.path}: ${fault} (${key.join(' + ')}), so append cannot continue; ${remedy}`);
     }
   }
-}
-
-function noKey(table: Table, key: readonly string[], fault: 'empty' | 'twice'): SinkError {
-  const rows = fault === 'twice' ? 'two rows of the table have the same key' : 'a row of the table has an empty key';
-  const remedy = 'name columns under key that identify every row, or publish the table again with mode: replace';
-  return new SinkError('E_SINK_KEY', `${table.path}: ${rows} (${key.join(' + ')}), so append cannot continue; ${remedy}`);
 }
 
 /** Leaves out rows that the table already has. */
 export class Appending {
   readonly #keyAt: readonly number[];
   readonly #contentAt: readonly (readonly [name: string, index: number])[];
-  #unchanged = 0;
-  #changed = 0;
+  /** Number of rows left out so far. */
+  unchanged = 0;
+  /** How many of them have different content in the table. */
+  changed = 0;
 
   /** @param kept Indexes of the columns stored in the files. They are the content of a row, so that an index can be built from the files. */
   constructor(
@@ -162,35 +133,24 @@ export class Appending {
     this.#contentAt = kept.map((index) => [itemAt(columns, index).name, index] as const).sort(byName);
   }
 
-  /** Number of rows left out so far. */
-  get unchanged(): number {
-    return this.#unchanged;
-  }
-
-  /** How many of them have different content in the table. */
-  get changed(): number {
-    return this.#changed;
-  }
-
   /** @throws {SinkError} `E_SINK_KEY` when a key occurs twice. */
   take(batch: Batch): Batch {
     const fresh: number[] = [];
-    try {
-      for (let row = 0; row < batch.rows; row += 1) if (this.#isNew(batch, row)) fresh.push(row);
-    } catch (failure) {
-      if (!(failure instanceof SinkError)) throw failure;
-      throw new SinkError(failure.code, `${this.at}: ${failure.message} (${this.key.map(({ name }) => name).join(' + ')})`);
-    }
+    for (let row = 0; row < batch.rows; row += 1) if (this.#isNew(batch, row)) fresh.push(row);
     return batch.keep(fresh);
   }
 
   #isNew(batch: Batch, row: number): boolean {
     const valueOf = (column: number): Value => batch.column(column).value(row);
     const content = contentOf(this.#contentAt.map(([name, column]) => [name, valueOf(column)]));
-    const seen = this.index.see(this.#keyAt.map(valueOf), content);
+    const seen = this.index.see(keyOf(this.#keyAt.map(valueOf)) ?? '', content);
     if (seen === 'new') return true;
-    this.#unchanged += 1;
-    if (seen === 'changed') this.#changed += 1;
+    if (seen === 'twice') {
+      const names = this.key.map(({ name }) => name).join(' + ');
+      throw new SinkError('E_SINK_KEY', `${this.at}: two rows have the same key, but append takes one row per key (${names})`);
+    }
+    this.unchanged += 1;
+    if (seen === 'changed') this.changed += 1;
     return false;
   }
 }

@@ -8,10 +8,9 @@ import { declaredTypes, schema, type OutputColumn } from '../core/index.js';
  */
 export const modes = ['replace', 'replace_partitions', 'append'] as const;
 
-/** Names of the data files of a table, including the folders of their partition. A manifest with other names is ignored. */
+/** Names of the data files of a table, with the folders of their partition. A manifest with other names is ignored. */
 export const dataFileName = /^(?:[^/=]+=[^/]+\/)*part-\d{5,}-[\w-]+\.parquet$/;
 
-/** Returns the name of a data file. @param index 0-based number of the file in its run. */
 export function dataFileNameOf(run: string, index: number): string {
   return `part-${String(index).padStart(5, '0')}-${run}.parquet`;
 }
@@ -60,7 +59,6 @@ const manifest = schema((z) =>
   }),
 );
 
-/** The row counts of a sink in `books`. */
 export const bookedRows = schema((z) => z.object({ written: count(), unchanged: count() }));
 
 /**
@@ -69,18 +67,7 @@ export const bookedRows = schema((z) => z.object({ written: count(), unchanged: 
  */
 export type Manifest = z.output<ReturnType<typeof manifest>>;
 
-/** A file of a table. */
 export type ManifestFile = Manifest['files'][number];
-
-/**
- * Reads a manifest; returns `undefined` if the file is missing or not a manifest of leadstream.
- *
- * @example
- * const manifest = await readManifest('copied/manifest.json'); // undefined for what is none
- */
-export async function readManifest(path: string): Promise<Manifest | undefined> {
-  return (await loadManifest(path)).manifest;
-}
 
 /** Reads a manifest with its text, without following a link. Both are missing if it cannot be read, the manifest also if the text is none. */
 export async function loadManifest(path: string): Promise<{ readonly text?: string; readonly manifest?: Manifest | undefined }> {
@@ -89,7 +76,6 @@ export async function loadManifest(path: string): Promise<{ readonly text?: stri
   return text === undefined ? {} : { text, manifest: manifestIn(text) };
 }
 
-/** Parses a manifest; `undefined` for any other text. */
 export function manifestIn(text: string): Manifest | undefined {
   try {
     return manifest().safeParse(JSON.parse(text)).data;
@@ -119,7 +105,7 @@ export interface Published {
   readonly partial: boolean;
 }
 
-/** The facts about a whole run in a manifest. */
+/** What a manifest says about its whole run. */
 export interface RunFacts {
   readonly pipeline: string;
   /** SHA-256 of the pipeline's specification without secrets, in hexadecimal. */
@@ -127,11 +113,11 @@ export interface RunFacts {
   readonly collection: string;
   readonly pages: number;
   readonly startedAt: string;
-  /** Completeness of the read: the outcome of its check. */
+  /** The outcome of the check for completeness. */
   readonly consistency: string;
-  /** Whether a limit stopped the read. Default false. */
+  /** Whether a limit stopped the read. */
   readonly partial?: boolean;
-  /** The row counts of the run, by sink. */
+  /** Row counts, by sink. */
   readonly books: Readonly<Record<string, unknown>>;
   /** Undeclared fields that were columns of this run or appeared too late for that. The next run has columns for all of them. */
   readonly undeclared?: readonly UndeclaredField[];

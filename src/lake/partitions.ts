@@ -15,7 +15,7 @@ const maxNameBytes = 255;
 
 /** Rows for one folder, without the columns in its name. */
 export interface PartitionedBatch {
-  /** Path below the run, `a=1/b=x`; empty without partitions. */
+  /** Below the run, `a=1/b=x`; empty without partitions. */
   readonly folder: string;
   readonly batch: Batch;
 }
@@ -31,7 +31,6 @@ export interface Partitioning {
   split(batch: Batch): readonly PartitionedBatch[];
 }
 
-/** @param by Fields, or the template of the run's date; each is a level of folders. */
 export function partitionBy(columns: readonly OutputColumn[], by: readonly string[], runDate: string): Partitioning {
   const levels = by.map((field) => {
     const index = columns.findIndex((column) => column.field === field);
@@ -42,7 +41,6 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
   const kept = columns.map((_, index) => index).filter((index) => levels.every((level) => level.index !== index));
   const constant = folderName(runDateColumn, runDate, 'text');
 
-  /** Returns a function that finds the folder of a row. */
   function folders(batch: Batch): (row: number) => string {
     const names = levels.map(({ index, namesIn }) => (index < 0 ? () => constant : namesIn(batch.column(index))));
     return (row) => names.map((nameOf) => nameOf(row)).join('/');
@@ -86,12 +84,10 @@ function folderName(column: string, value: Value, type: DeclaredType): string {
   return `${encoded(column)}=${safe}`;
 }
 
-/** Encodes a name or value for the name of a folder. */
 export function encoded(text: string): string {
   return text.replaceAll(/[\0-,/:-@[-^`{-\x7f]/g, (character) => `%${hex(character)}`);
 }
 
-/** Returns the code of the first character. */
 function hex(text: string): string {
   return text.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0');
 }

@@ -19,12 +19,11 @@ type Entry = z.output<ReturnType<typeof entry>>;
 /** How a manifest was shown to be unchanged since its run wrote it; `none` if nothing is known about it. */
 export type Evidence = 'sha256' | 'none';
 
-/** What the log contains about a manifest. */
-export interface LogFinding {
+interface LogFinding {
   readonly evidence: Evidence;
   /** What is wrong, as a sentence. */
   readonly difference?: string;
-  /** Absolute path of another table that has this manifest in the log, if there is none for the requested one: the table was probably moved. */
+  /** `Verification.movedFrom`. */
   readonly movedFrom?: string;
 }
 
@@ -43,7 +42,7 @@ export class RunLog {
    * Adds a manifest, durably. The line may remain if the run is not published after all.
    *
    * @throws {SinkError} `E_SINK_PATH` or `E_SINK_WRITE`.
-   * @throws {LeadstreamError} `E_STATE_FOREIGN` when the log or its folder was not made by leadstream for this user.
+   * @throws {LeadstreamError} `E_STATE_FOREIGN`.
    */
   async record(table: string, run: string, manifest: string): Promise<void> {
     await attempt('E_SINK_PATH', `cannot write ${this.path}`, () => makeState(dirname(this.path)));
@@ -79,7 +78,6 @@ export class RunLog {
     return { evidence: 'none', difference: `run ${run} is not in the log of runs ${this.path}` };
   }
 
-  /** Returns the lines of a table or of a run. */
   async #entriesOf(table: string, run: string): Promise<readonly Entry[]> {
     return attempt('E_SINK_WRITE', `cannot read ${this.path}`, async () => {
       // The check may run as another user than the runs.
@@ -99,7 +97,7 @@ export class RunLog {
   }
 }
 
-/** Parses a line; a truncated one is ignored. */
+/** A truncated line is ignored. */
 function entryIn(line: string): Entry | undefined {
   try {
     return entry().safeParse(JSON.parse(line)).data;

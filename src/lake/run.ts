@@ -4,7 +4,7 @@ import { GateError, itemAt, SinkError, type OutputColumn, type Refuses, type War
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
 import { attempt, makeFolders, removeFolders, type Action } from '../store/index.js';
 import type { Batch } from '../vector/index.js';
-import { DataFiles, type DataFilesOptions, checkRetained, staged, stageRetained } from './data-files.js';
+import { DataFiles, type DataFilesOptions, checkRetained, stageRetained, written } from './data-files.js';
 import { Appending, indexOf } from './keys.js';
 import { dataFileNameOf, loadManifest, type Manifest, type ManifestFile, type modes, type Published, type RunFacts } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
@@ -23,7 +23,6 @@ export interface TableRunOptions extends Omit<DataFilesOptions, 'encoding' | 'pa
   readonly keep: number;
 }
 
-/** The context of a run of a table. */
 export interface TableRunContext {
   /** Name of the output in messages. */
   readonly at: string;
@@ -34,7 +33,6 @@ export interface TableRunContext {
   runDate(): string;
 }
 
-/** The layout of a table. */
 export interface TableLayout {
   /** The columns of the batches. */
   readonly columns: readonly OutputColumn[];
@@ -44,7 +42,7 @@ export interface TableLayout {
   encoding(inFiles: readonly OutputColumn[]): Encoding;
 }
 
-/** The state shared by all phases of a run: `OpenedRun`, `BegunRun`, `PreparedRun`. */
+/** What all phases of a run know. */
 interface Run {
   readonly table: Table;
   readonly engine: ParquetEngine;
@@ -97,21 +95,21 @@ export class OpenedRun {
 
   /** Removes everything written by this run. */
   async abort(): Promise<void> {
-    await this.#begun?.discard();
+    await this.#begun?.files.discard();
     await removeRun(this.run.table, this.run.context.runId).catch(() => undefined);
     await removeFolders(this.made);
   }
 }
 
 /** A run that takes rows. */
-export class BegunRun {
+class BegunRun {
   private constructor(
     private readonly run: Run,
-    readonly columns: readonly OutputColumn[],
-    readonly key: readonly string[],
-    readonly partitioning: Partitioning,
+    private readonly columns: readonly OutputColumn[],
+    private readonly key: readonly string[],
+    private readonly partitioning: Partitioning,
     readonly files: DataFiles,
-    readonly appending: Appending | undefined,
+    private readonly appending: Appending | undefined,
   ) {}
 
   static async begin(run: Run, { columns, key: fields, encoding }: TableLayout): Promise<BegunRun> {
@@ -124,11 +122,12 @@ export class BegunRun {
     if (inFiles.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so none is left for the files`);
     checkFit(at, options.mode, before?.manifest, columns, names);
     const key = columns.filter(({ field }) => fields.includes(field));
-    const index = options.mode === 'append' ? await indexOf(table, before, namesOf(key)) : undefined;
+    const appending =
+      options.mode === 'append' ? new Appending(at, await indexOf(table, before, namesOf(key)), columns, key, kept) : undefined;
     const partitioned = kept.length < columns.length;
     const files = new DataFiles(table.folder(runId), runId, engine, inFiles, { ...options, encoding: encoding(inFiles), partitioned });
     if (options.mode === 'replace' && names.length === 0) await files.begin();
-    return new BegunRun(run, columns, namesOf(key), partitioning, files, index && new Appending(at, index, columns, key, kept));
+    return new BegunRun(run, columns, namesOf(key), partitioning, files, appending);
   }
 
   /** Resolves when the rows are stored, or wait in a bounded buffer. */
@@ -137,61 +136,47 @@ export class BegunRun {
   }
 
   /** Closes, syncs and verifies the files. @throws {GateError} `E_GATE_VERIFY` when retained files of the table have changed. */
-  async prepare(): Promise<PreparedRun> {
-    const { columns, partitioning, files } = this;
+  async prepare() {
+    const { columns, partitioning, files, appending } = this;
     const { table, options, context, before } = this.run;
-    const stays = (written: readonly ManifestFile[]) => retained(options.mode, before?.manifest, written);
+    const { runId } = context;
+    const stays = (added: readonly ManifestFile[]) => retained(options.mode, before?.manifest, added);
     // A file without rows has the columns of the folders, too.
     const all = [...partitioning.kept.map((index) => itemAt(columns, index)), ...partitioning.columns];
-    const written = await files.finish(stays([]).length === 0 ? all : undefined);
-    const old = stays(written);
+    const added = await files.finish(stays([]).length === 0 ? all : undefined);
+    const old = stays(added);
     if (options.mode === 'replace_partitions' && before) await checkRetained(context.at, table.folder(before.run), old);
-    return new PreparedRun(this.run, this, written, old);
+    const rows = sum(added, 'rows');
+    return {
+      ...{ path: table.path, rows, bytes: sum(added, 'bytes'), total: rows + sum(old, 'rows') },
+      ...{ unchanged: appending?.unchanged ?? 0, changed: appending?.changed ?? 0 },
+      /** Writes the manifest. @returns The actions that commit the run, in order. The link comes last, except for the expiry of the previous run. */
+      actions: (facts: RunFacts) => this.#actions(facts, added, old),
+      /** Removes the runs that are no longer kept. */
+      cleanup: () => prune(table, runId, before?.run, options.keep),
+      quarantine: async () => {
+        const [folder, path] = [table.folder(runId), join(table.quarantine, runId)];
+        await makeFolders(table.quarantine, dirname(table.path));
+        await openTo(table.quarantine, options.permissions);
+        await attempt('E_SINK_WRITE', `cannot quarantine ${folder}`, () => rename(folder, path));
+        return path;
+      },
+    };
   }
 
-  discard(): Promise<void> {
-    return this.files.discard();
-  }
-}
-
-/** A run with complete files; only the manifest and the commit are missing. */
-export class PreparedRun {
-  readonly rows: number;
-  readonly bytes: number;
-  /** Number of rows the table will have. */
-  readonly total: number;
-  readonly unchanged: number;
-  readonly changed: number;
-  readonly path: string;
-
-  /** @param retained Files of the previous run that stay in the table. */
-  constructor(
-    private readonly run: Run,
-    private readonly begun: BegunRun,
-    private readonly written: readonly ManifestFile[],
-    private readonly retained: readonly ManifestFile[],
-  ) {
-    const { appending } = begun;
-    this.rows = sum(written, 'rows');
-    this.bytes = sum(written, 'bytes');
-    this.total = this.rows + sum(retained, 'rows');
-    this.unchanged = appending?.unchanged ?? 0;
-    this.changed = appending?.changed ?? 0;
-    this.path = run.table.path;
-  }
-
-  /** Writes the manifest. @returns The actions that commit the run, in order. The link comes last, except for the expiry of the previous run. */
-  async actions(facts: RunFacts): Promise<readonly Action[]> {
+  async #actions(facts: RunFacts, added: readonly ManifestFile[], old: readonly ManifestFile[]): Promise<readonly Action[]> {
     const { table, options, context, before } = this.run;
     const { runId } = context;
     const { permissions } = options;
-    const { columns, partitioning, appending, key, files } = this.begun;
+    const { columns, partitioning, appending, key } = this;
     const folder = table.folder(runId);
-    const nameOf = (index: number) => dataFileNameOf(runId, this.written.length + index);
-    const kept = before && (await stageRetained(table.folder(before.run), folder, this.retained, nameOf, permissions));
-    const keys = appending && (await staged(table.keysPath(runId), permissions, (file) => appending.index.store(file)));
-    const all = [...(kept?.files ?? []), ...this.written].sort((a, b) => (a.name < b.name ? -1 : 1));
-    const success = options.success_file ? [(await staged(join(folder, successName), permissions)).action] : [];
+    const nameOf = (index: number) => dataFileNameOf(runId, added.length + index);
+    const kept = before && (await stageRetained(table.folder(before.run), folder, old, nameOf, permissions));
+    const keys = appending && (await written(table.keysPath(runId), permissions, (file) => appending.index.store(file)));
+    const all = [...(kept?.files ?? []), ...added].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const success = options.success_file ? [(await written(join(folder, successName), permissions)).action] : [];
+    // Rows added to a complete table, or replacing partitions of it, do not make it partial.
+    const partial = facts.partial === true && (options.mode === 'replace' || !before || before.manifest.partial === true);
     const content: Manifest = {
       version: 1,
       pipeline: facts.pipeline,
@@ -204,14 +189,14 @@ export class PreparedRun {
       undeclared: [...(facts.undeclared ?? [])],
       reads: { ...facts.reads },
       books: { ...facts.books },
-      ...(this.#isPart(facts) ? { partial: true } : {}),
+      ...(partial ? { partial } : {}),
       run_id: runId,
       mode: options.mode,
       replaced: before?.run,
       partition_by: [...partitioning.names],
       rows: sum(all, 'rows'),
       bytes: sum(all, 'bytes'),
-      run: { written: this.rows, unchanged: this.unchanged, changed: this.changed },
+      run: { written: sum(added, 'rows'), unchanged: appending?.unchanged ?? 0, changed: appending?.changed ?? 0 },
       files: all,
       schema: columns.map((column) => ({ ...column })),
       keys: keys && { columns: [...key], rows: appending.index.rows, ...keys.content },
@@ -219,37 +204,13 @@ export class PreparedRun {
       success_file: options.success_file,
     };
     const text = `${JSON.stringify(content, null, 2)}\n`;
-    const manifest = await staged(table.manifestPath(runId), permissions, (file) => file.append(text));
+    const manifest = await written(table.manifestPath(runId), permissions, (file) => file.append(text));
     await context.runLog?.record(table.path, runId, text);
-    const staging = [...(kept?.actions ?? []), ...files.actions, ...success, ...(keys ? [keys.action] : []), manifest.action];
+    const staging = [...(kept?.actions ?? []), ...this.files.actions, ...success, ...(keys ? [keys.action] : []), manifest.action];
     return [...staging, await table.linkTo(runId), ...(await table.expire(before?.run))];
-  }
-
-  /** Whether the table becomes partial. Rows added to a complete table, or replacing partitions of it, do not make it so. */
-  #isPart({ partial = false }: RunFacts): boolean {
-    const { options, before } = this.run;
-    return partial && (options.mode === 'replace' || !before || before.manifest.partial === true);
-  }
-
-  /** Removes the runs that are no longer kept. */
-  cleanup(): Promise<void> {
-    const { table, context, before, options } = this.run;
-    return prune(table, context.runId, before?.run, options.keep);
-  }
-
-  /** Moves the files to where a person can inspect them, instead of a commit. @returns Their location. */
-  async quarantine(): Promise<string> {
-    const { table, context, options } = this.run;
-    const folder = table.folder(context.runId);
-    const path = join(table.quarantine, context.runId);
-    await makeFolders(table.quarantine, dirname(table.path));
-    await openTo(table.quarantine, options.permissions);
-    await attempt('E_SINK_WRITE', `cannot quarantine ${folder}`, () => rename(folder, path));
-    return path;
   }
 }
 
-/** The run that a new one follows. */
 interface Before {
   readonly run: string;
   readonly manifest: Manifest;
@@ -299,7 +260,7 @@ async function lost(table: Table, mode: Mode, { at, warn }: TableRunContext): Pr
   warn?.({ code: 'W_SINK_LINK', message: `${said}; the link is created again` });
   for (const run of runs.toReversed()) {
     const manifest = await table.manifest(run);
-    if (manifest && (await table.isWhole(run))) return { run, manifest };
+    if (manifest && (await table.hasAll(run, ''))) return { run, manifest };
   }
   return undefined;
 }
@@ -312,18 +273,8 @@ function retained(mode: Mode, before: Manifest | undefined, files: readonly Mani
   return before.files.filter(({ name, rows }) => rows > 0 && !replaced.has(dirname(name)));
 }
 
-/**
- * Checks that files of this run are compatible with those of the earlier one: same partitions, and no column removed or changed.
- *
- * @throws {GateError} `E_GATE_SCHEMA` with the differences.
- */
-function checkFit(
-  at: string,
-  mode: Mode,
-  before: Manifest | undefined,
-  columns: readonly OutputColumn[],
-  partitions: readonly string[],
-): void {
+/** Checks that this run has the partitions of the earlier one, and its columns in the same types. @throws {GateError} `E_GATE_SCHEMA`. */
+function checkFit(at: string, mode: Mode, before: Manifest | undefined, columns: readonly OutputColumn[], partitions: readonly string[]) {
   if (mode === 'replace' || before === undefined) return;
   const now = new Map(columns.map(({ name, type }) => [name, type]));
   const problems = before.schema.flatMap(({ name, type }) => {

@@ -11,7 +11,7 @@ import {
   removeFile,
   unlessMissing,
 } from '../store/index.js';
-import { dataFileName, readManifest, type Manifest } from './manifest.js';
+import { dataFileName, loadManifest, type Manifest } from './manifest.js';
 
 export const successName = '_SUCCESS';
 export const partialEnding = '.partial';
@@ -57,32 +57,28 @@ export class Table {
     this.quarantine = join(dirname(path), `.${basename(path)}.failed`);
   }
 
-  /** Returns the folder of a run. */
   folder(run: string): string {
     return join(this.runs, run);
   }
 
-  /** Returns the path of the manifest of a run. */
   manifestPath(run: string): string {
     return this.folder(run) + manifestEnding;
   }
 
-  /** Returns the path of the key index of a run, if it has one. */
   keysPath(run: string): string {
     return this.folder(run) + keysEnding;
   }
 
   /** Reads the manifest of a run; `undefined` if there is none that can be read, or it belongs to another run, as in a copy. */
   async manifest(run: string): Promise<Manifest | undefined> {
-    const found = await readManifest(this.manifestPath(run));
-    return found?.run_id === run ? found : undefined;
+    const { manifest } = await loadManifest(this.manifestPath(run));
+    return manifest?.run_id === run ? manifest : undefined;
   }
 
   /**
    * Returns the run that the link points to; `undefined` if there is no link yet.
    *
-   * @throws {SinkError} `E_SINK_FOREIGN` when the path holds anything other than a link of ours or an empty folder, and for a link in place of the
-   * folder of the runs or of this run.
+   * @throws {SinkError} `E_SINK_FOREIGN` as `linked`, and for a link in place of the folder of the runs or of this run.
    */
   async published(): Promise<string | undefined> {
     const run = await this.linked();
@@ -90,11 +86,7 @@ export class Table {
     return run;
   }
 
-  /**
-   * Returns the run that the link points to, without refusing links on the way to it.
-   *
-   * @throws {SinkError} `E_SINK_FOREIGN` when the path holds anything other than a link of ours or an empty folder.
-   */
+  /** As `published`, through links, too. @throws {SinkError} `E_SINK_FOREIGN` for anything other than a link of ours or an empty folder. */
   async linked(): Promise<string | undefined> {
     const found = await attempt('E_SINK_PATH', `cannot read ${this.path}`, () => lstat(this.path).catch(unlessMissing(undefined)));
     if (found === undefined) return undefined;
@@ -103,7 +95,8 @@ export class Table {
       if (dirname(target) === basename(this.runs) && isRunId(basename(target))) return basename(target);
     }
     if (found.isDirectory() && (await readdir(this.path)).length === 0) return undefined;
-    throw new SinkError('E_SINK_FOREIGN', `${this.path} is ${kindOf(found)}, not a leadstream table`);
+    const kind = found.isSymbolicLink() ? 'a link' : found.isDirectory() ? 'a folder with files' : 'a file';
+    throw new SinkError('E_SINK_FOREIGN', `${this.path} is ${kind}, not a leadstream table`);
   }
 
   /** Returns every run that has any files, ordered by name and so by time. */
@@ -118,23 +111,13 @@ export class Table {
     return (await this.runIds()).filter((run) => beside.includes(run + manifestEnding));
   }
 
-  /**
-   * Checks that the content of a run is really in it, not at the other end of a link.
-   *
-   * @throws {SinkError} `E_SINK_FOREIGN` with the link.
-   */
+  /** Checks that the content of a run is really in it, not at the other end of a link. @throws {SinkError} `E_SINK_FOREIGN`. */
   async refuseLinksIn(run: string): Promise<void> {
     const link = (await entriesBelow(this.folder(run))).find((entry) => entry.isSymbolicLink());
     if (link) throw notOurFolder(join(link.parentPath, link.name), 'a link');
   }
 
-  /**
-   * Creates the folder of a new run.
-   *
-   * @param permissions Of the files; folders get the matching right to enter.
-   * @returns The folders that were created, outermost first.
-   * @throws {SinkError} `E_SINK_PATH`.
-   */
+  /** Creates the folder of a new run. @returns The folders that were created, outermost first. @throws {SinkError} `E_SINK_PATH`. */
   async makeRun(run: string, permissions: number): Promise<readonly string[]> {
     const made = await makeFolders(this.folder(run), dirname(this.path));
     if (!made.includes(this.folder(run)))
@@ -143,9 +126,7 @@ export class Table {
     return made;
   }
 
-  /**
-   * Returns the action that publishes a run. The draft of the link is created next to the folder of the run; it points to nothing until it is in place.
-   */
+  /** Returns the action that publishes a run. The draft of the link is created next to the folder of the run, where it points to nothing. */
   async linkTo(run: string): Promise<LinkAction> {
     const draft = this.folder(run) + linkEnding;
     const to = join(basename(this.runs), run);
@@ -156,10 +137,7 @@ export class Table {
     return { action: 'link', at: this.path, to, draft };
   }
 
-  /**
-   * Returns runs whose commit began but did not complete: a killed one, or one under way. Runs with missing files were published once, and were
-   * being removed.
-   */
+  /** Returns runs whose commit began but did not complete. Runs with missing files were published once, and were being removed. */
   async unfinished(): Promise<readonly string[]> {
     const published = await this.published();
     const beside = await namesIn(this.runs);
@@ -186,15 +164,11 @@ export class Table {
 
   /** Whether a run was published and then replaced: all its data files are kept ones. */
   isKept(run: string): Promise<boolean> {
-    return this.#hasAll(run, keptEnding);
+    return this.hasAll(run, keptEnding);
   }
 
-  /** Whether all data files of a run exist under the names that readers see. */
-  isWhole(run: string): Promise<boolean> {
-    return this.#hasAll(run, '');
-  }
-
-  async #hasAll(run: string, ending: string): Promise<boolean> {
+  /** Whether all data files of a run exist, with this ending. */
+  async hasAll(run: string, ending: string): Promise<boolean> {
     const manifest = await this.manifest(run);
     return manifest !== undefined && (await this.#presentFiles(run, ending)).length === manifest.files.length;
   }
@@ -214,17 +188,9 @@ export class Table {
   }
 }
 
-function kindOf(found: { isSymbolicLink(): boolean; isDirectory(): boolean }): string {
-  if (found.isSymbolicLink()) return 'a link';
-  return found.isDirectory() ? 'a folder with files' : 'a file';
-}
-
 /**
- * Removes runs that are no longer needed: of those with a manifest, all but the published one and `keep` kept ones. Deletes only files that the
- * manifest lists, and folders that are empty afterwards.
- *
- * @param published The run that the link points to.
- * @param before The run that it replaced, which is kept first.
+ * Removes runs that are no longer needed: of those with a manifest, all but the published one and `keep` kept ones, first of them the one `before` it.
+ * Deletes only files that the manifest lists, and folders that are empty afterwards.
  */
 export async function prune(table: Table, published: string, before: string | undefined, keep: number): Promise<void> {
   const others = (await table.runIds()).filter((run) => run !== published).reverse();
@@ -234,7 +200,8 @@ export async function prune(table: Table, published: string, before: string | un
   }
   for (const run of others.filter((run) => !kept.includes(run))) {
     const manifest = await table.manifest(run);
-    if (manifest) await remove(table, run, filesOf(manifest));
+    const names = manifest?.files.flatMap(({ name }) => [name, name + keptEnding]);
+    if (names) await remove(table, run, [...names, successName, successName + partialEnding]);
   }
 }
 
@@ -252,22 +219,20 @@ export async function removeRun(table: Table, run: string): Promise<void> {
   if (names.every((name) => isOurs(name, run))) await remove(table, run, names);
 }
 
-/**
- * Removes files of a run, none of them through a link, then empty folders and the files next to the run. The manifest goes last, so that the removal
- * can be repeated.
- */
+/** Removes files of a run, none of them through a link, then what is next to it. The manifest goes last, so that the removal can be repeated. */
 async function remove(table: Table, run: string, names: readonly string[]): Promise<void> {
   const folder = table.folder(run);
   const present = new Set(await filesBelow(folder));
   await attempt('E_SINK_WRITE', `cannot remove the old run ${folder}`, async () => {
     for (const name of names) if (present.has(name)) await removeFile(join(folder, name));
-    for (const below of await partitionsBelow(folder)) await rmdir(below).catch(() => undefined);
+    const partitions = (await entriesBelow(folder)).filter((entry) => entry.isDirectory() && entry.name.includes('='));
+    const innermostFirst = partitions.map((entry) => join(entry.parentPath, entry.name)).sort((a, b) => b.length - a.length);
+    for (const below of innermostFirst) await rmdir(below).catch(() => undefined);
     await rmdir(folder).catch(() => undefined);
     for (const ending of besideEndings) await removeFile(folder + ending);
   });
 }
 
-/** Whether a name can be that of a run, without leaving the folder. */
 export function isRunId(name: string): boolean {
   return /^[\w-]+$/.test(name);
 }
@@ -278,34 +243,21 @@ function isOurs(name: string, run: string): boolean {
   return whole === successName || (dataFileName.test(whole) && whole.endsWith(`-${run}.parquet`));
 }
 
-/** Returns all names that the files of a run have in its folder at some point. */
-function filesOf({ files }: Manifest): readonly string[] {
-  return [...files.flatMap(({ name }) => [name, name + keptEnding]), successName, successName + partialEnding];
-}
-
-/** Sets the permissions of a folder to match those of its files: everyone who may read them may enter it, and its owner may write. */
+/** Lets everyone who may read the files of a folder enter it, and its owner write. */
 export async function openTo(folder: string, permissions: number): Promise<void> {
   const mode = permissions | ((permissions & 0o444) >> 2) | 0o300;
   await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, () => chmod(folder, mode));
 }
 
-/** Lists a folder; returns nothing if it does not exist. @throws {SinkError} `E_SINK_PATH`. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   return attempt('E_SINK_PATH', `cannot read ${folder}`, () => readdir(folder).catch(unlessMissing([])));
 }
 
-/** Returns the paths of all files below a folder, relative to it; links count as files. */
+/** Returns the relative paths of all files below a folder; links count as files. */
 async function filesBelow(folder: string): Promise<readonly string[]> {
   const entries = await entriesBelow(folder);
   const from = folder.length + 1;
   return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name).slice(from));
-}
-
-/** Returns the folders `column=value` below a folder, innermost first. */
-async function partitionsBelow(folder: string): Promise<readonly string[]> {
-  const entries = await entriesBelow(folder);
-  const folders = entries.filter((entry) => entry.isDirectory() && entry.name.includes('='));
-  return folders.map((entry) => join(entry.parentPath, entry.name)).sort((a, b) => b.length - a.length);
 }
 
 /** Lists everything below a folder, without following links. @throws {SinkError} `E_SINK_PATH`. */

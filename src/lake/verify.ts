@@ -10,7 +10,7 @@ import { bookedRows, loadManifest, manifestIn, type Manifest, type ManifestFile 
 import { encoded } from './partitions.js';
 import { entriesBelow, keptEnding, successName, Table } from './table.js';
 
-/** What was checked, and every difference between a table and its manifest, as a sentence each. */
+/** What was checked, and every difference between a table and its manifest, a sentence each. */
 export interface Verification {
   readonly run: string;
   readonly files: number;
@@ -52,14 +52,10 @@ export async function verifyTable(path: string, options: VerifyOptions = {}): Pr
   checkUsage('verifyTable', taken, { path, options });
   if (options.manifest !== undefined) return verifyCopy(path, options.manifest);
   const found = await verifyRun(path, options);
+  if (options.run !== undefined || found.differences.length === 0) return found;
   // If the run was replaced in the meantime, its differences do not count.
-  if (options.run !== undefined || found.differences.length === 0 || !(await hasMoved(path, found.run))) return found;
-  return verifyTable(path, options);
-}
-
-/** Whether the link now points to another run. */
-async function hasMoved(path: string, run: string): Promise<boolean> {
-  return (await lstat(path)).isSymbolicLink() && (await new Table(path).linked()) !== run;
+  const hasMoved = (await lstat(path)).isSymbolicLink() && (await new Table(path).linked()) !== found.run;
+  return hasMoved ? verifyTable(path, options) : found;
 }
 
 async function verifyCopy(folder: string, path: string): Promise<Verification> {
@@ -71,7 +67,10 @@ async function verifyCopy(folder: string, path: string): Promise<Verification> {
 
 async function verifyRun(path: string, { run, stateDir }: VerifyOptions): Promise<Verification> {
   const table = new Table(path);
-  const published = await publishedRun(table);
+  const published = await table.linked().catch((failure: unknown) => {
+    if (!(failure instanceof SinkError) || failure.code !== 'E_SINK_FOREIGN') throw failure;
+    throw new SinkError('E_SINK_FOREIGN', `${failure.message}; for a copy of a table, name its manifest (--manifest)`);
+  });
   const looked = run ?? published;
   if (looked === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is not a leadstream table: there is no link to a run`);
   const { text, manifest } = await loadManifest(table.manifestPath(looked));
@@ -83,21 +82,13 @@ async function verifyRun(path: string, { run, stateDir }: VerifyOptions): Promis
   const logged = stateDir === undefined ? undefined : await new RunLog(stateDir).check(path, looked, text);
   const differences = [
     ...(logged?.difference === undefined ? [] : [logged.difference]),
-    ...(await linkedFolders([table.runs, table.folder(looked)])),
+    ...(await linkedFolder(table.runs)),
+    ...(await linkedFolder(table.folder(looked))),
     ...(await compare(table.folder(looked), manifest, shown ? '' : keptEnding)),
     ...(manifest.keys ? await keyDifferences(table.keysPath(looked), manifest.keys, manifest.rows) : []),
   ];
   const movedFrom = logged?.movedFrom;
   return { ...summaryOf(manifest), evidence: logged?.evidence ?? 'none', ...defined({ movedFrom }), differences };
-}
-
-async function publishedRun(table: Table): Promise<string | undefined> {
-  try {
-    return await table.linked();
-  } catch (failure) {
-    if (!(failure instanceof SinkError) || failure.code !== 'E_SINK_FOREIGN') throw failure;
-    throw new SinkError('E_SINK_FOREIGN', `${failure.message}; for a copy of a table, name its manifest (--manifest)`);
-  }
 }
 
 function summaryOf({ run_id: run, rows, bytes, files }: Manifest) {
@@ -106,7 +97,8 @@ function summaryOf({ run_id: run, rows, bytes, files }: Manifest) {
 
 /** @param ending Ending of the names of data files. */
 async function compare(folder: string, manifest: Manifest, ending: string): Promise<readonly string[]> {
-  const entries = await kindsBelow(folder);
+  const below = await entriesBelow(folder);
+  const entries = new Map(below.map((entry) => [join(entry.parentPath, entry.name).slice(folder.length + 1), kindOf(entry)]));
   const differences = [
     ...sumDifferences(manifest),
     ...bookDifferences(manifest),
@@ -128,18 +120,13 @@ async function compare(folder: string, manifest: Manifest, ending: string): Prom
 
 type Kind = 'file' | 'folder' | 'link' | 'device';
 
-/** Returns everything below a folder, by relative path. */
-async function kindsBelow(folder: string): Promise<ReadonlyMap<string, Kind>> {
-  const kindOf = (entry: Dirent): Kind => {
-    if (entry.isFile()) return 'file';
-    if (entry.isDirectory()) return 'folder';
-    return entry.isSymbolicLink() ? 'link' : 'device';
-  };
-  const entries = await entriesBelow(folder);
-  return new Map(entries.map((entry) => [join(entry.parentPath, entry.name).slice(folder.length + 1), kindOf(entry)]));
+function kindOf(entry: Dirent): Kind {
+  if (entry.isFile()) return 'file';
+  if (entry.isDirectory()) return 'folder';
+  return entry.isSymbolicLink() ? 'link' : 'device';
 }
 
-/** Reports entries that readers of the folder may take for part of the table; which names count differs between readers. */
+/** Finds entries that readers may take for part of the table; which names count differs between readers. */
 function unlisted(entries: ReadonlyMap<string, Kind>, { files, success_file: success }: Manifest, ending: string): readonly string[] {
   const known = new Map<string, Kind>(success ? [[successName, 'file']] : []);
   for (const { name } of files) {
@@ -154,12 +141,12 @@ function unlisted(entries: ReadonlyMap<string, Kind>, { files, success_file: suc
     .sort();
 }
 
-async function linkedFolders(folders: readonly string[]): Promise<readonly string[]> {
-  const found = await Promise.all(folders.map(async (folder) => [folder, (await lstat(folder).catch(() => undefined))?.isSymbolicLink()]));
-  return found.filter(([, link]) => link).map(([folder]) => `${String(folder)} is a link, so the files are somewhere else`);
+async function linkedFolder(folder: string): Promise<readonly string[]> {
+  const isLink = (await lstat(folder).catch(() => undefined))?.isSymbolicLink() === true;
+  return isLink ? [`${folder} is a link, so the files are somewhere else`] : [];
 }
 
-/** Reports two names of one file, which readers take for two files. */
+/** Finds two names of one file, which readers take for two files. */
 async function oneFileTwice(folder: string, { files }: Manifest, ending: string): Promise<readonly string[]> {
   const seen = new Map<string, string>();
   const differences: string[] = [];
@@ -186,17 +173,14 @@ async function differencesOf(path: string, file: ManifestFile, manifest: Manifes
 function sumDifferences({ rows, bytes, files, run, run_id: id }: Manifest): readonly string[] {
   const sum = (of: readonly ManifestFile[], what: 'rows' | 'bytes') => of.reduce((total, file) => total + file[what], 0);
   const own = files.filter(({ written_by: by }) => by === id);
-  return [
-    ...(sum(files, 'rows') === rows
-      ? []
-      : [`the manifest says ${amountOf(rows, 'row')}, but its files have ${amount(sum(files, 'rows'))}`]),
-    ...(sum(files, 'bytes') === bytes
-      ? []
-      : [`the manifest says ${amountOf(bytes, 'byte')}, but its files have ${amount(sum(files, 'bytes'))}`]),
-    ...(sum(own, 'rows') === run.written
-      ? []
-      : [`the run wrote ${amountOf(run.written, 'row')}, but its files have ${amount(sum(own, 'rows'))}`]),
-  ];
+  const sums = [
+    ['the manifest says', rows, 'row', sum(files, 'rows')],
+    ['the manifest says', bytes, 'byte', sum(files, 'bytes')],
+    ['the run wrote', run.written, 'row', sum(own, 'rows')],
+  ] as const;
+  return sums.flatMap(([what, said, unit, found]) =>
+    said === found ? [] : [`${what} ${amountOf(said, unit)}, but its files have ${amount(found)}`],
+  );
 }
 
 /** Checks the row counts; a table written in code has none. */
@@ -205,9 +189,8 @@ function bookDifferences({ books, output, run }: Manifest): readonly string[] {
   const booked = bookedRows().safeParse(books[output]).data;
   if (!booked) return [`books has no entry for ${output}`];
   if (booked.written === run.written && booked.unchanged === run.unchanged) return [];
-  return [
-    `books has ${amountOf(booked.written, 'row')} written and ${amount(booked.unchanged)} unchanged, but run has ${amount(run.written)} and ${amount(run.unchanged)}`,
-  ];
+  const said = `books has ${amountOf(booked.written, 'row')} written and ${amount(booked.unchanged)} unchanged`;
+  return [`${said}, but run has ${amount(run.written)} and ${amount(run.unchanged)}`];
 }
 
 async function keyDifferences(path: string, { bytes, sha256, rows: keys }: NonNullable<Manifest['keys']>, rows: number) {
@@ -216,7 +199,6 @@ async function keyDifferences(path: string, { bytes, sha256, rows: keys }: NonNu
   return (await sha256File(path)) === sha256 ? [] : ['the contents of the key index differ from the manifest (SHA-256)'];
 }
 
-/** Describes how the footer of a file differs from the manifest's entry for it and for the table. */
 async function footerDifferences(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
   const { name, rows, written_by: by } = file;
   const footer = await footerOf(path);
@@ -228,7 +210,7 @@ async function footerDifferences(path: string, file: ManifestFile, manifest: Man
   return [...partitionDifferences(file, manifest), ...(fault === undefined ? [] : [`${name} differs from the manifest: ${fault}`])];
 }
 
-/** Describes folders that readers would take for other columns than those in the manifest. */
+/** Finds folders that readers would take for other columns than those in the manifest. */
 function partitionDifferences({ name, rows }: ManifestFile, { partition_by: by }: Manifest): readonly string[] {
   if (rows === 0 && !name.includes('/')) return [];
   const levels = name.split('/').slice(0, -1);
