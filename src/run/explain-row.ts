@@ -79,7 +79,9 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
   const limited = { ...pipeline, connection: { ...connection, limit: connection.limit ?? bounds.limit.max, endWaitMs: 0 } };
   const now = new Date();
   const observe: Observe = (some, begin) => runObserved(limited, { rows: Infinity, steps: some, begin, now, signal, watch });
-  const { stages, failure } = await observe(plan.steps, (runtime) => finding(runtime, { key, scan, reveal: pipeline.reveal }));
+  const { stages, failure } = await observe(plan.steps, (runtime) =>
+    finding(runtime, plan.collection, { key, scan, reveal: pipeline.reveal }),
+  );
   if (itemAt(stages, 0).passed === 0) throw notFound(plan.collection, scan);
 
   const steps: RowPassage[] = [];
@@ -119,13 +121,14 @@ function notFound({ name, key }: Collection, scan: number): LeadstreamError {
 /** Replaces the rows of a list by one record. */
 function finding(
   runtime: StepRuntime,
+  collection: Collection,
   { key, scan, reveal }: { readonly key: readonly string[]; readonly scan: number; readonly reveal: readonly string[] },
 ): Step {
-  const { collection, tally, lookup } = runtime;
+  const { tally, lookup } = runtime;
   const isWanted = (row: Row) => collection.key.every((column, index) => row[column] === key[index]);
   const id = key[collection.key.indexOf(collection.id)];
   const isSingle = !collection.served && id !== undefined && isAddressable(id);
-  const single$ = isSingle ? lookup(collection, reveal).find(id).pipe(catchError(noRecord)) : of([]);
+  const single$ = isSingle && lookup ? lookup(collection, reveal).find(id).pipe(catchError(noRecord)) : of([]);
   const wanted = map((page: Page) => {
     const batch = batchOf(page);
     const found = batch.filter((row) => isWanted(batch.row(row)));

@@ -4,7 +4,7 @@ import { itemAt, schema, undeclaredColumn, type Column, type Row } from '../core
 import type { Watcher, Watchers } from '../events/index.js';
 import { batchOf, countOf, emptyTally, type Fault, type Page, type Step, type Tally } from '../flow/index.js';
 import { nothingToCommit, type SinkDefinition, type SinkWriter } from '../sinks/index.js';
-import { deduping, defineFileStep, type StepDefinition, type StepRuntime } from '../steps/index.js';
+import { deduping, type StepDefinition, type StepRuntime } from '../steps/index.js';
 import { runPipeline } from './run.js';
 import type { Pipeline, Plan, PlannedSink, PlannedStep } from '../plan/index.js';
 
@@ -132,7 +132,10 @@ function unrefused(given: Pipeline, plan: Plan): Pipeline {
 /** Returns the step with joins that see the same rows as in a run. */
 function checkingSides({ definition, ...step }: PlannedStep, given: Pipeline): PlannedStep {
   const open: StepDefinition['open'] = (config, { read, ...runtime }) =>
-    definition.open(config, { ...runtime, read: (collection, reveal) => asChecked(given, collection, read(collection, reveal)) });
+    definition.open(config, {
+      ...runtime,
+      ...(read && { read: (collection, reveal) => asChecked(given, collection, read(collection, reveal)) }),
+    });
   return { ...step, definition: { ...definition, open } };
 }
 
@@ -144,11 +147,11 @@ export function asChecked({ consistency }: Pipeline, collection: Collection, pag
 
 /** Creates a step that is not in a file. It must pass rows through unchanged. */
 export function extraStep(at: string, open: (runtime: StepRuntime) => Step): PlannedStep {
-  const definition = defineFileStep(at, {
-    ...{ summary: '', config: (z) => z.unknown(), examples: [], keepsRows: true },
+  const definition: StepDefinition = {
+    ...{ name: at, summary: '', config: schema((z) => z.unknown()), examples: [], keepsRows: true },
     columns: (_, input) => input,
     open: (_, runtime) => open(runtime),
-  });
+  };
   return { at, definition, config: undefined, input: [] };
 }
 

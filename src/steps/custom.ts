@@ -7,7 +7,7 @@ import { check, checkGiven, extended, extensionConfig, extensionOf, kindOf, obje
 import type { Extension, ExtensionDeclaration } from '../options/index.js';
 import { derivedColumns } from './derive/derive.js';
 import { requireColumn } from './fields.js';
-import { stepOf, type ProgramStep, type StepDefinition } from './step.js';
+import { stepOf, type StepDefinition } from './step.js';
 
 /**
  * The columns that a step adds or overwrites: type and sensitivity by name. By default they are as sensitive as the most sensitive column of the
@@ -120,7 +120,7 @@ export function customStepOf(value: unknown): StepDefinition | undefined {
   return extension && definitionOf(extension.name, extension.declaration as AnyStep);
 }
 
-function definitionOf(name: string, step: AnyStep): ProgramStep {
+function definitionOf(name: string, step: AnyStep): StepDefinition {
   const { summary = 'A step from a plug-in.', version = '', rows = 'same' } = step;
   return {
     ...{ name, summary, examples: [], version },

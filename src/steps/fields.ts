@@ -3,6 +3,7 @@ import { didYouMean, schema, StepError, strictest, type Column, type Row } from 
 import { missingDuckdb } from '../engine/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
 import { batchOf, withBatch, type ColumnsContext, type ConfigPath, type Step } from '../flow/index.js';
+import type { RecordBatch } from '../vector/index.js';
 
 /** The name of a new column. `__proto__` is not allowed: assigning to it would have no effect. */
 export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name may contain only a-z, 0-9 and _'));
@@ -77,6 +78,11 @@ export function requireFields<T extends Row>(at: string, fields: readonly string
     }
     return withBatch<T>(page, batch);
   });
+}
+
+/** Returns rows of a batch, by index, in the given order; the batch itself if they are all of its rows. */
+export function takeRows(batch: RecordBatch, rows: readonly number[]): RecordBatch {
+  return rows.length === batch.length && rows.every((row, index) => row === index) ? batch : batch.take(rows);
 }
 
 /** Trims a text and folds its case. Going through both cases makes `ẞ`, `ß`, `SS` and `ss` equal. */

@@ -25,13 +25,4 @@ export { sample, type SampleOptions } from './sample/sample.js';
 export { select } from './select/select.js';
 export type { SortKey } from '../engine/index.js';
 export { sort, type SortOptions } from './sort/sort.js';
-export {
-  defineFileStep,
-  type Lookup,
-  type LookupCounts,
-  type PlanContext,
-  type StepDefinition,
-  type StepRemark,
-  type StepRuntime,
-  type StepGate,
-} from './step.js';
+export type { Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from './step.js';

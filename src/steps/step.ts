@@ -16,39 +16,39 @@ import {
 import { checkArguments } from '../options/index.js';
 import { requireFields } from './fields.js';
 
-/** What a step can use while a file is checked, before any request. */
+/** What a step can use while columns are followed: in a file, before any request, also what the file has. */
 export interface PlanContext extends ColumnsContext {
   /** The collection at the start of the chain. */
-  readonly collection: Collection;
+  readonly collection?: Collection;
   /** The other collections. */
-  readonly collections: Registry;
+  readonly collections?: Registry;
   /** Key of `mask: hmac`; if the property is absent, keys are not checked. */
   readonly hmacKey?: string | undefined;
   /** Reports the name of a variable that the step needs and the environment lacks; `message` explains it. */
-  unset(path: ConfigPath, variable: string, message: string): void;
+  unset?(path: ConfigPath, variable: string, message: string): void;
   /** Reports something in the file that is valid but probably not intended. */
-  warn(path: ConfigPath, warning: Warning): void;
+  warn?(path: ConfigPath, warning: Warning): void;
 }
 
-/** What a step gets to run in a pipeline. */
+/** What a step gets to run. A program has only the context. */
 export interface StepRuntime extends StepContext {
-  readonly collection: Collection;
-  readonly collections: Registry;
+  readonly collection?: Collection;
+  readonly collections?: Registry;
   /** Columns that arrive at the step. */
-  readonly input: readonly Column[];
-  readonly onError: OnError;
+  readonly input?: readonly Column[];
+  readonly onError?: OnError;
   /** Whether the rows that arrive are unique by the key of the collection, as verified by the read. Default: unknown. */
   readonly distinct?: boolean;
   /** When the run was first started, also after a resume: the only clock of expressions. */
-  readonly firstStart: Date;
+  readonly firstStart?: Date;
   /** Key of `mask: hmac`. */
-  readonly hmacKey: string | undefined;
+  readonly hmacKey?: string | undefined;
   /** Private folder for what does not fit into memory, created when needed. */
-  readonly scratch: string;
+  readonly scratch?: string;
   /** Reads the pages of another collection, with some of its secret columns if requested. */
-  read(collection: Collection, reveal: readonly string[]): Observable<Page>;
+  read?(collection: Collection, reveal: readonly string[]): Observable<Page>;
   /** Returns access to single records of another collection, with some of its secret columns if requested. */
-  lookup(collection: Collection, reveal: readonly string[]): Lookup;
+  lookup?(collection: Collection, reveal: readonly string[]): Lookup;
 }
 
 /** Access to single records of a collection, by the identifier in their paths. */
@@ -82,17 +82,8 @@ export interface StepGate {
   readonly violation: (Violation & { readonly code: 'E_GATE_MATCH' }) | undefined;
 }
 
-/**
- * A step, defined once for files and programs.
- *
- * @typeParam C Its configuration. @typeParam P What is known while its columns are followed. @typeParam R What it gets to run.
- */
-export interface StepDefinition<
-  N extends string = string,
-  C = unknown,
-  P extends ColumnsContext = PlanContext,
-  R extends StepContext = StepRuntime,
-> {
+/** A step, defined once for files and programs. @typeParam C Its configuration. */
+export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
   readonly summary: string;
   /** For a custom step, the version set by its author, which is part of the fingerprint. Built-in steps have none. */
@@ -108,10 +99,10 @@ export interface StepDefinition<
   /** Whether every row that leaves it is an unchanged input row, and none leaves twice. Default false. */
   readonly keepsRows?: boolean;
   /** Returns the columns that leave the step. */
-  columns(config: C, input: readonly Column[], plan: P): readonly Column[];
+  columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
   /** Returns the name of the other collection that it reads completely. */
   reads?(config: C): string | undefined;
-  open(config: C, runtime: R): Step;
+  open(config: C, runtime: StepRuntime): Step;
   /** Returns the result of the step's own gate, based on its tally; `undefined` if none is set. */
   gate?(config: C, tally: Tally): StepGate | undefined;
   /**
@@ -122,26 +113,12 @@ export interface StepDefinition<
   remark?(config: C, tally: Tally, arrived: number): StepRemark | undefined;
 }
 
-/** A step that works with what a program has, too: a context and columns. */
-export type ProgramStep<N extends string = string, C = unknown> = StepDefinition<N, C, ProgramPlan, ProgramRuntime>;
-export type ProgramPlan = ColumnsContext & Partial<PlanContext>;
-export type ProgramRuntime = StepContext & Partial<StepRuntime>;
-
 /** A step as declared. Its schema is built on first use. */
-interface Declaration<C, P extends ColumnsContext, R extends StepContext> extends Omit<StepDefinition<string, C, P, R>, 'name' | 'config'> {
+interface Declaration<C> extends Omit<StepDefinition<string, C>, 'name' | 'config'> {
   config(z: Zod): z.ZodType<C>;
 }
 
-/** Declares a step for files and programs. */
-export function defineStep<const N extends string, C>(name: N, declared: Declaration<C, ProgramPlan, ProgramRuntime>): ProgramStep<N, C> {
-  return { name, ...declared, config: schema((z) => declared.config(z)) };
-}
-
-/** Declares a step for files only. */
-export function defineFileStep<const N extends string, C>(
-  name: N,
-  declared: Declaration<C, PlanContext, StepRuntime>,
-): StepDefinition<N, C> {
+export function defineStep<const N extends string, C>(name: N, declared: Declaration<C>): StepDefinition<N, C> {
   return { name, ...declared, config: schema((z) => declared.config(z)) };
 }
 
@@ -151,7 +128,12 @@ export function defineFileStep<const N extends string, C>(
  * @param options Further keys; those of files are in snake_case.
  * @throws {StepError} `E_STEP_CONFIG`.
  */
-export function checkedConfig<C>({ name, config }: ProgramStep<string, C>, given: unknown, options: object, context?: StepContext): C {
+export function checkedConfig<C>(
+  { name, config }: Pick<StepDefinition<string, C>, 'name' | 'config'>,
+  given: unknown,
+  options: object,
+  context?: StepContext,
+): C {
   const named = (Object.entries(options) as [string, unknown][]).map(([key, value]) => [snakeCase(key), value] as const);
   const all = typeof given === 'object' && !Array.isArray(given) ? { ...given, ...Object.fromEntries(named) } : given;
   checkArguments(context?.at ?? name, config, all);
@@ -170,11 +152,11 @@ function snakeCase(name: string): string {
  * @param more What it gets to run besides.
  */
 export function stepOf<C, In, Out>(
-  definition: ProgramStep<string, C>,
+  definition: StepDefinition<string, C>,
   config: C,
   fields: readonly string[],
   context?: StepContext,
-  more: Partial<StepRuntime> = {},
+  more: Omit<StepRuntime, keyof StepContext> = {},
 ): Step<In, Out> {
   const { name, blocking } = definition;
   // The types of rows follow from the configuration, which the type system cannot follow through the columns.

@@ -9,7 +9,7 @@ import type { Expression } from '../expression/expression.js';
 import { expressions } from '../expression/loaded.js';
 import { checkDuckdb, columnName, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { outcomesOf } from '../on-error.js';
-import { defineStep, stepOf, type ProgramPlan, type ProgramRuntime } from '../step.js';
+import { defineStep, stepOf, type PlanContext, type StepRuntime } from '../step.js';
 import { Aggregator, type AggregatePlan, type Computation, type GroupField } from './aggregator.js';
 import { aggregatesListed, computationOf, planCall } from './calls.js';
 import { aggregateNames, aggregateOf, numberTypes, resultColumn } from './functions.js';
@@ -148,13 +148,13 @@ export const aggregateStep = defineStep('aggregate', {
 });
 
 /** Returns the column of a result of a program. */
-function columnOf(name: string, { aggregate: kind, argument }: Parts, input: readonly Column[], plan: ProgramPlan): Column {
+function columnOf(name: string, { aggregate: kind, argument }: Parts, input: readonly Column[], plan: PlanContext): Column {
   const field = typeof argument === 'object' ? argument : undefined;
   const column = field && requireColumn(field.field, input, plan, ['compute', name]);
   return resultColumn(name, kind, { type: field?.type ?? 'flag', sensitivity: column?.sensitivity ?? 'plain' });
 }
 
-function opened({ by = [], compute }: AggregateConfig, runtime: ProgramRuntime): AggregatePlan {
+function opened({ by = [], compute }: AggregateConfig, runtime: StepRuntime): AggregatePlan {
   const types = new Map(runtime.input?.map(({ name, type }) => [name, type]));
   const fields = new Map<string, GroupField>();
   const compiled = new Map<string, Expression>();

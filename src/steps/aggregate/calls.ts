@@ -2,12 +2,12 @@ import { unknownName, type Column, type DeclaredType } from '../../core/index.js
 import type { ConfigPath } from '../../flow/index.js';
 import { expressions } from '../expression/loaded.js';
 import { sensitivityOf } from '../fields.js';
-import type { ProgramPlan } from '../step.js';
+import type { PlanContext } from '../step.js';
 import type { Computation } from './aggregator.js';
 import { aggregateNames, aggregateOf, isAggregate, isNumberType, resultColumn, type AggregateName } from './functions.js';
 
 /** Checks the call of an aggregate in a file, and reports any problem. @returns The column of its results. */
-export function planCall(name: string, text: string, input: readonly Column[], plan: ProgramPlan): Column | undefined {
+export function planCall(name: string, text: string, input: readonly Column[], plan: PlanContext): Column | undefined {
   const path = ['compute', name];
   const call = callIn(text);
   if ('message' in call) plan.problem(path, call.message, false, call.at);
@@ -33,7 +33,7 @@ function typeIn(
   aggregate: AggregateName,
   argument: string,
   input: readonly Column[],
-  plan: ProgramPlan,
+  plan: PlanContext,
   path: ConfigPath,
 ): DeclaredType | undefined {
   const { takes } = aggregateOf(aggregate);
@@ -52,7 +52,7 @@ function typeIn(
 }
 
 /** Returns the same plan for a part of a text that begins at a character. */
-function shifted(plan: ProgramPlan, by: number): ProgramPlan {
+function shifted(plan: PlanContext, by: number): PlanContext {
   return { ...plan, problem: (path, message, onKey, at) => plan.problem(path, message, onKey, at === undefined ? undefined : by + at) };
 }
 

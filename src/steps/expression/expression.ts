@@ -3,7 +3,7 @@ import { StepError } from '../../core/index.js';
 import type { Column, DeclaredType, Row, Value, ValueOf, Warning } from '../../core/index.js';
 import type { ConfigPath } from '../../flow/index.js';
 import { goneAt, unknownName } from '../fields.js';
-import type { ProgramPlan, ProgramRuntime } from '../step.js';
+import type { PlanContext, StepRuntime } from '../step.js';
 import { textWarnings } from './compared-text.js';
 import { runtimeOver, typingOver, unknownStart } from './environments.js';
 import { makeExact } from './exact.js';
@@ -181,7 +181,7 @@ function isInstant(value: unknown): value is Date {
 export function planExpression(
   source: string,
   input: readonly Column[],
-  plan: ProgramPlan,
+  plan: PlanContext,
   path: ConfigPath,
   made: readonly string[] = [],
 ): Expression | undefined {
@@ -209,14 +209,14 @@ function checked(source: string, input: readonly Column[]): Expression | Express
   return result;
 }
 
-function unknownIn({ kind, name, known }: Required<ExpressionProblem>['unknown'], plan: ProgramPlan, made: readonly string[]): string {
+function unknownIn({ kind, name, known }: Required<ExpressionProblem>['unknown'], plan: PlanContext, made: readonly string[]): string {
   if (kind === 'field' && made.includes(name))
     return `field '${name}' is added by this step; an expression sees the row before the step, so add '${name}' in an earlier derive`;
   return (kind === 'field' ? goneAt(name, plan) : undefined) ?? unknownName(kind, name, known, plan);
 }
 
 /** Compiles an expression that passed planning. Loads what it needs as soon as the event loop is idle, while the first page is on its way. */
-export function openExpression(source: string, { input = [], at, firstStart }: ProgramRuntime): Expression {
+export function openExpression(source: string, { input = [], at, firstStart }: StepRuntime): Expression {
   const result = expressionsOver(input, firstStart && (() => firstStart)).compile(source);
   if (!('evaluate' in result)) throw new StepError('E_STEP_CONFIG', `${at}: ${result.message}`);
   setImmediate(prepare, result);

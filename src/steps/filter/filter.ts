@@ -4,7 +4,7 @@ import { callback, checkArguments } from '../../options/index.js';
 import { countOf, keepRows, withBatch, type ConfigPath, type Page, type Step } from '../../flow/index.js';
 import { expressions } from '../expression/loaded.js';
 import { evaluating, keptRows } from '../on-error.js';
-import { defineStep, nothingKept, stepOf, type ProgramRuntime } from '../step.js';
+import { defineStep, nothingKept, stepOf, type StepRuntime } from '../step.js';
 
 /** The configuration of a filter. */
 export interface FilterConfig {
@@ -69,7 +69,7 @@ export const filterStep = defineStep('filter', {
 });
 
 /** Keeps the rows for which an expression is true. */
-function filtering(where: string, otherwise: FilterConfig['otherwise'], runtime: ProgramRuntime): Step {
+function filtering(where: string, otherwise: FilterConfig['otherwise'], runtime: StepRuntime): Step {
   const expression = expressions().openExpression(where, runtime);
   const fields = (runtime.input ?? []).map(({ name }) => name).filter((name) => expression.names.includes(name));
   const evaluate = evaluating(new Map([['condition', expression]]), runtime);

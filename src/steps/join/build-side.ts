@@ -1,44 +1,28 @@
-import { itemAt, parserOf, type DeclaredType, type Value } from '../../core/index.js';
-import { KeyMap } from '../../flow/index.js';
-import {
-  DictionaryVector,
-  keyOf,
-  KeptColumn,
-  keysOf,
-  maxDictionary,
-  type Normalize,
-  type RecordBatch,
-  type Vector,
-} from '../../vector/index.js';
+import { itemAt, parserOf, StepError, type DeclaredType, type Value } from '../../core/index.js';
+import { batchOf, failureAt, KeyMap, withBatch, type Page, type RowPlace } from '../../flow/index.js';
+import { DictionaryVector, keyOf, KeptColumn, keysOf, maxDictionary, memoByKey } from '../../vector/index.js';
+import type { RecordBatch, Vector } from '../../vector/index.js';
+import { casefold, takeRows } from '../fields.js';
+import type { StepRuntime } from '../step.js';
 
-/** Matching rows of the other side, as indexes into the columns of fields that may be added. A single match needs no list. */
-export type Matches = number | readonly number[];
+/** How two sides are joined, whatever fields they have. */
+export interface Matching {
+  /** Right field by left field. */
+  readonly on: Readonly<Record<string, string>>;
+  readonly as: string;
+  readonly select: readonly string[];
+  readonly normalize?: 'casefold' | undefined;
+  readonly pick?: Choice | undefined;
+  readonly type?: 'left' | 'inner' | undefined;
+  /** Right fields that break ties of `pick`. */
+  readonly key?: readonly string[] | undefined;
+}
+
+/** Matching rows of the other side, by index. A single match needs no list. */
+type Matches = number | readonly number[];
 
 /** Index for rows without a match. */
-export const unmatched = -1;
-
-/** What to keep of the other side, and its key. */
-export interface BuildOptions {
-  /** Fields that form the key. */
-  readonly on: readonly string[];
-  /** Fields that may be added. */
-  readonly select: readonly string[];
-  readonly pick: Choice;
-  /** Fields that break ties of `pick`. */
-  readonly key: readonly string[];
-  readonly normalize: Normalize | undefined;
-}
-
-/** The fields of the other side that rows may get. */
-export interface BuildSide {
-  /** Returns the rows with a key, in the order in which they were read. */
-  matchesOf(key: string): Matches;
-  /**
-   * Returns the columns to add to rows with these matches, in the order of `select`. If the other side is small, all pages share the same
-   * dictionaries.
-   */
-  columnsOf(matches: readonly number[]): readonly Vector[];
-}
+const unmatched = -1;
 
 /** Number of replaced rows below which removing them is not worth the time. */
 const negligible = 65_536;
@@ -60,8 +44,8 @@ export class GrowingBuildSide {
   /** Number of rows in the columns. */
   #rows = 0;
 
-  constructor(private readonly options: BuildOptions) {
-    const { select, pick, key } = options;
+  constructor(private readonly matching: Matching) {
+    const { select, pick = defaultPick, key = [] } = matching;
     this.#rings = pick === 'all' || pick === 'error' ? new Rings() : undefined;
     this.#prefers = preferenceOf(pick, key);
     this.#columns = columnsFor([...select, ...(typeof pick === 'string' ? [] : [...comparedBy(pick), ...key])]);
@@ -69,8 +53,8 @@ export class GrowingBuildSide {
 
   /** Adds rows; those with an empty key match nothing. */
   add(batch: RecordBatch): void {
-    const { on, normalize } = this.options;
-    const keyAt = keysOf(batch, on, normalize);
+    const { on, normalize } = this.matching;
+    const keyAt = keysOf(batch, Object.values(on), normalize && casefold);
     const kept: number[] = [];
     for (let row = 0; row < batch.length; row += 1) {
       const key = keyAt(row);
@@ -82,19 +66,60 @@ export class GrowingBuildSide {
     if (!this.#rings && this.#rows - this.#places.size > Math.max(negligible, this.#places.size)) this.#removeReplaced();
   }
 
-  /** Completes the side, once. No rows can be added afterwards, and what was only needed to add them is released. */
-  finish(): BuildSide {
-    const columns = this.options.select.map((name) => columnIn(this.#columns, name));
+  /**
+   * Completes the side, once. No rows can be added afterwards, and what was only needed to add them is released.
+   *
+   * @returns A function that adds its fields to the rows of pages. If the side is small, all pages share the same dictionaries.
+   */
+  finish({ at, tally, input }: Pick<StepRuntime, 'at' | 'tally' | 'input'>): (page: Page) => Page {
+    const { on, as, select, normalize, pick = defaultPick, type } = this.matching;
+    const columns = select.map((name) => columnIn(this.#columns, name));
     for (const column of columns) column.close();
     this.#columns = new Map();
     const [places, rings] = [this.#places, this.#rings];
-    return {
-      matchesOf: (key) => {
-        const last = places.get(key);
-        return last === unmatched || !rings ? last : rings.of(last);
-      },
-      columnsOf:
-        this.#rows < maxDictionary ? bySharedIndices(columns, this.#rows) : (matches) => columns.map((column) => column.take(matches)),
+    const matchOf = (key: string | undefined): Matches => {
+      const last = key === undefined ? unmatched : places.get(key);
+      return last === unmatched || !rings ? last : rings.of(last);
+    };
+    const matchesIn = memoByKey(Object.keys(on), matchOf, normalize && casefold);
+    const columnsOf =
+      this.#rows < maxDictionary
+        ? bySharedIndices(columns, this.#rows)
+        : (found: readonly number[]) => columns.map((column) => column.take(found));
+    const added = select.map((field) => `${as}_${field}`);
+
+    return (page) => {
+      const batch = batchOf(page);
+      const present = added.find((name) => batch.columns.has(name));
+      // A field missing from the plan of a file is one that the service returns undeclared: it gives way.
+      if (present !== undefined && input === undefined) throw new StepError('E_STEP_CONFIG', `${at}: ${takenName(present)}`);
+      const matchesOf = matchesIn(batch);
+      const rows: number[] = [];
+      const matches: number[] = [];
+      for (let row = 0; row < batch.length; row += 1) {
+        const found = matchesOf(row);
+        if (typeof found !== 'number') {
+          if (pick === 'error')
+            throw severalMatch(found.length, Object.values(on), { at, page: page.number, index: row, row: batch.row(row) });
+          tally.matched += 1;
+          tally.expanded += found.length - 1;
+          for (const match of found) {
+            rows.push(row);
+            matches.push(match);
+          }
+          continue;
+        }
+        if (found !== unmatched) tally.matched += 1;
+        else tally.missed += 1;
+        if (found === unmatched && type === 'inner') {
+          tally.unmatched += 1;
+          continue;
+        }
+        rows.push(row);
+        matches.push(found);
+      }
+      const values = columnsOf(matches).map((column, index) => [itemAt(added, index), column] as const);
+      return withBatch(page, takeRows(batch, rows).with(values));
     };
   }
 
@@ -179,7 +204,7 @@ function columnIn(columns: ReadonlyMap<string, KeptColumn>, name: string): KeptC
 }
 
 /** Shares one dictionary of matched rows per column, so that work done for such a row counts for every page. */
-function bySharedIndices(columns: readonly KeptColumn[], rows: number): BuildSide['columnsOf'] {
+function bySharedIndices(columns: readonly KeptColumn[], rows: number): (matches: readonly number[]) => readonly Vector[] {
   const dictionaries = columns.map((): Value[] => [null]);
   /** By index of the row; 0 for a row that has not matched yet. */
   const known = new Uint16Array(rows);
@@ -207,11 +232,23 @@ export type Choice<Field extends string = string> =
   | 'first'
   | 'all'
   | 'error'
-  | { readonly max: Field; readonly type?: DeclaredType }
-  | { readonly min: Field; readonly type?: DeclaredType };
+  | { readonly max: Field; readonly type?: DeclaredType | undefined }
+  | { readonly min: Field; readonly type?: DeclaredType | undefined };
 
 /** The default for several matches: take none, and fail the run. */
 export const defaultPick = 'error';
+
+/** Reports that a join would add a field that already exists. */
+export function takenName(name: string): string {
+  return `there is already a field '${name}'; choose another name under as, or leave it out of select`;
+}
+
+function severalMatch(count: number, fields: readonly string[], place: RowPlace): StepError {
+  return failureAt(
+    place,
+    (row) => new StepError('E_STEP_MATCHES', `${place.at}: ${count} rows match on ${fields.join(' + ')} for ${row}; choose one with pick`),
+  );
+}
 
 /** Returns the value of a field of a row. */
 type ValueOf = (field: string) => Value;

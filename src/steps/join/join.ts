@@ -1,14 +1,22 @@
-import { isObservable, map, pipe, tap, type Observable } from 'rxjs';
+import { isObservable, pipe, map, tap, type Observable } from 'rxjs';
 import type { z } from 'zod';
-import { columnsOf, withheldOf, type Collection, type Registry } from '../../collections/index.js';
-import { declaredTypes, GateError, schema, StepError, unknownName as unknownAmong, type Column, type Row } from '../../core/index.js';
+import { columnsOf, withheldOf, type Collection } from '../../collections/index.js';
+import {
+  amountOf,
+  declaredTypes,
+  GateError,
+  repeated,
+  schema,
+  unknownName as unknownAmong,
+  type Column,
+  type Row,
+} from '../../core/index.js';
 import { batchOf, openedStep, pagesOf, preload, RowStream } from '../../flow/index.js';
-import type { ColumnsContext, Page, Reading, Side, Step, StepContext } from '../../flow/index.js';
-import { checkArguments, usually } from '../../options/index.js';
-import { requireFields, unknownName } from '../fields.js';
-import { defineFileStep, type PlanContext } from '../step.js';
-import { assembly, joinedColumns, matchGate, noMatch, share, takenName, type JoinContext } from './assemble.js';
-import { comparedBy, defaultPick, GrowingBuildSide, type Choice } from './build-side.js';
+import type { ColumnsContext, ConfigPath, Page, Side, Step } from '../../flow/index.js';
+import { usually } from '../../options/index.js';
+import { refuseRepeats, requireColumn, requireFields, unknownName } from '../fields.js';
+import { checkedConfig, defineStep, type PlanContext, type StepRuntime } from '../step.js';
+import { comparedBy, defaultPick, GrowingBuildSide, takenName, type Choice } from './build-side.js';
 import { lookingUp } from './look-up.js';
 
 /** How two sides of a join are matched. */
@@ -63,28 +71,6 @@ type Addition<Left, Right, As extends string, Name extends string> = string exte
       : { readonly as: never; readonly select: readonly Name[] }
     : unknown;
 
-const taken = schema((z) => {
-  const name = z.string().min(1);
-  const type = z.enum(declaredTypes).optional();
-  return z.strictObject({
-    right: z.custom((value) => value instanceof RowStream || isObservable(value), 'must be a stream of rows, like service.bridges'),
-    options: z.strictObject({
-      on: z
-        .record(z.string(), name)
-        .refine((on) => Object.keys(on).length > 0, "needs at least one pair of fields, like { bridge_id: 'id' }"),
-      as: name,
-      select: z.array(name).min(1),
-      normalize: z.literal('casefold').optional(),
-      pick: z
-        .union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name, type }), z.strictObject({ min: name, type })])
-        .optional(),
-      type: z.enum(['left', 'inner']).optional(),
-      key: z.array(name).optional(),
-      minMatch: share().optional(),
-    }),
-  });
-});
-
 /**
  * Adds fields of matching rows of another stream, of rows or of pages. That stream is read to the end while the first pages of this one are on their
  * way and wait. Empty or missing keys never match.
@@ -119,67 +105,39 @@ export function join<
   options: JoinOptions<NoInfer<Left>, Right, As, Field> & Meeting<NoInfer<Left>, Right, On, As, Name>,
 ): Step<Left, Joined<Left, Right, As, Field>> {
   const at = 'join';
-  checkArguments(at, taken, { right, options });
-  const { on, as, select, pick, key = [] } = options;
-  const rightFields = [...Object.values<string | undefined>(on), ...select, ...comparedBy(pick), ...key].filter(
-    (field) => field !== undefined,
-  );
-  const refuse = (name: string) => {
-    throw new StepError('E_STEP_CONFIG', `${at}: ${takenName(name)}`);
-  };
+  const config: JoinConfig = checkedConfig({ name: at, config: configOfProgram }, { with: right }, options);
+  const { on, select = [], pick, key = [] } = config;
   const columns = (input: readonly Column[], plan: ColumnsContext) =>
-    right instanceof RowStream && right.columns !== undefined
-      ? joinedColumns({ on, as, select, pick }, input, { name: 'the other side', columns: right.columns, withheld: right.withheld }, plan)
-      : undefined;
+    right instanceof RowStream && right.columns !== undefined ? joinStep.columns(config, input, plan) : undefined;
   return openedStep({ at, columns }, (reading) => {
-    const right$ = pagesOf(right, reading).pipe(requireFields(`${at}, the other side`, rightFields));
     const context = reading.counted(at);
+    const other$ = pagesOf(right, reading).pipe(
+      requireFields<Right>(`${at}, the other side`, [...Object.values(on), ...select, ...comparedBy(pick), ...key]),
+    );
     let failed = false;
     reading.atEnd(() => {
-      if (!failed) judge(context, options.minMatch, reading);
+      if (failed) return;
+      const remark = joinStep.remark?.(config, context.tally, 0);
+      if (remark) reading.warn({ ...remark, message: `${at}: ${remark.message}` });
+      const violation = joinStep.gate?.(config, context.tally)?.violation;
+      if (violation) throw new GateError(violation.code, `${at}: ${violation.message}`);
     });
     return pipe(
-      requireFields<Left>(at, Object.keys(on)),
-      joining<Left, Right, As, Field>(right$, options, context, refuse),
+      requireFields(at, Object.keys(on)),
+      joinStep.open({ ...config, with: other$ as Observable<unknown> as Observable<Page> }, context),
       tap({ subscribe: () => (failed = false), error: () => (failed = true) }),
-    );
+    ) as Step<never, unknown> as Step<Left, Joined<Left, Right, As, Field>>;
   });
 }
 
-/**
- * Joins rows with any fields.
- *
- * @param taken Called with the name of an existing field that an added field would overwrite; if it returns, the added field replaces the existing one.
- */
-function joining<Left extends Row, Right extends Row, As extends string, Field extends keyof Right & string>(
-  other$: Observable<Page<Right>>,
-  options: JoinOptions<NoInfer<Left>, Right, As, Field>,
-  context: JoinContext,
-  taken: (name: string) => void,
-): Step<Left, Joined<Left, Right, As, Field>> {
-  const { assembling, build } = assembly(options, context, taken);
-  return preload(
-    other$,
-    () => new GrowingBuildSide(build),
-    (growing, page) => growing.add(batchOf(page)),
-    (growing) => map(assembling(growing.finish())),
-    context,
-  );
-}
-
-/** @throws {GateError} `E_GATE_MATCH` when too few rows have a match. */
-function judge({ at, tally }: StepContext, minMatch: string | undefined, reading: Reading): void {
-  const remark = minMatch === undefined ? noMatch(tally, 'the other side', 'minMatch') : undefined;
-  if (remark) reading.warn({ ...remark, message: `${at}: ${remark.message}` });
-  const violation = minMatch === undefined ? undefined : matchGate(minMatch, tally);
-  if (violation) throw new GateError(violation.code, `${at}: ${violation.message}`);
-}
-
-const config = schema((z) => {
+const configOfFile = schema((z) => {
   const name = z.string().min(1);
   return z.strictObject({
     with: name.describe('The other collection.'),
-    on: z.record(z.string(), name).describe('Right field by left field, one or more; empty values never match.'),
+    on: z
+      .record(z.string(), name)
+      .refine((on) => Object.keys(on).length > 0, 'needs at least one pair of fields')
+      .describe('Right field by left field, one or more; empty values never match.'),
     as: z
       .string()
       .regex(/^[a-z][a-z0-9_]*$/, 'a name may contain only a-z, 0-9 and _')
@@ -199,104 +157,173 @@ const config = schema((z) => {
         'preload reads the other collection once; the first pages wait for it. by_id requests the record of each id in the rows once, which pays off for few ids and a large collection; changes in the meantime are not noticed.',
       ),
     reveal: z.array(name).optional().describe('Credential-like fields of the other collection to include.'),
-    min_match: share().optional().describe('Minimum share of rows with a match; below it, nothing is published.'),
+    min_match: z
+      .string()
+      .regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a share is written like 95%')
+      .optional()
+      .describe('Minimum share of rows with a match; below it, nothing is published.'),
   });
 });
 
-type JoinConfig = z.infer<ReturnType<typeof config>>;
+/** A program passes the other side itself, any prefix, its own key, and the type by which a field is picked. */
+const configOfProgram = schema((z) => {
+  const name = z.string().min(1);
+  const type = z.enum(declaredTypes).optional();
+  const pick = z.union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name, type }), z.strictObject({ min: name, type })]);
+  return configOfFile()
+    .omit({ lookup: true, reveal: true })
+    .extend({
+      with: z.custom<Side<Row>>(
+        (value) => value instanceof RowStream || isObservable(value),
+        'must be a stream of rows, like service.bridges',
+      ),
+      ...{ as: name, select: z.array(name).min(1), pick: pick.optional(), key: z.array(name).optional() },
+    });
+});
 
-export const joinStep = defineFileStep('join', {
+type FileConfig = z.infer<ReturnType<typeof configOfFile>>;
+
+interface JoinConfig extends Omit<FileConfig, 'with' | 'pick' | 'lookup'> {
+  readonly with: string | Side<Row>;
+  readonly pick?: Choice | undefined;
+  readonly lookup?: FileConfig['lookup'];
+  readonly key?: readonly string[] | undefined;
+}
+
+export const joinStep = defineStep('join', {
   summary: 'Adds fields of the matching rows of another collection.',
-  config,
+  config: (): z.ZodType<JoinConfig> => configOfFile(),
   examples: [
     { with: 'bridges', on: { bridge_id: 'id' }, as: 'bridge', select: ['title', 'niche'] },
     { with: 'areacodes', on: { zipcode: 'city' }, normalize: 'casefold', pick: { max: 'city_population' }, as: 'area', min_match: '0%' },
     { with: 'bridges', on: { bridge_id: 'id' }, as: 'seller', select: ['title'], lookup: 'by_id' },
   ],
-  columns: (join, input, plan) => {
-    const other = found(join, plan.collections);
-    if (other === undefined) {
-      plan.problem(['with'], unknownAmong('collection', join.with, Object.keys(plan.collections)));
+  columns: (config, input, plan) => {
+    const { with: other, on, pick } = config;
+    const right = otherSide(config, plan);
+    if (right === undefined) {
+      plan.problem(['with'], unknownAmong('collection', typeof other === 'string' ? other : '', Object.keys(plan.collections ?? {})));
       return input;
     }
-    const right = columnsOf(other, join.reveal);
-    const withheld = withheldOf(other, join.reveal);
-    const hasAll = Object.values(join.on).every((field) => right.some(({ name }) => name === field));
-    if (Object.keys(join.on).length === 0) plan.problem(['on'], 'needs at least one pair of fields');
-    if (join.lookup === 'by_id') refuseLookup(join, other, hasAll, plan);
-    if (hasAll) warnOfSeveral(join, other, plan);
-    join.reveal?.forEach((field, index) => {
-      if (!Object.hasOwn(other.fields, field)) {
-        plan.problem(['reveal', index], unknownName('field', field, Object.keys(other.fields), { withheld }));
-      }
+    const { as = right.name, select = right.columns.map(({ name }) => name) } = config;
+    if (right.collection) checkCollection(config, right.collection, right, plan);
+    for (const [left, field] of Object.entries(on)) checkPair([left, field], input, right, plan);
+    for (const field of comparedBy(pick))
+      requireRight(field, right, plan, ['pick', typeof pick === 'object' && 'min' in pick ? 'min' : 'max']);
+    refuseRepeats(select, plan, ['select']);
+    const added = select.flatMap((field, index): readonly Column[] => {
+      const column = requireRight(field, right, plan, config.select ? ['select', index] : []);
+      if (column === undefined) return [];
+      const [name, original] = [`${as}_${field}`, `${as}_${column.original}`];
+      if (input.some((present) => present.name === name)) plan.problem(['as'], takenName(name));
+      return [{ ...column, name, original, source: undefined }];
     });
-    const { on, as = join.with, select, pick } = join;
-    return joinedColumns({ on, as, select, pick }, input, { name: other.name, columns: right, withheld }, plan);
+    return pick === 'all' ? repeated([...input, ...added]) : [...input, ...added];
   },
-  reads: ({ lookup, with: other }) => (lookup === 'by_id' ? undefined : other),
+  reads: ({ lookup, with: other }) => (lookup === 'by_id' || typeof other !== 'string' ? undefined : other),
   open: (config, runtime) => {
-    const collection = found(config, runtime.collections);
-    if (!collection) throw new Error(`no collection ${config.with}, though names are checked before`);
-    const right = columnsOf(collection, config.reveal);
-    const meeting = {
-      on: config.on,
-      as: config.as ?? config.with,
-      select: config.select ?? right.map(({ name }) => name),
-      normalize: config.normalize,
-      pick: typedPick(config.pick, right),
-      type: config.type,
-      key: collection.key,
-    };
-    const reveal = config.reveal ?? [];
-    const [[left, id] = []] = Object.entries(config.on);
-    if (config.lookup === 'by_id' && left !== undefined && id !== undefined)
-      return lookingUp(runtime.lookup(collection, reveal), { ...meeting, left, id }, runtime);
-    // A field of that name missing from the plan is one that the service returns undeclared: it is left out.
-    return joining(runtime.read(collection, reveal), meeting, runtime, () => {});
+    const right = otherSide(config, runtime);
+    if (right === undefined) throw new Error('names of collections are checked before');
+    const { collection, key } = right;
+    const { as = right.name, select = right.columns.map(({ name }) => name), reveal = [], lookup } = config;
+    const matching = { ...config, as, select, pick: typedPick(config.pick, right), key };
+    if (collection && lookup === 'by_id' && runtime.lookup) return lookingUp(runtime.lookup(collection, reveal), matching, runtime);
+    const other$ = collection ? runtime.read?.(collection, reveal) : config.with;
+    if (!isObservable(other$)) throw new Error('there is no other side to read');
+    return preload(
+      other$,
+      () => new GrowingBuildSide(matching),
+      (side, page) => side.add(batchOf(page)),
+      (side) => map(side.finish(runtime)),
+      runtime,
+    );
   },
-  gate: ({ min_match }, tally) => (min_match === undefined ? undefined : { gate: 'min_match', violation: matchGate(min_match, tally) }),
-  remark: ({ with: other, min_match }, tally) => (min_match === undefined ? noMatch(tally, other, 'min_match') : undefined),
+  gate: ({ min_match }, { matched, missed }) => {
+    if (min_match === undefined) return undefined;
+    const rows = matched + missed;
+    const found = rows === 0 ? 100 : (100 * matched) / rows;
+    const message = `${(Math.floor(found * 100) / 100).toFixed(2)}% of ${amountOf(rows, 'row')} matched, expected at least ${min_match}`;
+    return { gate: 'min_match', violation: found >= Number.parseFloat(min_match) ? undefined : { code: 'E_GATE_MATCH', message } };
+  },
+  remark: ({ with: other, min_match }, { matched, missed }) => {
+    if (min_match !== undefined || matched > 0 || missed === 0) return undefined;
+    const [side, gate] = typeof other === 'string' ? [other, 'min_match'] : ['the other side', 'minMatch'];
+    return { code: 'W_STEP_NO_MATCH', message: `none of ${amountOf(missed, 'row')} found a match in ${side}; ${gate} refuses that` };
+  },
 });
 
-function found({ with: name }: JoinConfig, collections: Registry): Collection | undefined {
-  return Object.hasOwn(collections, name) ? collections[name] : undefined;
+/** What is known about the other side of a join. */
+interface OtherSide {
+  /** Its name in messages. */
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly withheld: readonly string[];
+  readonly key: readonly string[] | undefined;
+  /** That of a file. */
+  readonly collection?: Collection;
 }
 
-/**
- * Refuses `lookup: by_id` if single records have no path, or if it would compare something other than the id.
- *
- * @param hasAll Whether the other collection has all compared fields; missing ones have already been reported.
- */
-function refuseLookup({ on, with: name, normalize }: JoinConfig, { id, served }: Collection, hasAll: boolean, plan: PlanContext): void {
-  const fields = Object.values(on);
-  if (served) {
-    plan.problem(['lookup'], `the path of single records of ${name}, a collection of your own, is unknown; use lookup: preload`);
-  } else if (fields.length !== 1 || (hasAll && fields[0] !== id)) {
-    plan.problem(
-      ['on'],
-      `lookup: by_id takes one pair, whose right field is the id of ${name}, like { field: ${id} }; otherwise use lookup: preload`,
-    );
+/** Returns `undefined` for an unknown collection. */
+function otherSide({ with: other, reveal, key }: JoinConfig, { collections = {} }: PlanContext | StepRuntime): OtherSide | undefined {
+  if (typeof other !== 'string') {
+    const { columns = [], withheld = [] } = other instanceof RowStream ? other : {};
+    return { name: 'the other side', columns, withheld, key };
   }
-  if (normalize !== undefined)
-    plan.problem(
-      ['normalize'],
-      'with lookup: by_id the service compares values as they are; derive the field as the service has it, or use lookup: preload',
-    );
+  const collection = Object.hasOwn(collections, other) ? collections[other] : undefined;
+  if (!collection) return undefined;
+  return { name: other, columns: columnsOf(collection, reveal), withheld: withheldOf(collection, reveal), key: collection.key, collection };
 }
 
-/** Warns about a join that allows only one match when nothing guarantees that there is only one. */
-function warnOfSeveral({ on, pick, with: name }: JoinConfig, { key }: Collection, plan: PlanContext): void {
-  const pairs = Object.values(on);
-  if (pick !== undefined || pairs.length === 0 || key.every((column) => pairs.includes(column))) return;
-  plan.warn(['on'], {
+/** In a file, the field that decides is compared by its declared type. */
+function typedPick(pick: Choice | undefined, { columns, collection }: OtherSide): Choice | undefined {
+  const column = columns.find(({ name }) => comparedBy(pick).includes(name));
+  return typeof pick === 'object' && collection && column ? { ...pick, type: column.type } : pick;
+}
+
+/** Reports a join that a collection cannot answer, and warns about one for which nothing guarantees that there is only one match. */
+function checkCollection(config: JoinConfig, collection: Collection, { columns, withheld }: OtherSide, plan: PlanContext): void {
+  const { on, pick, lookup, normalize, reveal = [] } = config;
+  const { name, id, key, served, fields } = collection;
+  const compared = Object.values(on);
+  const hasAll = compared.every((field) => columns.some((column) => column.name === field));
+  const instead = 'use lookup: preload';
+  if (lookup === 'by_id') {
+    if (served) plan.problem(['lookup'], `the path of single records of ${name}, a collection of your own, is unknown; ${instead}`);
+    else if (compared.length !== 1 || (hasAll && compared[0] !== id))
+      plan.problem(
+        ['on'],
+        `lookup: by_id takes one pair, whose right field is the id of ${name}, like { field: ${id} }; otherwise ${instead}`,
+      );
+    if (normalize !== undefined) plan.problem(['normalize'], `with lookup: by_id the service compares values as they are; ${instead}`);
+  }
+  for (const [index, field] of reveal.entries())
+    if (!Object.hasOwn(fields, field)) plan.problem(['reveal', index], unknownName('field', field, Object.keys(fields), { withheld }));
+  if (!hasAll || pick !== undefined || key.every((column) => compared.includes(column))) return;
+  plan.warn?.(['on'], {
     code: 'W_SPEC_MATCHES',
-    message: `${pairs.join(' + ')} is not a key of ${name}, so several rows may match, and then the run fails; its key is ${key.join(' + ')}. Add what is missing, or choose a row with pick`,
+    message: `${compared.join(' + ')} is not a key of ${name}, so several rows may match, and then the run fails; its key is ${key.join(' + ')}. Add what is missing, or choose a row with pick`,
   });
 }
 
-/** Adds the type by which the picked field is compared: its declared one. */
-function typedPick(pick: JoinConfig['pick'], right: readonly Column[]): Choice | undefined {
-  if (typeof pick !== 'object') return pick;
-  const column = right.find(({ name }) => comparedBy(pick).includes(name));
-  return column ? { ...pick, type: column.type } : pick;
+function checkPair([left, field]: readonly [string, string], input: readonly Column[], right: OtherSide, plan: ColumnsContext): void {
+  const column = requireColumn(left, input, plan, ['on', left], true);
+  const [one, other] = [column, requireRight(field, right, plan, ['on', left])].map((each) => (each?.cast ? each.type : 'text'));
+  if (column === undefined || one === other) return;
+  const remedy = 'join before it is cast, or cast both sides to the same type';
+  plan.problem(['on', left], `field '${left}' is ${one} here and never matches ${other}; ${remedy}`, true);
+}
+
+/** Finds a field of the other side, or reports its name along with the most similar name. */
+function requireRight(
+  name: string,
+  { columns, name: side, withheld }: OtherSide,
+  plan: ColumnsContext,
+  path: ConfigPath,
+): Column | undefined {
+  const column = columns.find((candidate) => candidate.name === name);
+  if (column) return column;
+  const names = columns.map((candidate) => candidate.name);
+  const message = unknownName('field', name, names, { withheld });
+  plan.problem(path, message.replace(`unknown field '${name}'`, `${side} has no field '${name}'`));
+  return undefined;
 }

@@ -6,7 +6,7 @@ import { mapping, type Mapped, type Vector } from '../../vector/index.js';
 import { batchOf, withBatch, type ConfigPath, type Step } from '../../flow/index.js';
 import { checkArguments, usually } from '../../options/index.js';
 import { type WithoutUndefined, requireColumn } from '../fields.js';
-import { defineStep, stepOf, type ProgramPlan } from '../step.js';
+import { defineStep, stepOf, type PlanContext } from '../step.js';
 
 const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
 
@@ -240,7 +240,7 @@ function kindOf({ preset, as, masks }: MaskConfig, name: string, sensitivity: Co
   return preset !== undefined && sensitivity === 'personal' ? as : undefined;
 }
 
-function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[], plan: ProgramPlan): void {
+function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[], plan: PlanContext): void {
   const keyMissing = 'hmacKey' in plan && !isKey(plan.hmacKey);
   // A key that is set but invalid is wrong in every environment.
   const refuse = (path: ConfigPath) => (plan.hmacKey ? plan.problem(path, needsKey) : plan.unset?.(path, 'LEADSTREAM_HMAC_KEY', needsKey));

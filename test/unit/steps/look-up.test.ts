@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Observable, defer, of, timer, map } from 'rxjs';
 import type { Row } from '../../../src/core/index.js';
-import { lookingUp, type LookUpOptions } from '../../../src/steps/join/look-up.js';
+import type { Matching } from '../../../src/steps/join/build-side.js';
+import { lookingUp } from '../../../src/steps/join/look-up.js';
 import { pages, rowsThrough, through, watched } from './support.js';
 
-const options: LookUpOptions = { left: 'b', id: 'id', on: { b: 'id' }, as: 'b', select: ['v'] };
+const options: Matching = { on: { b: 'id' }, as: 'b', select: ['v'] };
 
 /** Looks up in records by id. */
 function lookupIn(find: (id: string) => Observable<readonly Row[]>, concurrency = 3) {

@@ -96,7 +96,9 @@ const others: Readonly<Record<string, readonly Row[]>> = {
 };
 
 /** What a step of a pipeline over leads gets, with a context that remembers. */
-export function runtime(overrides: Partial<StepRuntime> = {}): StepRuntime & WatchedContext {
+export function runtime(
+  overrides: Partial<StepRuntime> = {},
+): Required<Omit<StepRuntime, keyof StepContext | 'distinct'>> & WatchedContext {
   return {
     ...watched(),
     collection: collections.leads,
