@@ -2,7 +2,20 @@ import { StepError, type Row, type Value } from '../core/index.js';
 import { batchOf, failureAt, type OnError, type Page, type StepContext } from '../flow/index.js';
 import { dictionaryEncoder, mapping, mappedFrom, taking, Unfit, type Mapped, type RecordBatch, type Vector } from '../vector/index.js';
 import { ExpressionFault } from './expression/functions.js';
-import type { Expression } from './expression/expression.js';
+import type * as Expressions from './expression/expression.js';
+
+let loaded: typeof Expressions | undefined;
+
+/** Loads the evaluation of expressions (CEL), which only pipeline files need. */
+export async function loadExpressions(): Promise<void> {
+  loaded ??= await import('./expression/expression.js');
+}
+
+/** Returns the functions for expressions in files. @throws {Error} If they were not loaded, which is a bug. */
+export function expressions(): typeof Expressions {
+  if (!loaded) throw new Error('expressions were not loaded');
+  return loaded;
+}
 
 /** The rows of a page at a step. */
 interface Arrived {
@@ -60,7 +73,7 @@ export function keptRows(
  * @throws {StepError} `E_STEP_EXPRESSION` under `fail`, from the returned function.
  */
 export function evaluating(
-  expressions: ReadonlyMap<string, Expression>,
+  expressions: ReadonlyMap<string, Expressions.Expression>,
   context: StepContext & { readonly onError?: OnError },
 ): (page: Page) => Evaluated {
   const outcomesIn = outcomesOf(expressions);
@@ -95,7 +108,7 @@ export function scratchFailure(at: string): (message: string) => StepError {
  *
  * @returns The results by name of the expression, in the order given.
  */
-export function outcomesOf(expressions: ReadonlyMap<string, Expression>): (batch: RecordBatch) => ReadonlyMap<string, Mapped> {
+export function outcomesOf(expressions: ReadonlyMap<string, Expressions.Expression>): (batch: RecordBatch) => ReadonlyMap<string, Mapped> {
   const evaluators = Array.from(expressions, ([name, expression]) => [name, evaluator(expression)] as const);
   const encoderOf = remembering(dictionaryEncoder);
 
@@ -106,7 +119,7 @@ export function outcomesOf(expressions: ReadonlyMap<string, Expression>): (batch
 }
 
 /** @returns The function that evaluates an expression. `columnOf` returns the columns of the batch, as dictionaries where that pays off. */
-function evaluator(expression: Expression): (batch: RecordBatch, columnOf: (name: string) => Vector) => Mapped {
+function evaluator(expression: Expressions.Expression): (batch: RecordBatch, columnOf: (name: string) => Vector) => Mapped {
   const mappingOf = remembering((column) => mapping((value) => attempt(expression, { [column]: value })));
 
   return (batch, columnOf) => {
@@ -128,7 +141,7 @@ function remembering<R>(make: (name: string) => R): (name: string) => R {
   };
 }
 
-function attempt(expression: Expression, row: Row): Value | Unfit {
+function attempt(expression: Expressions.Expression, row: Row): Value | Unfit {
   try {
     return expression.evaluate(row);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { unknownName, type Column, type DeclaredType } from '../../core/index.js';
 import type { ConfigPath } from '../../flow/index.js';
-import { expressions } from '../expression/loaded.js';
+import { expressions } from '../on-error.js';
 import { sensitivityOf } from '../fields.js';
 import type { PlanContext } from '../step.js';
 import type { Computation } from './aggregator.js';

@@ -5,9 +5,8 @@ import { callback, checkArguments } from '../../options/index.js';
 import { batchOf, ofEachRow, withBatch, type Page, type Step } from '../../flow/index.js';
 import { FlatVector, ownValue } from '../../vector/index.js';
 import type { Expression } from '../expression/expression.js';
-import { expressions } from '../expression/loaded.js';
 import { columnName, sensitivityOf } from '../fields.js';
-import { evaluating } from '../on-error.js';
+import { expressions, evaluating } from '../on-error.js';
 import { defineStep, stepOf } from '../step.js';
 
 /**

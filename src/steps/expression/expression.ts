@@ -4,13 +4,19 @@ import type { Column, DeclaredType, Row, Value, ValueOf, Warning } from '../../c
 import type { ConfigPath } from '../../flow/index.js';
 import { goneAt, unknownName } from '../fields.js';
 import type { PlanContext, StepRuntime } from '../step.js';
-import { textWarnings } from './compared-text.js';
-import { runtimeOver, typingOver, unknownStart } from './environments.js';
-import { makeExact } from './exact.js';
+import {
+  comprehensions,
+  instant,
+  isNode,
+  makeExact,
+  makeThreeValued,
+  nodesIn,
+  runtimeOver,
+  typingOver,
+  unknownStart,
+} from './environment.js';
 import { ExpressionFault, functions, readers, type Start } from './functions.js';
-import { comprehensions, isNode, nodesIn } from './nodes.js';
-import { makeThreeValued } from './nulls.js';
-import { failingAlways, failingByType, invalid, unbounded, type Callable, type ExpressionProblem } from './problems.js';
+import { failingByType, invalid, textWarnings, unbounded, type ExpressionProblem } from './problems.js';
 
 /** A checked expression over the fields of a row. */
 export interface Expression {
@@ -22,8 +28,6 @@ export interface Expression {
   readonly warnings: readonly Warning[];
   /** @throws {ExpressionFault} When the row's values do not fit; the message contains no value. */
   evaluate(row: Row): Value;
-  /** Loads what its functions need, so that the first row does not wait for it. */
-  prepare(): void;
 }
 
 const typeByCel: Readonly<Record<string, DeclaredType>> = {
@@ -49,67 +53,34 @@ export function expressionsOver(
   columns: readonly Column[],
   start: Start = unknownStart,
 ): { compile(source: string): Expression | ExpressionProblem } {
-  return new Compiler(columns, start);
-}
+  const runtime = runtimeOver(columns, start);
+  const typing = typingOver(columns);
 
-class Compiler {
-  readonly #runtime;
-  readonly #typing;
-  readonly #callable: Callable;
-
-  constructor(
-    private readonly columns: readonly Column[],
-    start: Start,
-  ) {
-    this.#runtime = runtimeOver(columns, start);
-    this.#typing = typingOver(columns);
-    const known = this.#typing.getDefinitions().functions;
-    const namesOf = (found: typeof known) => [...new Set(found.map(({ name }) => name))];
-    this.#callable = {
-      functions: namesOf(known.filter(({ receiverType }) => receiverType === null)),
-      methods: namesOf(known.filter(({ receiverType }) => receiverType !== null)),
-    };
-  }
-
-  compile(written: string): Expression | ExpressionProblem {
-    const check = this.#runtime.check(written);
-    if (!check.valid) return invalid(written, check.error, this.columns, this.#callable);
-    const source = readAsDeclared(written, this.#runtime.parse(written).ast, this.columns, (part) => this.#typing.check(part).type);
-    const nodes = [...nodesIn(this.#runtime.parse(source).ast)];
-    const inferred = this.#typing.check(source);
-    const problem =
-      unbounded(nodes) ?? failingByType(inferred) ?? failingAlways(source, nodes, (constant) => this.#programOf(constant)({}));
+  function compile(written: string): Expression | ExpressionProblem {
+    const check = runtime.check(written);
+    if (!check.valid) return invalid(written, check.error, columns, typing);
+    const source = readAsDeclared(written, runtime.parse(written).ast, columns, (part) => typing.check(part).type);
+    const program = runtime.parse(source);
+    const nodes = [...nodesIn(program.ast)];
+    const inferred = typing.check(source);
+    const problem = unbounded(nodes) ?? failingByType(inferred);
     // Offsets are those of the text as written.
     if (problem !== undefined) return source === written ? problem : { message: problem.message };
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `returns a ${check.type ?? 'value'}, which no column can hold` };
-    return this.#expression(source, nodes, type);
-  }
 
-  #expression(source: string, nodes: readonly ASTNode[], type: DeclaredType): Expression {
-    const { columns } = this;
-    const program = this.#programOf(source);
-    const named = new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])));
-    const used = columns.map(({ name }) => name).filter((name) => named.has(name));
+    const warnings = textWarnings(nodes, columns);
+    const names = [...new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])))];
+    const used = columns.map(({ name }) => name).filter((name) => names.includes(name));
     const [root] = nodes;
     const day = root?.op === 'call' && functions[root.args[0]]?.day === true;
+    makeExact(runtime, program.ast);
+    makeThreeValued(program.ast);
     const evaluate = directCall(root, columns, (row) => program(complete(row, used)));
-    return {
-      type: day ? 'date' : type,
-      names: [...named],
-      warnings: textWarnings(nodes, columns),
-      evaluate: (row) => asValue(run(evaluate, row), type),
-      prepare: () => nodes.forEach(({ op, args }) => op === 'call' && functions[args[0]]?.prepare?.()),
-    };
+    return { type: day ? 'date' : type, names, warnings, evaluate: (row) => asValue(run(evaluate, row), type) };
   }
 
-  /** Parses an expression that is valid, for evaluation. */
-  #programOf(source: string): (row: Row) => unknown {
-    const program = this.#runtime.parse(source);
-    makeExact(this.#runtime, program.ast);
-    makeThreeValued(program.ast);
-    return program;
-  }
+  return { compile };
 }
 
 /**
@@ -215,23 +186,12 @@ function unknownIn({ kind, name, known }: Required<ExpressionProblem>['unknown']
   return (kind === 'field' ? goneAt(name, plan) : undefined) ?? unknownName(kind, name, known, plan);
 }
 
-/** Compiles an expression that passed planning. Loads what it needs as soon as the event loop is idle, while the first page is on its way. */
+/** Compiles an expression that passed planning. */
 export function openExpression(source: string, { input = [], at, firstStart }: StepRuntime): Expression {
   const result = expressionsOver(input, firstStart && (() => firstStart)).compile(source);
   if (!('evaluate' in result)) throw new StepError('E_STEP_CONFIG', `${at}: ${result.message}`);
-  setImmediate(prepare, result);
   return result;
 }
-
-function prepare(expression: Expression): void {
-  try {
-    expression.prepare();
-  } catch {
-    // The first row that needs it reports the problem.
-  }
-}
-
-const instant = 'google.protobuf.Timestamp';
 
 /**
  * Rewrites an expression so that text fields declared as instants or days are read as such, where they are compared with an instant or passed to a

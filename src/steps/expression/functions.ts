@@ -1,28 +1,20 @@
 import { parserOf, type DeclaredType } from '../../core/index.js';
-import { areaCode, preparePlaces, zipCity, zipPrefix, zipState } from './geography.js';
+import { areaCode, zipCity, zipPrefix, zipState } from './geography.js';
 
 /** Explains why an expression has no value for a row. The message names kinds of values, never a value. */
 export class ExpressionFault extends Error {}
 
-/** A value in an expression: text from the service, or the result of a cast or another function. */
-type Operand = unknown;
-
-/** The CEL types that our functions take; `dyn` is any. */
-type Taken = 'dyn' | 'string' | 'int' | 'double' | 'bool' | 'google.protobuf.Timestamp';
-
 /** One of our functions. `returns` is the CEL type of its result when that is not `null`. */
 export interface ExpressionFunction {
   /** CEL types of the argument when it is not `null`; empty for a function without arguments. */
-  readonly takes: readonly Taken[];
+  readonly takes: readonly ('dyn' | 'string' | 'int' | 'double' | 'bool' | 'google.protobuf.Timestamp')[];
   readonly returns: 'string' | 'double' | 'bool' | 'google.protobuf.Timestamp';
   /** Whether the instant that it returns is a calendar day. */
   readonly day?: true;
   readonly summary: string;
   readonly example: string;
   /** @param start When the run was first started. */
-  readonly call: (operand: Operand, start: Start) => string | number | boolean | Date | null;
-  /** Loads what calls need; otherwise the first call loads it. */
-  readonly prepare?: () => void;
+  readonly call: (operand: unknown, start: Start) => string | number | boolean | Date | null;
 }
 
 /** When a run was first started. */
@@ -33,8 +25,8 @@ export type Start = () => Date;
  * cannot be read is an error of the row, except in look-ups, where "unknown" is an answer: `null`.
  */
 export const functions: Readonly<Record<string, ExpressionFunction>> = {
-  zip_city: ofText('City of a US or Canadian zipcode.', "zip_city('10001') == 'New York'", zipCity, preparePlaces),
-  zip_state: ofText('Two-letter code of the state or province of a zipcode.', "zip_state('K1A 0B1') == 'ON'", zipState, preparePlaces),
+  zip_city: ofText('City of a US or Canadian zipcode.', "zip_city('10001') == 'New York'", zipCity),
+  zip_state: ofText('Two-letter code of the state or province of a zipcode.', "zip_state('K1A 0B1') == 'ON'", zipState),
   zip_prefix: ofText('First three characters of a zipcode: the sorting area.', "zip_prefix('10001') == '100'", zipPrefix),
   area_code: ofText(
     'First three of the ten digits of a phone number, after an optional country code 1.',
@@ -46,8 +38,10 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
     returns: 'double',
     summary: 'Text read as a number; empty text returns null.',
     example: "num('41') > 40.0",
-    call: (value) =>
-      typeof value === 'string' ? parsed('num', 'decimal', value) : typeof value === 'bigint' ? Number(value) : numberOrNull(value),
+    call: (value) => {
+      if (typeof value === 'string') return parsed('num', 'decimal', value);
+      return typeof value === 'bigint' ? Number(value) : typeof value === 'number' ? value : nullOnly(value);
+    },
   },
   flag: {
     takes: ['string', 'bool'],
@@ -128,14 +122,13 @@ export const readers: Readonly<Record<DeclaredType, string>> = {
   flag: 'flag',
 };
 
-function ofText(summary: string, example: string, call: (text: string) => string | null, prepare?: () => void): ExpressionFunction {
+function ofText(summary: string, example: string, call: (text: string) => string | null): ExpressionFunction {
   return {
     takes: ['string'],
     returns: 'string',
     summary,
     example,
     call: (value) => (typeof value === 'string' ? call(value) : nullOnly(value)),
-    ...(prepare && { prepare }),
   };
 }
 
@@ -154,11 +147,7 @@ function parsed<T extends 'decimal' | 'flag' | 'date' | 'timestamp'>(name: strin
   return value;
 }
 
-function numberOrNull(value: Operand): number | null {
-  return typeof value === 'number' ? value : nullOnly(value);
-}
-
-function nullOnly(value: Operand): null {
+function nullOnly(value: unknown): null {
   if (value === null || value === undefined) return null;
   throw new ExpressionFault('the function does not take a value of this type');
 }

@@ -31,39 +31,32 @@ export function zipState(zip: string | null | undefined): string | null {
   return placeOf(zip ?? '')?.state ?? null;
 }
 
-/** Returns the first three characters of a US or Canadian zipcode, the sorting area; `null` for a text of another form. */
-export function zipPrefix(zip: string | null | undefined): string | null {
-  return normalizedZip(zip ?? '')?.slice(0, 3) ?? null;
+/** Returns the sorting area of a US or Canadian zipcode: its first three characters. */
+export function zipPrefix(zip: string): string | null {
+  return normalizedZip(zip)?.slice(0, 3) ?? null;
 }
 
-/** Returns the first three of the ten digits of a phone number, after an optional country code 1; `null` for a text that is not such a number. */
-export function areaCode(phone: string | null | undefined): string | null {
-  const digits = (phone ?? '').replace(/[\s().+-]/g, '');
-  return /^1?([2-9]\d{2})\d{7}$/.exec(digits)?.[1] ?? null;
+/** Returns the first three of the ten digits of a phone number, after an optional country code 1. */
+export function areaCode(phone: string): string | null {
+  return /^1?([2-9]\d{2})\d{7}$/.exec(phone.replace(/[\s().+-]/g, ''))?.[1] ?? null;
 }
 
-/** The place of a zipcode. `state` is the two-letter code of a US state or territory or a Canadian province. */
 interface Place {
   readonly city: string;
+  /** Two-letter code of a US state or territory or a Canadian province. */
   readonly state: string;
 }
 
 /** The places looked up so far, by code: at most the 44,175 that exist. */
 const known = new Map<string, Place>();
 
-/**
- * Returns the place of a US zipcode (`12345`, `12345-6789`, nine digits) or a Canadian postal code (`K1A`, `K1A 0B1`).
- *
- * The package's provinces have gaps and are not used.
- *
- * @returns `undefined` for an unknown code or another form. Nothing is guessed, not even a lost leading zero.
- */
+/** Returns the place of a zipcode. Nothing is guessed, not even a lost leading zero. The package's provinces have gaps and are not used. */
 export function placeOf(zipcode: string): Place | undefined {
-  // Most zipcodes already have the form of the table and need no parsing.
-  const place = known.get(zipcode);
-  if (place) return place;
-  const code = normalizedZip(zipcode);
-  return code === undefined ? undefined : (known.get(code) ?? lookUp(code));
+  // Most zipcodes have the form of the table.
+  const code = known.has(zipcode) ? zipcode : normalizedZip(zipcode);
+  const place = code === undefined ? undefined : (known.get(code) ?? lookUp(code));
+  if (code !== undefined && place) known.set(code, place);
+  return place;
 }
 
 /** Returns the part of a zipcode that identifies a place: five digits, or the three characters of a Canadian sorting area. */
@@ -74,26 +67,24 @@ function normalizedZip(zipcode: string): string | undefined {
   return /^([A-Za-z]\d[A-Za-z])(?: ?\d[A-Za-z]\d)?$/.exec(text)?.[1]?.toUpperCase();
 }
 
-function lookUp(code: string): Place | undefined {
-  const entry = code.length === 5 ? entryIn((us ??= readTable('codes')), code) : entryIn((canada ??= readTable('codesCanada')), code);
-  if (!entry) return undefined;
-  const place = { city: entry.city, state: provinceOf(code) ?? entry.state };
-  known.set(code, place);
-  return place;
+/** The text of a table of the package, and where each code is in it. */
+interface Table {
+  readonly text: string;
+  readonly starts: ReadonlyMap<string, number>;
 }
 
 let us: Table | undefined;
 let canada: Table | undefined;
 
-/** Reads the table of US zipcodes, so that the first call does not. */
-export function preparePlaces(): void {
-  us ??= readTable('codes');
-}
-
-/** The text of a table of the package `zipcodes`, and where each code is in it. */
-interface Table {
-  readonly text: string;
-  readonly starts: ReadonlyMap<string, number>;
+function lookUp(code: string): Place | undefined {
+  const { text, starts } = code.length === 5 ? (us ??= readTable('codes')) : (canada ??= readTable('codesCanada'));
+  const start = starts.get(code);
+  if (start === undefined) return undefined;
+  const valueOf = (name: string) => {
+    const from = text.indexOf(`"${name}":"`, start) + name.length + 4;
+    return text.slice(from, text.indexOf('"', from));
+  };
+  return { city: valueOf('city'), state: provinceOf(code) ?? valueOf('state') };
 }
 
 const opening = '{"zip":"';
@@ -109,14 +100,4 @@ function readTable(name: string): Table {
     starts.set(text.slice(at + opening.length, text.indexOf('"', at + opening.length)), at);
   if (starts.size === 0) throw new LeadstreamError('E_RUN_FAILED', 'the table in the package zipcodes does not have the expected form');
   return { text, starts };
-}
-
-function entryIn({ text, starts }: Table, code: string): Place | undefined {
-  const start = starts.get(code);
-  if (start === undefined) return undefined;
-  const valueOf = (name: string) => {
-    const from = text.indexOf(`"${name}":"`, start) + name.length + 4;
-    return text.slice(from, text.indexOf('"', from));
-  };
-  return { city: valueOf('city'), state: valueOf('state') };
 }

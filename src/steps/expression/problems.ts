@@ -1,7 +1,7 @@
-import { EvaluationError, ParseError, type ASTNode, type TypeCheckResult } from '@marcbachmann/cel-js';
-import type { Column } from '../../core/index.js';
-import { ExpressionFault, functions } from './functions.js';
-import { comprehensions, nodesIn } from './nodes.js';
+import { ParseError, type ASTNode, type Environment, type TypeCheckResult } from '@marcbachmann/cel-js';
+import { expectations, parserOf, type Column, type Warning } from '../../core/index.js';
+import { comprehensions, isNode, nodesIn } from './environment.js';
+import { functions, readers } from './functions.js';
 
 /** What is wrong with the text of an expression. */
 export interface ExpressionProblem {
@@ -12,45 +12,32 @@ export interface ExpressionProblem {
   readonly unknown?: { readonly kind: 'field' | 'function'; readonly name: string; readonly known: readonly string[] };
 }
 
-/** Names of functions: of those that are called on their own, and of methods. */
-export interface Callable {
-  readonly functions: readonly string[];
-  readonly methods: readonly string[];
-}
-
-/** Explains why an expression cannot be read, in the checker's words. */
+/** Explains why an expression cannot be read, in the checker's words. @param typing The environment for type checks. */
 export function invalid(
   source: string,
   error: TypeCheckResult['error'],
   columns: readonly Column[],
-  callable: Callable,
+  typing: Environment,
 ): ExpressionProblem {
   // The parser passes on a stack overflow, which its types do not include.
   if (error === undefined || error instanceof RangeError) return { message: 'cannot be read; it is too deep' };
   const message = error.summary;
   const at = error.range?.start;
-  if (error instanceof ParseError) return { message: slip(source, at ?? 0, columns) ?? message, at };
+  if (error instanceof ParseError) return { message: slip(source, at ?? 0) ?? message, at };
   const field = /^Unknown variable: (\S+)/.exec(message)?.[1];
   if (field !== undefined) {
     const ours = Object.keys(functions).map((name) => `${name}()`);
-    return {
-      message,
-      at,
-      unknown: { kind: 'field', name: field, known: [...columns.map(({ name }) => name), 'null', 'true', 'false', ...ours] },
-    };
+    const known = [...columns.map(({ name }) => name), 'null', 'true', 'false', ...ours];
+    return { message, at, unknown: { kind: 'field', name: field, known } };
   }
   const [, receiver, name] = /^found no matching overload for '(?:([\w.<>, ]+)\.)?(\w+)\(/.exec(message) ?? [];
-  const known = receiver === undefined ? callable.functions : callable.methods;
+  const callable = typing.getDefinitions().functions.filter(({ receiverType }) => (receiverType === null) === (receiver === undefined));
+  const known = [...new Set(callable.map((each) => each.name))];
   return name === undefined || known.includes(name) ? { message, at } : { message, at, unknown: { kind: 'function', name, known } };
 }
 
-/** Says what to write for the most frequent slips: operators of SQL, and a field by its name in the service. Of other words the parser names a letter. */
-function slip(source: string, at: number, columns: readonly Column[]): string | undefined {
-  const spaced = columns.find(({ original }) => {
-    const start = source.toLowerCase().indexOf(original.toLowerCase());
-    return start >= 0 && start < at && at < start + original.length;
-  });
-  if (spaced) return `the field '${spaced.original}' is called ${spaced.name} here`;
+/** Says what to write for operators of SQL. Of other words the parser names a letter. */
+function slip(source: string, at: number): string | undefined {
   const word = /^(?:=|[a-z_]\w*)/i.exec(source.slice(at))?.[0];
   const right = word === undefined ? undefined : { '=': '==', and: '&&', or: '||' }[word.toLowerCase()];
   return word && (right === undefined ? `unexpected '${word}'` : `'${word}' is written ${right} here`);
@@ -103,32 +90,80 @@ export function failingByType({ error }: TypeCheckResult): ExpressionProblem | u
 }
 
 /**
- * Refuses a part without a field that fails, and so fails for every row, such as `1 / 0` or `date('2024-01-01')`.
- *
- * @param evaluate Evaluates a constant expression. @throws Whatever evaluation throws.
+ * Warns where the text of a flag, a number or an instant is compared or read as another kind, and where constants are compared. All of it is valid
+ * and finds too few rows: a flag arrives as `yes`, `Yes` or `1`, by characters `9` is greater than `18`, and no day is written `2023-01-01`.
  */
-export function failingAlways(
-  source: string,
-  nodes: readonly ASTNode[],
-  evaluate: (constant: string) => unknown,
-): ExpressionProblem | undefined {
-  // The innermost one comes last.
-  for (const node of nodes.toReversed().filter(isKnown)) {
-    try {
-      evaluate(node === nodes[0] ? source : source.slice(node.start, node.end));
-    } catch (error) {
-      // A part that cannot be parsed on its own, such as one that begins inside a bracket, is checked with its surroundings.
-      if (error instanceof EvaluationError) return { message: `${error.summary}, for every row`, at: node.start };
-      if (error instanceof ExpressionFault) return { message: `${error.message}, for every row`, at: node.start };
-    }
-  }
-  return undefined;
+export function textWarnings(nodes: readonly ASTNode[], columns: readonly Column[]): readonly Warning[] {
+  const typed = new Map(columns.filter(({ type, cast }) => !cast && type !== 'text').map((column) => [column.name, column]));
+  const columnsIn = (texts: readonly ASTNode[]) => texts.flatMap(({ op, args }) => (op === 'id' ? (typed.get(args) ?? []) : []));
+  const found = nodes.flatMap((node): readonly (Warning | undefined)[] => {
+    const { op, args } = node;
+    const [first, ...others]: readonly unknown[] = [args].flat();
+    if (op === 'call') return columnsIn(textsIn(args[1])).map((column) => misread(column, args[0]));
+    if (op === 'rcall')
+      return searches.has(args[0]) ? columnsIn(textsIn(args[1])).map((column) => compared(column, args[0], textsIn(args[2]))) : [];
+    if (!comparisons.has(op)) return [];
+    if ([...nodesIn(args)].every((part) => part.op === 'value' || part.op === 'list')) return [constants];
+    const [left, right] = [textsIn(first), textsIn(others)];
+    return [
+      ...columnsIn(left).map((column) => compared(column, op, right)),
+      ...columnsIn(right).map((column) => compared(column, op, left)),
+    ];
+  });
+  return [...new Map(found.flatMap((warning) => (warning ? [[warning.message, warning]] : []))).values()];
 }
 
-/** Whether a part can be evaluated now: it contains no name, and no clock, which is unknown until a run. */
-function isKnown(node: ASTNode): boolean {
-  if (node.op === 'value' || node.op === 'list' || node.op === 'map') return false;
-  return [...nodesIn(node)].every(({ op, args }) => op !== 'id' && !(op === 'call' && clocks.has(args[0])));
+const comparisons: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=', 'in']);
+const searches: ReadonlySet<string> = new Set(['startsWith', 'endsWith', 'contains']);
+/** Functions whose result is still the text of their field. */
+const changing: ReadonlySet<unknown> = new Set(['lower', 'upper', 'trim']);
+/** Functions that read one kind of text only. */
+const strict: ReadonlySet<string> = new Set(['flag', 'epoch', 'date']);
+
+const constants: Warning = {
+  code: 'W_SPEC_CONSTANT',
+  message: "constants are compared, so the result is the same for every row; write a field's name without quotes",
+};
+
+/** Returns the names and the texts, none of them blank, that are the value of a part of an expression or an element of a list. */
+function textsIn(part: unknown): readonly ASTNode[] {
+  if (Array.isArray(part)) return part.flatMap(textsIn);
+  if (!isNode(part)) return [];
+  const { op, args } = part;
+  if (op === 'id' || (op === 'value' && typeof args === 'string' && args.trim() !== '')) return [part];
+  const [first, ...others]: readonly unknown[] = [args].flat();
+  if (op === 'call') return changing.has(first) ? textsIn(others) : [];
+  if (op === 'rcall') return searches.has(args[0]) ? [] : textsIn(args[1]);
+  return op === '?:' ? textsIn(others) : op === '+' || op === 'list' ? textsIn(args) : [];
 }
 
-const clocks: ReadonlySet<string> = new Set(['now', 'run_date', 'days_before']);
+function misread({ name, type }: Column, reader: string): Warning | undefined {
+  if (!strict.has(reader) || readers[type] === reader) return undefined;
+  return {
+    code: 'W_SPEC_TEXT',
+    message: `${name} is ${expectations[type]}, which ${reader}() does not read; use ${readers[type]}(${name})`,
+  };
+}
+
+/** @param texts What the text of a column is compared with. */
+function compared({ name, type }: Column, op: string, texts: readonly ASTNode[]): Warning | undefined {
+  if (texts.length === 0) return undefined;
+  const remedy = `use ${readers[type]}(${name}), or cast first`;
+  if (type === 'flag')
+    return {
+      code: 'W_SPEC_FLAG',
+      message: `${name} is a flag and arrives as yes, Yes, 1 and other words, of which its text finds only some; ${remedy}`,
+    };
+  if (op.startsWith('<') || op.startsWith('>'))
+    return {
+      code: 'W_SPEC_TEXT',
+      message: `${name} is text here and is compared character by character ('9' is greater than '18'); ${remedy}`,
+    };
+  const fits = searches.has(op)
+    ? (text: string) => type !== 'timestamp' && /^[-+]?\d*\.?\d*$/.test(text)
+    : (text: string) => parserOf(type)(text) !== undefined;
+  const literals = texts.flatMap((text) => (text.op === 'value' && typeof text.args === 'string' ? [text.args] : []));
+  const wrong = literals.find((text) => !fits(text));
+  if (wrong === undefined) return undefined;
+  return { code: 'W_SPEC_TEXT', message: `${name} arrives as ${expectations[type]}, so its text never is or has '${wrong}'; ${remedy}` };
+}

@@ -2,8 +2,7 @@ import { map } from 'rxjs';
 import { schema, StepError } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
 import { countOf, keepRows, withBatch, type ConfigPath, type Page, type Step } from '../../flow/index.js';
-import { expressions } from '../expression/loaded.js';
-import { evaluating, keptRows } from '../on-error.js';
+import { expressions, evaluating, keptRows } from '../on-error.js';
 import { defineStep, nothingKept, stepOf, type StepRuntime } from '../step.js';
 
 /** The configuration of a filter. */

@@ -183,7 +183,7 @@ const configOfProgram = schema((z) => {
 
 type FileConfig = z.infer<ReturnType<typeof configOfFile>>;
 
-interface JoinConfig extends Omit<FileConfig, 'with' | 'pick' | 'lookup'> {
+export interface JoinConfig extends Omit<FileConfig, 'with' | 'pick' | 'lookup'> {
   readonly with: string | Side<Row>;
   readonly pick?: Choice | undefined;
   readonly lookup?: FileConfig['lookup'];
