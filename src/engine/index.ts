@@ -1,4 +1,4 @@
 export { Database, type DatabaseOptions, missingDuckdb, type SqlType } from './database.js';
-export { defaultMemory, leastMemory, memory, scratchFolder } from './memory.js';
+export { defaultMemory, memory, programSpill, scratchFolder } from './memory.js';
 export { plainCast, sqlTypeOf, sqlValues, valueOf } from './plain.js';
 export { RowSorter, type SortKey } from './row-sorter.js';

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { schema } from '../core/index.js';
+import { schema, type Zod } from '../core/index.js';
 import { usually } from '../options/index.js';
 
 /** Memory that a step which takes all rows may use before it spills, in bytes. */
@@ -27,3 +27,12 @@ export const memory = schema((z) =>
     `${defaultMemory / 1e6}MB`,
   ),
 );
+
+/** The options of programs for what a step spills. */
+export function programSpill(z: Zod) {
+  return {
+    memory: z.number().min(leastMemory).optional(),
+    folder: z.string().min(1).optional(),
+    on_error: z.enum(['reject', 'null', 'fail']).optional(),
+  };
+}

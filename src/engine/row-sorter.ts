@@ -10,9 +10,9 @@ import { RowBytes } from './row-bytes.js';
 export interface SortKey {
   readonly field: string;
   /** Default `text`. */
-  readonly type?: DeclaredType;
+  readonly type?: DeclaredType | undefined;
   /** Default false. */
-  readonly descending?: boolean;
+  readonly descending?: boolean | undefined;
 }
 
 /**

@@ -44,7 +44,7 @@ export interface StepRuntime extends StepContext {
   /** Key of `mask: hmac`. */
   readonly hmacKey?: string | undefined;
   /** Private folder for what does not fit into memory, created when needed. */
-  readonly scratch?: string;
+  readonly scratch?: string | undefined;
   /** Reads the pages of another collection, with some of its secret columns if requested. */
   read?(collection: Collection, reveal: readonly string[]): Observable<Page>;
   /** Returns access to single records of another collection, with some of its secret columns if requested. */

@@ -1,18 +1,16 @@
 import type { z } from 'zod';
-import { declaredTypes, schema, StepError } from '../../core/index.js';
-import type { Column, DeclaredType, Row, ValueOf, Zod } from '../../core/index.js';
+import { declaredTypes, schema, StepError, type Column, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
 import { blocking, ofEachRow, pageOf, refusedCondition, type OnError, type Step, type StepContext } from '../../flow/index.js';
-import { callback, checkArguments, repeatsIn } from '../../options/index.js';
-import { defaultMemory, leastMemory, memory, plainCast, scratchFolder } from '../../engine/index.js';
+import { callback, repeatsIn } from '../../options/index.js';
+import { defaultMemory, memory, plainCast, programSpill, scratchFolder } from '../../engine/index.js';
 import { FlatVector, type Mapped, type RecordBatch } from '../../vector/index.js';
 import type { Expression } from '../expression/expression.js';
-import { checkDuckdb, columnName, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { expressions, outcomesOf } from '../on-error.js';
-import { defineStep, stepOf, type PlanContext, type StepRuntime } from '../step.js';
-import { Aggregator, type AggregatePlan, type Computation, type GroupField } from './aggregator.js';
-import { aggregatesListed, computationOf, planCall } from './calls.js';
-import { aggregateNames, aggregateOf, numberTypes, resultColumn } from './functions.js';
-import type { AggregateName, aggregates, NumberType } from './functions.js';
+import { checkDuckdb, columnName, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
+import { checkedConfig, defineStep, stepOf, type StepRuntime } from '../step.js';
+import { Aggregator, type AggregatePlan } from './aggregator.js';
+import { aggregateNames, aggregateOf, aggregatesListed, callIn, numberTypes, planCall } from './calls.js';
+import type { AggregateName, aggregates, Call, TypedField } from './calls.js';
 
 /** A field to group by, and the type it is read as: text by default. */
 export type GroupBy<F extends string = string> = F | { readonly field: F; readonly type?: DeclaredType };
@@ -33,20 +31,6 @@ export interface AggregateOptions {
   /** What happens to a row with a value that does not have its type. Default `reject`; with `null` the row counts, with that value as `null`. */
   readonly onError?: OnError | undefined;
 }
-
-const taken = schema((z) => {
-  const field = z.string().min(1);
-  const type = z.enum(declaredTypes);
-  return z.strictObject({
-    by: z.array(z.union([field, z.strictObject({ field, type: type.optional() })])),
-    compute: z.record(z.string(), aggregationShape()),
-    options: z.strictObject({
-      memory: z.number().min(leastMemory).optional(),
-      folder: field.optional(),
-      onError: z.enum(['reject', 'null', 'fail']).optional(),
-    }),
-  });
-});
 
 /**
  * Turns each group of rows into one row. It reads the stream to the end before it emits the first page. Groups are sorted by their fields,
@@ -70,23 +54,39 @@ export function aggregate<
   const C extends Readonly<Record<string, Aggregation<NoInfer<T>>>>,
 >(by: B, compute: C, options: AggregateOptions = {}, context?: StepContext): Step<T, Aggregated<B, C>> {
   const at = context?.at ?? 'aggregate';
-  checkArguments(at, taken, { by, compute, options });
+  const config = checkedConfig({ name: 'aggregate', config: configOfProgram }, { by, compute }, options, context);
   checkDuckdb(at);
-  const keys = by.map((each): GroupField => ({ type: 'text', ...(typeof each === 'string' ? { field: each } : each) }));
-  const calls = Object.entries<Aggregation<T>>(compute).map(([name, aggregation]) => [name, takenApart(aggregation)] as const);
-  const names = [...keys.map(({ field }) => field), ...Object.keys(compute)];
+  const calls = Object.entries<Aggregation<T>>(compute).map(([name, aggregation]) => [name, callOf(aggregation)] as const);
+  const names = [...config.by.map(({ field }) => field), ...Object.keys(compute)];
   const [twice] = repeatsIn(names);
   if (twice !== undefined) throw new StepError('E_STEP_CONFIG', `${at}: two columns of a group would be named ${names[twice]}`);
   if (names.length === 0) throw new StepError('E_STEP_CONFIG', `${at}: name a field or a result`);
-  const read = [...keys, ...calls.map(([, { argument }]) => argument)].flatMap((each) => (typeof each === 'object' ? each.field : []));
-  const config = { by: keys, compute: Object.fromEntries(calls), memory: options.memory, on_error: options.onError };
-  return stepOf(aggregateStep, config, read, context, options.folder === undefined ? {} : { scratch: options.folder });
+  const read = [...config.by, ...calls.map(([, { argument }]) => argument)].flatMap((each) => (typeof each === 'object' ? each.field : []));
+  return stepOf(aggregateStep, { ...config, compute: Object.fromEntries(calls) }, read, context, { scratch: options.folder });
 }
+
+const configOfProgram = schema((z) => {
+  const field = z.string().min(1);
+  const type = z.enum(declaredTypes);
+  const formsOf = (name: AggregateName): readonly z.ZodType[] => {
+    const word = nameInCode(name);
+    const { takes } = aggregateOf(name);
+    if (takes === 'rows') return [z.literal(word), z.strictObject({ [word]: callback() })];
+    return [z.strictObject({ [word]: field, type: takes === 'numbers' ? z.enum(numberTypes) : type.optional() })];
+  };
+  return z.strictObject({
+    by: z.array(
+      z.union([field.transform((name) => ({ field: name, type: 'text' as const })), z.strictObject({ field, type: type.default('text') })]),
+    ),
+    compute: z.record(z.string(), z.union(aggregateNames.flatMap(formsOf))),
+    ...programSpill(z),
+  });
+});
 
 /** The fields and calls of a file are texts, and have the declared types of their fields. */
 export interface AggregateConfig {
-  readonly by?: readonly (string | GroupField)[] | undefined;
-  readonly compute: Readonly<Record<string, string | Parts>>;
+  readonly by?: readonly (string | TypedField)[] | undefined;
+  readonly compute: Readonly<Record<string, string | Call>>;
   readonly memory?: number | undefined;
   readonly on_error?: OnError | undefined;
 }
@@ -131,80 +131,77 @@ export const aggregateStep = defineStep('aggregate', {
       const column = requireColumn(fields[index] ?? '', input, plan, ['by', index]);
       return column === undefined ? [] : [{ ...column, type: typeof key === 'string' ? column.type : key.type, cast: true }];
     });
-    const results = Object.entries(compute).map(([name, call]): Column => {
+    const results = Object.entries(compute).map(([name, call]) => {
       if (fields.includes(name)) plan.problem(['compute', name], `'${name}' is a field under by; give the result another name`, true);
-      const column = typeof call === 'string' ? planCall(name, call, input, plan) : columnOf(name, call, input, plan);
-      return column ?? { name, original: name, type: 'text', cast: true, sensitivity: 'plain' };
+      return planCall(name, call, input, plan);
     });
     return [...new Map([...keys, ...results].map((column) => [column.name, column])).values()];
   },
   open: (config, runtime) => {
-    const { memory: bytes = defaultMemory, on_error } = config;
-    const { onError = 'reject', scratch: folder = scratchFolder() } = runtime;
+    const { memory: bytes = defaultMemory } = config;
+    const { scratch: folder = scratchFolder() } = runtime;
     const plan = opened(config, runtime);
-    return blocking(runtime, () => new Aggregator(plan, { memory: bytes, folder, onError: on_error ?? onError }, runtime));
+    return blocking(runtime, () => new Aggregator(plan, { memory: bytes, folder }, runtime));
   },
 });
 
-/** Returns the column of a result of a program. */
-function columnOf(name: string, { aggregate: kind, argument }: Parts, input: readonly Column[], plan: PlanContext): Column {
-  const field = typeof argument === 'object' ? argument : undefined;
-  const column = field && requireColumn(field.field, input, plan, ['compute', name]);
-  return resultColumn(name, kind, { type: field?.type ?? 'flag', sensitivity: column?.sensitivity ?? 'plain' });
-}
-
-function opened({ by = [], compute }: AggregateConfig, runtime: StepRuntime): AggregatePlan {
-  const types = new Map(runtime.input?.map(({ name, type }) => [name, type]));
-  const fields = new Map<string, GroupField>();
+function opened({ by = [], compute, on_error }: AggregateConfig, runtime: StepRuntime): AggregatePlan {
+  const { at, input = [], onError = 'reject' } = runtime;
+  const fields = new Map<string, TypedField>();
   const compiled = new Map<string, Expression>();
   const conditions = new Map<string, RowCondition>();
+  const values = new Map<string, DeclaredType>();
 
-  function fieldOf(field: string): GroupField {
-    const known = { field, type: types.get(field) ?? 'text' } as const;
-    fields.set(field, known);
-    return known;
-  }
-
-  function typeOf(argument: string): DeclaredType {
-    if (types.has(argument)) return fieldOf(argument).type;
+  /** Returns a label. A field can be read as several types; its own name is for the first of them. */
+  function labelOf(name: string, argument: Call['argument']): string | undefined {
+    if (argument === undefined) return undefined;
+    if (typeof argument === 'object') {
+      const label = (values.get(argument.field) ?? argument.type) === argument.type ? argument.field : `compute.${name}`;
+      fields.set(label, argument);
+      values.set(label, argument.type);
+      return label;
+    }
+    if (typeof argument === 'function') {
+      const label = `compute.${name}`;
+      conditions.set(label, { at, name, of: argument, refused: refusedCondition });
+      values.set(label, 'flag');
+      return label;
+    }
     const expression = compiled.get(argument) ?? expressions().openExpression(argument, runtime);
     compiled.set(argument, expression);
-    return expression.type;
+    values.set(argument, expression.type);
+    return argument;
   }
 
-  function computation(name: string, { aggregate: kind, argument }: Parts): Computation {
-    if (argument === undefined) return { name, aggregate: kind, argument, type: 'flag' };
-    // A separate label, since a field can be read as several types, and its own name is for the group.
-    const label = `compute.${name}`;
-    if (typeof argument === 'function') conditions.set(label, { at: runtime.at, name, of: argument, refused: refusedCondition });
-    else fields.set(label, argument);
-    return { name, aggregate: kind, argument: label, type: typeof argument === 'function' ? 'flag' : argument.type };
-  }
-
-  const keys = by.map((key) => (typeof key === 'string' ? fieldOf(key) : key));
-  for (const key of keys) fields.set(key.field, key);
-  const computations = Object.entries(compute).map(([name, call]) =>
-    typeof call === 'string' ? computationOf(name, call, typeOf) : computation(name, call),
+  const keys = by.map((key) =>
+    typeof key === 'string' ? { field: key, type: input.find(({ name }) => name === key)?.type ?? 'text' } : key,
   );
-  return { by: keys, compute: computations, read: reading(fields, compiled, conditions) };
+  for (const key of keys) labelOf(key.field, key);
+  const computations = Object.entries(compute).map(([name, given]) => {
+    const call = typeof given === 'string' ? callIn(given, input) : given;
+    if ('message' in call) throw new StepError('E_STEP_CONFIG', `${at}: compute.${name}: ${call.message}`);
+    return { name, aggregate: call.aggregate, label: labelOf(name, call.argument) };
+  });
+  const read = reading(fields, compiled, conditions);
+  return { values, by: keys.map(({ field }) => field), compute: computations, read, onError: on_error ?? onError };
 }
 
 /** Returns a function that reads the plain values of fields, expressions and conditions. */
 function reading(
-  fields: ReadonlyMap<string, GroupField>,
+  fields: ReadonlyMap<string, TypedField>,
   expressions: ReadonlyMap<string, Expression>,
   conditions: ReadonlyMap<string, RowCondition>,
 ): AggregatePlan['read'] {
   const casts = Array.from(fields, ([label, { field, type }]) => ({ label, field, cast: plainCast(type) }));
   const evaluate = outcomesOf(expressions);
-  const plain = new Map(Array.from(expressions, ([name, { type }]) => [name, plainCast(type)]));
+  const plain = new Map(Array.from(expressions, ([label, { type }]) => [label, plainCast(type)]));
 
   return (batch, page) => {
     const read = new Map<string, Mapped>();
     for (const { label, field, cast } of casts) read.set(label, cast(batch.columnOrNulls(field)));
-    for (const [name, outcome] of evaluate(batch)) {
-      const cast = plain.get(name);
-      if (cast) read.set(name, both(outcome, cast(outcome.vector)));
+    for (const [label, { vector, unfit }] of evaluate(batch)) {
+      const cast = plain.get(label)?.(vector);
+      if (cast) read.set(label, { vector: cast.vector, unfit: unfit ? (row) => unfit(row) ?? cast.unfit?.(row) : cast.unfit });
     }
     for (const [label, condition] of conditions) read.set(label, flags(batch, page, condition));
     return read;
@@ -219,12 +216,6 @@ function flags(batch: RecordBatch, page: number, condition: RowCondition): Mappe
   return { vector: new FlatVector(holds.map((is) => (is ? true : null))), unfit: undefined };
 }
 
-/** Combines the results of two consecutive mappings. */
-function both(first: Mapped, second: Mapped): Mapped {
-  if (!first.unfit) return second;
-  return { vector: second.vector, unfit: (row) => first.unfit?.(row) ?? second.unfit?.(row) };
-}
-
 /** The name of an aggregate in code: `countDistinct` for `count_distinct`. */
 type NameInCode<N extends string> = N extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<NameInCode<Tail>>}` : N;
 
@@ -233,7 +224,7 @@ type Condition<T> = (row: T) => boolean;
 /** The ways to write an aggregate and its argument in code, by the kind of argument. */
 type Forms<N extends AggregateName, T> = {
   readonly rows: NameInCode<N> | { readonly [K in NameInCode<N>]: Condition<T> };
-  readonly numbers: { readonly [K in NameInCode<N>]: keyof T & string } & { readonly type: NumberType };
+  readonly numbers: { readonly [K in NameInCode<N>]: keyof T & string } & { readonly type: (typeof numberTypes)[number] };
   readonly values: { readonly [K in NameInCode<N>]: keyof T & string } & { readonly type?: DeclaredType };
 };
 
@@ -257,40 +248,14 @@ type ResultOf<G, A> = G extends 'count' ? bigint : G extends DeclaredType ? Valu
 /** Type of a result. */
 type Result<A> = A extends unknown ? ResultOf<Gives<A>, A> : never;
 
-/** The schema of an aggregation. */
-const aggregationShape = schema((z) => z.union(aggregateNames.flatMap((name) => formsOf(z, name))));
-
-function formsOf(z: Zod, name: AggregateName): readonly z.ZodType[] {
-  const [word, field] = [nameInCode(name), z.string().min(1)];
-  const { takes } = aggregateOf(name);
-  switch (takes) {
-    case 'rows':
-      return [z.literal(word), z.strictObject({ [word]: callback() })];
-    case 'numbers':
-      return [z.strictObject({ [word]: field, type: z.enum(numberTypes) })];
-    case 'values':
-      return [z.strictObject({ [word]: field, type: z.enum(declaredTypes).optional() })];
-  }
-}
-
-/** The aggregate and the argument of an aggregation. */
-export interface Parts {
-  readonly aggregate: AggregateName;
-  readonly argument: Condition<never> | GroupField | undefined;
-}
-
-/** Splits an aggregation into aggregate and argument. @param aggregation One that `aggregationShape` accepts. */
-function takenApart<T>(aggregation: Aggregation<T>): Parts {
+/** Returns the call of an aggregation that was checked. */
+function callOf<T>(aggregation: Aggregation<T>): Call {
   const type = typeof aggregation === 'object' && 'type' in aggregation ? aggregation.type : undefined;
-  const given: Readonly<Record<string, string | Condition<T> | undefined>> = typeof aggregation === 'string' ? {} : aggregation;
-  for (const aggregate of aggregateNames) {
-    const word = nameInCode(aggregate);
-    if (aggregation === word) return { aggregate, argument: undefined };
-    const argument = given[word];
-    if (typeof argument === 'function') return { aggregate, argument };
-    if (argument !== undefined) return { aggregate, argument: { field: argument, type: type ?? 'text' } };
-  }
-  throw new Error('an aggregation was not checked');
+  const given = typeof aggregation === 'object' ? Object.entries<string | Condition<T> | undefined>(aggregation) : [];
+  const [word, argument] = given.find(([key]) => key !== 'type') ?? [aggregation, undefined];
+  const aggregate = aggregateNames.find((name) => nameInCode(name) === word);
+  if (!aggregate) throw new Error('an aggregation was not checked');
+  return { aggregate, argument: typeof argument === 'string' ? { field: argument, type: type ?? 'text' } : argument };
 }
 
 function nameInCode(name: string): string {

@@ -3,62 +3,33 @@ import { Database, sqlTypeOf, sqlValues, valueOf } from '../../engine/index.js';
 import type { BatchReader, Collector, OnError, StepContext } from '../../flow/index.js';
 import { FlatVector, RecordBatch, taking, type Mapped } from '../../vector/index.js';
 import { scratchFailure, keptRows } from '../on-error.js';
-import { aggregateOf, resultColumn, type AggregateName } from './functions.js';
+import { aggregateOf, resultType, type AggregateName } from './calls.js';
 
-/** A field to group by. */
-export interface GroupField {
-  readonly field: string;
-  readonly type: DeclaredType;
-}
-
-/** What is computed for each group. */
-export interface Computation {
-  /** Name of the result. */
-  readonly name: string;
-  readonly aggregate: AggregateName;
-  /** Label of the values to aggregate; `undefined` to count rows. */
-  readonly argument: string | undefined;
-  /** Type of these values. */
-  readonly type: DeclaredType;
-}
-
-/** What an aggregation computes. */
+/** What an aggregation computes. Values have labels. */
 export interface AggregatePlan {
-  readonly by: readonly GroupField[];
-  readonly compute: readonly Computation[];
-  /** Returns the values for the rows of a page as `plainCast` does, by field or argument. @param page Number of the page, for messages. */
+  /** The values that rows are stored with: type by label. */
+  readonly values: ReadonlyMap<string, DeclaredType>;
+  /** The labels of the values to group by, which are their fields. */
+  readonly by: readonly string[];
+  /** By name of the result: an aggregate of labelled values, or of rows. */
+  readonly compute: readonly { readonly name: string; readonly aggregate: AggregateName; readonly label: string | undefined }[];
+  /** Returns the values for the rows of a page as `plainCast` does. @param page Number of the page, for messages. */
   read(batch: RecordBatch, page: number): ReadonlyMap<string, Mapped>;
-}
-
-export interface AggregatorOptions {
-  /** Maximum memory for rows, in bytes. */
-  readonly memory: number;
-  /** Private folder for data that does not fit. */
-  readonly folder: string;
-  /** What happens to a row with a value that does not have its type. */
   readonly onError: OnError;
 }
 
 /** Collects the values of rows in DuckDB, which groups them and computes the results. */
 export class Aggregator implements Collector {
-  /** The values that rows are stored with: type by field or argument. */
-  readonly #stored: ReadonlyMap<string, DeclaredType>;
   readonly #rows: Database;
 
+  /** @param spill Maximum memory for rows, in bytes, and the private folder for data that does not fit. */
   constructor(
     private readonly plan: AggregatePlan,
-    private readonly options: AggregatorOptions,
+    spill: { readonly memory: number; readonly folder: string },
     private readonly context: StepContext,
   ) {
-    const { by, compute } = plan;
-    const labelled = compute.flatMap(({ argument, type }) => (argument === undefined ? [] : [[argument, type] as const]));
-    this.#stored = new Map([...by.map(({ field, type }) => [field, type] as const), ...labelled]);
-    const columns = Array.from(this.#stored.values(), (type, index) => [`value${index}`, sqlTypeOf(type)] as const);
-    const { memory, folder } = options;
-    this.#rows = new Database(
-      { present: 'BOOLEAN', ...Object.fromEntries(columns) },
-      { memory, folder, failed: scratchFailure(context.at) },
-    );
+    const columns = Array.from(plan.values.values(), (type, index) => [`value${index}`, sqlTypeOf(type)] as const);
+    this.#rows = new Database({ present: 'BOOLEAN', ...Object.fromEntries(columns) }, { ...spill, failed: scratchFailure(context.at) });
   }
 
   async add(arrived: RecordBatch, page: number): Promise<void> {
@@ -66,10 +37,10 @@ export class Aggregator implements Collector {
     const { at, tally } = this.context;
     const read = this.plan.read(arrived, page);
     const failure = (field: string, reason: string, row: string) => new StepError('E_STEP_VALUE', `${at}: ${field}: ${reason} in ${row}`);
-    const kept = keptRows({ page, batch: arrived }, read, this.options.onError, this.context, failure);
+    const kept = keptRows({ page, batch: arrived }, read, this.plan.onError, this.context, failure);
     const length = kept?.length ?? arrived.length;
     const take = kept === undefined ? undefined : taking(kept);
-    const columns = Array.from(this.#stored.keys(), (label) => {
+    const columns = Array.from(this.plan.values.keys(), (label) => {
       const values = read.get(label);
       if (values === undefined) throw new Error(`nothing was read of ${label}`);
       return sqlValues(take ? take(values.vector) : values.vector);
@@ -79,18 +50,17 @@ export class Aggregator implements Collector {
   }
 
   async finish(): Promise<BatchReader> {
-    const { by, compute } = this.plan;
-    const labels = [...this.#stored.keys()];
+    const { by, compute, values } = this.plan;
+    const labels = [...values.keys()];
     const columnOf = (label: string) => `value${labels.indexOf(label)}`;
-    const keys = by.map(({ field }) => columnOf(field));
-    const results = compute.map(({ aggregate, argument, type }) =>
-      aggregateOf(aggregate).sql(argument === undefined ? undefined : columnOf(argument), type),
-    );
+    const typeOf = (label: string | undefined) => (label === undefined ? undefined : values.get(label)) ?? 'flag';
+    const keys = by.map(columnOf);
+    const results = compute.map(({ aggregate, label }) => aggregateOf(aggregate).sql(label && columnOf(label), typeOf(label)));
     const groups = keys.length === 0 ? '' : ` GROUP BY ${keys.join()} ORDER BY ${keys.map((key) => `${key} NULLS LAST`).join()}`;
     const next = await this.#rows.query(`SELECT ${[...keys, ...results].join()} FROM rows${groups}`);
     const columns = [
-      ...by.map(({ field, type }) => ({ name: field, type })),
-      ...compute.map(({ name, aggregate, type }) => resultColumn(name, aggregate, { type, sensitivity: 'plain' })),
+      ...by.map((field) => ({ name: field, type: typeOf(field) })),
+      ...compute.map(({ name, aggregate, label }) => ({ name, type: resultType(aggregate, typeOf(label)) })),
     ];
     return {
       next: async () => {

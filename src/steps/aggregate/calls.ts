@@ -1,84 +1,167 @@
 import { unknownName, type Column, type DeclaredType } from '../../core/index.js';
 import type { ConfigPath } from '../../flow/index.js';
 import { expressions } from '../on-error.js';
-import { sensitivityOf } from '../fields.js';
+import { requireColumn, sensitivityOf } from '../fields.js';
 import type { PlanContext } from '../step.js';
-import type { Computation } from './aggregator.js';
-import { aggregateNames, aggregateOf, isAggregate, isNumberType, resultColumn, type AggregateName } from './functions.js';
 
-/** Checks the call of an aggregate in a file, and reports any problem. @returns The column of its results. */
-export function planCall(name: string, text: string, input: readonly Column[], plan: PlanContext): Column | undefined {
-  const path = ['compute', name];
-  const call = callIn(text);
-  if ('message' in call) plan.problem(path, call.message, false, call.at);
-  else if (!isAggregate(call.name)) plan.problem(path, unknownName('aggregate', call.name, aggregateNames), false, text.indexOf(call.name));
-  else {
-    const { name: aggregate, argument, at } = call;
-    const type = typeIn(aggregate, argument, input, shifted(plan, at), path);
-    if (type !== undefined) return resultColumn(name, aggregate, { type, sensitivity: sensitivityOf(argument, input) });
+/** The aggregates of a group of rows. Everything about an aggregate is in its entry. */
+export const aggregates = {
+  count: {
+    summary: 'number of rows, or of those for which a condition is true',
+    takes: 'rows',
+    gives: 'count',
+    sql: (flags) => (flags === undefined ? 'count(*)' : `count(*) FILTER (WHERE ${flags})`),
+  },
+  count_distinct: {
+    summary: 'number of distinct values',
+    takes: 'values',
+    gives: 'count',
+    sql: (values) => `count(DISTINCT ${values})`,
+  },
+  sum: {
+    summary: 'sum of numbers',
+    takes: 'numbers',
+    gives: 'same',
+    sql: (values, type) => (type === 'integer' ? `sum(${values})` : `fsum(${values})`),
+  },
+  min: {
+    summary: 'smallest value',
+    takes: 'values',
+    gives: 'same',
+    sql: (values) => `min(${values})`,
+  },
+  max: {
+    summary: 'largest value',
+    takes: 'values',
+    gives: 'same',
+    sql: (values) => `max(${values})`,
+  },
+  avg: {
+    summary: 'average of numbers',
+    takes: 'numbers',
+    gives: 'decimal',
+    sql: (values, type) => (type === 'integer' ? `avg(${values})` : `favg(${values})`),
+  },
+} as const satisfies Readonly<Record<string, AggregateFunction>>;
+
+export type AggregateName = keyof typeof aggregates;
+
+/** An entry of `aggregates`. */
+export interface AggregateFunction {
+  /** The result, in a few words. */
+  readonly summary: string;
+  /** `rows`: no argument, or a condition. `numbers` and `values`: a field or an expression, whose `null` is ignored. */
+  readonly takes: 'rows' | 'numbers' | 'values';
+  /**
+   * Type of the result. `count`: a whole number that reveals nothing about the values, 0 if there are none. All other results are `null` in that case, and as
+   * sensitive as the values; with `same` they have the type of the values.
+   */
+  readonly gives: 'count' | 'same' | DeclaredType;
+  /** How DuckDB computes it. @param values Column of the values, if it takes any. Numbers with a fraction are summed with Kahan's compensation, as they came. */
+  sql(values: string | undefined, type: DeclaredType): string;
+}
+
+export const aggregateNames = Object.keys(aggregates) as readonly AggregateName[];
+
+/** The numeric types. */
+export const numberTypes = ['integer', 'decimal'] as const satisfies readonly DeclaredType[];
+
+/** Returns the entry of an aggregate. */
+export function aggregateOf(name: AggregateName): AggregateFunction {
+  return aggregates[name];
+}
+
+/** The list of aggregates, for the reference. */
+export const aggregatesListed = aggregateNames.map((name) => `${name} (${aggregateOf(name).summary})`).join(', ');
+
+/** A field, and the type it is read as. */
+export interface TypedField {
+  readonly field: string;
+  readonly type: DeclaredType;
+}
+
+/** An aggregate, and what it takes: nothing, a field, the condition of a program, or the expression of a file. */
+export interface Call {
+  readonly aggregate: AggregateName;
+  readonly argument: TypedField | ((row: never) => boolean) | string | undefined;
+  /** Index of the first character of the argument in a file. */
+  readonly at?: number;
+}
+
+/** Reads the call in a file: `count_distinct(email)`. @returns Otherwise what is wrong with it, and the character that this refers to. */
+export function callIn(text: string, input: readonly Column[]): Call | { readonly message: string; readonly at: number } {
+  const [head = '', name = ''] = /^\s*([A-Za-z_]\w*)\s*\(/.exec(text) ?? [];
+  if (name === '') return { message: 'a result is a single aggregate call, like count() or max(timestamp)', at: 0 };
+  const { end, comma } = closing(text, head.length);
+  if (end === undefined) return { message: 'a ) is missing at the end', at: text.trimEnd().length };
+  const more = text.slice(end + 1).search(/\S/);
+  if (more >= 0) {
+    const call = text.slice(0, end + 1).trim();
+    return { message: `${call} is a complete result; calculate with results in a derive step after this one`, at: end + 1 + more };
   }
-  return undefined;
+  if (comma !== undefined) return { message: `${name} takes one field or expression`, at: comma };
+  const aggregate = aggregateNames.find((each) => each === name);
+  if (!aggregate) return { message: unknownName('aggregate', name, aggregateNames), at: text.indexOf(name) };
+  const inner = text.slice(head.length, end);
+  const argument = inner.trim();
+  const at = head.length + inner.length - inner.trimStart().length;
+  if (argument === '') return { aggregate, argument: undefined, at };
+  // A condition is an expression, in which a field is text until it is cast.
+  const column = aggregateOf(aggregate).takes === 'rows' ? undefined : input.find((each) => each.name === argument);
+  return { aggregate, argument: column ? { field: argument, type: column.type } : argument, at };
 }
 
-/** Returns the computation of a call that planning has accepted; an argument is identified by its text. */
-export function computationOf(name: string, text: string, typeOf: (argument: string) => DeclaredType): Computation {
-  const call = callIn(text);
-  if ('message' in call || !isAggregate(call.name)) throw new Error(`compute.${name} was not planned`);
-  const argument = call.argument === '' ? undefined : call.argument;
-  return { name, aggregate: call.name, argument, type: argument === undefined ? 'flag' : typeOf(argument) };
+/** Checks a call, and reports any problem. @returns The column of its results. */
+export function planCall(name: string, given: string | Call, input: readonly Column[], plan: PlanContext): Column {
+  const path = ['compute', name];
+  const call = typeof given === 'string' ? callIn(given, input) : given;
+  const unknown: Column = { name, original: name, type: 'text', cast: true, sensitivity: 'plain' };
+  if ('message' in call) {
+    plan.problem(path, call.message, false, call.at);
+    return unknown;
+  }
+  const { aggregate, argument, at = 0 } = call;
+  const type = typeOf(
+    call,
+    input,
+    {
+      ...plan,
+      problem: (...[where, message, onKey, from]) => plan.problem(where, message, onKey, from === undefined ? undefined : at + from),
+    },
+    path,
+  );
+  if (type === undefined) return unknown;
+  const sensitivity = typeof argument === 'string' ? sensitivityOf(argument, input) : undefined;
+  const column = typeof argument === 'object' ? input.find((each) => each.name === argument.field) : undefined;
+  return {
+    ...unknown,
+    type: resultType(aggregate, type),
+    sensitivity: aggregateOf(aggregate).gives === 'count' ? 'plain' : (sensitivity ?? column?.sensitivity ?? 'plain'),
+  };
 }
 
-/** Returns the type of an argument's values, if it is valid. */
-function typeIn(
-  aggregate: AggregateName,
-  argument: string,
-  input: readonly Column[],
-  plan: PlanContext,
-  path: ConfigPath,
-): DeclaredType | undefined {
+/** Returns the type of a result. @param type That of the values that the aggregate takes. */
+export function resultType(aggregate: AggregateName, type: DeclaredType): DeclaredType {
+  const { gives } = aggregateOf(aggregate);
+  return gives === 'count' ? 'integer' : gives === 'same' ? type : gives;
+}
+
+/** Returns the type of the values that a call takes, if they are valid. */
+function typeOf({ aggregate, argument }: Call, input: readonly Column[], plan: PlanContext, path: ConfigPath): DeclaredType | undefined {
   const { takes } = aggregateOf(aggregate);
   const refuse = (message: string) => {
     plan.problem(path, `${aggregate} takes ${message}`, false, 0);
     return undefined;
   };
-  if (argument === '') return takes === 'rows' ? 'flag' : refuse(`a field or an expression, as in ${aggregate}(field)`);
-  // A condition is an expression, in which a field is text until it is cast.
-  const column = takes === 'rows' ? undefined : input.find(({ name }) => name === argument);
-  const type = column?.type ?? expressions().planExpression(argument, input, plan, path)?.type;
+  if (typeof argument === 'function') return 'flag';
+  if (argument === undefined) return takes === 'rows' ? 'flag' : refuse(`a field or an expression, as in ${aggregate}(field)`);
+  if (typeof argument === 'object') requireColumn(argument.field, input, plan, path);
+  const type = typeof argument === 'object' ? argument.type : expressions().planExpression(argument, input, plan, path)?.type;
   if (type === undefined || takes === 'values') return type;
   if (takes === 'rows') return type === 'flag' ? type : refuse(`a condition, which is true or false, but this is ${type}`);
-  if (isNumberType(type)) return type;
-  return refuse(`numbers, but this is ${type}${type === 'text' ? `; write ${aggregate}(num(${argument})) to read it as a number` : ''}`);
-}
-
-/** Returns the same plan for a part of a text that begins at a character. */
-function shifted(plan: PlanContext, by: number): PlanContext {
-  return { ...plan, problem: (path, message, onKey, at) => plan.problem(path, message, onKey, at === undefined ? undefined : by + at) };
-}
-
-/** A call of an aggregate function, as written in a file. */
-interface Call {
-  readonly name: string;
-  /** The text between the parentheses, trimmed; may be empty. */
-  readonly argument: string;
-  /** Index of the first character of the argument. */
-  readonly at: number;
-}
-
-/** Parses a call: `count_distinct(email)`. @returns Otherwise why it is none, and the character that this refers to. */
-function callIn(text: string): Call | { readonly message: string; readonly at: number } {
-  const [head = '', name] = /^\s*([A-Za-z_]\w*)\s*\(/.exec(text) ?? [];
-  if (name === undefined) return { message: 'a result is a single aggregate call, like count() or max(timestamp)', at: 0 };
-  const { end, comma } = closing(text, head.length);
-  if (end === undefined) return { message: 'a ) is missing at the end', at: text.trimEnd().length };
-  const rest = text.slice(end + 1);
-  if (rest.trim() !== '') {
-    const at = end + 1 + rest.length - rest.trimStart().length;
-    return { message: `${text.slice(0, end + 1).trim()} is a complete result; calculate with results in a derive step after this one`, at };
-  }
-  if (comma !== undefined) return { message: `${name} takes one field or expression`, at: comma };
-  const inner = text.slice(head.length, end);
-  return { name, argument: inner.trim(), at: head.length + inner.length - inner.trimStart().length };
+  if (type === 'integer' || type === 'decimal') return type;
+  const text = typeof argument === 'object' ? argument.field : argument;
+  return refuse(`numbers, but this is ${type}${type === 'text' ? `; write ${aggregate}(num(${text})) to read it as a number` : ''}`);
 }
 
 /** Returns the index at which an open parenthesis closes, and that of a comma within it; skips string literals and inner brackets. */
@@ -103,6 +186,3 @@ function textEnd(text: string, start: number): number {
   while (at < text.length && text.charAt(at) !== quote) at += text.charAt(at) === '\\' ? 2 : 1;
   return at;
 }
-
-/** The list of aggregates, for the reference. */
-export const aggregatesListed = aggregateNames.map((name) => `${name} (${aggregateOf(name).summary})`).join(', ');

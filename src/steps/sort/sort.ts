@@ -1,12 +1,11 @@
 import type { z } from 'zod';
 import { declaredTypes, schema, type Row } from '../../core/index.js';
-import { defaultMemory, leastMemory, memory, RowSorter, scratchFolder, type SortKey } from '../../engine/index.js';
+import { defaultMemory, memory, programSpill, RowSorter, scratchFolder, type SortKey } from '../../engine/index.js';
 import { blocking, type OnError, type Step, type StepContext } from '../../flow/index.js';
-import { checkArguments } from '../../options/index.js';
 import { taking } from '../../vector/index.js';
 import { checkDuckdb, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { scratchFailure, keptRows } from '../on-error.js';
-import { defineStep, stepOf } from '../step.js';
+import { checkedConfig, defineStep, stepOf } from '../step.js';
 
 /** Options of `sort` besides its keys. */
 export interface SortOptions {
@@ -18,18 +17,10 @@ export interface SortOptions {
   readonly onError?: OnError | undefined;
 }
 
-const taken = schema((z) =>
-  z.strictObject({
-    keys: z
-      .array(z.strictObject({ field: z.string().min(1), type: z.enum(declaredTypes).optional(), descending: z.boolean().optional() }))
-      .min(1),
-    options: z.strictObject({
-      memory: z.number().min(leastMemory).optional(),
-      folder: z.string().min(1).optional(),
-      onError: z.enum(['reject', 'null', 'fail']).optional(),
-    }),
-  }),
-);
+const configOfProgram = schema((z) => {
+  const key = z.strictObject({ field: z.string().min(1), type: z.enum(declaredTypes).optional(), descending: z.boolean().optional() });
+  return z.strictObject({ by: z.array(key).min(1), ...programSpill(z) });
+});
 
 /**
  * Sorts all rows, reading the whole stream before the first page comes out. Rows with equal keys keep their order. `null`, and for every type but
@@ -49,13 +40,10 @@ export function sort<T extends Row>(
   options: SortOptions = {},
   context?: StepContext,
 ): Step<T, T> {
-  const at = context?.at ?? 'sort';
-  checkArguments(at, taken, { keys, options });
-  checkDuckdb(at);
-  const { memory, folder, onError } = options;
-  const config = { by: keys, memory, on_error: onError };
+  const config = checkedConfig({ name: 'sort', config: configOfProgram }, { by: keys }, options, context);
+  checkDuckdb(context?.at ?? 'sort');
   const fields = keys.map(({ field }) => field);
-  return stepOf(sortStep, config, fields, context, folder === undefined ? {} : { scratch: folder });
+  return stepOf(sortStep, config, fields, context, { scratch: options.folder });
 }
 
 /** The keys of a program are typed. Those of a file are texts, and have the declared types of their fields. */
