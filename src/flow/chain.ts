@@ -61,7 +61,7 @@ export interface ColumnsContext {
    * @param onKey Whether the problem is the key, not its value.
    * @param at Index of the character in a text, from 0.
    */
-  problem(path: ConfigPath, message: string, onKey?: boolean, at?: number): void;
+  problem(path: ConfigPath, message: string, onKey?: boolean): void;
 }
 
 /** A step in a chain: what is known of an operator in addition to its effect on pages. */

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { collections, type Collection, type Registry } from '../collections/index.js';
 import { defined, unknownName, SpecError } from '../core/index.js';
@@ -7,16 +6,22 @@ import { getIn } from '../options/index.js';
 import type { PathNames } from '../store/index.js';
 import { outputAt } from '../sinks/index.js';
 import { collectionOf, collectionShape } from '../source/index.js';
-import { collide, collideAcrossRuns, bindChain, planPipeline, type Chain, type ChainShape, type Plan } from './plan.js';
+import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape, type Plan } from './plan.js';
 import { connectionOf } from './connection.js';
-import { type HookName, type ReferenceSource, resolveReferences, type Problem, credentialsIn, referenceSource } from './references.js';
+import {
+  credentialsIn,
+  referenceSource,
+  resolveReferences,
+  type FileCredentials,
+  type Problem,
+  type ReferenceSource,
+} from './references.js';
 import { type Definitions, definitionsWith, type LoadOptions } from './definitions.js';
 import { type Path, type SpecDocument, parseSpecDocuments } from './document.js';
 import { hooksOf } from './hooks.js';
-import { dependsOn, IssueList, type FileContext, type Issue, validated } from './issues.js';
+import { IssueList, type Issue, validated } from './issues.js';
 import { pipelineOf, type Pipeline, type RejectsPlan } from './pipeline.js';
-import { unfilled, type Place } from './planned.js';
-import { defaultsShape, pipelineName, pipelineShape, type PipelineShape, type TestShape } from './spec.js';
+import { pipelineName, pipelineShape, type PipelineShape, type TestShape } from './spec.js';
 
 /** A document of a pipeline file after validation. */
 export interface Checked {
@@ -31,47 +36,49 @@ export interface Checked {
   readonly pipeline: Pipeline | undefined;
   /** Its tests; `undefined` if it has none, or invalid ones. */
   readonly tests: readonly TestShape[] | undefined;
-  /** Its problems and doubts, and what it refers to and is missing. */
   readonly issues: IssueList;
 }
 
-/** The input for checking the documents of a file. */
-interface Given {
+/** What the documents of a file share. */
+interface FileContext {
   readonly from: ReferenceSource;
-  /** What a document shares with the others. */
-  readonly file: FileContext;
+  readonly credentials: FileCredentials;
   readonly definitions: Definitions;
+  /** Whether the environment may lack what the file refers to. */
+  readonly lenient: boolean;
 }
 
 /** Checks a document by itself, even after a problem: all problems are in `issues`. */
-export function checkPipeline(document: SpecDocument, { from, file, definitions }: Given): Checked {
-  const issues = new IssueList(document, file);
-  const { problem } = issues;
-  const resolved = resolvedIn(document.value, from, issues);
-  const { unknown, unsetProblem: unset } = issues;
+function checkPipeline(document: SpecDocument, { from, credentials, definitions, lenient }: FileContext): Checked {
+  const issues = new IssueList(document, credentials, lenient);
+  const { problem, unsetProblem: unset } = issues;
+  const resolved = resolveReferences(document.value, from, credentials, { problem: issues.referenceProblem, unset });
   const shape = validated(pipelineShape(), resolved, [], problem);
   // If the whole is invalid, its parts are read separately, so that one typo does not hide other problems.
   const parts = shape ?? partsOf(resolved);
-  issues.isStrict = parts.service?.strict ?? false;
-  const place = { baseDir: from.baseDir, pipeline: nameIn(parts), definitions, isPlain: document.isPlain, unknown };
-  const chain = bindChain(parts, place, problem);
-  const registry = registryOf(resolved, problem);
-  const findings = { problem, warn: issues.warn, unset, unknown };
-  const plan = registry && planPipeline(parts, chain, { hmacKey: from.env.LEADSTREAM_HMAC_KEY, collections: registry }, findings);
-  const connection = shape && connectionOf(shape.service, from.env, { problem: issues.givenProblem, inFile: problem, unset });
-  const rejects = parts.rejects && rejectsOf(parts.rejects, chain, place, problem);
-  // In place of a refused reference is no address.
-  const hookAt = (name: HookName) => (dependsOn([name], unknown) ? undefined : parts[name]);
-  const hooks = hooksOf({ on_success: hookAt('on_success'), on_failure: hookAt('on_failure') }, from.env, problem);
-  refuseRestart(parts, chain, problem);
-  // Problems of their shape were already reported with the whole.
-  const written = nullsInTests(getIn(resolved, ['tests']), ['tests'], document.isPlain);
-  const tests = validated(pipelineShape().shape.tests, written, ['tests'], silent);
+  // An invalid name is reported as such, and must not cause an error for each path as well.
+  const pipeline = parts.name !== undefined && pipelineName.test(parts.name) ? parts.name : 'pipeline';
+  const { baseDir, env } = from;
+  const chain = bindChain(parts, { baseDir, pipeline, definitions, isPlain: document.isPlain }, problem);
+  const own = ownCollections(resolved, problem);
+  const registry = own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
+  const plan = registry && planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry }, issues);
+  const connection = shape && connectionOf(shape.service, env, { problem: issues.givenProblem, inFile: problem, unset });
+  const rejects = parts.rejects && rejectsOf(parts.rejects, chain, { baseDir, pipeline }, problem);
+  const hooks = shape && hooksOf(shape, env, problem);
+  if (parts.on_new_field === 'restart' && chain.sinks.some(({ definition }) => definition.prints))
+    problem(
+      ['on_new_field'],
+      'a run that prints cannot start again, because its rows are already printed; leave out the stdout sink, or choose next_run',
+    );
+  const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], silent);
   if (tests && registry) refuseUnknownRows(tests, registry, problem);
-  const warnings = issues.doubts.map(({ code, message, line, column }) => {
+  // A warning fails a strict run, and these can be reported before anything is read.
+  if (parts.service?.strict) issues.all.push(...issues.warnings.splice(0));
+  const warnings = issues.warnings.map(({ code, message, line, column }) => {
     return { code, message: `${document.file}:${line}:${column} ${message}` };
   });
-  const isRight = shape && plan && connection && rejects && issues.all.length === 0 && issues.unset.length === 0;
+  const isRight = shape && plan && connection && rejects && hooks && issues.all.length === 0 && issues.unset.length === 0;
   return {
     ...{ document, name: parts.name, plan, tests, issues },
     outputs: outputsOf(chain, rejects),
@@ -90,11 +97,8 @@ function refuseUnknownRows(tests: readonly TestShape[], registry: Registry, prob
   });
 }
 
-/** The readable parts of a pipeline. */
-type Parts = ChainShape & Partial<Omit<PipelineShape, 'collections' | 'tests' | 'steps' | 'to'>>;
-
 /** Reads the valid parts of a document that is invalid as a whole, key by key. */
-function partsOf(document: unknown): Parts {
+function partsOf(document: unknown): ChainShape & Partial<Omit<PipelineShape, 'collections' | 'tests' | 'steps' | 'to'>> {
   const { steps: _steps, to: _to, tests: _tests, collections: _collections, ...shape } = pipelineShape().shape;
   const read = ([key, schema]: [string, z.ZodType]) => [key, validated(schema, getIn(document, [key]), [key], silent)] as const;
   const parts: Partial<PipelineShape> = defined(Object.fromEntries(Object.entries(shape).map(read)));
@@ -111,11 +115,6 @@ function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the name for paths. An invalid name is reported as such, and must not cause an error for each path as well. */
-function nameIn({ name }: Parts): string {
-  return name !== undefined && pipelineName.test(name) ? name : 'pipeline';
-}
-
 /** Returns everything that a pipeline writes, with its place; `undefined` is stdout. */
 function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked['outputs'] {
   return [
@@ -126,47 +125,7 @@ function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked[
   ];
 }
 
-/** Checks inherited values as far as possible without the pipelines. Returns all problems. */
-function checkDefaults(document: SpecDocument, from: ReferenceSource, file: FileContext): readonly Issue[] {
-  const issues = new IssueList(document, file, ['defaults']);
-  const resolved = resolvedIn(inheritedOf(document), from, issues);
-  validated(defaultsShape(), resolved, [], issues.problem);
-  ownCollections(resolved, issues.problem);
-  return issues.all;
-}
-
-/** Returns the collections declared by a document and their problems, ignoring everything else. */
-function collectionsOf(document: SpecDocument, from: ReferenceSource, file: FileContext) {
-  const issues = new IssueList(document, file);
-  const declared = getIn(document.value, ['collections']);
-  const resolved = resolvedIn(declared === undefined ? {} : { collections: declared }, from, issues);
-  return { collections: ownCollections(resolved, issues.problem), issues: issues.all };
-}
-
-/** Returns the value of `defaults`. */
-function inheritedOf({ value }: SpecDocument): unknown {
-  return getIn(value, ['defaults']);
-}
-
-/** Resolves the references in a value. */
-function resolvedIn(value: unknown, from: ReferenceSource, issues: IssueList): unknown {
-  const { file, referenceProblem: problem, unsetProblem: unset } = issues;
-  issues.resolved = resolveReferences(value, from, file.credentials, { problem, unset });
-  return issues.resolved;
-}
-
-/**
- * Returns the collections that a document can name: those of every service, and its own.
- *
- * @param document With its references resolved.
- * @returns `undefined` if one of its own collections is invalid, so that uses of it cannot be checked.
- */
-function registryOf(document: unknown, problem: Problem): Registry | undefined {
-  const own = ownCollections(document, problem);
-  return own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
-}
-
-/** Returns the collections declared by a document; `undefined` if one of them is invalid. */
+/** Returns the collections declared by a document, with its references resolved; `undefined` if one of them is invalid. */
 function ownCollections(document: unknown, problem: Problem): readonly Collection[] | undefined {
   const declared = getIn(document, ['collections']);
   // The schema of the document checks that it is a map.
@@ -182,11 +141,9 @@ function ownCollections(document: unknown, problem: Problem): readonly Collectio
 function rejectsOf(
   { path: own, max, rows }: PipelineShape['rejects'],
   { sinks }: Chain,
-  { baseDir, pipeline }: Place,
+  { baseDir, pipeline }: { readonly baseDir: string; readonly pipeline: string },
   problem: Problem,
 ): RejectsPlan {
-  const outputs = sinks.flatMap(({ output }) => output ?? []);
-
   function pathOf(names: PathNames): string | undefined {
     if (own !== undefined) return outputAt(own, { baseDir, names });
     const [first] = sinks.flatMap(({ definition, config }) => definition.output(config, { baseDir, names }) ?? []);
@@ -194,36 +151,9 @@ function rejectsOf(
   }
 
   const path = pathOf(unfilled(pipeline));
-  if (path !== undefined && outputs.some((output) => collide(output, path))) {
+  if (path !== undefined && sinks.some(({ output }) => output !== undefined && collide(output, path)))
     problem(['rejects', 'path'], `a sink writes to ${path}; choose another file for the rejects`);
-  }
   return { path, pathOf, max, rows };
-}
-
-/** Refuses `on_new_field: restart` if a run cannot start again. */
-function refuseRestart({ on_new_field: wanted }: Parts, { sinks }: Chain, problem: Problem): void {
-  if (wanted === 'restart' && sinks.some(({ definition }) => definition.prints))
-    problem(
-      ['on_new_field'],
-      'a run that prints cannot start again, because its rows are already printed; leave out the stdout sink, or choose next_run',
-    );
-}
-
-/**
- * Converts unquoted `null` in rows that tests give and expect; all other values there are texts.
- *
- * @param path Path of the tests.
- */
-function nullsInTests(tests: unknown, path: Path, isPlain: (path: Path) => boolean): unknown {
-  if (typeof tests === 'string') return tests === 'null' && isOfRow(path) && isPlain(path) ? null : tests;
-  if (Array.isArray(tests)) return tests.map((item, index) => nullsInTests(item, [...path, index], isPlain));
-  if (typeof tests !== 'object' || tests === null) return tests;
-  return Object.fromEntries(Object.entries(tests).map(([key, item]) => [key, nullsInTests(item, [...path, key], isPlain)]));
-}
-
-/** Returns whether a path is in a row: under `tests[0].given.leads[0]`, `tests[0].expect.rows[0]` or `tests[0].expect.files.name.rows[0]`. */
-function isOfRow([, , part, of, name, rows]: Path): boolean {
-  return part === 'given' || (part === 'expect' && (of === 'rows' || (of === 'files' && name !== undefined && rows === 'rows')));
 }
 
 /** How a file is checked. */
@@ -254,18 +184,16 @@ export async function checkDocuments(
   const { set = {}, stateDir } = options;
   const removed = without.map((each) => ({ path: each, value: undefined }));
   const { defaults, pipelines } = parseSpecDocuments(file, text, [...overridesOf(file, set), ...removed]);
-  const documents = [...(defaults ? [inheritedOf(defaults)] : []), ...pipelines.map(({ value }) => value)];
-  const context = { credentials: credentialsIn(documents, from), lenient };
-  const definitions = await definitionsWith(options);
-  const checked = pipelines.map((document) => checkPipeline(document, { from, file: context, definitions }));
+  const credentials = credentialsIn([defaults, ...pipelines.map(({ value }) => value)], from);
+  const context = { from, credentials, lenient, definitions: await definitionsWith(options) };
+  const checked = pipelines.map((document) => checkPipeline(document, context));
   checked.forEach((later, index) => {
     const earlier = checked.slice(0, index);
     const namesake = earlier.find(({ name }) => name !== undefined && name === later.name);
-    if (namesake)
-      later.issues.problem(
-        ['name'],
-        `the name '${later.name}' is taken by the pipeline on line ${namesake.document.locate(['name']).line}`,
-      );
+    if (namesake) {
+      const { line } = namesake.document.locate(['name']);
+      later.issues.problem(['name'], `the name '${later.name}' is taken by the pipeline on line ${line}`);
+    }
     refuseClashes(later, [
       ...(path === undefined ? [] : [{ path, what: 'this file' }]),
       ...(stateDir === undefined ? [] : [{ path: resolve(from.baseDir, stateDir), what: `the state folder ${stateDir}` }]),
@@ -274,36 +202,33 @@ export async function checkDocuments(
       ),
     ]);
   });
-  const all = [...(defaults ? checkDefaults(defaults, from, context) : []), ...checked.flatMap(({ issues: { all } }) => all)];
   // What is wrong with inherited values is found in each pipeline.
-  const once = new Map(all.map((issue) => [`${issue.line}:${issue.column} ${issue.message}`, issue]));
+  const once = new Map(
+    checked.flatMap(({ issues }) => issues.all).map((issue) => [`${issue.line}:${issue.column} ${issue.message}`, issue]),
+  );
   const issues = [...once.values()].toSorted((a, b) => a.line - b.line || a.column - b.column);
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ issues: { unset } }) => unset))] };
 }
 
 /**
- * Returns the collections declared by the documents of a file, ignoring everything else.
+ * Returns the collections declared by the documents of a file, ignoring everything else. Of two with the same name, the later one counts.
  *
- * @throws {SpecError} With all problems of the collections; also if two documents declare different ones with the same name.
+ * @throws {SpecError} With all problems of the first document whose collections are invalid.
  */
-export function collectionsIn(text: string, file: string, options: LoadOptions) {
+export function collectionsIn(text: string, file: string, options: LoadOptions): readonly Collection[] {
   const { defaults, pipelines } = parseSpecDocuments(file, text);
   const from = sourceOf(options);
-  const given = defaults ? [inheritedOf(defaults)] : [];
-  const credentials = credentialsIn([...given, ...pipelines.map(({ value }) => value)], from);
-  const found = new Map<string, Collection>();
-  for (const document of pipelines) {
-    const { collections = [], issues } = collectionsOf(document, from, { credentials, lenient: false });
-    if (issues.length > 0) throw failureOf(file, issues);
-    for (const collection of collections) {
-      const { name } = collection;
-      const message = `'${name}' is declared differently in an earlier document`;
-      if (found.has(name) && !isDeepStrictEqual(found.get(name), collection))
-        throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(['collections', name], true) }]);
-      found.set(name, collection);
-    }
-  }
-  return [...found.values()];
+  const credentials = credentialsIn([defaults, ...pipelines.map(({ value }) => value)], from);
+  const found = pipelines.flatMap((document) => {
+    const issues = new IssueList(document, credentials, false);
+    const { referenceProblem, unsetProblem } = issues;
+    const declared = { collections: getIn(document.value, ['collections']) };
+    const resolved = resolveReferences(declared, from, credentials, { problem: referenceProblem, unset: unsetProblem });
+    const own = ownCollections(resolved, issues.problem) ?? [];
+    if (issues.all.length > 0) throw failureOf(file, issues.all);
+    return own;
+  });
+  return [...new Map(found.map((collection) => [collection.name, collection])).values()];
 }
 
 function sourceOf({ env = process.env, cwd = process.cwd(), baseDir = cwd }: LoadOptions): ReferenceSource {
@@ -327,7 +252,7 @@ function refuseClashes({ outputs, issues }: Checked, taken: readonly { path: str
  * @param pipelines What is known about its pipelines. Default: nothing.
  */
 export function failureOf(file: string, issues: readonly Issue[], pipelines: readonly Checked[] = []): SpecError {
-  const code = issues.every(({ reference }) => reference) ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID';
+  const code = issues.every((issue) => issue.code === 'E_SPEC_REFERENCE') ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID';
   const names = pipelines.flatMap(({ name }) => name ?? []);
   return new SpecError(code, file, issues, names);
 }

@@ -13,12 +13,13 @@ import {
   type YAMLError,
   type YAMLMap,
 } from 'yaml';
-import { SpecError } from '../core/index.js';
+import { SpecError, unknownName } from '../core/index.js';
+import { getIn } from '../options/index.js';
 
 /** A path from the root of a pipeline file: keys and indexes. */
 export type Path = readonly (string | number)[];
 
-/** A pipeline file as read: plain maps, lists and strings, each with its position. */
+/** A document of a pipeline file as read: plain maps, lists and strings, each with its position. */
 export interface SpecDocument {
   readonly file: string;
   readonly value: unknown;
@@ -26,95 +27,59 @@ export interface SpecDocument {
   readonly overridden: readonly Path[];
   /** Returns whether a scalar is written without quotes, and not as a block. */
   isPlain(path: Path): boolean;
-  /**
-   * Returns the position of a value, or of its key with `onKey`; for a path that does not exist, that of its nearest existing parent. 1-based.
-   *
-   * @param at Index of a character within a text.
-   */
-  locate(path: Path, onKey?: boolean, at?: number): { readonly line: number; readonly column: number };
+  /** Returns the position of a value, or of its key with `onKey`; for a path that does not exist, that of its nearest existing parent. 1-based. */
+  locate(path: Path, onKey?: boolean): Position;
 }
 
-/** The documents of a file. */
-interface SpecDocuments {
-  /** What the pipelines inherit, under the key `defaults`. */
-  readonly defaults: SpecDocument | undefined;
-  /** At least one; inherited values are included. */
-  readonly pipelines: readonly SpecDocument[];
+interface Position {
+  readonly line: number;
+  readonly column: number;
 }
 
 /**
- * Parses YAML: one specification per document of the file, and the defaults that they inherit. Empty documents are ignored. Scalars remain the text in the
- * file: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
+ * Parses YAML: one specification per document of the file, which inherits what the first one has under `defaults`. Empty documents are ignored. Scalars
+ * remain the text in the file: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
  *
  * @param overrides Values that replace those of the file in every pipeline, by path; missing lists and maps above them are created. `undefined` removes one.
+ * @returns The value of `defaults`, and at least one pipeline.
  * @throws {SpecError} `E_SPEC_YAML`, with the first error, and for a file without a pipeline; `E_SPEC_INVALID` for misplaced defaults.
  */
 export function parseSpecDocuments(
   file: string,
   text: string,
   overrides: readonly { path: Path; value: string | undefined }[] = [],
-): SpecDocuments {
+): { readonly defaults: unknown; readonly pipelines: readonly SpecDocument[] } {
   const lines = new LineCounter();
-  const refusing = (code: 'E_SPEC_YAML' | 'E_SPEC_INVALID', troubles: readonly Trouble[], names: readonly string[] = []) =>
-    new SpecError(
-      code,
-      file,
-      troubles.map(({ message, offset }) => ({ message, ...placeOf(lines, offset) })),
-      names,
-    );
-  if (text.length > maxLength) throw refusing('E_SPEC_YAML', [tooLong]);
   const { parsed, trouble } = parse(text, lines);
   const documents = parsed.filter((document) => !isEmpty(document));
   const names = documents.map(nameOf).filter((name) => typeof name === 'string');
-  if (trouble) throw refusing('E_SPEC_YAML', [trouble], names);
-  const misplaced = misplacedDefaults(documents);
-  if (misplaced.length > 0) throw refusing('E_SPEC_INVALID', misplaced, names);
+  const refuse = (code: 'E_SPEC_YAML' | 'E_SPEC_INVALID', troubles: readonly (Trouble | undefined)[]) => {
+    const issues = troubles.flatMap((each) => (each ? [{ message: each.message, ...placeOf(lines, each.offset) }] : []));
+    if (issues.length > 0) throw new SpecError(code, file, issues, names);
+  };
+  refuse('E_SPEC_YAML', [trouble]);
+  refuse('E_SPEC_INVALID', misplacedDefaults(documents));
   const defaults = documents[0]?.has('defaults') ? documents.shift() : undefined;
-  const missing = missingPipeline(documents, defaults);
-  if (missing) throw refusing('E_SPEC_YAML', [missing], names);
-
-  const inFile = { file, text, lines };
-  return {
-    defaults: defaults && specOf(defaults, inFile, []),
-    pipelines: documents.map((document) => {
-      inherit(document, defaults);
-      for (const { path, value } of overrides) override(document, { file, names }, path, value);
-      return specOf(
-        document,
-        inFile,
-        overrides.map(({ path }) => path),
-      );
-    }),
-  };
-}
-
-/** What the documents of a file have in common. */
-interface InFile {
-  readonly file: string;
-  readonly text: string;
-  readonly lines: LineCounter;
-}
-
-function specOf(document: Document, { file, text, lines }: InFile, overridden: readonly Path[]): SpecDocument {
-  const within = (path: Path, at: number) => {
-    const node = document.getIn(path, true);
-    if (!isScalar(node) || !node.range) return undefined;
-    const start = node.range[0] + (node.type === 'PLAIN' ? 0 : 1);
-    // Escapes, folded lines and blocks are written differently from their value.
-    return text.startsWith(String(node.value), start) ? start + at : undefined;
-  };
-  const value: unknown = document.toJS({ maxAliasCount: 0 });
-  return {
-    file,
-    overridden,
-    value: value ?? {},
-    isPlain: (path) => {
-      const node = document.getIn(path, true);
-      return isScalar(node) && (node.type === undefined || node.type === 'PLAIN');
-    },
-    locate: (path, onKey = false, at) =>
-      placeOf(lines, (at === undefined ? undefined : within(path, at)) ?? offsetOf(document, path, onKey)),
-  };
+  refuse('E_SPEC_YAML', [missingPipeline(documents, defaults)]);
+  const pipelines = documents.map((document) => {
+    inherit(document, defaults);
+    for (const { path, value } of overrides)
+      if (!override(document, path, value)) {
+        const message = `--set ${path.join('.')}: the file has no such place`;
+        throw new SpecError('E_SPEC_INVALID', file, [{ message, line: 1, column: 1 }], names);
+      }
+    const value: unknown = document.toJS({ maxAliasCount: 0 });
+    return {
+      ...{ file, value: value ?? {}, overridden: overrides.map(({ path }) => path) },
+      isPlain: (path: Path) => {
+        const node = document.getIn(path, true);
+        return isScalar(node) && (node.type === undefined || node.type === 'PLAIN');
+      },
+      locate: (path: Path, onKey = false) => placeOf(lines, offsetOf(document, path, onKey)),
+    };
+  });
+  const inherited: unknown = defaults?.toJS({ maxAliasCount: 0 });
+  return { defaults: getIn(inherited, ['defaults']), pipelines };
 }
 
 /** Describes what is in place of a pipeline. */
@@ -132,7 +97,6 @@ interface Trouble {
 
 /** Characters; longer than any realistic file, and still fast to read. */
 const maxLength = 2 ** 20;
-const tooLong: Trouble = { offset: 0, message: 'a pipeline file may be at most 1 MB; is this the right file?' };
 
 /** More levels of lists and maps than any realistic file has; recursive functions support several hundred. */
 const maxDepth = 64;
@@ -140,6 +104,8 @@ const tooDeep = `lists and maps are nested more than ${maxDepth} levels deep`;
 
 /** Parses YAML. @returns Its documents, and the first problem: later ones are mostly its consequences. */
 function parse(text: string, lines: LineCounter): { readonly parsed: readonly Document[]; readonly trouble: Trouble | undefined } {
+  if (text.length > maxLength)
+    return { parsed: [], trouble: { offset: 0, message: 'a pipeline file may be at most 1 MB; is this the right file?' } };
   try {
     const options = { lineCounter: lines, schema: 'failsafe', uniqueKeys: true, prettyErrors: false, merge: false } as const;
     const parsed = [...parseAllDocuments(text, options)];
@@ -193,7 +159,7 @@ function refusalOf(node: Node, isKey: boolean, depth: number): string | undefine
   return isKey && !isScalar(node) ? 'a key must be a text; a value that begins with a bracket or brace needs quotes' : undefined;
 }
 
-function placeOf(lines: LineCounter, offset: number): { readonly line: number; readonly column: number } {
+function placeOf(lines: LineCounter, offset: number): Position {
   const { line, col } = lines.linePos(offset);
   return { line: Math.max(line, 1), column: Math.max(col, 1) };
 }
@@ -207,27 +173,22 @@ function nameOf({ contents }: Document): unknown {
   return isMap(contents) ? contents.get('name') : undefined;
 }
 
-function override(
-  document: Document,
-  of: { readonly file: string; readonly names: readonly string[] },
-  path: Path,
-  value: string | undefined,
-): void {
+/** Replaces or removes a value. @returns Whether there is such a place: an entry may be appended to a list, but not beyond the next index. */
+function override(document: Document, path: Path, value: string | undefined): boolean {
   if (value === undefined) {
     if (document.hasIn(path)) document.deleteIn(path);
-    return;
+    return true;
   }
+  const isGap = path.some((part, depth) => {
+    const list = document.getIn(path.slice(0, depth), true);
+    return typeof part === 'number' && part > (isSeq(list) ? list.items.length : 0);
+  });
+  if (isGap) return false;
   try {
-    // An entry may be appended to a list, but not beyond the next index.
-    const gap = path.some((part, depth) => {
-      const list = document.getIn(path.slice(0, depth), true);
-      return typeof part === 'number' && part > (isSeq(list) ? list.items.length : 0);
-    });
-    if (gap) throw new RangeError();
     document.setIn(path, value);
+    return true;
   } catch {
-    const message = `--set ${path.join('.')}: the file has no such place`;
-    throw new SpecError('E_SPEC_INVALID', of.file, [{ message, line: 1, column: 1 }], of.names);
+    return false;
   }
 }
 
@@ -258,17 +219,31 @@ function keyNode(document: Document, path: Path): Node | undefined {
 /** The account of a pipeline; it replaces that of the defaults as a whole. */
 const account = 'service.auth';
 
-/** Describes misplaced defaults: they must be alone in the first document of a file. */
+/** What pipelines can inherit from the defaults of a file. */
+export const inheritedKeys: readonly string[] = ['service', 'collections', 'rejects', 'spool', 'expect', 'on_success', 'on_failure'];
+
+/** Describes misplaced defaults: they must be alone in the first document of a file, and have only keys that can be inherited. */
 function misplacedDefaults(documents: readonly Document[]): readonly Trouble[] {
   return documents.flatMap((document, index) => {
     if (!isMap(document.contents) || !document.has('defaults')) return [];
-    return document.contents.items.flatMap(({ key }) => {
-      const name = isScalar(key) ? String(key.value) : '';
-      if ((name === 'defaults') === (index === 0)) return [];
-      const message = `'${name}' is misplaced: defaults are alone in the first document of a file, and pipelines follow after a line of ---`;
-      return [{ offset: (isNode(key) ? key.range?.[0] : undefined) ?? 0, message }];
+    return document.contents.items.flatMap(({ key, value }) => {
+      const name = nameIn(key);
+      const misplaced = `'${name}' is misplaced: defaults are alone in the first document of a file, and pipelines follow after a line of ---`;
+      if (index > 0 ? name === 'defaults' : name !== 'defaults') return [troubleAt(key, misplaced)];
+      if (index > 0) return [];
+      if (!isMap(value)) return [troubleAt(key, "'defaults' is a map of what pipelines inherit")];
+      const others = value.items.filter((pair) => !inheritedKeys.includes(nameIn(pair.key)));
+      return others.map((pair) => troubleAt(pair.key, unknownName('key', nameIn(pair.key), inheritedKeys)));
     });
   });
+}
+
+function nameIn(key: unknown): string {
+  return isScalar(key) ? String(key.value) : '';
+}
+
+function troubleAt(key: unknown, message: string): Trouble {
+  return { offset: (isNode(key) ? key.range?.[0] : undefined) ?? 0, message };
 }
 
 /**

@@ -4,6 +4,7 @@ import { KeySet } from '../flow/index.js';
 import type { Published } from '../lake/index.js';
 import { distinct, usually } from '../options/index.js';
 import { keysOf, memoOf, type RecordBatch } from '../vector/index.js';
+import type { Path } from './document.js';
 import type { Problem } from './references.js';
 import { maxOf, part, percent, share, tolerance, written, type Tolerance } from './units.js';
 
@@ -47,41 +48,36 @@ export const expectShape = schema((z) =>
 /** The expectations of a pipeline about its rows before it publishes them. */
 export type Expect = Readonly<z.output<ReturnType<typeof expectShape>>>;
 
-/** A gate that a file sets, with its key below `expect`. */
-type ExpectGate = { readonly name: keyof Expect } & (RowsGate | OutputsGate | ListsGate);
+/**
+ * A gate that a file sets, with its key below `expect`: of the rows that leave the last step, of what a run writes compared with the last one, or of what it
+ * reads compared with the last one, which applies even if it is not set, so the run evaluates it.
+ */
+type ExpectGate = {
+  readonly name: keyof Expect;
+  /** The columns, or the lists, that it names. */
+  readonly names: readonly Named[];
+} & (
+  | {
+      readonly judges: 'rows';
+      /** Creates its checks for a run. @param columns Those that leave the last step. */
+      readonly open: (columns: readonly Column[]) => readonly Check[];
+    }
+  | {
+      readonly judges: 'outputs';
+      /** Whether `--allow-shrink` overrides a refusal once. */
+      readonly overridable: boolean;
+      /** Describes why it refuses an output, if it does. */
+      readonly refuse: (output: Measured) => string | undefined;
+    }
+  | { readonly judges: 'lists' }
+);
 
-/** Judges the rows that leave the last step. */
-interface RowsGate {
-  readonly judges: 'rows';
-  /** The columns that it names. */
-  readonly columns: readonly NamedColumn[];
-  /** Creates its checks for a run. @param columns Those that leave the last step. */
-  readonly open: (columns: readonly Column[]) => readonly Check[];
-}
-
-/** Compares what a run writes with what the last one wrote. */
-interface OutputsGate {
-  readonly judges: 'outputs';
-  /** Whether `--allow-shrink` overrides a refusal once. */
-  readonly overridable: boolean;
-  /** Describes why it refuses an output, if it does. */
-  readonly refuse: (output: Measured) => string | undefined;
-}
-
-/** Compares what a run reads with what the last one read. It applies even if it is not set, so the run evaluates it. */
-interface ListsGate {
-  readonly judges: 'lists';
-  /** The collections that it names. */
-  readonly lists: readonly string[];
-}
-
-/** A column named by a gate. */
-interface NamedColumn {
+/** A name in a gate, with its path below the key of the gate. */
+interface Named {
   readonly name: string;
-  /** Path below the key of the gate. */
-  readonly path: readonly (string | number)[];
+  readonly path: Path;
   /** Whether the name is the key at the path, rather than the value. */
-  readonly onKey: boolean;
+  readonly onKey?: true;
 }
 
 /** A single check of the rows: it counts, and may refuse the result. */
@@ -105,74 +101,66 @@ export interface Measured {
 export function gatesIn(expect: Expect = {}): readonly ExpectGate[] {
   const { min_rows: fewest, max_shrink: shrink, max_growth: growth, max_read_shrink: lists, max_null: nulls } = expect;
   const { not_null: filled, unique: keys, accepted_values: accepted } = expect;
-  const gates: readonly (ExpectGate | undefined)[] = [
-    fewest === undefined ? undefined : { name: 'min_rows', judges: 'rows', columns: [], open: () => [checkCount(fewest)] },
-    shrink === undefined
-      ? undefined
-      : { name: 'max_shrink', judges: 'outputs', overridable: true, refuse: (output) => refusedChange(shrink, 'smaller', output) },
-    growth === undefined
-      ? undefined
-      : { name: 'max_growth', judges: 'outputs', overridable: false, refuse: (output) => refusedChange(growth, 'bigger', output) },
-    lists === undefined
-      ? undefined
-      : { name: 'max_read_shrink', judges: 'lists', lists: typeof lists === 'object' ? Object.keys(lists) : [] },
+  const gates: readonly (ExpectGate | false | undefined)[] = [
+    fewest !== undefined && { name: 'min_rows', judges: 'rows', names: [], open: () => [checkCount(fewest)] },
+    shrink !== undefined && {
+      ...{ name: 'max_shrink', judges: 'outputs', names: [], overridable: true },
+      refuse: (output) => refusedChange(shrink, 'smaller', output),
+    },
+    growth !== undefined && {
+      ...{ name: 'max_growth', judges: 'outputs', names: [], overridable: false },
+      refuse: (output) => refusedChange(growth, 'bigger', output),
+    },
+    lists !== undefined && { name: 'max_read_shrink', judges: 'lists', names: typeof lists === 'object' ? keysIn(lists) : [] },
     nulls && {
-      ...{ name: 'max_null', judges: 'rows', columns: columnsByKey(nulls) },
+      ...{ name: 'max_null', judges: 'rows', names: keysIn(nulls) },
       open: () => Object.entries(nulls).map(([name, most]) => checkNulls(name, `max_null.${name}`, most)),
     },
     filled && {
-      ...{ name: 'not_null', judges: 'rows' },
-      columns: filled.map((name, index) => ({ name, path: [index], onKey: false })),
+      ...{ name: 'not_null', judges: 'rows', names: filled.map((name, index) => ({ name, path: [index] })) },
       open: () => filled.map((name) => checkNulls(name, `not_null.${name}`, { rows: 0 })),
     },
     keys && {
       ...{ name: 'unique', judges: 'rows' },
-      columns: keys.flatMap((names, index) =>
-        [names].flat().map((name, inner) => ({ name, path: typeof names === 'string' ? [index] : [index, inner], onKey: false })),
+      names: keys.flatMap((names, index) =>
+        [names].flat().map((name, inner) => ({ name, path: typeof names === 'string' ? [index] : [index, inner] })),
       ),
       open: () => keys.map((names) => checkUnique([names].flat())),
     },
     accepted && {
-      ...{ name: 'accepted_values', judges: 'rows', columns: columnsByKey(accepted) },
+      ...{ name: 'accepted_values', judges: 'rows', names: keysIn(accepted) },
       open: (columns) => Object.entries(accepted).map(([name, values]) => checkValues(name, values, columns)),
     },
   ];
-  return gates.filter((gate) => gate !== undefined);
+  return gates.filter((gate) => gate !== false && gate !== undefined);
 }
 
-/** Returns the columns that are the keys of a value. */
-function columnsByKey(value: Readonly<Record<string, unknown>>): readonly NamedColumn[] {
+function keysIn(value: Readonly<Record<string, unknown>>): readonly Named[] {
   return Object.keys(value).map((name) => ({ name, path: [name], onKey: true }));
 }
 
-/** Reports the lists of `expect` that are not read; paths start at `expect`. */
-export function checkLists(expect: Expect, read: readonly string[], problem: Problem): void {
-  for (const gate of gatesIn(expect)) {
-    const unread = gate.judges === 'lists' ? gate.lists.filter((name) => !read.includes(name)) : [];
-    for (const name of unread) {
-      const hint = didYouMean(name, read) || `; this pipeline reads ${read.join(', ')}`;
-      problem(['expect', gate.name, name], `${name} is not read here${hint}`, true);
-    }
-  }
-}
-
 /**
- * Reports columns named by `expect` that do not leave the last step; paths start at `expect`.
+ * Reports columns named by `expect` that do not leave the last step, and lists that are not read.
  *
- * @param leaving The columns that leave the last step, and the step that dropped a column, by column.
+ * @param known The columns that leave the last step, the step that dropped a column, by column, and the lists; what is unknown is not checked.
  */
 export function checkExpect(
   expect: Expect,
-  { columns, gone }: { readonly columns: readonly Column[]; readonly gone?: ReadonlyMap<string, string> },
+  known: {
+    readonly columns: readonly Column[] | undefined;
+    readonly gone: ReadonlyMap<string, string>;
+    readonly reads: readonly string[] | undefined;
+  },
   problem: Problem,
 ): void {
-  const known = columns.map(({ name }) => name);
-  for (const gate of gatesIn(expect)) {
-    const missing = gate.judges === 'rows' ? gate.columns.filter(({ name }) => !known.includes(name)) : [];
-    for (const { name, path, onKey } of missing) {
-      const step = gone?.get(name);
-      const hint = step === undefined ? didYouMean(name, known) : `: ${step} does not pass it on`;
-      problem(['expect', gate.name, ...path], `there is no column '${name}' after the last step${hint}`, onKey);
+  const columns = known.columns?.map(({ name }) => name);
+  for (const { name: gate, judges, names } of gatesIn(expect)) {
+    const there = judges === 'rows' ? columns : known.reads;
+    for (const { name, path, onKey } of there ? names.filter((each) => !there.includes(each.name)) : []) {
+      const step = known.gone.get(name);
+      const what = judges === 'rows' ? `there is no column '${name}' after the last step` : `the list '${name}' is not read here`;
+      const hint = judges === 'rows' && step !== undefined ? `: ${step} does not pass it on` : didYouMean(name, there ?? []);
+      problem(['expect', gate, ...path], `${what}${hint}`, onKey);
     }
   }
 }
@@ -233,15 +221,10 @@ function checkUnique(names: readonly string[]): Check {
   };
 }
 
-/**
- * Counts values that are not accepted. Values of a column that is personal or secret, and values that are not words, are not shown: a URL may contain an
- * address.
- */
+/** Counts values that are not accepted; it shows none, since they may be personal. */
 function checkValues(name: string, accepted: readonly string[], columns: readonly Column[]): Check {
-  const column = columns.find((each) => each.name === name);
-  const type = column?.type ?? 'text';
+  const type = columns.find((column) => column.name === name)?.type ?? 'text';
   const values = new Set(accepted);
-  const samples = new Set<string>();
   const acceptedIn = memoOf((value) => {
     const text = textOf(value, type);
     return text === null || text === '' || values.has(text);
@@ -252,21 +235,11 @@ function checkValues(name: string, accepted: readonly string[], columns: readonl
     observe: (batch) => {
       const vector = batch.columnOrNulls(name);
       const isAccepted = acceptedIn(vector);
-      for (let row = 0; row < vector.length; row += 1) {
-        if (isAccepted(row)) continue;
-        others += 1;
-        if (samples.size >= 5 || column?.sensitivity !== 'plain') continue;
-        const text = textOf(vector.value(row), type) ?? '';
-        if (isWord.test(text)) samples.add(text);
-      }
+      for (let row = 0; row < vector.length; row += 1) if (!isAccepted(row)) others += 1;
     },
-    refuse: (rows) => {
-      if (others === 0) return undefined;
-      const like = samples.size === 0 ? '' : `, like ${[...samples].map((text) => JSON.stringify(text)).join(', ')}`;
-      return `expect.accepted_values.${name}: expected only ${accepted.join(', ')}, found other values in ${amount(others)} of ${amountOf(rows, 'row')}${like}`;
-    },
+    refuse: (rows) =>
+      others === 0
+        ? undefined
+        : `expect.accepted_values.${name}: expected only ${accepted.join(', ')}, found other values in ${amount(others)} of ${amountOf(rows, 'row')}`,
   };
 }
-
-/** Matches what could be a code word, such as a status, but no email address or URL. */
-const isWord = /^[\p{L}\p{N}][\p{L}\p{N} _.-]{0,39}$/u;

@@ -3,7 +3,7 @@ import { amountOf, itemAt, type Column } from '../core/index.js';
 import { headersOf, queryOf } from '../http/index.js';
 import { firstQuery } from '../source/index.js';
 import { checkPipeline, type Pipeline } from './pipeline.js';
-import { writtenColumns } from './planned.js';
+import { writtenColumns } from './plan.js';
 
 /** A column at one point of a pipeline. `type` is that after a cast; unless `cast`, the values are still text. */
 type ExplainedColumn = Pick<Column, 'name' | 'type' | 'cast' | 'sensitivity'>;

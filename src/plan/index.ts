@@ -17,8 +17,7 @@ export {
   writesOver,
 } from './load.js';
 export { checkPipeline, keyOriginOf, type Pipeline, type RejectsPlan } from './pipeline.js';
-export type { Plan } from './plan.js';
-export { type PlannedSink, type PlannedStep, writtenColumns } from './planned.js';
+export { type Plan, type PlannedSink, type PlannedStep, writtenColumns } from './plan.js';
 export { referenceSource, type Environment } from './references.js';
 export { bookName, type TestShape } from './spec.js';
 export { maxOf, percent, written } from './units.js';

@@ -1,77 +1,55 @@
 import type { z } from 'zod';
-import type { SpecIssue, Warning } from '../core/index.js';
+import type { SpecError, SpecIssue, Warning } from '../core/index.js';
 import { getIn, schemaProblems, setIn } from '../options/index.js';
 import type { FileCredentials, Problem, SpecWarning, Unset } from './references.js';
 import type { Path, SpecDocument } from './document.js';
 
-/** A problem of a document, with its position in the file. */
+/** A problem of a document, or something valid but probably unintended, with its position in the file. */
 export interface Issue extends SpecIssue {
-  /** Whether it is about a reference to a variable or file. */
-  readonly reference: boolean;
+  readonly code: SpecError['code'] | Warning['code'];
 }
 
-/** Something valid but probably unintended, with its position. */
-interface Doubt extends SpecIssue {
-  readonly code: Warning['code'];
-}
-
-/** What the documents of a file share. */
-export interface FileContext {
-  readonly credentials: FileCredentials;
-  /** Whether the environment may lack what the file refers to. */
-  readonly lenient: boolean;
-}
-
-/** Collects the problems of a document, and the doubts about it. */
+/** Collects the problems of a document, and the warnings about it. */
 export class IssueList {
   readonly all: Issue[] = [];
-  readonly doubts: Doubt[] = [];
-  /** Paths of the values whose references cannot be resolved. These values are not checked, nor is what depends on them. */
+  readonly warnings: (Issue & Warning)[] = [];
+  /** Paths of the values whose references cannot be resolved. Neither these nor what depends on them is checked. */
   readonly unknown: Path[] = [];
   /** Unresolved references, in lenient mode. */
   readonly unset: string[] = [];
-  /** The document with its references replaced. */
-  resolved: unknown;
-  /** Whether a doubt is a problem, too: a warning fails the run, and this one can be reported before anything is read. */
-  isStrict = false;
 
-  /**
-   * @param file The credentials of the whole file, and whether references may be unresolved.
-   * @param root Path in the document that the paths of problems are relative to.
-   */
+  /** @param lenient Whether the environment may lack what the file refers to. */
   constructor(
     private readonly document: SpecDocument,
-    readonly file: FileContext,
-    private readonly root: Path = [],
+    private readonly credentials: FileCredentials,
+    private readonly lenient: boolean,
   ) {}
 
   /** Adds a problem, unless it depends on an unknown value; keys are always known. */
-  readonly problem: Problem = (path, message, onKey, at) => {
-    if (onKey === true || !dependsOn(path, this.unknown)) this.#add(false, path, message, onKey, at);
+  readonly problem: Problem = (path, message, onKey) => {
+    if (onKey === true || !this.#isUnknown(path)) this.#add('E_SPEC_INVALID', path, message, onKey);
   };
 
   /** Adds a problem of a value that a known reference gave. */
   readonly givenProblem: Problem = (path, message) => {
-    if (!dependsOn(path, this.unknown)) this.#add(true, path, message);
+    if (!this.#isUnknown(path)) this.#add('E_SPEC_REFERENCE', path, message);
   };
 
   /** Adds a problem of a reference, which leaves the value unknown. */
   readonly referenceProblem: Problem = (path, message, onKey) => {
     this.#unresolved(path);
-    this.#add(true, path, message, onKey);
+    this.#add('E_SPEC_REFERENCE', path, message, onKey);
   };
 
   /** Handles an unresolved reference: as a problem, or in lenient mode only as an unknown value. */
   readonly unsetProblem: Unset = (path, name, message) => {
-    if (!this.file.lenient) return this.referenceProblem(path, message);
+    if (!this.lenient) return this.referenceProblem(path, message);
     this.unset.push(name);
     this.#unresolved(path);
   };
 
   readonly warn: SpecWarning = (path, { code, message }) => {
-    if (dependsOn(path, this.unknown)) return;
-    this.doubts.push({ code, message: this.file.credentials.redact(message), ...this.document.locate(path) });
-    if (this.isStrict) this.problem(path, message);
+    if (!this.#isUnknown(path)) this.warnings.push({ code, message: this.credentials.redact(message), ...this.document.locate(path) });
   };
 
   /** What the environment lacks for the document as a whole leaves all of its values known. */
@@ -79,27 +57,16 @@ export class IssueList {
     if (path.length > 0) this.unknown.push(path);
   }
 
-  #add(reference: boolean, path: Path, message: string, onKey?: boolean, at?: number): void {
+  #add(code: Issue['code'], path: Path, message: string, onKey?: boolean): void {
     const set = this.document.overridden.find((over) => isWithin(path, over) || (onKey === true && isWithin(over, path)));
-    const told = this.file.credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
-    const place = this.document.locate([...this.root, ...path], onKey, at !== undefined && this.#asWritten(path) ? at : undefined);
-    this.all.push({ message: told, ...place, reference });
+    const redacted = this.credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
+    this.all.push({ code, message: redacted, ...this.document.locate(path, onKey) });
   }
 
-  /** Returns whether a value is as written: if a reference was replaced, character positions differ. */
-  #asWritten(path: Path): boolean {
-    return getIn(this.document.value, [...this.root, ...path]) === getIn(this.resolved, path);
+  /** Returns whether what is said of a value depends on an unknown one: itself, one below it, or one that it is part of. */
+  #isUnknown(path: Path): boolean {
+    return this.unknown.some((each) => isWithin(path, each) || (path.length > 0 && isWithin(each, path)));
   }
-}
-
-/** Returns whether what is said of a value depends on an unknown one: itself, one below it, or one that it is part of. */
-export function dependsOn(path: Path, unknown: readonly Path[]): boolean {
-  return unknown.some((each) => isWithin(path, each) || (path.length > 0 && isWithin(each, path)));
-}
-
-/** Returns whether a value of a step or sink is unknown, other than its path, which decides about nothing else. */
-export function isOpen(at: Path, unknown: readonly Path[]): boolean {
-  return unknown.some((each) => isWithin(each, at) && each[at.length] !== 'path');
 }
 
 /** Returns whether a path is the same as another one, or below it. */

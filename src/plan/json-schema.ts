@@ -4,7 +4,8 @@ import { usual } from '../options/index.js';
 import { collectionsShape } from '../source/index.js';
 import { sinks, type SinkDefinition } from '../sinks/index.js';
 import type { StepDefinition, StepDefinitions } from '../steps/index.js';
-import { defaultsShape, pipelineShape } from './spec.js';
+import { inheritedKeys } from './document.js';
+import { pipelineShape } from './spec.js';
 
 /** The part of JSON Schema that the reference uses. */
 export interface Schema {
@@ -26,7 +27,6 @@ export const sinkDefinitions = Object.values<Definition>(sinks);
 /** Returns the JSON Schema of pipeline files with these steps. */
 export function schemaWith(steps: StepDefinitions): object {
   const shape = schemaOf(pipelineShape());
-  const defaults = schemaOf(defaultsShape());
   const listOf = (known: readonly Definition[]) => ({ type: 'array', items: { anyOf: known.map(entrySchema) } });
   const collections = { ...schemaOf(collectionsShape()), description: shape.properties?.collections?.description };
   const pipeline = {
@@ -38,9 +38,11 @@ export function schemaWith(steps: StepDefinitions): object {
       to: { ...listOf(sinkDefinitions), minItems: 1, description: shape.properties?.to?.description },
     },
   };
-  const inherited = Object.keys(defaults.properties ?? {});
-  const keeping: Record<string, Schema | undefined> = { ...pipeline.properties };
-  for (const key of inherited) keeping[key] = keeping[key] && orNull(keeping[key]);
+  const inherited = Object.entries<Schema>(pipeline.properties).filter(([key]) => inheritedKeys.includes(key));
+  // null excludes what is inherited from the defaults.
+  const orNull = inherited.map(([key, { description, ...given }]) => {
+    return [key, { ...(description !== undefined && { description }), anyOf: [given, { type: 'null' }] }] as const;
+  });
   // A document of a file is a pipeline, or the defaults of those after it.
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -51,20 +53,14 @@ export function schemaWith(steps: StepDefinitions): object {
       type: 'object',
       properties: {
         defaults: {
-          ...defaults,
-          properties: { ...defaults.properties, collections },
+          ...{ ...pipeline, properties: Object.fromEntries(inherited), required: [] },
           description: 'What all pipelines of the file inherit.',
         },
       },
       additionalProperties: false,
     },
-    else: { ...pipeline, properties: keeping },
+    else: { ...pipeline, properties: { ...pipeline.properties, ...Object.fromEntries(orNull) } },
   };
-}
-
-/** Adds null to a schema, which excludes what is inherited from the defaults. */
-function orNull({ description, ...given }: Schema): Schema {
-  return { ...(description === undefined ? {} : { description }), anyOf: [given, { type: 'null' }] };
 }
 
 function entrySchema({ name, summary, config }: Definition): object {

@@ -7,7 +7,6 @@ import { loadSteps } from '../steps/index.js';
 import { errnoOf } from '../store/index.js';
 import { collideAcrossRuns } from './plan.js';
 import type { LoadOptions } from './definitions.js';
-import type { SpecDocument } from './document.js';
 import type { Pipeline } from './pipeline.js';
 import { getIn } from '../options/index.js';
 import type { Checked } from './check.js';
@@ -192,42 +191,35 @@ export async function lintPipelines(file: string, options: LintOptions = {}): Pr
   }
 }
 
-async function lint(file: string, options: LoadOptions, envCheck: boolean, ofDoubts: Finding['severity']): Promise<LintResult> {
+async function lint(file: string, options: LoadOptions, envCheck: boolean, ofWarnings: Finding['severity']): Promise<LintResult> {
   const { checkDocuments } = await loadCheck();
   const path = resolve(options.cwd ?? process.cwd(), file);
   const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, options, { lenient: !envCheck, path });
-  const errors = issues.map(({ reference, ...issue }): Finding => {
-    return { severity: 'error', code: reference ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID', ...issue };
-  });
-  // With `service.strict`, a doubt is already among the errors.
-  const doubts = pipelines
-    .flatMap(({ issues: { doubts } }) => doubts)
-    .filter((doubt) => !errors.some(({ message, line }) => line === doubt.line && message === doubt.message))
-    .map((doubt): Finding => ({ severity: ofDoubts, ...doubt }));
-  const findings = [...errors, ...doubts].toSorted((a, b) => a.line - b.line || a.column - b.column);
+  const findings = [
+    ...issues.map((issue) => ({ severity: 'error' as const, ...issue })),
+    ...pipelines.flatMap(({ issues: { warnings } }) => warnings.map((warning) => ({ severity: ofWarnings, ...warning }))),
+  ].toSorted((a, b) => a.line - b.line || a.column - b.column);
   return { ok: findings.every(({ severity }) => severity === 'warning'), findings, pipelines: pipelines.flatMap(linted), unset };
 }
 
-function linted({ document, issues, name, plan, outputs }: Checked): readonly LintedPipeline[] {
+function linted({ document: { value }, issues, name, plan, outputs }: Checked): readonly LintedPipeline[] {
   // A name that is valid as written is unknown if its references are not set.
-  const written = issues.all.length === 0 ? getIn(document.value, ['name']) : undefined;
+  const written = issues.all.length === 0 ? getIn(value, ['name']) : undefined;
   const known = name ?? (typeof written === 'string' ? written : undefined);
   if (known === undefined || plan === undefined) return [];
+  const namesIn = (list: 'steps' | 'to') => {
+    const entries = getIn(value, [list]);
+    return Array.isArray(entries) ? entries.flatMap((entry: unknown) => Object.keys(Object(entry) as object)) : [];
+  };
   return [
     {
       name: known,
       from: plan.collection.name,
-      steps: namesIn(document, 'steps'),
-      to: namesIn(document, 'to'),
+      steps: namesIn('steps'),
+      to: namesIn('to'),
       columns: plan.columns().map((column) => column.name),
       writes: outputs.flatMap(({ path }) => path ?? []),
       prints: outputs.some(({ path }) => path === undefined),
     },
   ];
-}
-
-/** Returns the names of the steps or sinks of a file, including those that cannot be planned. */
-function namesIn({ value }: SpecDocument, list: 'steps' | 'to'): readonly string[] {
-  const entries = getIn(value, [list]);
-  return Array.isArray(entries) ? entries.flatMap((entry: unknown) => Object.keys(Object(entry) as object)) : [];
 }

@@ -1,14 +1,38 @@
 import { columnsOf, withheldOf, type Collection, type Registry } from '../collections/index.js';
-import { itemAt, unknownName, type Column } from '../core/index.js';
-import type { SinkPlan } from '../sinks/index.js';
-import type { PlanContext } from '../steps/index.js';
-import { checkExpect, checkLists, gatesIn, type Expect } from './expect.js';
+import { itemAt, outputColumn, schema, unknownName, type Column, type OutputColumn } from '../core/index.js';
+import type { SinkDefinition } from '../sinks/index.js';
+import type { PlanContext, StepDefinition } from '../steps/index.js';
+import { dayTemplate, overlap, runTemplate, type PathNames } from '../store/index.js';
+import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
-import { dependsOn, isOpen } from './issues.js';
-import { planSink, planStep, type StepOfFile, type Entries, type Place, type PlannedSink, type PlannedStep } from './planned.js';
-import type { Problem, SpecWarning, Unset } from './references.js';
+import { checkExpect, gatesIn, type Expect } from './expect.js';
+import { validated, type IssueList } from './issues.js';
+import type { Problem } from './references.js';
 import type { PipelineShape } from './spec.js';
-import { dayTemplate, overlap, runTemplate } from '../store/index.js';
+
+/** A step of a checked pipeline. */
+export interface PlannedStep {
+  /** Name in messages and reports, like `steps[1] derive`. */
+  readonly at: string;
+  readonly definition: StepDefinition;
+  /** As its schema returns it. */
+  readonly config: unknown;
+  /** The declared columns that arrive at it. */
+  readonly input: readonly Column[];
+}
+
+/** A sink of a checked pipeline. */
+export interface PlannedSink {
+  /** Name in messages and reports, like `to[0] parquet`. */
+  readonly at: string;
+  /** Index in the list of the file, from 0. */
+  readonly index: number;
+  readonly definition: SinkDefinition;
+  /** As its schema returns it. */
+  readonly config: unknown;
+  /** Absolute path that is published, with placeholders for day and run id; `undefined` if it has no path. */
+  readonly output: string | undefined;
+}
 
 /** The plan of a pipeline. */
 export interface Plan {
@@ -25,151 +49,163 @@ export interface Plan {
   columns(undeclared?: readonly Column[]): readonly Column[];
 }
 
+type Entry = Readonly<Record<string, unknown>>;
+
 /** The part of a file that describes the plan, as far as it can be read; invalid steps and sinks are `undefined`. */
 export interface ChainShape extends Partial<Pick<PipelineShape, 'from' | 'reveal' | 'expect'>> {
-  readonly steps?: readonly (Readonly<Record<string, unknown>> | undefined)[] | undefined;
-  readonly to: readonly (Readonly<Record<string, unknown>> | undefined)[];
+  readonly steps?: readonly (Entry | undefined)[] | undefined;
+  readonly to: readonly (Entry | undefined)[];
 }
 
-/** Steps and sinks; invalid ones are `undefined` or missing. */
+/** Steps and sinks as checked against their definitions. */
 export interface Chain {
-  readonly steps: readonly (StepOfFile | undefined)[];
+  readonly steps: readonly (Omit<PlannedStep, 'input'> | undefined)[];
   readonly sinks: readonly PlannedSink[];
 }
 
-/** Receives the findings in a file. */
-export interface Findings {
-  readonly problem: Problem;
-  readonly warn: SpecWarning;
-  readonly unset: Unset;
-  /** Paths of unknown values. */
-  readonly unknown: readonly Path[];
-}
-
-/** The input for planning steps. */
+/** What the entries of a file can be, and where they are. */
 interface Surroundings {
-  readonly hmacKey: string | undefined;
-  readonly collections: Registry;
+  readonly definitions: Definitions;
+  readonly baseDir: string;
+  /** Name of the pipeline. */
+  readonly pipeline: string;
+  isPlain(path: Path): boolean;
 }
 
-/** Checks steps and sinks against their definitions. */
-export function bindChain({ steps = [], to }: Pick<ChainShape, 'steps' | 'to'>, place: Place & Entries, problem: Problem): Chain {
-  const sinks = to.flatMap((entry, index) => (entry && planSink(entry, index, place, problem)) ?? []);
+/** Checks steps and sinks against their definitions; invalid ones are `undefined` or missing. */
+export function bindChain({ steps = [], to }: ChainShape, around: Surroundings, problem: Problem): Chain {
+  const { definitions, baseDir, pipeline } = around;
+  const sinks = to.flatMap((entry, index): readonly PlannedSink[] => {
+    const bound = entry && bindEntry(entry, ['to', index], definitions.sinks, around, problem);
+    const output = bound?.definition.output(bound.config, { baseDir, names: unfilled(pipeline) });
+    return bound ? [{ ...bound, index, output }] : [];
+  });
   refuseSharedOutputs(sinks, problem);
-  return { steps: steps.map((entry, index) => entry && planStep(entry, index, place, problem)), sinks };
+  return { steps: steps.map((entry, index) => entry && bindEntry(entry, ['steps', index], definitions.steps, around, problem)), sinks };
+}
+
+/** Returns the definition and configuration of a step or sink, which is a map with a single key: its name. */
+function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(
+  entry: Entry,
+  [list, index]: readonly ['steps' | 'to', number],
+  registry: Readonly<Record<string, D>>,
+  { definitions: { steps, sinks }, isPlain }: Surroundings,
+  problem: Problem,
+): { readonly at: string; readonly definition: D; readonly config: unknown } | undefined {
+  const [kind, elsewhere, below] = list === 'steps' ? ['step', sinks, 'to'] : ['sink', steps, 'steps'];
+  const [name, ...others] = Object.keys(entry);
+  if (name === undefined || others.length > 0) {
+    problem([list, index], `a ${kind} is a map with a single key, its name; indent what belongs to it below the name`);
+    return undefined;
+  }
+  const path = [list, index, name];
+  const definition = Object.hasOwn(registry, name) ? registry[name] : undefined;
+  if (definition === undefined) {
+    const message = Object.hasOwn(elsewhere, name)
+      ? `'${name}' is not a ${kind}; it belongs under ${below}`
+      : unknownName(kind, name, [...Object.keys(registry), 'those of --plugin FILE']);
+    problem(path, message, true);
+    return undefined;
+  }
+  // A custom step or sink receives numbers, flags and `null`, others the texts of the file.
+  const value = definition.version === undefined ? entry[name] : typedScalars(entry[name], path, isPlain);
+  const config = validated<unknown>(definition.config(), value, path, problem);
+  return config === undefined ? undefined : { at: `${list}[${index}] ${name}`, definition, config };
 }
 
 /**
- * Checks steps and sinks against the fields available at each of them.
+ * Checks steps and sinks against the fields available at each of them. Nothing is reported where the fields depend on an unknown value.
  *
- * @param findings Receives problems and doubts.
+ * @returns `undefined` if the collection is unknown.
  */
 export function planPipeline(
-  shape: ChainShape,
+  { from, reveal = [], expect }: ChainShape,
   { steps: bound, sinks }: Chain,
-  { hmacKey, collections }: Surroundings,
-  findings: Findings,
+  { hmacKey, collections }: { readonly hmacKey: string | undefined; readonly collections: Registry },
+  issues: IssueList,
 ): Plan | undefined {
-  const { problem } = findings;
-  const collection = collectionOf(shape, collections, problem);
+  const { problem } = issues;
+  const collection = from === undefined ? undefined : collectionNamed(from, reveal, collections, problem);
   if (!collection) return undefined;
-  const { reveal = [], expect } = shape;
   const setting = { collection, collections, hmacKey, withheld: withheldOf(collection, reveal) };
   const declared = columnsOf(collection, reveal);
-  const { arriving, leaving, gone, isKnown } = followed(bound, setting, declared, findings);
+  const known = knownSteps(bound, issues.unknown);
+  const { arriving, leaving, gone } = followed(bound, setting, declared, { issues, known });
   const steps = bound.flatMap((step, index) => (step ? [{ ...step, input: itemAt(arriving, index) }] : []));
   const reads = [...new Set([collection.name, ...steps.flatMap(({ definition, config }) => definition.reads?.(config) ?? [])])];
+  const stoppedBy = stopOf(steps);
+  // A list whose name is unknown may be any.
+  const areListsKnown = steps.length === bound.length && reads.every((name) => Object.hasOwn(collections, name));
   if (expect) {
-    // A list whose name is unknown may be any.
-    if (steps.length === bound.length && reads.every((name) => Object.hasOwn(collections, name))) checkLists(expect, reads, problem);
-    refuseLimits(expect, stopOf(steps), problem);
-    if (isKnown) checkExpect(expect, { columns: leaving, gone }, problem);
+    refuseLimits(expect, stoppedBy, problem);
+    checkExpect(expect, { columns: known === Infinity ? leaving : undefined, gone, reads: areListsKnown ? reads : undefined }, problem);
   }
-  for (const sink of isKnown ? sinks : []) checkSink(sink, { columns: leaving, key: collection.key, gone }, findings);
+  for (const { index, definition, config } of known === Infinity ? sinks : []) {
+    const at = ['to', index, definition.name];
+    const isOpen = issues.unknown.some(([list, entry, , key]) => list === 'to' && entry === index && key !== 'path');
+    const plan = { key: collection.key, gone, problem: (path: Path, message: string) => problem([...at, ...path], message) };
+    if (!isOpen) definition.check?.(config, leaving, plan);
+  }
 
   // The name of a dropped column remains taken: an unknown field of that name is left out.
   const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
   return {
-    collection,
-    collections,
-    reads,
-    steps,
-    sinks,
-    stoppedBy: stopOf(steps),
+    ...{ collection, collections, reads, steps, sinks, stoppedBy },
     columns: (undeclared = []) =>
       followed(bound, setting, [...declared, ...undeclared.filter(({ name }) => !taken.has(name.toLowerCase()))]).leaving,
   };
 }
 
+/** Returns the number of first steps whose columns no unknown value affects; Infinity for all of them. */
+function knownSteps(steps: Chain['steps'], unknown: readonly Path[]): number {
+  if (unknown.some(([key]) => key === 'from' || key === 'reveal' || key === 'collections')) return 0;
+  const first = steps.findIndex((step, index) => {
+    return step?.definition.keepsRows !== true && unknown.some(([key, entry]) => key === 'steps' && entry === index);
+  });
+  return first < 0 ? Infinity : first;
+}
+
 /**
  * Follows columns through the steps of a pipeline, some of which may be invalid.
  *
- * @param findings Receives problems that steps have with the arriving columns.
- * @returns The columns that arrive at each step and finally leave, the step that dropped a field, by field, and whether no unknown value affects them.
+ * @param reporting Receives the findings of the steps whose columns are known.
+ * @returns The columns that arrive at each step and finally leave, and the step that dropped a field, by field.
  */
 function followed(
   steps: Chain['steps'],
   setting: Omit<PlanContext, 'gone' | 'problem' | 'unset' | 'warn'>,
   source: readonly Column[],
-  findings?: Findings,
+  reporting?: { readonly issues: IssueList; readonly known: number },
 ) {
   const gone = new Map<string, string>();
   const arriving = [source];
   let leaving = source;
-  let isKnown = !findings || !sourcePaths.some((path) => dependsOn(path, findings.unknown));
   steps.forEach((step, index) => {
-    const at = ['steps', index, ...(step ? [step.definition.name] : [])];
-    const isJudged = isKnown && !isOpen(at, findings?.unknown ?? []);
-    const output = step
-      ? step.definition.columns(step.config, leaving, { ...setting, gone, ...tellingOf(at, findings, isJudged) })
-      : leaving;
-    isKnown &&= isJudged || step?.definition.keepsRows === true;
-    if (step) for (const { name } of leaving) gone.set(name, step.at);
-    for (const { name } of output) gone.delete(name);
-    arriving.push(output);
-    leaving = output;
+    if (step) {
+      const at = ['steps', index, step.definition.name];
+      const judging = reporting && index < reporting.known ? reporting.issues : undefined;
+      const output = step.definition.columns(step.config, leaving, {
+        ...{ ...setting, gone },
+        problem: (path, message, onKey) => judging?.problem([...at, ...path], message, onKey),
+        unset: (path, name, message) => reporting?.issues.unsetProblem([...at, ...path], name, message),
+        warn: (path, warning) => judging?.warn([...at, ...path], warning),
+      });
+      for (const { name } of leaving) gone.set(name, step.at);
+      for (const { name } of output) gone.delete(name);
+      leaving = output;
+    }
+    arriving.push(leaving);
   });
-  return { arriving, leaving, gone, isKnown };
-}
-
-/** What decides about the columns of everything that is read. */
-const sourcePaths: readonly Path[] = [['from'], ['reveal'], ['collections']];
-
-/** Passes on the findings of a step. @param isJudged Whether the step and its columns are known. */
-function tellingOf(at: Path, findings: Findings | undefined, isJudged: boolean): Pick<PlanContext, 'problem' | 'unset' | 'warn'> {
-  return {
-    problem: (path, ...said) => {
-      if (isJudged) findings?.problem([...at, ...path], ...said);
-    },
-    unset: (path, ...said) => findings?.unset([...at, ...path], ...said),
-    warn: (path, warning) => {
-      if (isJudged) findings?.warn([...at, ...path], warning);
-    },
-  };
-}
-
-/** Checks a sink against the arriving columns, unless one of its values is unknown. */
-function checkSink(
-  { index, definition, config }: PlannedSink,
-  { columns, ...plan }: Omit<SinkPlan, 'problem'> & { readonly columns: readonly Column[] },
-  { problem, unknown }: Findings,
-): void {
-  const at = ['to', index, definition.name];
-  if (!isOpen(at, unknown))
-    definition.check?.(config, columns, { ...plan, problem: (path, message) => problem([...at, ...path], message) });
+  return { arriving, leaving, gone };
 }
 
 /** Returns the collection that is read, and checks the fields to reveal. */
-function collectionOf({ from, reveal = [] }: ChainShape, collections: Registry, problem: Problem): Collection | undefined {
-  if (from === undefined) return undefined;
+function collectionNamed(from: string, reveal: readonly string[], collections: Registry, problem: Problem): Collection | undefined {
   const collection = Object.hasOwn(collections, from) ? collections[from] : undefined;
-  if (!collection) {
-    problem(['from'], unknownName('collection', from, Object.keys(collections)));
-    return undefined;
-  }
-  const known = Object.keys(collection.fields);
+  if (!collection) problem(['from'], unknownName('collection', from, Object.keys(collections)));
+  const known = Object.keys(collection?.fields ?? {});
   reveal.forEach((name, index) => {
-    if (!known.includes(name)) problem(['reveal', index], unknownName('field', name, known));
+    if (collection && !known.includes(name)) problem(['reveal', index], unknownName('field', name, known));
   });
   return collection;
 }
@@ -214,3 +250,45 @@ export function collideAcrossRuns(a: string | undefined, b: string | undefined):
   if (a === undefined || b === undefined) return a === b;
   return !(a.includes(runTemplate) && b.includes(runTemplate)) && collide(a, b);
 }
+
+/** Returns the names in paths as far as they are known before a run. */
+export function unfilled(pipeline: string): PathNames {
+  return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
+}
+
+/**
+ * Converts the scalars of a value in a file: `true`, `false`, `null` (also if empty) and numbers in JSON notation, unless they are quoted. Everything else
+ * stays text, such as `yes`, `0123`, and numbers that would lose digits.
+ */
+function typedScalars(value: unknown, path: Path, isPlain: (path: Path) => boolean): unknown {
+  if (typeof value === 'string') return isPlain(path) ? scalarOf(value) : value;
+  if (Array.isArray(value)) return value.map((item, index) => typedScalars(item, [...path, index], isPlain));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, typedScalars(item, [...path, key], isPlain)]));
+}
+
+function scalarOf(text: string): unknown {
+  if (text === '' || text === 'null' || text === '~') return null;
+  if (text === 'true' || text === 'false') return text === 'true';
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text)) return text;
+  const number = Number(text);
+  const isWhole = Number.isInteger(number);
+  return Number.isFinite(number) && (!isWhole || Number.isSafeInteger(number)) ? number : text;
+}
+
+/** Returns the columns that a sink writes for the arriving ones. */
+export function writtenColumns({ definition, config }: PlannedSink, arriving: readonly Column[]): readonly OutputColumn[] {
+  if (definition.writes) return definition.writes(config, arriving);
+  const { columns, naming = 'snake_case', types = 'typed' } = shared().safeParse(config).data ?? {};
+  const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
+  return wanted.map((column) => outputColumn(column, { naming, types }));
+}
+
+/** The options that sinks share and that determine which columns they write. */
+const shared = schema((z) =>
+  z.object({
+    columns: z.array(z.string()).optional(),
+    naming: z.enum(['original', 'snake_case']).optional(),
+    types: z.enum(['typed', 'text']).optional(),
+  }),
+);

@@ -5,7 +5,7 @@ import { collectionsShape } from '../source/index.js';
 import { expressionFunctions, type StepDefinitions } from '../steps/index.js';
 import { schemaOf, sinkDefinitions, type Definition, type Schema } from './json-schema.js';
 import { hookShape } from './hooks.js';
-import { defaultsShape, pipelineShape, expectationShape, expectedFileShape, testShape } from './spec.js';
+import { pipelineShape, expectationShape, expectedFileShape, testShape } from './spec.js';
 
 /** Returns the reference of pipeline files with these steps. */
 export function referenceWith(steps: StepDefinitions): string {
@@ -38,7 +38,6 @@ export function referenceWith(steps: StepDefinitions): string {
     '## Several pipelines in one file',
     'Documents separated by `---` are separate pipelines. `leadstream run` checks all of them and then runs them one after another; their names and outputs must differ.',
     'The first document may contain only `defaults:`, which all pipelines after it inherit key by key: what a pipeline has itself takes precedence, lists and an account under `auth` as a whole.',
-    keyTable(schemaOf(defaultsShape())),
     '## Steps',
     ...Object.values<Definition>(steps).flatMap((definition) => section(definition, 'steps')),
     '## Functions',

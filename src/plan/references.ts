@@ -5,13 +5,13 @@ import { privacyAt } from '../http/index.js';
 import { getIn } from '../options/index.js';
 import type { Path } from './document.js';
 
-/** Receives a problem of the file: of a value, or with `onKey` of its key; `at` is the index of a character in a text. */
-export type Problem = (path: Path, message: string, onKey?: boolean, at?: number) => void;
+/** Receives a problem of the file: of a value, or with `onKey` of its key. */
+export type Problem = (path: Path, message: string, onKey?: boolean) => void;
 
 /** Receives the name of a variable or file that is missing; `message` describes this. */
 export type Unset = (path: Path, name: string, message: string) => void;
 
-/** Receives a doubt about the file: valid, but probably unintended. */
+/** Receives something valid but probably unintended. */
 export type SpecWarning = (path: Path, warning: Warning) => void;
 
 const reference = /\$\$\{|\$\{([^}]*)\}/g;

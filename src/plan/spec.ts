@@ -35,54 +35,54 @@ function textOf(z: Zod, { privacy, problem }: CredentialField): z.ZodType {
   });
 }
 
-const serviceFields = schema((z) =>
-  z.strictObject({
-    base_url: settings()
-      .baseUrl.optional()
-      .describe('Everything before /api. It needs auth; without both, address and account come from the environment.'),
-    auth: authShape(),
-    limit: usually(settings().limit, defaults.limit).describe('Rows per page, at most 500.'),
-    concurrency: usually(settings().concurrency, defaults.concurrency).describe('Requests in flight.'),
-    window: settings().window.optional().describe('Pages in memory. Default twice the concurrency.'),
-    first_page: settings()
-      .firstPage.optional()
-      .describe(
-        `Number of the first page, 0 or 1. Default ${defaults.firstPage}; then the run also checks that there is no page before it.`,
+const service = schema((z) =>
+  z
+    .strictObject({
+      base_url: settings()
+        .baseUrl.optional()
+        .describe('Everything before /api. It needs auth; without both, address and account come from the environment.'),
+      auth: authShape(),
+      limit: usually(settings().limit, defaults.limit).describe('Rows per page, at most 500.'),
+      concurrency: usually(settings().concurrency, defaults.concurrency).describe('Requests in flight.'),
+      window: settings().window.optional().describe('Pages in memory. Default twice the concurrency.'),
+      first_page: settings()
+        .firstPage.optional()
+        .describe(
+          `Number of the first page, 0 or 1. Default ${defaults.firstPage}; then the run also checks that there is no page before it.`,
+        ),
+      max_pages: settings().maxPages.optional().describe('Maximum number of pages of a list; one more fails the run. Default: no limit.'),
+      end_wait: usually(
+        duration().refine((ms) => settings().endWaitMs.safeParse(ms).success, 'must be at most 35s'),
+        writtenDuration(defaults.endWaitMs),
+      ).describe('Wait before the second check of an end that may be an outage: an empty list, or nothing after a full page. At most 35s.'),
+      strict: z.boolean().default(false).describe('Whether warnings fail the run.'),
+      deadline: longerThanNothing()
+        .refine((ms) => ms <= maxTimerMs, 'must be at most 596h')
+        .optional()
+        .describe('Maximum duration of a run, at most 596h, after which it fails. Default: no limit.'),
+      rate_limit: rate().optional().describe('Maximum request rate, like 20/s.'),
+      threads: settings()
+        .threads.optional()
+        .describe(
+          'Extra threads that fetch; the files stay the same. Default 1, and 0 on a machine with one core, in a bundle without the worker file, or if threads are forbidden.',
+        ),
+      timeout: usually(longerThanNothing(), writtenDuration(defaults.timeoutMs)).describe(
+        'Time until a response begins; the whole response may take twice as long.',
       ),
-    max_pages: settings().maxPages.optional().describe('Maximum number of pages of a list; one more fails the run. Default: no limit.'),
-    end_wait: usually(
-      duration().refine((ms) => settings().endWaitMs.safeParse(ms).success, 'must be at most 35s'),
-      writtenDuration(defaults.endWaitMs),
-    ).describe('Wait before the second check of an end that may be an outage: an empty list, or nothing after a full page. At most 35s.'),
-    strict: z.boolean().default(false).describe('Whether warnings fail the run.'),
-    deadline: longerThanNothing()
-      .refine((ms) => ms <= maxTimerMs, 'must be at most 596h')
-      .optional()
-      .describe('Maximum duration of a run, at most 596h, after which it fails. Default: no limit.'),
-    rate_limit: rate().optional().describe('Maximum request rate, like 20/s.'),
-    threads: settings()
-      .threads.optional()
-      .describe(
-        'Extra threads that fetch; the files stay the same. Default 1, and 0 on a machine with one core, in a bundle without the worker file, or if threads are forbidden.',
+      max_page_bytes: usually(settings().maxPageBytes, defaults.maxPageBytes).describe(
+        'Maximum size of a response after decompression, in bytes.',
       ),
-    timeout: usually(longerThanNothing(), writtenDuration(defaults.timeoutMs)).describe(
-      'Time until a response begins; the whole response may take twice as long.',
-    ),
-    max_page_bytes: usually(settings().maxPageBytes, defaults.maxPageBytes).describe(
-      'Maximum size of a response after decompression, in bytes.',
-    ),
-    retry: z
-      .strictObject({
-        attempts: usually(settings().attempts, defaults.attempts).describe('Attempts per request, including the first.'),
-        base: usually(duration(), writtenDuration(defaults.baseMs)).describe('First backoff.'),
-        cap: usually(duration(), writtenDuration(defaults.capMs)).describe('Longest backoff.'),
-      })
-      .optional()
-      .describe('Retries of failed requests.'),
-  }),
+      retry: z
+        .strictObject({
+          attempts: usually(settings().attempts, defaults.attempts).describe('Attempts per request, including the first.'),
+          base: usually(duration(), writtenDuration(defaults.baseMs)).describe('First backoff.'),
+          cap: usually(duration(), writtenDuration(defaults.capMs)).describe('Longest backoff.'),
+        })
+        .optional()
+        .describe('Retries of failed requests.'),
+    })
+    .refine(windowHoldsConcurrency, { path: ['window'], message: windowTooSmall }),
 );
-
-const service = schema(() => serviceFields().refine(windowHoldsConcurrency, { path: ['window'], message: windowTooSmall }));
 
 /** Age from which spooled pages are no longer used. */
 const spoolAge = '6h';
@@ -108,19 +108,6 @@ const rejects = schema((z) =>
 
 /** Each is checked by its own shape. */
 const collections = schema((z) => z.record(z.string(), z.unknown()));
-
-/** Shape of the defaults that the first document of a file may set for the pipelines after it. Whether a block is complete is checked in each pipeline. */
-export const defaultsShape = schema((z) =>
-  z.strictObject({
-    service: serviceFields().partial().optional().describe('Keys of service. An account under auth is inherited as a whole.'),
-    collections: collections().optional().describe('Your own collections, by name.'),
-    rejects: rejects().optional().describe('Keys of rejects.'),
-    spool: spool().optional().describe('As in a pipeline.'),
-    expect: expectShape().optional().describe('Keys of expect.'),
-    on_success: hookShape().optional().describe('As in a pipeline.'),
-    on_failure: hookShape().optional().describe('As in a pipeline.'),
-  }),
-);
 
 /** Names that may also be used in paths. */
 export const pipelineName = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
@@ -178,8 +165,12 @@ export const pipelineShape = schema((z) =>
 export type PipelineShape = z.output<ReturnType<typeof pipelineShape>>;
 export type ServiceSpec = NonNullable<PipelineShape['service']>;
 
-/** Rows by column; editors may take a value, which is text in a file, for a number or flag. */
-const rows = schema((z) => z.array(z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))));
+/** Rows by column, in which `null` is null; editors may take a value, which is text in a file, for a number or flag. */
+const rows = schema((z) => z.array(z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]).transform(withNulls))));
+
+function withNulls<T>(value: T): T | null {
+  return value === 'null' ? null : value;
+}
 
 /** A file that a test expects. */
 export const expectedFileShape = schema((z) =>
@@ -233,7 +224,7 @@ export const testShape = schema((z) =>
   z.strictObject({
     name: z.string().min(1).describe('What the test shows.'),
     given: z
-      .record(z.string(), z.array(z.record(z.string(), z.unknown())))
+      .record(z.string(), z.array(z.record(z.string(), z.unknown().transform(withNulls))))
       .describe(
         'Rows of the service by collection, with the field names of the service or the column names. Other collections have no rows.',
       ),

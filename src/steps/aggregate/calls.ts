@@ -84,31 +84,24 @@ export interface TypedField {
 export interface Call {
   readonly aggregate: AggregateName;
   readonly argument: TypedField | ((row: never) => boolean) | string | undefined;
-  /** Index of the first character of the argument in a file. */
-  readonly at?: number;
 }
 
-/** Reads the call in a file: `count_distinct(email)`. @returns Otherwise what is wrong with it, and the character that this refers to. */
-export function callIn(text: string, input: readonly Column[]): Call | { readonly message: string; readonly at: number } {
+/** Reads the call in a file: `count_distinct(email)`. @returns Otherwise what is wrong with it. */
+export function callIn(text: string, input: readonly Column[]): Call | { readonly message: string } {
   const [head = '', name = ''] = /^\s*([A-Za-z_]\w*)\s*\(/.exec(text) ?? [];
-  if (name === '') return { message: 'a result is a single aggregate call, like count() or max(timestamp)', at: 0 };
-  const { end, comma } = closing(text, head.length);
-  if (end === undefined) return { message: 'a ) is missing at the end', at: text.trimEnd().length };
-  const more = text.slice(end + 1).search(/\S/);
-  if (more >= 0) {
-    const call = text.slice(0, end + 1).trim();
-    return { message: `${call} is a complete result; calculate with results in a derive step after this one`, at: end + 1 + more };
-  }
-  if (comma !== undefined) return { message: `${name} takes one field or expression`, at: comma };
+  if (name === '') return { message: 'a result is a single aggregate call, like count() or max(timestamp)' };
+  const { end, isSplit } = closing(text, head.length);
+  if (end === undefined) return { message: 'a ) is missing at the end' };
+  const call = text.slice(0, end + 1).trim();
+  if (call !== text.trim()) return { message: `${call} is a complete result; calculate with results in a derive step after this one` };
+  if (isSplit) return { message: `${name} takes one field or expression` };
   const aggregate = aggregateNames.find((each) => each === name);
-  if (!aggregate) return { message: unknownName('aggregate', name, aggregateNames), at: text.indexOf(name) };
-  const inner = text.slice(head.length, end);
-  const argument = inner.trim();
-  const at = head.length + inner.length - inner.trimStart().length;
-  if (argument === '') return { aggregate, argument: undefined, at };
+  if (!aggregate) return { message: unknownName('aggregate', name, aggregateNames) };
+  const argument = text.slice(head.length, end).trim();
+  if (argument === '') return { aggregate, argument: undefined };
   // A condition is an expression, in which a field is text until it is cast.
   const column = aggregateOf(aggregate).takes === 'rows' ? undefined : input.find((each) => each.name === argument);
-  return { aggregate, argument: column ? { field: argument, type: column.type } : argument, at };
+  return { aggregate, argument: column ? { field: argument, type: column.type } : argument };
 }
 
 /** Checks a call, and reports any problem. @returns The column of its results. */
@@ -117,19 +110,11 @@ export function planCall(name: string, given: string | Call, input: readonly Col
   const call = typeof given === 'string' ? callIn(given, input) : given;
   const unknown: Column = { name, original: name, type: 'text', cast: true, sensitivity: 'plain' };
   if ('message' in call) {
-    plan.problem(path, call.message, false, call.at);
+    plan.problem(path, call.message);
     return unknown;
   }
-  const { aggregate, argument, at = 0 } = call;
-  const type = typeOf(
-    call,
-    input,
-    {
-      ...plan,
-      problem: (...[where, message, onKey, from]) => plan.problem(where, message, onKey, from === undefined ? undefined : at + from),
-    },
-    path,
-  );
+  const { aggregate, argument } = call;
+  const type = typeOf(call, input, plan, path);
   if (type === undefined) return unknown;
   const sensitivity = typeof argument === 'string' ? sensitivityOf(argument, input) : undefined;
   const column = typeof argument === 'object' ? input.find((each) => each.name === argument.field) : undefined;
@@ -150,7 +135,7 @@ export function resultType(aggregate: AggregateName, type: DeclaredType): Declar
 function typeOf({ aggregate, argument }: Call, input: readonly Column[], plan: PlanContext, path: ConfigPath): DeclaredType | undefined {
   const { takes } = aggregateOf(aggregate);
   const refuse = (message: string) => {
-    plan.problem(path, `${aggregate} takes ${message}`, false, 0);
+    plan.problem(path, `${aggregate} takes ${message}`);
     return undefined;
   };
   if (typeof argument === 'function') return 'flag';
@@ -164,19 +149,19 @@ function typeOf({ aggregate, argument }: Call, input: readonly Column[], plan: P
   return refuse(`numbers, but this is ${type}${type === 'text' ? `; write ${aggregate}(num(${text})) to read it as a number` : ''}`);
 }
 
-/** Returns the index at which an open parenthesis closes, and that of a comma within it; skips string literals and inner brackets. */
-function closing(text: string, from: number): { readonly end?: number; readonly comma?: number } {
+/** Returns the index at which an open parenthesis closes, and whether it has a comma; skips string literals and inner brackets. */
+function closing(text: string, from: number): { readonly end?: number; readonly isSplit: boolean } {
   let depth = 1;
-  let comma: number | undefined;
+  let isSplit = false;
   for (let at = from; at < text.length; at += 1) {
     const character = text.charAt(at);
     if (character === '"' || character === "'") at = textEnd(text, at);
     else if ('([{'.includes(character)) depth += 1;
     else if (')]}'.includes(character)) depth -= 1;
-    else if (character === ',' && depth === 1) comma ??= at;
-    if (depth === 0) return comma === undefined ? { end: at } : { end: at, comma };
+    else if (character === ',' && depth === 1) isSplit = true;
+    if (depth === 0) return { end: at, isSplit };
   }
-  return {};
+  return { isSplit };
 }
 
 /** Returns the index of the quote that ends a string literal, or the end of the text if there is none. */

@@ -64,8 +64,7 @@ export function expressionsOver(
     const nodes = [...nodesIn(program.ast)];
     const inferred = typing.check(source);
     const problem = unbounded(nodes) ?? failingByType(inferred);
-    // Offsets are those of the text as written.
-    if (problem !== undefined) return source === written ? problem : { message: problem.message };
+    if (problem !== undefined) return problem;
     const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
     if (!type) return { message: `returns a ${check.type ?? 'value'}, which no column can hold` };
 
@@ -161,8 +160,8 @@ export function planExpression(
     for (const warning of result.warnings) plan.warn?.(path, warning);
     return result;
   }
-  const { message, at, unknown } = result;
-  plan.problem(path, unknown ? unknownIn(unknown, plan, made) : `expression: ${message}`, false, at);
+  const { message, unknown } = result;
+  plan.problem(path, unknown ? unknownIn(unknown, plan, made) : `expression: ${message}`);
   return undefined;
 }
 

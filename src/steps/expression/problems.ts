@@ -6,8 +6,6 @@ import { functions, readers } from './functions.js';
 /** What is wrong with the text of an expression. */
 export interface ExpressionProblem {
   readonly message: string;
-  /** The offset of the character in question, from 0. */
-  readonly at?: number | undefined;
   /** The unknown name, with the names that may have been meant. */
   readonly unknown?: { readonly kind: 'field' | 'function'; readonly name: string; readonly known: readonly string[] };
 }
@@ -22,18 +20,17 @@ export function invalid(
   // The parser passes on a stack overflow, which its types do not include.
   if (error === undefined || error instanceof RangeError) return { message: 'cannot be read; it is too deep' };
   const message = error.summary;
-  const at = error.range?.start;
-  if (error instanceof ParseError) return { message: slip(source, at ?? 0) ?? message, at };
+  if (error instanceof ParseError) return { message: slip(source, error.range?.start ?? 0) ?? message };
   const field = /^Unknown variable: (\S+)/.exec(message)?.[1];
   if (field !== undefined) {
     const ours = Object.keys(functions).map((name) => `${name}()`);
     const known = [...columns.map(({ name }) => name), 'null', 'true', 'false', ...ours];
-    return { message, at, unknown: { kind: 'field', name: field, known } };
+    return { message, unknown: { kind: 'field', name: field, known } };
   }
   const [, receiver, name] = /^found no matching overload for '(?:([\w.<>, ]+)\.)?(\w+)\(/.exec(message) ?? [];
   const callable = typing.getDefinitions().functions.filter(({ receiverType }) => (receiverType === null) === (receiver === undefined));
   const known = [...new Set(callable.map((each) => each.name))];
-  return name === undefined || known.includes(name) ? { message, at } : { message, at, unknown: { kind: 'function', name, known } };
+  return name === undefined || known.includes(name) ? { message } : { message, unknown: { kind: 'function', name, known } };
 }
 
 /** Says what to write for operators of SQL. Of other words the parser names a letter. */
@@ -86,7 +83,7 @@ export function failingByType({ error }: TypeCheckResult): ExpressionProblem | u
   if (!error || !certain.has(error.code) || depends.test(error.summary)) return undefined;
   const decimal = /\bdouble \S+ int$|\bint \S+ double$/.test(error.summary) ? '; a decimal is written 2.0, not 2' : '';
   const text = /\bstring\b/.test(error.summary) ? '; a field is text until it is cast, or read with num(), flag(), epoch() or date()' : '';
-  return { message: `${error.summary}, for every row${decimal}${text}`, at: error.range?.start };
+  return { message: `${error.summary}, for every row${decimal}${text}` };
 }
 
 /**

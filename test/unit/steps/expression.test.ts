@@ -51,10 +51,10 @@ describe('an expression that cannot be read', () => {
   ];
 
   test.each([
-    ['email ==', 8, 'Unexpected token: EOF'],
-    ['size(3)', 0, "found no matching overload for 'size(int)'"],
-  ])('%j is refused at position %i: %s', (source, at, message) => {
-    expect(problemOf(source, columns)).toEqual({ at, message });
+    ['email ==', 'Unexpected token: EOF'],
+    ['size(3)', "found no matching overload for 'size(int)'"],
+  ])('%j is refused: %s', (source, message) => {
+    expect(problemOf(source, columns)).toEqual({ message });
   });
 
   test.each([
@@ -71,15 +71,12 @@ describe('an expression that cannot be read', () => {
 describe('an expression that fails for every row', () => {
   const columns = [...columnsOf(collections.leads), ...castTo({ word: 'text', whole: 'integer' })];
 
-  test.each([
-    ['age > 18', 0],
-    ["lead_status == 'sold' && age in [18, 19]", 25],
-    ['zipcode == 12345', 0],
-    ['!is_valid', 0],
-    ["whole == '18'", 0],
-  ])('is refused by its types, at its place: %s', (source, at) => {
-    expect(problemOf(source, columns)).toEqual({ message: expect.stringMatching(/, for every row/), at });
-  });
+  test.each(['age > 18', "lead_status == 'sold' && age in [18, 19]", 'zipcode == 12345', '!is_valid', "whole == '18'"])(
+    'is refused by its types: %s',
+    (source) => {
+      expect(problemOf(source, columns)).toEqual({ message: expect.stringMatching(/, for every row/) });
+    },
+  );
 
   test.each([
     'days_before(7) < run_date()',
