@@ -60,9 +60,9 @@ export async function openInCode<C>(
 
 /** Releases the lock when the output is finished or given up. */
 function releasing(writer: SinkWriter, lock: Lock): SinkWriter {
-  async function last<T>(work: () => Promise<T>): Promise<T> {
+  async function last<T>(work: Promise<T>): Promise<T> {
     try {
-      return await work();
+      return await work;
     } finally {
       await lock.release();
     }
@@ -74,17 +74,16 @@ function releasing(writer: SinkWriter, lock: Lock): SinkWriter {
     write: (page) => writer.write(page),
     prepare: async () => {
       const prepared = await writer.prepare();
-      const { rows, bytes, total, unchanged, changed, path } = prepared;
       return {
-        ...{ rows, bytes, total, unchanged, changed, ...defined({ path }) },
+        ...prepared,
         actions: async (facts) => {
           await lock.check();
           return prepared.actions(facts);
         },
-        cleanup: () => last(() => prepared.cleanup()),
-        quarantine: () => last(() => prepared.quarantine()),
+        cleanup: () => last(prepared.cleanup()),
+        quarantine: () => last(prepared.quarantine()),
       };
     },
-    abort: () => last(() => writer.abort()),
+    abort: () => last(writer.abort()),
   };
 }

@@ -12,18 +12,13 @@ import {
   type Viewed,
 } from '../vector/index.js';
 import { openInCode } from './alone.js';
-import { checkColumns, columns, filePath, naming, onError, outputAt, permissions, types } from './options.js';
+import { checkColumns, fileOptions, outputAt } from './options.js';
 import { defineSink, type SinkContext, type SinkWriter } from './sink.js';
 import { CellFormat, textFile, type TextSink } from './text.js';
 
 const config = schema((z) =>
   z.strictObject({
-    path: filePath(),
-    naming: naming('original'),
-    types: types('text'),
-    columns: columns(),
-    permissions: permissions(),
-    on_error: onError(),
+    ...fileOptions(),
     delimiter: z
       .string()
       .regex(/^[^"\r\n\]\\^\p{Cs}]$/u, 'one character, other than a quote, a line break, ], ^ and a backslash')
@@ -70,11 +65,7 @@ export const csvSink = defineSink({
   open: async (options, context) => textFile({ ...options, ...(await csvFormat(options)) }, context),
 });
 
-interface CsvDialect {
-  readonly delimiter: string;
-  readonly bom: boolean;
-  readonly escape_formulas: boolean;
-}
+type CsvDialect = Pick<z.output<ReturnType<typeof config>>, 'delimiter' | 'bom' | 'escape_formulas'>;
 
 /** Returns the format, and what it cannot write. Loads fast-csv only when CSV is written. */
 export async function csvFormat(dialect: CsvDialect): Promise<Pick<TextSink, 'format' | 'nul'>> {
@@ -149,11 +140,7 @@ export class CsvFormat extends CellFormat {
   }
 }
 
-/**
- * Returns a function that formats one cell as fast-csv does in a row. The stream of fast-csv is synchronous: its output is available when `write` returns.
- *
- * @throws {SinkError} `E_SINK_WRITE` if that ever changes, rather than losing the cell.
- */
+/** Formats one cell as fast-csv does in a row. Its stream is synchronous; if that ever changes, this throws rather than lose the cell. */
 function cellFormatter(stream: ReturnType<typeof format>): (cell: string) => string {
   return (cell) => {
     stream.write([cell]);
@@ -164,7 +151,7 @@ function cellFormatter(stream: ReturnType<typeof format>): (cell: string) => str
   };
 }
 
-/** Matches cells that spreadsheets would run. */
+/** Cells that spreadsheets would run. */
 const formula = /^[=+\-@\t\r]/;
 const harmless = plainExcept(formula);
 /** Number of cached results: notes, tags and JSON texts often have few distinct values. */

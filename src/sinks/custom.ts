@@ -1,21 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { itemAt, LeadstreamError, outputColumn, reasonOf, SinkError, warnProcess, whatWasThrown } from '../core/index.js';
-import type { Column, OutputColumn, Row, Value } from '../core/index.js';
-import { unlessDry, type Page } from '../flow/index.js';
+import type { OutputColumn, Row, Value } from '../core/index.js';
+import { unlessDry } from '../flow/index.js';
 import { extended, extensionConfig, extensionOf, kindOf, oneOf, type Extension, type ExtensionDeclaration } from '../options/index.js';
 import { ownValue, type Batch } from '../vector/index.js';
 import { standaloneSink } from './alone.js';
-import {
-  nothingToCommit,
-  PhasedWriter,
-  type BegunSink,
-  type OpenedSink,
-  type PreparedOutput,
-  type SinkContext,
-  type SinkDefinition,
-  type SinkWriter,
-} from './sink.js';
-import { project, type Projection } from './projection.js';
+import { nothingToCommit, PhasedWriter, type SinkContext, type SinkDefinition, type SinkWriter } from './sink.js';
+import { project } from './projection.js';
 
 /** What a custom sink receives in addition to its options. */
 export interface CustomSinkContext extends Pick<SinkContext, 'at' | 'pipeline' | 'runId' | 'baseDir'> {
@@ -30,8 +21,8 @@ export interface ToCommit {
   /** Rows that were written. */
   readonly rows: number;
   /**
-   * Whether a limit stopped the read, so that the rows may be only part of the list. For an observable of pages it is `false` when the observable
-   * completes, since anything missing upstream cannot be detected.
+   * Whether a limit stopped the read, so that the rows may be only part of the list. An observable of pages that completes is taken for whole: what is missing
+   * upstream cannot be detected.
    */
   readonly partial: boolean;
 }
@@ -39,8 +30,8 @@ export interface ToCommit {
 /**
  * One output of one run. Calls are made one at a time, and the promises they return are awaited: `begin`, `write`…, then `commit` or `abort`.
  *
- * - `commit` is called once, when all rows are read and written, all checks and gates have passed, and all other outputs are ready. Custom sinks commit one
- *   after another, in the order of the file; then files are published. If a commit fails, no file and no later sink is published. Earlier ones stay as they
+ * - `commit` is called once, when all rows are written, all checks and gates have passed, and all other outputs are ready. Custom sinks commit one after
+ *   another, in the order of the file; then files are published. If a commit fails, no file and no later sink is published. Earlier ones stay as they
  *   are, and the error names them: the next run passes them all rows again.
  * - `abort` is called once, whenever `commit` was not called or failed. By then a running write has ended, or had ten seconds to end.
  * - Neither is called if the process is killed. The next run opens the sink again, and writes all rows from the first:
@@ -66,29 +57,18 @@ export type WrittenRow<T extends 'text' | 'typed'> = T extends 'typed' ? Row : R
  * @typeParam I Options as passed by the caller. @typeParam O Options after validation.
  */
 export interface SinkDeclaration<I, O, T extends 'text' | 'typed'> extends ExtensionDeclaration<I, O> {
-  /**
-   * Whether values are the service's texts (`integer` `'41'`), or have their declared type (`41n`). A row with a value that does not cast is
-   * rejected, or treated according to `on_error`. Default `text`.
-   */
+  /** Whether values are the service's texts (`'41'`) or have their declared type (`41n`). What does not cast follows `on_error`. Default `text`. */
   readonly types?: T | undefined;
   /** Opens an output before the first request, so that an unwritable destination is reported immediately. */
   open(options: O, context: CustomSinkContext): CustomWriter<WrittenRow<T>> | PromiseLike<CustomWriter<WrittenRow<T>>>;
 }
 
 /** Any declaration, as seen by the code that runs it. */
-export type AnySink = SinkDeclaration<unknown, unknown, 'text' | 'typed'>;
+type AnySink = SinkDeclaration<unknown, unknown, 'text' | 'typed'>;
 
-/**
- * The result of `defineSink`: a function that opens the sink, for `writeTo`, and a definition that pipeline files can name.
- *
- * @typeParam I As in `SinkDeclaration`.
- */
+/** The result of `defineSink`: a function that opens the sink, for `writeTo`, and a definition that pipeline files can name. */
 export interface CustomSink<I = never> extends Extension<'sink', unknown> {
-  /**
-   * Opens the sink.
-   *
-   * @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_FUNCTION` if a function of the sink throws, with the thrown value as the `cause`.
-   */
+  /** @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_FUNCTION` if a function of the sink throws, with the thrown value as the `cause`. */
   (...options: undefined extends I ? [options?: I] : [options: I]): Promise<SinkWriter>;
 }
 
@@ -145,18 +125,59 @@ const kind = {
   refuse: (problem: string) => new SinkError('E_SINK_CONFIG', problem),
 };
 
-/** The writer of a custom sink, for rows of any type. */
-type AnyWriter = CustomWriter<WrittenRow<'typed'>>;
+/** How long to wait for a running call when the output is aborted, in milliseconds. */
+const graceMs = 10_000;
 
 async function openCustom(sink: AnySink, options: unknown, context: SinkContext): Promise<SinkWriter> {
-  const { at, pipeline, runId, baseDir } = context;
-  const abort = new AbortController();
-  const passed = { at, pipeline, runId, baseDir, runDate: context.runDate(), signal: abort.signal };
-  const writer = await called(at, 'open', () => sink.open(options, passed));
-  const lacks = ['write', 'commit', 'abort'].find((name) => typeof Reflect.get(Object(writer), name) !== 'function');
-  if (lacks === undefined) return new PhasedWriter(at, new OpenedCustom(writer as AnyWriter, sink.types ?? 'text', context, abort));
-  const remedy = `it must return an object with write, commit and abort, and ${lacks} is missing`;
-  throw new SinkError('E_SINK_FUNCTION', `${at}: open returned ${kindOf(writer)}; ${remedy}`);
+  const { at, pipeline, runId, baseDir, warn } = context;
+  const { types = 'text' } = sink;
+  const controller = new AbortController();
+  const passed = { at, pipeline, runId, baseDir, runDate: context.runDate(), signal: controller.signal };
+  const opened = await called(at, 'open', () => sink.open(options, passed));
+  const lacks = ['write', 'commit', 'abort'].find((name) => typeof Reflect.get(Object(opened), name) !== 'function');
+  if (lacks !== undefined) {
+    const remedy = `it must return an object with write, commit and abort, and ${lacks} is missing`;
+    throw new SinkError('E_SINK_FUNCTION', `${at}: open returned ${kindOf(opened)}; ${remedy}`);
+  }
+  const writer = opened as CustomWriter<WrittenRow<'typed'>>;
+  let rows = 0;
+  /** Whether it was committed or aborted. */
+  let ended = false;
+  return new PhasedWriter(at, {
+    async begin(columns) {
+      const projection = project(columns, { types, naming: 'snake_case' }, context);
+      await called(at, 'begin', () => writer.begin?.(projection.columns));
+      const names = projection.columns.map(({ name }) => name);
+      return {
+        async write(page) {
+          const { number } = page;
+          const added = rowsOf(projection.take(page), names);
+          if (added.length === 0) return;
+          const result = await called(at, `write on page ${number}`, () => writer.write(added, { number }));
+          if (typeof result === 'boolean') throw notWaiting(at, number);
+          rows += added.length;
+        },
+        prepare: async () => ({
+          ...nothingToCommit,
+          ...{ rows, bytes: 0, total: rows, unchanged: 0, changed: 0 },
+          commit: async (partial) => {
+            await called(at, 'commit', () => writer.commit({ rows, partial }));
+            ended = true;
+          },
+        }),
+      };
+    },
+    // A failure of `abort` is only a warning, so that the original failure is the one reported.
+    async abort(underWay) {
+      controller.abort();
+      if (ended) return;
+      ended = true;
+      await Promise.race([underWay, setTimeout(graceMs, undefined, { ref: false })]);
+      await called(at, 'abort', () => writer.abort()).catch((failure: unknown) =>
+        warn?.({ code: 'W_SINK_ABORT', message: reasonOf(failure) }),
+      );
+    },
+  });
 }
 
 /**
@@ -174,65 +195,7 @@ async function called(at: string, what: string, work: () => unknown): Promise<un
   }
 }
 
-/** How long to wait for a running call when the output is aborted, in milliseconds. */
-const graceMs = 10_000;
-
-/** A custom sink, opened. */
-class OpenedCustom implements OpenedSink {
-  #rows = 0;
-  /** Whether it was committed or aborted. */
-  #ended = false;
-
-  constructor(
-    private readonly writer: AnyWriter,
-    private readonly types: 'text' | 'typed',
-    private readonly context: SinkContext,
-    private readonly controller: AbortController,
-  ) {}
-
-  async begin(columns: readonly Column[]): Promise<BegunSink> {
-    const projection = project(columns, { types: this.types, naming: 'snake_case' }, this.context);
-    await called(this.context.at, 'begin', () => this.writer.begin?.(projection.columns));
-    return { write: (page) => this.#write(projection, page), prepare: () => Promise.resolve(this.#prepared()) };
-  }
-
-  async #write(projection: Projection, page: Page): Promise<void> {
-    const { at } = this.context;
-    const { number } = page;
-    const names = projection.columns.map(({ name }) => name);
-    const rows = rowsOf(projection.take(page), names);
-    if (rows.length === 0) return;
-    const result = await called(at, `write on page ${number}`, () => this.writer.write(rows, { number }));
-    if (typeof result === 'boolean') throw notWaiting(at, number);
-    this.#rows += rows.length;
-  }
-
-  #prepared(): PreparedOutput {
-    const rows = this.#rows;
-    return {
-      ...nothingToCommit,
-      ...{ rows, bytes: 0, total: rows, unchanged: 0, changed: 0 },
-      commit: async (partial) => {
-        await called(this.context.at, 'commit', () => this.writer.commit({ rows, partial }));
-        this.#ended = true;
-      },
-    };
-  }
-
-  /** A failure of `abort` is only a warning, so that the original failure is the one reported. */
-  async abort(underWay: Promise<unknown>): Promise<void> {
-    this.controller.abort();
-    if (this.#ended) return;
-    this.#ended = true;
-    await Promise.race([underWay, setTimeout(graceMs, undefined, { ref: false })]);
-    const { at, warn } = this.context;
-    await called(at, 'abort', () => this.writer.abort()).catch((failure: unknown) =>
-      warn?.({ code: 'W_SINK_ABORT', message: reasonOf(failure) }),
-    );
-  }
-}
-
-/** Creates the failure of a sink that returned what `write` of a Node stream does: its rows are not stored yet. */
+/** What `write` of a Node stream returns: its rows are not stored yet. */
 function notWaiting(at: string, page: number): SinkError {
   const remedy = 'it must return a promise that resolves when the rows are stored; for a Node stream, wait for drain';
   return new SinkError('E_SINK_FUNCTION', `${at}: write returned a boolean on page ${page}; ${remedy}`);

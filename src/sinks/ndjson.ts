@@ -2,20 +2,11 @@ import type { z } from 'zod';
 import { schema, type OutputColumn, type Value } from '../core/index.js';
 import { memoOfTexts, pieceOf, plainBytes, plainExcept, type Viewed } from '../vector/index.js';
 import { openInCode } from './alone.js';
-import { checkColumns, columns, filePath, naming, onError, outputAt, permissions, types } from './options.js';
+import { checkColumns, fileOptions, outputAt } from './options.js';
 import { defineSink, type SinkContext, type SinkWriter } from './sink.js';
 import { CellFormat, textFile } from './text.js';
 
-const config = schema((z) =>
-  z.strictObject({
-    path: filePath(),
-    naming: naming('original'),
-    types: types('text'),
-    columns: columns(),
-    permissions: permissions(),
-    on_error: onError(),
-  }),
-);
+const config = schema((z) => z.strictObject(fileOptions()));
 
 /** The options of `ndjson`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type NdjsonOptions = z.input<ReturnType<typeof config>>;

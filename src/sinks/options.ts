@@ -4,9 +4,6 @@ import { distinct } from '../options/index.js';
 import { filledPath, pathProblem } from '../store/index.js';
 import type { OutputPlace, SinkContext, SinkPlan } from './sink.js';
 
-/** The options that sinks share. Each sink chooses its own defaults. */
-export const filePath = schema(() => outputPath('File to write.'));
-
 export const naming = (fallback: Naming) =>
   zod().enum(['original', 'snake_case']).default(fallback).describe(`Column names as the service writes them, or in snake_case.`);
 
@@ -41,6 +38,12 @@ export const permissions = schema((z) =>
     .describe('Who may read the files, in octal like 0640; folders created for them get matching permissions.'),
 );
 
+/** The options of sinks that write text. */
+export const textOptions = () => ({ naming: naming('original'), types: types('text'), columns: columns(), on_error: onError() });
+
+/** The options of sinks that write one file of text. */
+export const fileOptions = () => ({ path: outputPath('File to write.'), ...textOptions(), permissions: permissions() });
+
 /** Checks that the columns named by a sink reach it. */
 export function checkColumns(wanted: readonly string[] | undefined, arriving: readonly Column[], plan: SinkPlan): void {
   wanted?.forEach((name, index) => requireArriving(name, ['columns', index], arriving, plan));
@@ -68,18 +71,13 @@ export const outputPath = (what: string) =>
       `${what} Relative paths resolve against the working directory; {{ run.date }}, {{ run.id }} and {{ pipeline }} stand for the UTC day on which the run was first started, its id, and the name of the pipeline.`,
     );
 
-/**
- * Returns the absolute path of an output.
- *
- * @throws {SinkError} `E_SINK_CONFIG` if the value of a name in braces could lead out of the path.
- */
+/** Returns the absolute path of an output. @throws {SinkError} `E_SINK_CONFIG` if the value of a name in braces could lead out of the path. */
 export function outputAt(path: string, { baseDir, names }: OutputPlace): string {
   const filled = filledPath(path, names);
   if (filled !== undefined) return resolve(baseDir, filled);
   throw new SinkError('E_SINK_CONFIG', `${path}: a name in a path may contain only letters, digits, dots, dashes and underscores`);
 }
 
-/** Returns the absolute path of an output for a sink that is being opened. */
 export function outputIn(path: string, context: SinkContext): string {
   return outputAt(path, placeOf(context));
 }

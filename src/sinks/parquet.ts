@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { isOnceOf, SinkError, type Column, stoppedBy, type OutputColumn } from '../core/index.js';
-import { OpenedRun, runDateColumn, runDateTemplate, Table, type Published } from '../lake/index.js';
+import { OpenedRun, runDateColumn, runDateTemplate, Table } from '../lake/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
 import { outputAt, outputIn } from './options.js';
-import { PhasedWriter, type BegunSink, type OpenedSink, defineSink, type SinkContext, type SinkWriter } from './sink.js';
+import { PhasedWriter, defineSink, type SinkContext, type SinkWriter } from './sink.js';
 import { project } from './projection.js';
 import { checkNames, config, encodingOf, sortPlanOf, type ParquetConfig, sortingOf } from './parquet-options.js';
 import { defaultMemory, RowSorter, scratchFolder } from '../engine/index.js';
@@ -51,48 +51,32 @@ export const parquetSink = defineSink({
   async open(options, context) {
     const engine = await loadEngine(options.engine, options.threads);
     const run = await OpenedRun.open(new Table(outputIn(options.path, context)), engine, options, context);
-    return new PhasedWriter(context.at, new OpenedTable(run, options, context));
+    let sorted: SortedRows | undefined;
+    return new PhasedWriter(context.at, {
+      earlier: run.earlier,
+      async begin(columns) {
+        const key = options.mode === 'append' ? keyFields(columns, options, context) : [];
+        const projection = project(columns, { ...options, required: key, refuses: run.refuses, caseless: true }, context);
+        const encoding = (inFiles: Parameters<typeof encodingOf>[1]) => encodingOf(options, inFiles, context);
+        const begun = await run.begin({ columns: projection.columns, key, encoding });
+        // The whole table is sorted before the first row is written.
+        if (sortPlanOf(options).scope === 'table') sorted = new SortedRows(projection.columns, options, context);
+        return {
+          write: (page) => (sorted ?? begun).write(projection.take(page)),
+          async prepare() {
+            await sorted?.writeTo((batch) => begun.write(batch));
+            return begun.prepare();
+          },
+        };
+      },
+      async abort(underWay) {
+        await underWay;
+        await sorted?.close();
+        await run.abort();
+      },
+    });
   },
 });
-
-/** A table whose columns are not known yet. */
-class OpenedTable implements OpenedSink {
-  #sorted: SortedRows | undefined;
-
-  constructor(
-    private readonly run: OpenedRun,
-    private readonly options: ParquetConfig,
-    private readonly context: SinkContext,
-  ) {}
-
-  get earlier(): Published | undefined {
-    return this.run.earlier;
-  }
-
-  async begin(columns: readonly Column[]): Promise<BegunSink> {
-    const { run, options, context } = this;
-    const key = options.mode === 'append' ? keyFields(columns, options, context) : [];
-    const projection = project(columns, { ...options, required: key, refuses: run.refuses, caseless: true }, context);
-    const encoding = (inFiles: Parameters<typeof encodingOf>[1]) => encodingOf(options, inFiles, context);
-    const begun = await run.begin({ columns: projection.columns, key, encoding });
-    // The whole table is sorted before the first row is written.
-    const sorted = sortPlanOf(options).scope === 'table' ? new SortedRows(projection.columns, options, context) : undefined;
-    this.#sorted = sorted;
-    return {
-      write: (page) => (sorted ?? begun).write(projection.take(page)),
-      prepare: async () => {
-        await sorted?.writeTo((batch) => begun.write(batch));
-        return begun.prepare();
-      },
-    };
-  }
-
-  async abort(underWay: Promise<unknown>): Promise<void> {
-    await underWay;
-    await this.#sorted?.close();
-    await this.run.abort();
-  }
-}
 
 /** Returns the fields that identify a row. @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. */
 function keyFields(columns: readonly Column[], options: ParquetConfig, { at, key }: SinkContext): readonly string[] {
@@ -103,11 +87,7 @@ function keyFields(columns: readonly Column[], options: ParquetConfig, { at, key
   throw new SinkError('E_SINK_KEY', `${at}: append needs columns that identify a row; name them under key`);
 }
 
-/**
- * Sorts all rows of a table once they have arrived.
- *
- * Memory: limited by `sort_by.memory`; beyond it, rows are in a private folder.
- */
+/** Sorts all rows of a table once they have arrived. Beyond `sort_by.memory` they are in a private folder. */
 class SortedRows {
   readonly #sorter: RowSorter;
 
@@ -133,11 +113,7 @@ class SortedRows {
     );
   }
 
-  /**
-   * Passes the rows on in sorted order.
-   *
-   * @throws {LeadstreamError} `E_RUN_ABORTED` after the signal of the run.
-   */
+  /** Passes the rows on in sorted order. @throws {LeadstreamError} `E_RUN_ABORTED` after the signal of the run. */
   async writeTo(write: (batch: Batch) => Promise<void>): Promise<void> {
     const sorted = await this.#sorter.finish();
     for (let batch = await sorted.next(); batch.length > 0; batch = await sorted.next()) {

@@ -16,38 +16,32 @@ import { Batch, mapping, Unfit, type Vector, type Utf8Vector } from '../vector/i
 import type { SinkContext } from './sink.js';
 
 export interface ProjectionOptions extends OutputOptions {
-  /** Columns to write, in order. Default: all. */
   readonly columns?: readonly string[] | undefined;
-  /** Default: the context's. */
   readonly on_error?: OnError | undefined;
   readonly refuses?: Refuses | undefined;
-  /** Why texts with a NUL character are refused, for a format that cannot hold one (`has …`). Texts of the service have none. */
+  /** Why a format refuses texts with a NUL character. Texts of the service have none. */
   readonly nul?: string | undefined;
   /** Fields without which a row is rejected, regardless of `on_error`. */
   readonly required?: readonly string[] | undefined;
-  /** Whether the format can write lone surrogates under `types: text`. Default `false`. */
+  /** Whether the format can write lone surrogates under `types: text`. */
   readonly surrogates?: boolean;
-  /** Whether names that differ only in case are the same, as in SQL. Default `false`. */
+  /** Whether names that differ only in case are the same, as in SQL. */
   readonly caseless?: boolean;
 }
 
 /** Converts the rows of pages to what a sink writes. */
-export interface Projection {
+interface Projection {
   readonly columns: readonly OutputColumn[];
   /**
    * Casts rows, column by column. Rows with a value that does not cast are treated according to `on_error`; a rejected row is reported once, with the first
    * such field. A missing field is `null`. Row objects are created for rejects only.
    *
-   * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`; the message names field, expectation and row.
+   * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`.
    */
   take(page: Page): Batch;
 }
 
-/**
- * Fixes names and casts of a sink's columns.
- *
- * @throws {SinkError} `E_SINK_VALUE` if there are no columns, or two with the same name.
- */
+/** Fixes names and casts of a sink's columns. @throws {SinkError} `E_SINK_VALUE` if there are no columns, or two with the same name. */
 export function project(columns: readonly Column[], options: ProjectionOptions, context: SinkContext): Projection {
   const chosen = wanted(columns, options, context);
   const outputs = chosen.map((column) => outputColumn(column, options));
@@ -83,12 +77,7 @@ function wanted(columns: readonly Column[], { columns: names }: ProjectionOption
   );
 }
 
-/**
- * Casts the values of a page.
- *
- * @param faults By row. Under `on_error: reject`, faults of this column are added for rows that have none yet.
- * @param failure Creates the failure under `on_error: fail`.
- */
+/** Casts the values of a page. Under `on_error: reject`, faults are added for rows that have none yet; `failure` is for `on_error: fail`. */
 type ColumnCast = (given: Vector, faults: Map<number, Fault>, failure: (row: number, fault: Fault) => SinkError) => Vector;
 
 /** Returns the cast of one column. Results for texts and dictionaries are cached across pages, see `mapping`. */
@@ -114,7 +103,7 @@ function castOf(column: Column, options: ProjectionOptions, context: SinkContext
       return reason === undefined ? (value ?? null) : new Unfit(reason);
     },
     {
-      quick: refuses === undefined ? quickCast(output.type) : undefined,
+      quick: refuses === undefined ? quickCasts[output.type] : undefined,
       keepsBytes: output.type === 'text' && !required && refuses === undefined,
     },
   );
@@ -148,15 +137,14 @@ function refuseTwins(columns: readonly OutputColumn[], { caseless = false }: Pro
   }
 }
 
-/** Creates the failure for a value that does not fit. */
 export function unfitAt(place: RowPlace, { field, reason }: Fault): SinkError {
   return failureAt(place, (row) => new SinkError('E_SINK_VALUE', `${place.at}: field ${field} ${reason} in ${row}`));
 }
 
-/** Returns the exact value for a column's type; `undefined` if there is none. `null` stays `null`. */
+/** Returns the exact value for a type; `undefined` if there is none. */
 type Cast = (value: Value) => Value | undefined;
 
-/** Casts a text that is still bytes, if it has the most common form. `undefined` means that the full cast must decide. */
+/** Casts a text that is still bytes; `undefined` means that the full cast must decide. */
 type QuickCast = (texts: Utf8Vector, row: number) => Value | undefined;
 
 const maxInt64 = 2n ** 63n - 1n;
@@ -178,12 +166,7 @@ const exact: { readonly [T in DeclaredType]: Cast } = {
   date: instant,
 };
 
-/**
- * Describes a value that no column can hold, since rows of a program do not always match their type; `undefined` for all other values.
- *
- * @example
- * strangeness({}); // 'an object'
- */
+/** Describes a value that no column can hold, since rows of a program do not always match their type; `undefined` for all other values. */
 function strangeness(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a non-finite number';
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
@@ -202,11 +185,7 @@ export function castTyped(type: DeclaredType): Cast {
   };
 }
 
-/**
- * Returns the cast of `types: text`.
- *
- * @param surrogates Whether the format can write a lone surrogate (JSON escapes it); others would alter it.
- */
+/** Returns the cast of `types: text`. A format that is not for `surrogates` would alter lone ones. */
 function castText(type: DeclaredType, surrogates: boolean): Cast {
   return (value) => {
     if (strangeness(value) !== undefined) return undefined;
@@ -215,39 +194,32 @@ function castText(type: DeclaredType, surrogates: boolean): Cast {
   };
 }
 
-/** Returns a faster `castTyped` for types where it pays off: for numbers of few digits, with nothing before or after them. */
-function quickCast(type: DeclaredType): QuickCast | undefined {
-  return quickCasts[type];
-}
-
+/** A faster `castTyped` where it pays off: for numbers of few digits, with nothing before or after them. */
 const quickCasts: { readonly [T in DeclaredType]?: QuickCast } = {
   integer: (texts, row) => {
     const whole = digitsIn(texts, row);
-    return whole < 0 ? undefined : BigInt(whole);
+    return whole === undefined ? undefined : BigInt(whole);
   },
-  decimal: (texts, row) => {
-    const whole = digitsIn(texts, row);
-    return whole < 0 ? undefined : whole;
-  },
+  decimal: digitsIn,
   timestamp: (texts, row) => {
     const seconds = digitsIn(texts, row);
-    return seconds < 0 ? undefined : new Date(seconds * 1000);
+    return seconds === undefined ? undefined : new Date(seconds * 1000);
   },
 };
 
 /** Numbers with up to this many digits are exact in every type, and never out of range as a timestamp. */
 const maxDigits = 12;
 
-/** Returns the whole number in a text of 1 to 12 digits, or -1. */
-function digitsIn(texts: Utf8Vector, row: number): number {
+/** Returns the whole number in a text of 1 to 12 digits. */
+function digitsIn(texts: Utf8Vector, row: number): number | undefined {
   const { bytes } = texts;
   const start = texts.start(row);
   const end = texts.end(row);
-  if (end === start || end - start > maxDigits) return -1;
+  if (end === start || end - start > maxDigits) return undefined;
   let whole = 0;
   for (let at = start; at < end; at += 1) {
     const digit = (bytes[at] ?? 0) - 0x30;
-    if (digit < 0 || digit > 9) return -1;
+    if (digit < 0 || digit > 9) return undefined;
     whole = 10 * whole + digit;
   }
   return whole;

@@ -12,21 +12,20 @@ export interface SinkContext {
   readonly baseDir: string;
   /** What happens to a row whose value does not cast, unless the sink has its own `on_error`. */
   readonly onError: OnError;
-  /** Where the `stdout` sink writes. */
   readonly stdout: NodeJS.WritableStream;
   /** Name of the pipeline, which is recorded in outputs. */
   readonly pipeline: string;
   /** Unique per run, sortable by time, safe in file names. */
   readonly runId: string;
-  /** Columns of the collection that together identify a row. Rows contain them as long as a column with such a `source` is left. */
+  /** Columns of the collection that together identify a row, by their `source`. */
   readonly key: readonly string[];
-  /** Where the run logs its manifests, apart from the tables. Default: nowhere. */
+  /** Where the run logs its manifests. Default: nowhere. */
   readonly runLog?: RunLog | undefined;
-  /** Private folder for data that does not fit into memory; created when needed. Default: one in the system's temporary folder. */
+  /** Private folder for data that does not fit into memory. Default: one in the system's temporary folder. */
   readonly scratch?: string | undefined;
-  /** Stops long work after the last row. Default: nothing stops it. */
+  /** Stops long work after the last row. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with a warning that someone should look at, although the run continues. Default: warnings are dropped. */
+  /** Receives warnings. Default: they are dropped. */
   readonly warn?: ((warning: Warning) => void) | undefined;
   /** Returns the UTC date on which the run was first started, even if it was resumed: `YYYY-MM-DD`. */
   runDate(): string;
@@ -49,13 +48,9 @@ export interface PreparedOutput {
   readonly changed: number;
   /** Where users find the result; absent for stdout. */
   readonly path?: string;
-  /** Writes the description of the output (a manifest), if there is one, and returns the actions that commit it, in order: data first, the link last. */
+  /** Writes the manifest, if there is one, and returns the actions that commit the output, in order. */
   actions(facts: RunFacts): Promise<readonly Action[]>;
-  /**
-   * Publishes what no action commits; called once, when only the actions of all sinks remain.
-   *
-   * @param partial Whether a limit stopped the read.
-   */
+  /** Publishes what no action commits, when only the actions of all sinks remain. @param partial Whether a limit stopped the read. */
   commit?(partial: boolean): Promise<void>;
   /** Removes what the commit made obsolete; called after the commit of all sinks. */
   cleanup(): Promise<void>;
@@ -75,23 +70,23 @@ export const nothingToCommit: Pick<PreparedOutput, 'actions' | 'cleanup' | 'quar
 };
 
 /**
- * An output of one run. Calls come in the order `begin`, `write`…, then `prepare` or `abort`; `abort` may come at any time.
+ * An output of one run. Calls come one at a time, in the order `begin` (also without rows), `write`…, then `prepare` or `abort`; `abort` may come at any time.
  * Nothing has its final name before its actions are committed.
  */
 export interface SinkWriter {
-  /** What was published there before; `undefined` if there is nothing, or no manifest. */
+  /** What was published there before, according to its manifest. */
   readonly earlier?: Published | undefined;
-  /** Fixes the columns. Called once, before the first row, even if there are no rows. */
+  /** Fixes the columns. */
   begin(columns: readonly Column[]): Promise<void>;
-  /** Resolves when the rows are stored or in a bounded buffer. One call at a time. */
+  /** Resolves when the rows are stored or in a bounded buffer. */
   write(page: Page): Promise<void>;
   /** Closes, syncs and verifies; only the commit remains. */
   prepare(): Promise<PreparedOutput>;
-  /** Removes everything that this run wrote. Never rejects because something is missing. */
+  /** Removes everything that this run wrote. */
   abort(): Promise<void>;
 }
 
-/** What a sink can query while a file is checked, before any request. */
+/** What a sink knows while a file is checked. */
 export interface SinkPlan {
   readonly key: readonly string[];
   /** The step that dropped a column, by column. Default: unknown. */
@@ -99,9 +94,8 @@ export interface SinkPlan {
   problem(path: readonly (string | number)[], message: string): void;
 }
 
-/** Where outputs are, and the values for names in braces in their paths. */
+/** What completes the paths of outputs. */
 export interface OutputPlace {
-  /** Folder that relative paths resolve against. */
   readonly baseDir: string;
   readonly names: PathNames;
 }
@@ -110,29 +104,24 @@ export interface OutputPlace {
 export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly name: N;
   readonly summary: string;
-  /** Version of a custom sink, as stated by its author; part of the fingerprint. Built-in sinks have none. */
+  /** Version of a custom sink; part of the fingerprint. */
   readonly version?: string | undefined;
-  /** Schema of the configuration. */
   readonly config: () => z.ZodType<C>;
-  /** Valid configurations, shown in the reference and checked by a test. */
+  /** Valid configurations, for the reference. */
   readonly examples: readonly unknown[];
   /** Reports whatever in the configuration does not fit the arriving columns; a problem's path starts at the sink's own value. */
   check?(config: C, columns: readonly Column[], plan: SinkPlan): void;
-  /** Whether it prints: rows are output immediately, and nothing is published. Default `false`. */
+  /** Whether rows are output immediately, and nothing is published. */
   readonly prints?: boolean;
   /** Returns the absolute path that this sink publishes; `undefined` if it publishes elsewhere, or prints. Two sinks must not share a path. */
   output(config: C, place: OutputPlace): string | undefined;
   /** Returns the columns that it writes for the arriving ones. Default: according to `columns`, `naming` and `types` of the configuration. */
   writes?(config: C, columns: readonly Column[]): readonly OutputColumn[];
-  /** Returns whether rows are added to an existing output, which is replaced otherwise. Default `false`. */
+  /** Returns whether rows are added to an existing output, which is replaced otherwise. */
   adds?(config: C): boolean;
-  /** Returns the columns that are in names of folders instead of in the files. Default: none. */
+  /** Returns the columns that are in names of folders instead of in the files. */
   folders?(config: C): readonly string[];
-  /**
-   * Reserves the output before the first request: creates the partial file or folder, so that an unwritable destination is reported immediately.
-   *
-   * @throws {SinkError} `E_SINK_PATH` or `E_SINK_FOREIGN`.
-   */
+  /** Reserves the output before the first request, so that an unwritable one is reported at once. @throws {SinkError} `E_SINK_PATH`, `E_SINK_FOREIGN`. */
   open(config: C, context: SinkContext): Promise<SinkWriter>;
 }
 
@@ -142,21 +131,15 @@ export function defineSink<const N extends string, C>(definition: SinkDefinition
 }
 
 /** An output whose columns are not known yet. */
-export interface OpenedSink {
-  /** What was published there before, if known. */
+interface OpenedSink {
   readonly earlier?: Published | undefined;
-  /** Fixes the columns. */
   begin(columns: readonly Column[]): Promise<BegunSink>;
-  /**
-   * Removes everything that was written, in any phase.
-   *
-   * @param underWay Resolves when the running call has ended, successfully or not: it may still create a file.
-   */
+  /** Removes everything that was written. @param underWay Resolves when the running call has ended: it may still create a file. */
   abort(underWay: Promise<unknown>): Promise<void>;
 }
 
 /** An output that accepts rows. */
-export interface BegunSink {
+interface BegunSink {
   write(page: Page): Promise<void>;
   prepare(): Promise<PreparedOutput>;
 }
@@ -228,7 +211,7 @@ export class PhasedWriter implements SinkWriter {
   #outOfOrder(): LeadstreamError {
     return new LeadstreamError(
       'E_RUN_FAILED',
-      `${this.at}: called out of order; the order is begin, write for each page, and prepare or abort`,
+      `${this.at}: called out of order, which is begin, write for each page, and prepare or abort`,
     );
   }
 }

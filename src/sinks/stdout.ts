@@ -5,7 +5,7 @@ import type { Batch } from '../vector/index.js';
 import { openInCode } from './alone.js';
 import { csvFormat } from './csv.js';
 import { NdjsonFormat } from './ndjson.js';
-import { checkColumns, columns, naming, onError, types } from './options.js';
+import { checkColumns, textOptions } from './options.js';
 import { defineSink, nothingToCommit, type SinkContext, type SinkWriter } from './sink.js';
 import { textSink, type Text, type TextFormat, type TextSink, type TextTarget } from './text.js';
 
@@ -15,10 +15,7 @@ const config = schema((z) =>
       .enum(['ndjson', 'csv', 'table'])
       .default('ndjson')
       .describe('Format of the rows: one JSON object per line, CSV with a header, or a table for people.'),
-    naming: naming('original'),
-    types: types('text'),
-    columns: columns(),
-    on_error: onError(),
+    ...textOptions(),
     max_width: z.int().min(2).default(40).describe('Widest column of a table, in characters.'),
   }),
 );
@@ -50,19 +47,18 @@ export const stdoutSink = defineSink({
   prints: true,
   output: () => undefined,
   open: async (options, context) =>
-    textSink(streamTarget(context.stdout, context.at), { ...options, ...(await formats[options.format](options)) }, context),
+    textSink(streamTarget(context.stdout, context.at), { ...options, ...(await formatOf(options)) }, context),
 });
 
-type StdoutConfig = z.output<ReturnType<typeof config>>;
-type Format = Pick<TextSink, 'format' | 'nul' | 'surrogates'>;
+async function formatOf({
+  format,
+  max_width: widest,
+}: z.output<ReturnType<typeof config>>): Promise<Pick<TextSink, 'format' | 'nul' | 'surrogates'>> {
+  if (format === 'csv') return csvFormat({ delimiter: ',', bom: false, escape_formulas: false });
+  return { format: (columns) => (format === 'table' ? new TableFormat(columns, widest) : new NdjsonFormat(columns)), surrogates: true };
+}
 
-const formats: { readonly [F in StdoutConfig['format']]: (options: StdoutConfig) => Format | Promise<Format> } = {
-  ndjson: () => ({ format: (columns) => new NdjsonFormat(columns), surrogates: true }),
-  csv: () => csvFormat({ delimiter: ',', bom: false, escape_formulas: false }),
-  table: ({ max_width: widest }) => ({ format: (columns) => new TableFormat(columns, widest), surrogates: true }),
-};
-
-/** Formats rows as a plain table for people. Widths are determined by the header and the first page. Wider values on later pages are cut with `…`. */
+/** A plain table for people, as wide as the header and the first page need; wider values on later pages are cut with `…`. */
 export class TableFormat implements TextFormat {
   readonly #header: readonly string[];
   #widths: readonly number[] | undefined;
@@ -86,7 +82,6 @@ export class TableFormat implements TextFormat {
     return this.#head([]);
   }
 
-  /** Fixes the widths and returns the header, the first time. */
   #head(rows: readonly (readonly string[])[]): string {
     if (this.#widths !== undefined) return '';
     const widths = this.#header.map((name, index) =>
@@ -119,7 +114,7 @@ function cut(text: string, room: number): string {
 
 const wide = /[\p{Extended_Pictographic}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u;
 
-/** Returns the number of terminal cells that a text occupies: two for pictures and East Asian characters. */
+/** The number of terminal cells that a text occupies: two for pictures and East Asian characters. */
 function width(text: string): number {
   return Array.from(text).reduce((sum, character) => sum + (wide.test(character) ? 2 : 1), 0);
 }

@@ -1,20 +1,17 @@
 import { instantTexts, type OutputColumn, type Value } from '../core/index.js';
-import type { Page } from '../flow/index.js';
 import { reserveFile } from '../store/index.js';
 import { encoding, partsOf, Utf8, type Batch, type Piece, type Viewed } from '../vector/index.js';
 import { outputIn } from './options.js';
-import { project, type Projection, type ProjectionOptions } from './projection.js';
-import { PhasedWriter, type BegunSink, type PreparedOutput, type SinkContext, type SinkWriter } from './sink.js';
+import { project, type ProjectionOptions } from './projection.js';
+import { PhasedWriter, type PreparedOutput, type SinkContext, type SinkWriter } from './sink.js';
 
 /** Some text, or its bytes in UTF-8. */
 export type Text = string | Uint8Array;
 
-/** Converts rows to text. The texts in sequence are the output. */
+/** Converts rows to text. The texts in sequence are the output; `head` and `tail` are in it without rows, too. */
 export interface TextFormat {
-  /** Returns what precedes the first row, even if there are no rows. */
   head?(): Text;
   rows(batch: Batch): Text;
-  /** Returns what follows the last row. */
   tail?(): Text;
 }
 
@@ -41,7 +38,6 @@ export abstract class CellFormat implements TextFormat {
   /** Returns the text of a cell, for values that repeat. */
   protected abstract textOf(value: Value, column: OutputColumn): string;
 
-  /** Writes a cell. */
   protected abstract put(value: Value, column: OutputColumn): void;
 
   /** Writes a cell whose text is bytes already. */
@@ -68,9 +64,7 @@ export abstract class CellFormat implements TextFormat {
 /** Where the text goes. */
 export interface TextTarget {
   readonly bytes: number;
-  /** Resolves when the text is stored, or accepted by the reader of a pipe. */
   append(text: Text): Promise<void>;
-  /** Prepares what was appended for a commit. */
   prepare(): Promise<Pick<PreparedOutput, 'path' | 'actions' | 'cleanup' | 'quarantine'>>;
   abort(): Promise<void>;
 }
@@ -82,50 +76,32 @@ export interface TextSink extends ProjectionOptions {
 
 /** Creates a sink that formats each page into one text and writes it immediately. It holds the text of one page. */
 export function textSink(target: TextTarget, options: TextSink, context: SinkContext): SinkWriter {
+  const put = async (text: Text = ''): Promise<void> => {
+    if (text.length > 0) await target.append(text);
+  };
   return new PhasedWriter(context.at, {
-    begin: (columns) => BegunText.begin(target, project(columns, options, context), options),
+    async begin(columns) {
+      const projection = project(columns, options, context);
+      const format = options.format(projection.columns);
+      let rows = 0;
+      await put(format.head?.());
+      return {
+        async write(page) {
+          const batch = projection.take(page);
+          if (batch.rows > 0) await put(format.rows(batch));
+          rows += batch.rows;
+        },
+        async prepare() {
+          await put(format.tail?.());
+          return { ...(await target.prepare()), rows, bytes: target.bytes, total: rows, unchanged: 0, changed: 0 };
+        },
+      };
+    },
     abort: () => target.abort(),
   });
 }
 
-/** A text whose columns are fixed. */
-class BegunText implements BegunSink {
-  #rows = 0;
-
-  private constructor(
-    private readonly target: TextTarget,
-    private readonly projection: Projection,
-    private readonly format: TextFormat,
-  ) {}
-
-  static async begin(target: TextTarget, projection: Projection, options: TextSink): Promise<BegunText> {
-    const begun = new BegunText(target, projection, options.format(projection.columns));
-    await begun.#put(begun.format.head?.());
-    return begun;
-  }
-
-  async write(page: Page): Promise<void> {
-    const batch = this.projection.take(page);
-    if (batch.rows > 0) await this.#put(this.format.rows(batch));
-    this.#rows += batch.rows;
-  }
-
-  async prepare(): Promise<PreparedOutput> {
-    await this.#put(this.format.tail?.());
-    const rows = this.#rows;
-    return { ...(await this.target.prepare()), rows, bytes: this.target.bytes, total: rows, unchanged: 0, changed: 0 };
-  }
-
-  async #put(text: Text = ''): Promise<void> {
-    if (text.length > 0) await this.target.append(text);
-  }
-}
-
-/**
- * Creates such a sink for a file.
- *
- * @throws {SinkError} `E_SINK_PATH`.
- */
+/** Creates such a sink for a file. @throws {SinkError} `E_SINK_PATH`. */
 export async function textFile(
   options: TextSink & { readonly path: string; readonly permissions: number },
   context: SinkContext,
