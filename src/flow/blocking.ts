@@ -1,7 +1,7 @@
-import { concat, concatMap, defer, finalize, from, ignoreElements, of, tap } from 'rxjs';
+import { concat, concatMap, defer, finalize, ignoreElements, of, tap } from 'rxjs';
 import type { Row } from '../core/index.js';
+import { defaults } from '../options/index.js';
 import type { RecordBatch } from '../vector/index.js';
-import type { StepContext } from './context.js';
 import { handOver, keep } from './lease.js';
 import { batchOf, type Page, type Step } from './page.js';
 import { pagedBatches } from './paged-source.js';
@@ -27,34 +27,23 @@ export interface BatchReader {
  *
  * @param open Called once per subscription.
  */
-export function blocking<In extends Row, Out extends Row>({ at, working }: StepContext, open: () => Collector): Step<In, Out> {
-  async function during<R>(work: () => Promise<R>): Promise<R> {
-    working?.(true);
-    try {
-      return await work();
-    } finally {
-      working?.(false);
-    }
-  }
-
+export function blocking<In extends Row, Out extends Row>(at: string, open: () => Collector): Step<In, Out> {
   return (pages$) =>
     defer(() => {
       const collector = open();
       const take = async (page: Page<In>): Promise<void> => {
-        await during(() => collector.add(batchOf(page), page.number));
+        await collector.add(batchOf(page), page.number);
         page.lease.release();
       };
-      const given$ = defer(() => during(() => collector.finish())).pipe(
-        concatMap((reader) => {
-          const read = () => from(during(() => reader.next()));
-          return pagedBatches<Out>(() => defer(read), { name: at, concurrency: 1, confirmEnd: () => of(undefined) });
-        }),
+      const given$ = defer(() => collector.finish()).pipe(
+        concatMap((reader) =>
+          pagedBatches<Out>(() => defer(() => reader.next()), {
+            ...{ name: at, window: 2 * defaults.concurrency, concurrency: 1, firstPage: 1 },
+            confirmEnd: () => of(undefined),
+          }),
+        ),
       );
-      const taken$ = pages$.pipe(
-        tap((page) => keep(page)),
-        concatMap(take),
-        ignoreElements(),
-      );
+      const taken$ = pages$.pipe(tap<Page<In>>(keep), concatMap(take), ignoreElements());
       const closed$ = defer(() => collector.close()).pipe(ignoreElements());
       return concat(taken$, given$.pipe(handOver()), closed$).pipe(finalize(() => void collector.close().catch(() => undefined)));
     });

@@ -48,8 +48,6 @@ export interface StepContext {
   readonly tally: Tally;
   /** Moves a row from the stream to the rejects. The step counts it in `tally.rejected`. */
   reject(row: Row, fault: Fault): void;
-  /** Called when a blocking step starts and stops work during which it holds pages. */
-  working?(is: boolean): void;
   /**
    * Called by a step that needs no more rows: the source ends, and pages that have already left it still arrive. Default: the step ends the stream itself.
    */

@@ -27,13 +27,14 @@ export const givenColumns: Check = (value, place) => {
 const taken = object({ columns: givenColumns });
 
 /**
- * Creates a row stream from pages of another source, such as `pagedSource`.
+ * Creates a row stream from pages of another source.
  *
  * @param columns The columns of the rows. Default: unknown, in which case `writeTo` needs to be given them.
  * @throws {StepError} `E_STEP_CONFIG` if the columns are invalid.
  *
  * @example
- * for await (const order of fromPages(pagedSource(fetchOrders))) console.log(order.no);
+ * const orders = fromPages(from(lists).pipe(map((rows, index) => ({ number: index + 1, rows, lease: { release: () => {} } }))));
+ * for await (const order of orders) console.log(order.no);
  */
 export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Column[]): RowStream<T> {
   checkGiven('fromPages', taken, { columns });

@@ -23,7 +23,7 @@ export { mapRows, rows } from './map-rows.js';
 export { Drain, handOver, keep } from './lease.js';
 export { mapAsync, mapPagesAsync } from './map-async.js';
 export { batchOf, countOf, isPage, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
-export { type ListEnd, pagedBatches, pagedSource, type PagedSourceOptions, rowsAfterEnd } from './paged-source.js';
+export { type ListEnd, pagedBatches } from './paged-source.js';
 export { preload } from './preload.js';
 export { failureAt, namingRow, namingRows, type RowPlace } from './row-failure.js';
 export {
@@ -37,7 +37,6 @@ export {
   refusedPromise,
 } from './row-function.js';
 export type { MadeColumns, MadeOptions, NamedColumns, Refused } from './row-function.js';
-export { StallDetector } from './stall-detector.js';
 export { gather, LookupCache } from './look-ups.js';
 export { unlessDry } from './stalled.js';
 export { type Ask, task } from './task.js';

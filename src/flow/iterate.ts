@@ -1,12 +1,11 @@
 import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import type { Observable, Subscription } from 'rxjs';
 import { StepError } from '../core/index.js';
 import { kindOf } from '../options/index.js';
 import { keep } from './lease.js';
 import { rowsOf, type Page } from './page.js';
 
-/** The form in which a Node or web stream emits rows: `objects`, or bytes with a line of JSON for each row. */
+/** The form in which a stream of Node emits rows: `objects`, or bytes with a line of JSON for each row. */
 export type RowFormat = 'objects' | 'ndjson';
 
 /**
@@ -24,11 +23,6 @@ export function iterate<T>(pages$: Observable<Page<T>>): AsyncIterableIterator<T
  */
 export function toReadable(pages$: Observable<Page<unknown>>, format: RowFormat): Readable {
   return Readable.from(itemsIn(pages$, format), { objectMode: format === 'objects' });
-}
-
-/** Returns the rows as a web stream. Cancelling it unsubscribes. */
-export function toWeb(pages$: Observable<Page<unknown>>, format: RowFormat): ReadableStream<unknown> {
-  return Readable.toWeb(toReadable(pages$, format), { strategy: { highWaterMark: 0 } });
 }
 
 function itemsIn(pages$: Observable<Page<unknown>>, format: RowFormat): AsyncIterableIterator<unknown, undefined> {

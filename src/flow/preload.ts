@@ -1,18 +1,4 @@
-import {
-  concatMap,
-  connect,
-  defer,
-  delayWhen,
-  ignoreElements,
-  map,
-  merge,
-  reduce,
-  shareReplay,
-  takeUntil,
-  tap,
-  type Observable,
-} from 'rxjs';
-import type { StepContext } from './context.js';
+import { concatMap, connect, defer, delayWhen, ignoreElements, merge, reduce, shareReplay, takeUntil, tap, type Observable } from 'rxjs';
 import { handOver, keep } from './lease.js';
 import type { Page, Step } from './page.js';
 import { refuseEndless } from './stalled.js';
@@ -21,35 +7,33 @@ import { refuseEndless } from './stalled.js';
  * Reads another stream to the end while the first pages of the main one arrive, then runs a step with the result. Pages of the main stream
  * wait until then; their number is bounded by its window.
  *
+ * @param at Name of the step in messages.
  * @param other$ The side to read; each page is released as soon as it was added.
  * @param collect Creates an empty collection, once per subscription.
  * @param add Adds the rows of a page. What it keeps stays in memory for the length of the stream.
  * @param step Creates the step to run from what was collected.
  */
 export function preload<Other, Kept, In, Out>(
+  at: string,
   other$: Observable<Page<Other>>,
   collect: () => Kept,
   add: (kept: Kept, page: Page<Other>) => void,
   step: (kept: Kept) => Step<In, Out>,
-  { at = 'preload', working }: Partial<Pick<StepContext, 'at' | 'working'>> = {},
 ): Step<In, Out> {
   return (main$) =>
     defer(() => {
-      working?.(true);
-      const kept$ = other$.pipe(
-        refuseEndless(() => `${at}: the other side never ends`, 'calls'),
-        reduce((kept: Kept | undefined, page) => {
-          const target = kept ?? collect();
-          add(target, page);
-          page.lease.release();
-          return target;
-        }, undefined),
-        map((kept) => kept ?? collect()),
-        tap(() => working?.(false)),
-        shareReplay({ bufferSize: 1, refCount: true }),
-      );
+      const kept$ = defer(() =>
+        other$.pipe(
+          refuseEndless(() => `${at}: the other side never ends`, 'calls'),
+          reduce((kept, page) => {
+            add(kept, page);
+            page.lease.release();
+            return kept;
+          }, collect()),
+        ),
+      ).pipe(shareReplay({ bufferSize: 1, refCount: true }));
       return main$.pipe(
-        tap((page) => keep(page)),
+        tap<Page<In>>(keep),
         delayWhen(() => kept$),
         handOver(),
         connect((waiting$) => {

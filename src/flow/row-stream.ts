@@ -1,10 +1,9 @@
 import type { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { defer, tap, type Observable } from 'rxjs';
 import type { Column, Consistency } from '../core/index.js';
 import { cachedPages, type CacheOptions } from './cache.js';
 import { Reading, StepChain, type CountedStep, type OpenedSource, type ReadFor, type RowSource } from './chain.js';
-import { iterate, toReadable, toWeb, type RowFormat } from './iterate.js';
+import { iterate, toReadable, type RowFormat } from './iterate.js';
 import { rows } from './map-rows.js';
 import type { Page, Step } from './page.js';
 
@@ -28,8 +27,8 @@ export interface OpenedStream<T> {
  * A stream of rows: a whole collection, or the result of steps. It is cold and immutable: each loop, subscription or stream reads from the
  * first row, and `pipe` returns a new one.
  *
- * Loops and the streams of Node and the web read at the consumer's pace: at most `window` pages are in memory, however slow it is. Leaving
- * the loop, or destroying or cancelling the stream, aborts the requests in flight.
+ * Loops and streams of Node read at the consumer's pace: at most `window` pages are in memory, however slow it is. Leaving the loop, or
+ * destroying the stream, aborts the requests in flight.
  *
  * @throws The error of the read, after the rows before it, wherever the rows are consumed. `E_RUN_STALLED` if the read can never end, for
  * example because of an operator that never completes, once the process has nothing else left to do: a program does not exit silently with
@@ -110,20 +109,6 @@ export class RowStream<T> implements AsyncIterable<T> {
    */
   toReadable(format: RowFormat = 'objects'): Readable {
     return toReadable(this.pages$, format);
-  }
-
-  /**
-   * Returns the rows as a web stream, which reads nothing ahead.
-   *
-   * @param format `objects` for chunks that are rows (default), `ndjson` for bytes, a line of JSON for each row.
-   *
-   * @example
-   * return new Response(service.leads.toWeb('ndjson'), { headers: { 'content-type': 'application/x-ndjson' } });
-   */
-  toWeb(format: 'ndjson'): ReadableStream<Uint8Array>;
-  toWeb(format?: 'objects'): ReadableStream<T>;
-  toWeb(format: RowFormat = 'objects'): ReadableStream<unknown> {
-    return toWeb(this.pages$, format);
   }
 
   /**

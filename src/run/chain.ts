@@ -1,8 +1,8 @@
 import { defer, map, switchMap, tap, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import { newConsistency, type Row } from '../core/index.js';
-import { countOf, deliver, linked, StallDetector, type Link, type Page, type Tally } from '../flow/index.js';
-import { readPages, windowOf, type CollectionReader, type ServiceClient, type Spools } from '../source/index.js';
+import { countOf, deliver, linked, type Link, type Page, type Tally } from '../flow/index.js';
+import { readPages, type CollectionReader, type ServiceClient, type Spools } from '../source/index.js';
 import type { Expectations } from './gates.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
 import { completed, type EarlyStop } from './stop.js';
@@ -59,26 +59,13 @@ export class Chain {
   #through(pages$: Observable<Page>): Observable<unknown> {
     const { ledger, stop, run } = this.around;
     const { key } = this.pipeline.plan.collection;
-    const watch = new StallDetector(windowOf(this.pipeline.connection));
-    const atWork = new Set<string>();
     const links = ledger.steps.map(({ step, tally }): Link => {
       const { at, input } = step;
-      return {
-        at,
-        step: this.#open(step, tally, (is) => void (is ? atWork.add(at) : atWork.delete(at))),
-        known: () => ({ key, columns: input }),
-      };
+      return { at, step: this.#open(step, tally), known: () => ({ key, columns: input }) };
     });
     const passing = (each$: Observable<Page>, { at }: Link) =>
-      each$.pipe(
-        tap((page) => run.events.emit('step', () => ({ at, number: page.number, rows: countOf(page) }))),
-        watch.stage(at, () => atWork.has(at)),
-      );
-    return linked(pages$.pipe(stop.source(), watch.stage('source')), links, passing).pipe(
-      deliver((page) => this.#write(page)),
-      watch.taken(),
-      watch.guard(),
-    );
+      each$.pipe(tap((page) => run.events.emit('step', () => ({ at, number: page.number, rows: countOf(page) }))));
+    return linked(pages$.pipe(stop.source()), links, passing).pipe(deliver((page) => this.#write(page)));
   }
 
   async #write(page: Page): Promise<void> {
@@ -89,8 +76,7 @@ export class Chain {
     await rejects.flush();
   }
 
-  /** @param working Called when the step starts and stops work. */
-  #open(step: PlannedStep, tally: Tally, working: (is: boolean) => void) {
+  #open(step: PlannedStep, tally: Tally) {
     const { run, claim, stop, rejects } = this.around;
     const { plan, consistency, onError, hmacKey } = this.pipeline;
     // A list without pages is a single response, which is not checked.
@@ -98,7 +84,6 @@ export class Chain {
     return step.definition.open(step.config, {
       at: step.at,
       tally,
-      working,
       stop: stop.of(step),
       stopped$: stop.after(step),
       reject: (row, fault) => rejects.add(step.at, step.input, row, fault),

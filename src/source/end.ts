@@ -1,7 +1,7 @@
 import { catchError, map, type Observable, timer } from 'rxjs';
 import { itemAt, SourceError } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
-import { rowsAfterEnd, task, type Ask, type ListEnd } from '../flow/index.js';
+import { task, type Ask, type ListEnd } from '../flow/index.js';
 import { noRows, warn } from './paging.js';
 import type { Pages } from './list.js';
 import { fingerprintOf, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
@@ -280,4 +280,9 @@ export async function endWait({ reader, options, consistency }: ReadSettings, as
   events?.emit('wait', () => ({ collection: reader.collection.name, at, read, delayMs }));
   await ask(timer(delayMs));
   consistency.waitedMs += delayMs;
+}
+
+/** Creates the failure for rows after a page that stays empty. */
+function rowsAfterEnd(page: number, end: number): SourceError {
+  return new SourceError('E_SOURCE_ORDER', 'permanent', `page ${page} has rows, but page ${end} has none`);
 }

@@ -1,7 +1,7 @@
-import { Observable, from } from 'rxjs';
+import { Observable, defer, from, map, of } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { expect } from '@jest/globals';
-import type { Page } from '../../src/flow/index.js';
+import { batchOf, handOver, pagedBatches, type Page } from '../../src/flow/index.js';
 
 /** Makes a page without a window. */
 export function pageOf<T>(number: number, rows: readonly T[], release: () => void = () => {}): Page<T> {
@@ -21,6 +21,27 @@ export function marbles(test: Parameters<TestScheduler['run']>[0]): void {
 /** Makes a list of `pages` pages with `size` rows each, numbered from 0. */
 export function listOf(pages: number, size = 2): (page: number) => readonly number[] {
   return (page) => (page > pages ? [] : Array.from({ length: size }, (_, i) => (page - 1) * size + i));
+}
+
+/** Reads pages of any rows as a list of the service is read: each row is a field of a record. An empty page is its end, unless told otherwise. */
+export function pagedSource<T>(
+  fetch: (page: number) => Observable<readonly T[]>,
+  options: Partial<Parameters<typeof pagedBatches>[1]> = {},
+): Observable<Page<T>> {
+  const batch = (rows: readonly T[]) =>
+    batchOf(
+      pageOf(
+        1,
+        rows.map((row) => ({ row: row as string })),
+      ),
+    );
+  return pagedBatches<{ row: string }>((page) => defer(() => fetch(page)).pipe(map(batch)), {
+    ...{ name: 'the list', window: 8, concurrency: 4, firstPage: 1, confirmEnd: () => of(undefined) },
+    ...options,
+  }).pipe(
+    map(({ number, rows, lease }) => ({ number, rows: rows.map(({ row }) => row as T), lease })),
+    handOver(),
+  );
 }
 
 /** A fetch function that counts, and answers when the test says so or by itself. */

@@ -1,7 +1,6 @@
 /** Types of reading; `tsc --noEmit` is the test. */
 import { expectTypeOf } from 'expect-type';
 import type { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import type { Observable } from 'rxjs';
 import {
   columnsOf,
@@ -47,12 +46,8 @@ expectTypeOf(service.leads.columns).toEqualTypeOf<readonly Column[] | undefined>
 expectTypeOf(service.leads.consistency).toEqualTypeOf<Consistency | undefined>();
 expectTypeOf(service.leads[Symbol.asyncIterator]()).toEqualTypeOf<AsyncIterableIterator<Lead, undefined>>();
 expectTypeOf(service.leads.toReadable('ndjson')).toEqualTypeOf<Readable>();
-expectTypeOf(service.leads.toWeb()).toEqualTypeOf<ReadableStream<Lead>>();
-expectTypeOf(service.leads.toWeb('ndjson')).toEqualTypeOf<ReadableStream<Uint8Array>>();
 // @ts-expect-error There is no such form.
 service.leads.toReadable('csv');
-// @ts-expect-error There is no such form.
-service.leads.toWeb('csv');
 // @ts-expect-error There are five collections.
 service.collection('lead');
 

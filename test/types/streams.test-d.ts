@@ -22,7 +22,6 @@ import {
   mapAsync,
   mapRows,
   ndjson,
-  pagedSource,
   parquet,
   rename,
   runPipeline,
@@ -120,9 +119,6 @@ expectTypeOf(leads$.pipe(mapAsync(async (page) => page.rows.map(({ uid }) => uid
 expectTypeOf(leads$.pipe(deliver(async (page) => void page.rows))).toEqualTypeOf<Observable<number>>();
 // @ts-expect-error A writer says when it is done.
 leads$.pipe(deliver((page) => page.rows.length));
-expectTypeOf(pagedSource((number) => leads$.pipe(map(({ rows }) => rows.slice(number))))).toEqualTypeOf<Observable<Page<Lead>>>();
-// @ts-expect-error A page of a source is a list of rows.
-pagedSource((number) => leads$.pipe(map(() => number)));
 
 // @ts-expect-error A row has no such field.
 leads$.pipe(mapRows((lead) => lead.zip));

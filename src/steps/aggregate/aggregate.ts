@@ -141,7 +141,7 @@ export const aggregateStep = defineStep('aggregate', {
     const { memory: bytes = defaultMemory } = config;
     const { scratch: folder = scratchFolder() } = runtime;
     const plan = opened(config, runtime);
-    return blocking(runtime, () => new Aggregator(plan, { memory: bytes, folder }, runtime));
+    return blocking(runtime.at, () => new Aggregator(plan, { memory: bytes, folder }, runtime));
   },
 });
 

@@ -231,11 +231,11 @@ export const joinStep = defineStep('join', {
     const other$ = collection ? runtime.read?.(collection, reveal) : config.with;
     if (!isObservable(other$)) throw new Error('there is no other side to read');
     return preload(
+      runtime.at,
       other$,
       () => new GrowingBuildSide(matching),
       (side, page) => side.add(batchOf(page)),
       (side) => map(side.finish(runtime)),
-      runtime,
     );
   },
   gate: ({ min_match }, { matched, missed }) => {

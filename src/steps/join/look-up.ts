@@ -52,11 +52,7 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
           counts.hits += recent.has(wanted) ? rows : rows - 1;
           return recent.of(wanted);
         });
-      let atWork = 0;
-      const working = (change: number) => context.working?.((atWork += change) > 0);
-
       function joined(page: Page) {
-        working(1);
         return gather([...wantedIn(page, left)], recordsOf, lookup.concurrency).pipe(
           map((found): Page => {
             const side = new GrowingBuildSide(matching);
@@ -65,10 +61,7 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
           }),
           takeUntil(stopped$),
           defaultIfEmpty(undefined),
-          map((made) => {
-            working(-1);
-            return made ?? leftOut(page);
-          }),
+          map((made) => made ?? leftOut(page)),
         );
       }
 

@@ -102,7 +102,7 @@ export const sortStep = defineStep('sort', {
       return wanted ? [{ type: types.get(wanted.field) ?? 'text', ...wanted }] : [];
     });
     const wayOut = on_error ?? onError;
-    return blocking(runtime, () => {
+    return blocking(runtime.at, () => {
       const sorter = new RowSorter(keys, { memory, folder, failed: scratchFailure(at) });
       return {
         add: (batch, page) => {

@@ -14,7 +14,6 @@ import {
   join as joinStep,
   mapAsync,
   mapRows,
-  pagedSource,
   parquet,
   rename,
   select,
@@ -247,7 +246,7 @@ describe('writeTo of rows that functions of a program make', () => {
 
   test('needs no columns of pages of a program behind a function that names its own', async () => {
     const path = join(await temporaryFolder(), 'orders.csv');
-    const orders = fromPages(pagedSource((page) => of(page > 2 ? [] : [{ no: page }])));
+    const orders = fromPages(of(pageOf(1, [{ no: 1 }]), pageOf(2, [{ no: 2 }])));
     await writeTo(orders.pipe(mapRows(({ no }) => ({ id: `${no}` }), { columns: { id: 'text' } })), csv({ path }));
     expect(await readFile(path, 'utf8')).toBe('"id"\n"1"\n"2"\n');
   });

@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
-import { fromPages, pagedSource } from '../../../src/flow/index.js';
-import { countedFetch, listOf, turns } from '../../support/pages.js';
+import { fromPages } from '../../../src/flow/index.js';
+import { countedFetch, listOf, pagedSource, turns } from '../../support/pages.js';
 
 setFlagsFromString('--expose-gc');
 const all = listOf(5)(1).concat(...[2, 3, 4, 5].map(listOf(5)));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import * as rxjs from 'rxjs';
 import { asapScheduler, count, lastValueFrom, of, pipe, timer, type Observable, type OperatorFunction } from 'rxjs';
-import { deliver, fromPages, mapAsync, pagedSource, type Page } from '../../../src/flow/index.js';
-import { turns } from '../../support/pages.js';
+import { deliver, fromPages, mapAsync, type Page } from '../../../src/flow/index.js';
+import { pagedSource, turns } from '../../support/pages.js';
 
 const pages = 30;
 const perPage = 3;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Observable } from 'rxjs';
-import { EMPTY, lastValueFrom, of, tap, toArray } from 'rxjs';
+import { lastValueFrom, of, tap, toArray } from 'rxjs';
 import { SourceError } from '../../../src/core/errors.js';
-import { keep, pagedSource, rows, type Page } from '../../../src/flow/index.js';
-import { countedFetch, listOf, shown, turns } from '../../support/pages.js';
+import { keep, rows, type Page } from '../../../src/flow/index.js';
+import { countedFetch, listOf, pagedSource, shown, turns } from '../../support/pages.js';
 import { seeded } from '../../support/seeded.js';
 
 /** Subscribes with a sink that keeps what it gets and releases nothing by itself. */
@@ -22,14 +22,9 @@ function hoard<T>(source$: Observable<Page<T>>) {
   return { state, numbers: () => pages.map(({ number }) => number), subscription };
 }
 
-/** A fetch function that answers synchronously. */
-function immediate<T>(answer: (page: number) => readonly T[]): (page: number) => Observable<readonly T[]> {
-  return (page) => of(answer(page));
-}
-
 const readAll = <T>(source$: Observable<Page<T>>) => lastValueFrom(source$.pipe(rows(), toArray()));
 
-describe('pagedSource', () => {
+describe('a paged read', () => {
   describe('order', () => {
     test('emits pages in page order though answers come in any order', async () => {
       const list = countedFetch(listOf(3), 'hand');
@@ -167,42 +162,6 @@ describe('pagedSource', () => {
   });
 
   describe('end of the list', () => {
-    const chains = [{ concurrency: 1 }, { concurrency: 4 }];
-
-    test.each(chains)('is an empty page that is empty a second time, and so is the next one: %j', async ({ concurrency }) => {
-      const list = countedFetch(listOf(5, 1), 'sync');
-      expect(await readAll(pagedSource(list.fetch, { window: 4, concurrency }))).toHaveLength(5);
-      expect(list.asked.filter((page) => page === 6)).toHaveLength(2);
-      expect(list.asked).toContain(7);
-      expect(list.asked.filter((page) => page <= 5)).toHaveLength(5);
-    });
-
-    test.each(chains)('is not a short page: %j', async ({ concurrency }) => {
-      const sizes = [3, 1, 3, 2, 3];
-      const list = (page: number): readonly string[] => Array.from({ length: sizes[page - 1] ?? 0 }, (_, row) => `${page}.${row}`);
-      expect(await readAll(pagedSource(immediate(list), { concurrency }))).toHaveLength(12);
-    });
-
-    test.each(chains)('is not an empty answer in the middle, which loses nothing: %j', async ({ concurrency }) => {
-      const emptied = new Set([3, 5]);
-      const list = countedFetch((page) => (emptied.delete(page) ? [] : listOf(6)(page)), 'sync');
-      expect(await readAll(pagedSource(list.fetch, { window: 4, concurrency }))).toHaveLength(12);
-      expect(list.asked.filter((page) => page === 3).length).toBeGreaterThan(1);
-    });
-
-    test.each(chains)('is E_SOURCE_ORDER when the page after an empty one has rows: %j', async ({ concurrency }) => {
-      const list = immediate((page) => (page === 4 ? [] : listOf(9)(page)));
-      const seen: number[] = [];
-      const reading = lastValueFrom(
-        pagedSource(list, { window: 4, concurrency }).pipe(
-          rows(),
-          tap((row) => seen.push(row)),
-        ),
-      );
-      await expect(reading).rejects.toMatchObject({ code: 'E_SOURCE_ORDER', message: 'page 5 has rows, but page 4 has none' });
-      expect(seen).toEqual([0, 1, 2, 3, 4, 5]);
-    });
-
     test('goes on where whoever confirms it says so, and holds no more than the window', async () => {
       const list = countedFetch(listOf(6), 'sync');
       let claims = 0;
@@ -213,39 +172,6 @@ describe('pagedSource', () => {
       });
       expect(await readAll(pages$)).toHaveLength(12);
       expect(claims).toBe(2);
-    });
-  });
-
-  describe('a list that is not paged', () => {
-    test('makes exactly one request', async () => {
-      const list = countedFetch(listOf(3), 'sync');
-      expect(await readAll(pagedSource(list.fetch, { paged: false }))).toEqual([0, 1]);
-      await turns();
-      expect(list.asked).toEqual([1]);
-    });
-  });
-
-  describe('what is no list of rows is no end of the list', () => {
-    test.each<[string, unknown, object]>([
-      [
-        'an object',
-        of({ data: [1] }),
-        { code: 'E_STEP_FUNCTION', message: expect.stringContaining('an observable of an object for page 2; it must') },
-      ],
-      ['nothing', EMPTY, { name: 'EmptyError' }],
-      ['a list', [1], { code: 'E_STEP_FUNCTION' }],
-    ])('%s', async (_what, wrong, failure) => {
-      const seen: number[] = [];
-      const answers: readonly unknown[] = [of([1]), wrong];
-      const fetch = (page: number) => (page > answers.length ? of([]) : answers[page - 1]) as Observable<readonly number[]>;
-      const read = lastValueFrom(
-        pagedSource(fetch, { concurrency: 1 }).pipe(
-          rows(),
-          tap((row) => void seen.push(row)),
-        ),
-      );
-      await expect(read).rejects.toMatchObject(failure);
-      expect(seen).toEqual([1]);
     });
   });
 });

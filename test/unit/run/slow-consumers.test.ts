@@ -3,11 +3,11 @@ import { pipeline } from 'node:stream/promises';
 import { expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import type { Column } from '../../../src/core/index.js';
-import { deliver, fromPages, mapAsync, pagedSource, type RowStream } from '../../../src/flow/index.js';
+import { deliver, fromPages, mapAsync, type RowStream } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/run/index.js';
 import type { PreparedOutput, SinkWriter } from '../../../src/sinks/index.js';
 import { join } from '../../../src/steps/index.js';
-import { countedFetch, turns } from '../../support/pages.js';
+import { countedFetch, pagedSource, turns } from '../../support/pages.js';
 
 type Numbered = Readonly<Record<'n', string>>;
 
@@ -80,7 +80,6 @@ test.each<[string, (pace: Pace) => Promise<unknown>, number]>([
       ),
     2 * buffered,
   ],
-  ['a loop over a stream of the web', (pace) => all(pace.rows.toWeb(), pace), 0],
   [
     'mapAsync',
     (pace) =>

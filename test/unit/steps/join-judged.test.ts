@@ -57,7 +57,6 @@ describe('matches are judged', () => {
       ['rows$', ({ rows$ }) => lastValueFrom(rows$)],
       ['pages$', ({ pages$ }) => lastValueFrom(pages$)],
       ['toReadable', async (stream) => stream.toReadable().toArray()],
-      ['toWeb', (stream) => new Response(stream.toWeb('ndjson') as never).text()],
       ['cached', (stream) => looped(stream.cached({ maxAgeMs: 1000 }))],
     ];
     const gated = { minMatch: '95%' } as const;

@@ -1,9 +1,10 @@
 import { Observable, defer, lastValueFrom, of, toArray } from 'rxjs';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { pagedSource, rows } from '../../../src/flow/index.js';
+import { rows } from '../../../src/flow/index.js';
 import { limit } from '../../../src/steps/index.js';
 import { pages, through, watched } from './support.js';
+import { pagedSource } from '../../support/pages.js';
 
 const row = (id: number) => ({ id: String(id) });
 const counted = (count: number, first = 1) => Array.from({ length: count }, (_, index) => row(first + index));
