@@ -2,7 +2,7 @@ export { type BatchReader, blocking, type Collector } from './blocking.js';
 export { emptyTally, type Fault, type OnError, standalone, type StepContext, type Tally } from './context.js';
 export type { CacheOptions } from './cache.js';
 export { deliver } from './deliver.js';
-export { halfSipHash, KeyMap, KeySet, type Seen } from './keys.js';
+export { halfSipHash, KeyMap, type Seen } from './keys.js';
 export { fromPages, givenColumns, pagesOf, type Side } from './from-pages.js';
 export { type OpenedStream, RowStream } from './row-stream.js';
 export type { RowFormat } from './iterate.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { itemAt, type OutputColumn, type Value, SinkError } from '../core/index.js';
 import { readRegular } from '../store/index.js';
-import { KeySet, type Seen } from '../flow/index.js';
+import { KeyMap, type Seen } from '../flow/index.js';
 import { keyOf, type Batch } from '../vector/index.js';
 import { readGroups, type ByteTarget } from '../parquet/index.js';
 import type { Manifest } from './manifest.js';
@@ -23,10 +23,10 @@ const chunkWords = 4 * 65_536;
  * The keys of this run are separate from those of the table, because a key that occurs twice in one run is an error.
  */
 class KeyIndex {
-  readonly #fresh: KeySet;
+  readonly #fresh: KeyMap;
 
-  constructor(private readonly table: KeySet) {
-    this.#fresh = new KeySet(table.seed);
+  constructor(private readonly table: KeyMap) {
+    this.#fresh = new KeyMap(table.seed);
   }
 
   /** Number of keys of the table and of this run. */
@@ -74,7 +74,7 @@ export async function indexOf(
   published: { readonly run: string; readonly manifest: Manifest } | undefined,
   key: readonly string[],
 ): Promise<KeyIndex> {
-  if (!published) return new KeyIndex(new KeySet());
+  if (!published) return new KeyIndex(new KeyMap());
   const { run, manifest } = published;
   const { keys: stored, rows, files, partition_by: by, schema } = manifest;
   if (stored && stored.rows === rows && stored.columns.join() === key.join()) {
@@ -84,23 +84,23 @@ export async function indexOf(
   const missing = key.find((name) => by.includes(name) || !schema.some((column) => column.name === name));
   if (missing !== undefined)
     throw new SinkError('E_SINK_KEY', `${table.path}: the files of the table have no column ${missing}, which append needs as its key`);
-  const keys = new KeySet();
+  const keys = new KeyMap();
   for (const { name } of files) await addFile(keys, table, join(table.folder(run), name), key);
   return new KeyIndex(keys);
 }
 
 /** Returns the keys in a file; `undefined` if it is missing, was not written by `store` on such a machine, or has changed since. */
-async function keysIn(path: string, sha256: string): Promise<KeySet | undefined> {
+async function keysIn(path: string, sha256: string): Promise<KeyMap | undefined> {
   const bytes = await readRegular(path).catch(() => undefined);
   if (bytes === undefined || bytes.length % 4 !== 0 || createHash('sha256').update(bytes).digest('hex') !== sha256) return undefined;
   const all = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   if (!magic.every((word, index) => all[index] === word)) return undefined;
-  const keys = new KeySet(all.slice(magic.length, headWords));
+  const keys = new KeyMap(all.slice(magic.length, headWords));
   keys.restore(all.subarray(headWords));
   return keys;
 }
 
-async function addFile(keys: KeySet, table: Table, path: string, key: readonly string[]): Promise<void> {
+async function addFile(keys: KeyMap, table: Table, path: string, key: readonly string[]): Promise<void> {
   for await (const rows of readGroups(path)) {
     for (const row of rows) {
       const text = keyOf(key.map((name) => row[name] ?? null));

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { amount, amountOf, didYouMean, schema, textOf, type Column } from '../core/index.js';
-import { KeySet } from '../flow/index.js';
+import { KeyMap } from '../flow/index.js';
 import type { Published } from '../lake/index.js';
 import { distinct, usually } from '../options/index.js';
 import { keysOf, memoOf, type RecordBatch } from '../vector/index.js';
@@ -203,7 +203,7 @@ function checkNulls(name: string, gate: string, most: Tolerance): Check {
 
 function checkUnique(names: readonly string[]): Check {
   const gate = `unique.${names.join('+')}`;
-  const seen = new KeySet();
+  const seen = new KeyMap();
   let repeated = 0;
   return {
     gate,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { itemAt, type Consistency } from '../core/index.js';
-import { batchOf, countOf, KeySet, withBatch, type Page } from '../flow/index.js';
+import { batchOf, countOf, KeyMap, withBatch, type Page } from '../flow/index.js';
 import { digestOf, digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
 import type { ReadingOptions } from './options.js';
 import type { ListReader } from './paging.js';
@@ -33,7 +33,7 @@ export interface Sighting {
  * Memory: at most 32 bytes per key, or per expected row, and during a further pass 4 bytes per row of it.
  */
 export class SeenRows {
-  readonly #keys: KeySet;
+  readonly #keys: KeyMap;
   /** Marks of this pass are greater. */
   #base = 0;
   #baseBefore = 0;
@@ -44,7 +44,7 @@ export class SeenRows {
    * @param expected Rows that the list had the last time.
    */
   constructor(expected = 0) {
-    this.#keys = new KeySet(undefined, true, expected);
+    this.#keys = new KeyMap(undefined, true, expected);
   }
 
   /** Starts the next pass over the list. */

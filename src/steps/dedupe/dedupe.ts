@@ -1,6 +1,6 @@
 import { defer, identity, map } from 'rxjs';
 import { isOnceOf, type Row } from '../../core/index.js';
-import { batchOf, KeySet, withBatch, type Step, type Tally } from '../../flow/index.js';
+import { batchOf, KeyMap, withBatch, type Step, type Tally } from '../../flow/index.js';
 import { keysOf } from '../../vector/index.js';
 import { checkedConfig, defineStep, stepOf } from '../step.js';
 import { casefold, refuseRepeats, requireColumn } from '../fields.js';
@@ -37,7 +37,7 @@ export function deduping<T extends Row>(
   const fold = normalize === 'casefold' ? casefold : undefined;
   return (pages$) =>
     defer(() => {
-      const seen = new KeySet();
+      const seen = new KeyMap();
       return pages$.pipe(
         map((page) => {
           const batch = batchOf(page);

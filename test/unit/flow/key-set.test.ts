@@ -1,20 +1,20 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { KeySet } from '../../../src/flow/index.js';
+import { KeyMap } from '../../../src/flow/index.js';
 import { anyText } from '../../support/texts.js';
 
 /** Beyond what a segment holds. */
 const many = 100_000;
 
-function setOf(texts: Iterable<string>): KeySet {
-  const set = new KeySet();
+function setOf(texts: Iterable<string>): KeyMap {
+  const set = new KeyMap();
   for (const text of texts) set.add(text);
   return set;
 }
 
-describe('KeySet', () => {
+describe('KeyMap', () => {
   test('takes hundreds of thousands of keys for new once and for known ever after', () => {
-    const set = new KeySet();
+    const set = new KeyMap();
     let known = 0;
     for (let n = 0; n < many; n += 1) if (!set.add(`lead-${n}`)) known += 1;
     expect(known).toBe(0);
@@ -24,7 +24,7 @@ describe('KeySet', () => {
   });
 
   test('needs at most 32 bytes per key at every size from 4,000 on', () => {
-    const set = new KeySet();
+    const set = new KeyMap();
     const worst = { ratio: 0, size: 0 };
     for (let size = 1; size <= 0.4 * many; size += 1) {
       set.add(String(size));
@@ -52,7 +52,7 @@ describe('KeySet', () => {
 
   test('has a secret of its own, which shows only in how its tables grow', () => {
     const bytes = (seed?: Uint32Array) => {
-      const set = new KeySet(seed);
+      const set = new KeyMap(seed);
       for (let n = 0; n < 3000; n += 1) set.add(`lead-${n}`);
       return set.bytes;
     };
@@ -66,7 +66,7 @@ describe('KeySet', () => {
     const seed = fc.uint32Array({ minLength: 4, maxLength: 4 });
     fc.assert(
       fc.property(fc.array(text, { maxLength: 400 }), seed, (texts, words) => {
-        const [set, model] = [new KeySet(words), new Set<string>()];
+        const [set, model] = [new KeyMap(words), new Set<string>()];
         for (const added of texts) {
           expect(set.add(added)).toBe(!model.has(added));
           model.add(added);
