@@ -94,6 +94,11 @@ export class Utf8Builder implements ColumnBuilder {
     };
   }
 
+  /** Returns the texts so far, and the end offsets, preceded by a 0; the next `append` may change them. */
+  texts(): { readonly bytes: Buffer; readonly bounds: Int32Array } {
+    return { bytes: this.#data, bounds: this.#offsets };
+  }
+
   clear(): void {
     this.#validity.clear();
     this.#rows = 0;

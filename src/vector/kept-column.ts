@@ -1,4 +1,5 @@
 import { itemAt, type Value } from '../core/index.js';
+import { Utf8Builder } from './column-builder.js';
 import { memoOfTexts } from './memo.js';
 import { DictionaryVector, FlatVector, maxDictionary, Utf8Vector, type Vector } from './vectors.js';
 
@@ -20,20 +21,21 @@ const short = 32;
  */
 export class KeptColumn {
   #values: Dictionary | undefined = new Dictionary();
-  #texts = new KeptTexts();
-
-  get length(): number {
-    return this.#values?.length ?? this.#texts.length;
-  }
+  readonly #texts = new KeptTexts();
 
   append(vector: Vector): void {
     if (this.#values?.append(vector)) return;
-    if (this.#values) this.#becomeTexts(this.#values);
+    const { length } = this.#values ?? { length: 0 };
+    for (let from = 0; from < length; from += trial) {
+      const rows = Array.from({ length: Math.min(trial, length - from) }, (_, at) => from + at);
+      if (this.#values) this.#texts.append(this.#values.take(rows));
+    }
+    this.#values = undefined;
     this.#texts.append(vector);
   }
 
   value(row: number): Value {
-    return this.#values ? this.#values.value(row) : this.#texts.value(row);
+    return (this.#values ?? this.#texts).value(row);
   }
 
   /**
@@ -41,20 +43,12 @@ export class KeptColumn {
    * share one dictionary.
    */
   take(rows: readonly number[]): Vector {
-    return this.#values ? this.#values.take(rows) : this.#texts.take(rows);
+    return (this.#values ?? this.#texts).take(rows);
   }
 
   /** Frees what only `append` needs. */
   close(): void {
     this.#values?.close();
-  }
-
-  #becomeTexts(values: Dictionary): void {
-    for (let from = 0; from < values.length; from += trial) {
-      const count = Math.min(trial, values.length - from);
-      this.#texts.append(values.take(Array.from({ length: count }, (_, at) => from + at)));
-    }
-    this.#values = undefined;
   }
 }
 
@@ -62,26 +56,27 @@ export class KeptColumn {
 class Dictionary {
   readonly #values: Value[] = [null];
   readonly #blocks: Uint16Array[] = [];
-  #length = 0;
+  length = 0;
   #known = new Map<string, number>();
   #ofText = memoOfTexts((text) => this.#indexOf(text));
-
-  get length(): number {
-    return this.#length;
-  }
 
   /**
    * @returns Whether it took the values. If it cannot hold them all, or saves too little, it returns `false` and is unchanged.
    */
   append(vector: Vector): boolean {
-    if (this.#length >= trial && 2 * this.#values.length > this.#length) return false;
+    if (this.length >= trial && 2 * this.#values.length > this.length) return false;
     const indices = new Uint16Array(vector.length);
     for (let row = 0; row < vector.length; row += 1) {
       const index = vector instanceof Utf8Vector ? this.#ofText(vector, row) : this.#indexOf(vector.value(row));
       if (index < 0) return false;
       indices[row] = index;
     }
-    for (const index of indices) this.#push(index);
+    for (const index of indices) {
+      const place = this.length & (rowsOfBlock - 1);
+      if (place === 0) this.#blocks.push(new Uint16Array(rowsOfBlock));
+      itemAt(this.#blocks, this.length >>> blockBits)[place] = index;
+      this.length += 1;
+    }
     return true;
   }
 
@@ -105,15 +100,8 @@ class Dictionary {
 
   #index(row: number): number {
     const index = this.#blocks[row >>> blockBits]?.[row & (rowsOfBlock - 1)];
-    if (index === undefined || row >= this.#length) throw new Error(`there is no row ${row} of ${this.#length}`);
+    if (index === undefined || row >= this.length) throw new Error(`there is no row ${row} of ${this.length}`);
     return index;
-  }
-
-  #push(index: number): void {
-    const place = this.#length & (rowsOfBlock - 1);
-    if (place === 0) this.#blocks.push(new Uint16Array(rowsOfBlock));
-    itemAt(this.#blocks, this.#length >>> blockBits)[place] = index;
-    this.#length += 1;
   }
 
   /**
@@ -130,6 +118,14 @@ class Dictionary {
   }
 }
 
+/** Values of consecutive rows: texts, and what such bytes cannot hold by row; the other rows are holes. */
+interface Block {
+  readonly bytes: Buffer;
+  /** Where the texts begin, and where the last one ends. */
+  readonly bounds: Int32Array;
+  readonly others: readonly Value[] | undefined;
+}
+
 /**
  * Values of a column in the order added: texts as consecutive UTF-8, in blocks of rows. Values that such bytes cannot hold (not a text, or
  * a text with a NUL or a lone surrogate) are kept as they are.
@@ -137,56 +133,76 @@ class Dictionary {
  * Memory: the bytes of the texts and four more per row; eight more per row in blocks with other values.
  */
 class KeptTexts {
+  /** The texts of the last one are those in the builder. */
   readonly #blocks: Block[] = [];
+  readonly #builder = new Utf8Builder();
+  #others: Value[] | undefined;
   #length = 0;
   /** The texts of the page being assembled. */
   #taken = Buffer.allocUnsafeSlow(1 << 12);
 
-  get length(): number {
-    return this.#length;
-  }
-
   append(vector: Vector): void {
-    for (let row = 0; row < vector.length; row += 1) {
-      const block = this.#open();
-      if (vector instanceof Utf8Vector) block.copy(vector.bytes, vector.start(row), vector.end(row));
-      else block.add(vector.value(row));
-      this.#length += 1;
+    for (let from = 0; from < vector.length;) {
+      const place = this.#length & (rowsOfBlock - 1);
+      if (place === 0) this.#closeLast();
+      const to = Math.min(vector.length, from + rowsOfBlock - place);
+      if (!(vector instanceof Utf8Vector)) this.#keepOthers(vector, from, to, place);
+      this.#builder.append(vector, from, to);
+      this.#blocks[this.#length >>> blockBits] = { ...this.#builder.texts(), others: this.#others };
+      this.#length += to - from;
+      from = to;
     }
   }
 
   value(row: number): Value {
-    return this.#blockOf(row).value(row & (rowsOfBlock - 1));
+    const { bytes, bounds, others } = this.#blockOf(row);
+    const at = row & (rowsOfBlock - 1);
+    return others !== undefined && at in others ? (others[at] ?? null) : bytes.toString('utf8', bounds[at], bounds[at + 1]);
   }
 
   /**
    * Returns the values of some rows, in the given order; `null` for a row below 0. Texts are copied, so that a page does not retain those of all rows.
    */
   take(rows: readonly number[]): Vector {
-    const bounds = new Int32Array(2 * rows.length);
+    const ends = new Int32Array(rows.length + 1);
     let end = 0;
-    for (let at = 0; at < rows.length; at += 1) {
-      const row = itemAt(rows, at);
+    for (let index = 0; index < rows.length; index += 1) {
+      const row = itemAt(rows, index);
+      const at = row & (rowsOfBlock - 1);
       const block = row < 0 ? undefined : this.#blockOf(row);
-      const size = block?.byteLength(row & (rowsOfBlock - 1)) ?? -1;
-      if (!block || size < 0) return new FlatVector(rows.map((each) => (each < 0 ? null : this.value(each))));
-      if (end + size > this.#taken.length) this.#taken = longer(this.#taken, end, size);
-      block.copyTo(this.#taken, end, row & (rowsOfBlock - 1));
-      bounds[2 * at] = end;
-      bounds[2 * at + 1] = end += size;
+      if (!block || (block.others !== undefined && at in block.others))
+        return new FlatVector(rows.map((each) => (each < 0 ? null : this.value(each))));
+      const { bytes, bounds } = block;
+      const start = bounds[at] ?? 0;
+      const size = (bounds[at + 1] ?? 0) - start;
+      if (end + size > this.#taken.length) this.#taken = Buffer.concat([this.#taken], 2 * (end + size));
+      copyBytes(bytes, start, start + size, this.#taken, end);
+      ends[index + 1] = end += size;
     }
     const bytes = Buffer.allocUnsafeSlow(end);
     bytes.set(this.#taken.subarray(0, end));
-    return new Utf8Vector(bytes, bounds, 0, 2, rows.length);
+    return new Utf8Vector(bytes, ends, 0, 1, rows.length);
   }
 
-  #open(): Block {
-    const last = this.#blocks.at(-1);
-    if (last && (this.#length & (rowsOfBlock - 1)) > 0) return last;
-    last?.close();
-    const block = new Block();
-    this.#blocks.push(block);
-    return block;
+  #keepOthers(vector: Vector, from: number, to: number, place: number): void {
+    for (let row = from; row < to; row += 1) {
+      const value = vector.value(row);
+      if (typeof value === 'string' && value.isWellFormed() && !value.includes('\0')) continue;
+      this.#others ??= new Array<Value>(rowsOfBlock);
+      this.#others[place + row - from] = value;
+    }
+  }
+
+  /** Copies the last block, which is full, out of the builder. */
+  #closeLast(): void {
+    const last = this.#blocks.pop();
+    if (!last) return;
+    const bounds = last.bounds.slice(0, rowsOfBlock + 1);
+    const bytes = Buffer.allocUnsafeSlow(itemAt(bounds, rowsOfBlock));
+    bytes.set(last.bytes.subarray(0, bytes.length));
+    this.#blocks.push({ bytes, bounds, others: last.others });
+    this.#builder.clear();
+    this.#others = undefined;
   }
 
   #blockOf(row: number): Block {
@@ -194,82 +210,6 @@ class KeptTexts {
     if (!block || row >= this.#length) throw new Error(`there is no row ${row} of ${this.#length}`);
     return block;
   }
-}
-
-class Block {
-  #length = 0;
-  #bytes = Buffer.allocUnsafeSlow(1 << 12);
-  readonly #ends = new Int32Array(rowsOfBlock);
-  /** Values that are not stored as bytes, by row; the other rows are holes. */
-  #others: Value[] | undefined;
-
-  add(value: Value): void {
-    if (typeof value === 'string' && value.isWellFormed() && !value.includes('\0')) {
-      const start = this.#reserve(3 * value.length);
-      this.#end(start + this.#bytes.write(value, start));
-    } else {
-      this.#others ??= new Array<Value>(rowsOfBlock);
-      this.#others[this.#length] = value;
-      this.#end(this.#reserve(0));
-    }
-  }
-
-  copy(from: Buffer, start: number, end: number): void {
-    const at = this.#reserve(end - start);
-    copyBytes(from, start, end, this.#bytes, at);
-    this.#end(at + end - start);
-  }
-
-  value(row: number): Value {
-    if (this.#isOther(row)) return this.#others?.[row] ?? null;
-    return this.#bytes.toString('utf8', this.#startOf(row), this.#ends[row]);
-  }
-
-  /** Returns the bytes of a row's text; -1 if it is not a text. */
-  byteLength(row: number): number {
-    return this.#isOther(row) ? -1 : (this.#ends[row] ?? 0) - this.#startOf(row);
-  }
-
-  copyTo(target: Buffer, at: number, row: number): void {
-    copyBytes(this.#bytes, this.#startOf(row), this.#ends[row] ?? 0, target, at);
-  }
-
-  /** Frees the memory that no further row needs. */
-  close(): void {
-    const used = this.#startOf(this.#length);
-    const bytes = Buffer.allocUnsafeSlow(used);
-    bytes.set(this.#bytes.subarray(0, used));
-    this.#bytes = bytes;
-  }
-
-  #isOther(row: number): boolean {
-    return this.#others !== undefined && row in this.#others;
-  }
-
-  #startOf(row: number): number {
-    return row === 0 ? 0 : (this.#ends[row - 1] ?? 0);
-  }
-
-  #end(end: number): void {
-    this.#ends[this.#length] = end;
-    this.#length += 1;
-  }
-
-  /**
-   * @returns Where this many bytes fit, after all others.
-   */
-  #reserve(more: number): number {
-    const used = this.#startOf(this.#length);
-    if (used + more > this.#bytes.length) this.#bytes = longer(this.#bytes, used, more);
-    return used;
-  }
-}
-
-/** Returns a larger buffer with the used bytes. */
-function longer(bytes: Buffer, used: number, more: number): Buffer<ArrayBuffer> {
-  const grown = Buffer.allocUnsafeSlow(Math.max(2 * bytes.length, used + more));
-  grown.set(bytes.subarray(0, used));
-  return grown;
 }
 
 function copyBytes(from: Buffer, start: number, end: number, to: Buffer, at: number): void {
