@@ -2,7 +2,15 @@ import { join, dirname } from 'node:path';
 import { createReadStream } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { SinkError, type OutputColumn, amount, amountOf, GateError } from '../core/index.js';
-import { fileFault, type Encoding, type Expected, type ParquetEncoder, type ParquetEngine, type RowGroup } from '../parquet/index.js';
+import {
+  faultOf,
+  footerOf,
+  type Encoding,
+  type Expected,
+  type ParquetEncoder,
+  type ParquetEngine,
+  type RowGroup,
+} from '../parquet/index.js';
 import { makeFolders, PartialFile, sha256File, type RenameAction, attempt, linked, openRegular } from '../store/index.js';
 import { dataFileNameOf, type ManifestFile } from './manifest.js';
 import type { PartitionedBatch } from './partitions.js';
@@ -183,7 +191,8 @@ export async function openDataFile(run: string, below: string, name: string, per
  */
 export async function closeVerified(file: PartialFile, expected: Omit<Expected, 'bytes'>): Promise<PartialFile['content']> {
   await file.close();
-  const fault = await fileFault(file.path, { ...expected, bytes: file.bytes });
+  const footer = await footerOf(file.path);
+  const fault = footer ? faultOf(footer, { ...expected, bytes: file.bytes }) : 'the footer cannot be read';
   if (fault !== undefined) throw new SinkError('E_SINK_VERIFY', `${file.path}: ${fault}`);
   if ((await sha256File(file.path)) !== file.content.sha256)
     throw new SinkError('E_SINK_VERIFY', `${file.path}: the bytes read back differ from those written`);
@@ -264,13 +273,13 @@ export async function written(path: string, permissions: number, write?: (file: 
  */
 export async function checkRetained(at: string, folder: string, files: readonly ManifestFile[]): Promise<void> {
   for (const { name, bytes } of files) {
-    const fault = await faultOf(join(folder, name), bytes).catch((thrown: unknown) => `cannot be read: ${String(thrown)}`);
+    const fault = await retainedFault(join(folder, name), bytes).catch((thrown: unknown) => `cannot be read: ${String(thrown)}`);
     if (fault === undefined) continue;
     throw new GateError('E_GATE_VERIFY', `${at}: ${join(folder, name)} ${fault}, so it is not reused; see leadstream verify`);
   }
 }
 
-async function faultOf(path: string, bytes: number): Promise<string | undefined> {
+async function retainedFault(path: string, bytes: number): Promise<string | undefined> {
   const file = await openRegular(path);
   try {
     const { size } = await file.stat();

@@ -17,7 +17,7 @@ export interface Encoding {
   readonly compression: Compression;
   /** The order within row groups, as recorded in the footer. Sorting is up to the caller. */
   readonly sortedBy: readonly SortKey[];
-  /** Key-value metadata of the file, in addition to `leadstream.original_names`. */
+  /** Key-value metadata of the file. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -32,13 +32,13 @@ export interface GroupPlan {
   readonly rows: number;
   /** Bytes of text in UTF-8 that complete it, however few rows there are. */
   readonly text: number;
-  /** Sort keys applied when the rows are taken; rows with equal keys keep their order. */
+  /** Applied when the rows are taken; rows with equal keys keep their order. */
   readonly sortedBy: readonly SortKey[];
   /** Whether thousands of row groups of a few rows each may be pending at a time. */
   readonly many: boolean;
 }
 
-/** The rows waiting to be encoded, in the form `G` that an engine takes. It holds all of them. */
+/** The rows waiting to be encoded, in the form `G` that an engine takes. */
 export interface RowGroup<G = unknown> {
   readonly rows: number;
   /** Number of further rows that fit. */
@@ -48,13 +48,10 @@ export interface RowGroup<G = unknown> {
   take(): G;
 }
 
-/**
- * Writes one Parquet file, one row group at a time. It holds one row group, as passed by the caller, and its encoded bytes.
- * Every column is optional. The same calls produce the same bytes.
- */
+/** Writes one Parquet file, one row group at a time. Every column is optional. The same calls produce the same bytes. */
 export interface ParquetEncoder<G = unknown> {
   /**
-   * Encodes and stores the result of a row group of the same engine and columns, and takes ownership of it. One call at a time.
+   * Encodes and stores the result of a row group, and takes ownership of it. One call at a time.
    *
    * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VALUE` for a value that the engine cannot write.
    */
@@ -63,33 +60,29 @@ export interface ParquetEncoder<G = unknown> {
   finish(): Promise<void>;
 }
 
-/** A library that encodes Parquet, for one table. `G` is internal to it: the form in which its row groups are passed to its encoders. */
+/** A library that encodes Parquet, for one table. */
 export interface ParquetEngine<G = unknown> {
   /** Values that the library cannot hold although the type can; such a value is treated like one that does not cast. */
   readonly refuses?: Refuses;
-  /** Creates an empty row group. @throws {SinkError} `E_SINK_VALUE` if a sort key is not a column. */
+  /** @throws {SinkError} `E_SINK_VALUE` if a sort key is not a column. */
   rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<G>;
-  /**
-   * Starts a file.
-   *
-   * @throws {SinkError} `E_SINK_VALUE` if the engine cannot write a column of that name.
-   */
+  /** Starts a file. @throws {SinkError} `E_SINK_VALUE` if the engine cannot write a column of that name. */
   open(target: ByteTarget, columns: readonly OutputColumn[], encoding: Encoding): Promise<ParquetEncoder<G>>;
   /** Frees what encoders share. Called when all files are finished or abandoned, possibly more than once. */
   close?(): Promise<void>;
 }
 
-/** Returns the key-value metadata of a file, sorted by key: the caller's entries, and the service's name of each column. */
+/** Returns the metadata of a file, sorted by key, with the service's name of each column. */
 export function metadataOf(columns: readonly OutputColumn[], { metadata }: Encoding): [key: string, value: string][] {
   const names = JSON.stringify(Object.fromEntries(columns.map(({ name, original }) => [name, original])));
   return Object.entries({ ...metadata, 'leadstream.original_names': names }).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** How Parquet stores a type. */
 interface Storage extends Pick<SchemaElement, 'converted_type' | 'logical_type'> {
   readonly type: NonNullable<SchemaElement['type']>;
 }
 
+/** How Parquet stores the types. */
 export const storages: Readonly<Record<DeclaredType, Storage>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   flag: { type: 'BOOLEAN' },

@@ -1,7 +1,7 @@
 import type { Compression, ParquetEngine } from './engine.js';
 
 export { type ByteTarget, compressions, type Encoding, type ParquetEncoder, type ParquetEngine, type RowGroup } from './engine.js';
-export { contentFault, type Expected, fileFault, footerOf, readGroups } from './read.js';
+export { contentFault, type Expected, faultOf, footerOf, readGroups } from './read.js';
 
 /** All engines with their codecs, the default ones first. */
 export const engines = {

@@ -4,21 +4,12 @@ import { amount, amountOf, LeadstreamError, reasonOf, unknownName, type Declared
 import { checkUsage, filledText, object, texts } from '../options/index.js';
 import { codecs, storages, type Encoding } from './engine.js';
 
-/** The content written to a file. */
 export interface Expected {
   readonly columns: readonly Pick<OutputColumn, 'name' | 'type'>[];
   readonly encoding: Encoding;
   readonly rows: number;
   /** Length of the file. */
   readonly bytes: number;
-}
-
-/**
- * Describes how the footer of a file differs from what was written, as read by another library than the one that wrote it; `undefined` if it does not.
- */
-export async function fileFault(path: string, expected: Expected): Promise<string | undefined> {
-  const footer = await footerOf(path);
-  return footer ? faultOf(footer, expected) : 'the footer cannot be read';
 }
 
 /** Reads the footer of a Parquet file with a library that did not write it, loaded on first use; `undefined` if there is none. */
@@ -37,18 +28,11 @@ export function faultOf(footer: FileMetaData, expected: Expected): string | unde
 }
 
 /** Describes how the rows and columns of a footer differ from what was written. */
-export function contentFault(footer: FileMetaData, expected: Pick<Expected, 'rows' | 'columns'>): string | undefined {
-  return rowFault(footer, expected.rows) ?? schemaFault(footer, expected.columns);
-}
-
-function rowFault({ num_rows: rows, row_groups: groups }: FileMetaData, expected: number): string | undefined {
-  const sum = groups.reduce((total, group) => total + group.num_rows, 0n);
-  if (rows === BigInt(expected) && sum === rows) return undefined;
-  return `wrote ${amountOf(expected, 'row')}, read back ${amount(Number(rows))}, ${amount(Number(sum))} of them in row groups`;
-}
-
-function schemaFault({ schema }: FileMetaData, columns: Expected['columns']): string | undefined {
-  const found = schema.slice(1);
+export function contentFault(footer: FileMetaData, { rows, columns }: Pick<Expected, 'rows' | 'columns'>): string | undefined {
+  const sum = footer.row_groups.reduce((total, group) => total + group.num_rows, 0n);
+  if (footer.num_rows !== BigInt(rows) || sum !== footer.num_rows)
+    return `wrote ${amountOf(rows, 'row')}, read back ${amount(Number(footer.num_rows))}, ${amount(Number(sum))} of them in row groups`;
+  const found = footer.schema.slice(1);
   if (found.length !== columns.length) return `wrote ${amountOf(columns.length, 'column')}, read back ${found.length}`;
   for (const [index, { name, type }] of columns.entries()) {
     const element = found[index];
@@ -58,7 +42,6 @@ function schemaFault({ schema }: FileMetaData, columns: Expected['columns']): st
   return undefined;
 }
 
-/** Returns whether a column of a footer has the type that a declared type is stored as. */
 function isStoredAs(declared: DeclaredType, { type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
   const storage = storages[declared];
   // parquetjs-lite supports only the converted types, which are equivalent.

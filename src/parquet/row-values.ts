@@ -15,10 +15,7 @@ export class RowValues<G> implements RowGroup<G> {
   #rows = 0;
   #text = 0;
 
-  /**
-   * @param taken Converts the rows to what an encoder takes.
-   * @throws {SinkError} `E_SINK_VALUE` when a sort key is not a column.
-   */
+  /** @param taken Converts the rows to what an encoder takes. @throws {SinkError} `E_SINK_VALUE` when a sort key is not a column. */
   constructor(
     private readonly columns: readonly OutputColumn[],
     private readonly plan: Omit<GroupPlan, 'many'>,

@@ -48,13 +48,7 @@ export function arrowEngine(threads?: number): ParquetEngine<TakenBytes> {
   };
 }
 
-/**
- * Extracts the row group from a file, ready to be put into another one.
- *
- * @param file A file with one row group, which begins right after the magic.
- * @param at Offset of its bytes in the other file.
- * @throws {SinkError} `E_SINK_WRITE` when the file has no row group.
- */
+/** Extracts the only row group of a file, which begins right after the magic. @param at Offset of its bytes in the file that it is for. */
 function sliceOf(file: Uint8Array, at: number): { readonly bytes: Uint8Array; readonly group: RowGroup } {
   const [group] = parquetMetadata(file, { parsers: asWritten, geoparquet: false }).row_groups;
   if (!group) throw new SinkError('E_SINK_WRITE', 'the engine arrow returned no row group');
@@ -82,55 +76,29 @@ const asWritten = {
 /** Drops page indexes: they are elsewhere and contain offsets themselves. */
 function moved({ file_offset: fileOffset, meta_data: data }: ColumnChunk, shift: bigint): ColumnChunk {
   if (!data) return { file_offset: fileOffset };
-  const dictionary = data.dictionary_page_offset;
-  return {
-    file_offset: 0n,
-    meta_data: {
-      type: data.type,
-      encodings: data.encodings,
-      path_in_schema: data.path_in_schema,
-      codec: data.codec,
-      num_values: data.num_values,
-      total_uncompressed_size: data.total_uncompressed_size,
-      total_compressed_size: data.total_compressed_size,
-      data_page_offset: data.data_page_offset + shift,
-      ...(dictionary === undefined ? {} : { dictionary_page_offset: dictionary + shift }),
-      ...(data.statistics && { statistics: data.statistics }),
-      ...(data.encoding_stats && { encoding_stats: data.encoding_stats }),
-    },
-  };
+  const { data_page_offset: first, dictionary_page_offset: dictionary, size_statistics: _, ...kept } = data;
+  const places = { data_page_offset: first + shift, ...(dictionary === undefined ? {} : { dictionary_page_offset: dictionary + shift }) };
+  return { file_offset: 0n, meta_data: { ...kept, ...places } };
 }
 
 /** The writer of a file, in the format that parquet-mr parses; it ignores the statistics of applications that it cannot parse. */
 const createdBy = `leadstream version ${version}`;
 
-/**
- * Returns the schema of a file: every column is optional, and none has a field id. Readers that find ids match columns only by them, so ids not
- * assigned by a table format would make them read nulls.
- */
-function schemaOf(columns: readonly OutputColumn[]): SchemaElement[] {
-  const elements = columns.map(({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...storages[type] }));
-  return [{ name: 'root', num_children: columns.length }, ...elements];
-}
-
-/** Returns the order declared in row groups; nothing if they are not sorted. */
-function sortingOf(columns: readonly OutputColumn[], { sortedBy }: Encoding): NonNullable<RowGroup['sorting_columns']> {
-  return sortedBy.map(({ column, descending }) => {
-    return { column_idx: columns.findIndex(({ name }) => name === column), descending, nulls_first: false };
-  });
-}
-
 /** `PAR1`, at the start and end of a file. */
 const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 
-/** Returns the end of a file: metadata, its length and the magic. */
+/** The end of a file: metadata, its length and the magic. */
 function footer(columns: readonly OutputColumn[], groups: readonly RowGroup[], encoding: Encoding): Uint8Array {
-  const sorting = sortingOf(columns, encoding);
+  const sorting = encoding.sortedBy.map(({ column, descending }) => {
+    return { column_idx: columns.findIndex(({ name }) => name === column), descending, nulls_first: false };
+  });
+  // No column has a field id: readers that find ids match columns only by them, and would read nulls by ids that no table format assigned.
+  const elements = columns.map(({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...storages[type] }));
   const file = {
     version: 1,
     created_by: createdBy,
     metadata_length: 0,
-    schema: schemaOf(columns),
+    schema: [{ name: 'root', num_children: columns.length }, ...elements],
     num_rows: groups.reduce((sum, group) => sum + group.num_rows, 0n),
     row_groups: groups.map((group) => (sorting.length > 0 ? { ...group, sorting_columns: sorting } : group)),
     key_value_metadata: metadataOf(columns, encoding).map(([key, value]) => ({ key, value })),
@@ -167,11 +135,7 @@ function withoutGroups(file: FileMetaData): Uint8Array {
 interface GroupEncoding {
   /** Makes the thread load what it needs while the first row group is filled. */
   start(): void;
-  /**
-   * Encodes a row group as a Parquet file of its own. With a thread, the buffer of the group is transferred, and taken back before this resolves.
-   *
-   * @throws {SinkError} `E_SINK_WRITE`.
-   */
+  /** Encodes a row group as a Parquet file. With a thread, the buffer of the group is transferred, and taken back before this resolves. */
   encode(group: TakenBytes, compression: Compression): Promise<Uint8Array>;
   /** Ends the thread, unless others use it. Requests still open then fail. May be called more than once. */
   close(): Promise<void>;
@@ -182,7 +146,7 @@ const workerFile = threadFile(() => new URL('./encoding-worker.cjs', import.meta
 /** @param threads 1 for the thread. If none is possible, the process emits a warning, and row groups are encoded here. */
 function groupEncoding(threads: number = defaultThreads(workerFile)): GroupEncoding {
   if (threads === 0) return inThisThread;
-  if (workerFile !== undefined) return new LeasedThread(workerFile);
+  if (workerFile !== undefined) return inSharedThread(workerFile);
   warnOfNoThread('encoding-worker.cjs');
   return inThisThread;
 }
@@ -204,49 +168,41 @@ const inThisThread: GroupEncoding = {
 /** The thread of the process that encodes row groups, in order of arrival, and how many use it. It starts with the first and ends with the last. */
 let shared: { readonly thread: Thread<Answer>; leases: number } | undefined;
 
-class LeasedThread implements GroupEncoding {
-  #lease: typeof shared;
-
-  constructor(private readonly file: URL) {}
-
-  start(): void {
-    this.#thread();
-  }
-
-  #thread(): Thread<Answer> {
-    if (this.#lease === undefined) {
-      if (shared === undefined || shared.thread.ended) shared = { thread: new Thread(this.file, 'leadstream-parquet'), leases: 0 };
-      shared.leases += 1;
-      this.#lease = shared;
-    }
-    return this.#lease.thread;
-  }
-
-  encode(group: TakenBytes, compression: Compression): Promise<Uint8Array> {
-    const { stream, plain } = group;
-    return new Promise((resolve, reject) => {
-      const asking = {
-        answered: ({ buffer, file }: Answer) => {
-          group.takeBack(buffer);
-          if (file) resolve(file);
-          else reject(refused());
-        },
-        lost: (reason: string, cause: unknown) =>
-          reject(limitReached(cause) ?? new SinkError('E_SINK_WRITE', `the thread that encodes Parquet ended: ${reason}`)),
-      };
-      this.#thread().ask(asking, (id): Request => ({ id, group: { stream, plain }, compression }), [stream.buffer]);
-    });
-  }
-
-  async close(): Promise<void> {
-    const lease = this.#lease;
-    this.#lease = undefined;
-    if (lease === undefined) return;
-    lease.leases -= 1;
-    if (lease.leases > 0) return;
-    if (shared === lease) shared = undefined;
-    await lease.thread.end();
-  }
+function inSharedThread(file: URL): GroupEncoding {
+  let lease: typeof shared;
+  const thread = (): Thread<Answer> => {
+    if (lease !== undefined) return lease.thread;
+    if (shared === undefined || shared.thread.ended) shared = { thread: new Thread(file, 'leadstream-parquet'), leases: 0 };
+    shared.leases += 1;
+    lease = shared;
+    return lease.thread;
+  };
+  return {
+    start: () => void thread(),
+    encode: (group, compression) =>
+      new Promise((resolve, reject) => {
+        const { stream, plain } = group;
+        const asking = {
+          answered: ({ buffer, file: encoded }: Answer) => {
+            group.takeBack(buffer);
+            if (encoded) resolve(encoded);
+            else reject(refused());
+          },
+          lost: (reason: string, cause: unknown) =>
+            reject(limitReached(cause) ?? new SinkError('E_SINK_WRITE', `the thread that encodes Parquet ended: ${reason}`)),
+        };
+        thread().ask(asking, (id): Request => ({ id, group: { stream, plain }, compression }), [stream.buffer]);
+      }),
+    async close() {
+      const ended = lease;
+      lease = undefined;
+      if (ended === undefined) return;
+      ended.leases -= 1;
+      if (ended.leases > 0) return;
+      if (shared === ended) shared = undefined;
+      await ended.thread.end();
+    },
+  };
 }
 
 function refused(): SinkError {

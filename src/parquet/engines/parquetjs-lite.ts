@@ -43,10 +43,7 @@ function beyondDoubles(value: Value): string | undefined {
   return safe ? undefined : 'is beyond 2^53, which the engine parquetjs-lite cannot store';
 }
 
-/**
- * The stream that parquetjs-lite writes to. It never fails towards the library, which would leave the failure of a header write unhandled; `guard`
- * reports it to the caller instead.
- */
+/** It never fails towards the library, which would leave the failure of a header write unhandled; `guard` reports it to the caller instead. */
 class QuietStream extends Writable {
   #failure: unknown;
 
@@ -74,9 +71,7 @@ class QuietStream extends Writable {
   }
 }
 
-/**
- * Returns the schema as the object that the library takes. An object moves names like `2024` to the front and loses `__proto__`, so these are refused.
- */
+/** The library takes an object, which moves names like `2024` to the front and loses `__proto__`, so these are refused. */
 function schemaOf(columns: readonly OutputColumn[], compression: Compression): Record<string, FieldDefinition> {
   const fields = columns.map(({ name, type }): [string, FieldDefinition] => {
     if (name === '__proto__' || /^\d+$/.test(name))

@@ -10,11 +10,7 @@ import {
 import { codecs, type Compression } from '../../engine.js';
 import type { GroupBytes } from './rows.js';
 
-/**
- * Encodes a row group as a Parquet file of its own.
- *
- * Deterministic. The library's memory grows to what the largest row group needs, and is not released.
- */
+/** Encodes a row group as a Parquet file. */
 export function encodeGroup({ stream, plain }: GroupBytes, compression: Compression): Uint8Array {
   // Writing consumes both, so neither is freed here.
   return writeParquet(Table.fromIPCStream(stream), properties(compression, plain));

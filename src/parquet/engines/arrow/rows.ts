@@ -12,7 +12,7 @@ import {
 import type { GroupPlan, RowGroup } from '../../engine.js';
 import { RowValues } from '../../row-values.js';
 
-/** A row group for the encoder: bytes only, in one buffer that can be transferred to a thread. */
+/** A row group for the encoder, in one buffer that can be transferred to a thread. */
 export interface GroupBytes {
   /** An Arrow stream of one record batch. */
   readonly stream: Uint8Array<ArrayBuffer>;
@@ -20,7 +20,6 @@ export interface GroupBytes {
   readonly plain: readonly string[];
 }
 
-/** A row group after `take`. */
 export interface TakenBytes extends GroupBytes {
   /** Takes back the buffer of the stream, for the next row group. */
   takeBack(buffer: ArrayBuffer): void;
@@ -79,7 +78,6 @@ class RowBytes implements RowGroup<TakenBytes> {
   }
 }
 
-/** Creates a row group that converts values to bytes when they are taken. */
 function lateBytes(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<TakenBytes> {
   return new RowValues(columns, plan, ({ rows, columns: arrays }) => {
     const vectors = arrays.map((array) => new FlatVector(array));
@@ -92,7 +90,6 @@ function lateBytes(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<
 /** Memory layout of the values of a type. */
 interface Layout {
   readonly bits: 1 | 32 | 64;
-  /** Writes a value of the type at a row. */
   readonly put: (view: DataView, row: number, value: Value) => void;
 }
 
@@ -137,7 +134,6 @@ function putMicros(view: DataView, at: number, ms: number): void {
   view.setInt32(at + 4, high, true);
 }
 
-/** A column of fixed-size values. */
 class Scalars implements ColumnBuilder {
   readonly #validity = new Validity();
   #view = new DataView(new ArrayBuffer(0));
@@ -216,7 +212,6 @@ class ArrowStream {
     return stream;
   }
 
-  /** Takes back a buffer from a thread. */
   takeBack(buffer: ArrayBuffer): void {
     this.#buffer = buffer;
   }
@@ -303,7 +298,6 @@ function table(...fields: readonly (Field | undefined)[]): Field {
   };
 }
 
-/** A vector of tables. */
 function list(tables: readonly Field[]): Field {
   return (to, at) => {
     const start = to.referred(at, 4 + tables.length * 4);
@@ -321,7 +315,6 @@ function structs(width: number, values: readonly number[]): Field {
   };
 }
 
-/** Serializes a table as the root of a buffer, whose length is a multiple of 8. */
 function flatbuffer(root: Field): Uint8Array<ArrayBuffer> {
   const writer = new FlatWriter();
   root(writer, writer.reserve(8));
