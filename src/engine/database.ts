@@ -21,6 +21,8 @@ export interface DatabaseOptions {
   readonly folder: string;
   /** Creates the error to throw. */
   failed(message: string): Error;
+  /** Creates the error of a query that DuckDB refuses because of the rows, from the class of DuckDB's error. Default: `failed`. */
+  refused?(kind: string): Error;
 }
 
 /** Describes how to install DuckDB; `undefined` if it is installed. */
@@ -75,15 +77,20 @@ export class Database {
     return this.#read(`SELECT ${columns} FROM rows ORDER BY ${order}`, this.#rows);
   }
 
-  /** Stores the result of a query over the rows, and returns it in its order. */
-  async query(sql: string): Promise<Reader> {
+  /**
+   * Stores the result of a query over the rows, and returns it in its order.
+   *
+   * @param setting Statements that come first; the rows are then the table `stored`. @param columns How to read the columns of the result.
+   */
+  async query(sql: string, setting: readonly string[] = [], columns = '*'): Promise<Reader> {
     const rows = await this.#run(async () => {
       const { connection } = await this.#filled();
+      if (setting.length > 0) await connection.run(['ALTER TABLE rows RENAME TO stored', ...setting].join(';'));
       await connection.run(`CREATE TABLE result AS ${sql}`);
       const [[count] = []] = (await connection.runAndReadAll('SELECT count(*) FROM result')).getRows();
       return Number(count);
     });
-    return this.#read('SELECT * FROM result', rows);
+    return this.#read(`SELECT ${columns} FROM result`, rows);
   }
 
   /** @param rows How many there must be: when memory runs out within a result, DuckDB ends it without an error. */
@@ -135,7 +142,7 @@ export class Database {
         .map((column) => column.join(' '))
         .join()})`,
     );
-    await connection.run('SET enable_external_access = false; SET lock_configuration = true');
+    await connection.run("SET TimeZone = 'UTC'; SET enable_external_access = false; SET lock_configuration = true");
     const chunk = api.DuckDBDataChunk.create(
       Object.values(this.columns).map((type) => api[type]),
       chunkRows,
@@ -146,7 +153,7 @@ export class Database {
 
   /** Does one thing after another. DuckDB's own messages can quote values, so only the class of an error is passed on. */
   #run<R>(work: () => Promise<R>): Promise<R> {
-    const { folder, failed } = this.options;
+    const { folder, failed, refused } = this.options;
     const run = async () => {
       if (this.#closed) throw failed('it was closed');
       try {
@@ -155,6 +162,7 @@ export class Database {
         if (failure instanceof LeadstreamError && failure.code === 'E_STATE_FOREIGN') throw failure;
         const { code, message } = failure as NodeJS.ErrnoException;
         const kind = /^(?:.*: )?([A-Z][\w ]+ Error):/.exec(message)?.[1] ?? code ?? 'error of DuckDB';
+        if (refused && / Error$/.test(kind) && !/^(?:Out of Memory|IO|FATAL|INTERNAL)/.test(kind)) throw refused(kind);
         throw failed(`rows that exceed its memory cannot be stored in ${folder}: ${kind}`);
       }
     };

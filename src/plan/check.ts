@@ -6,6 +6,7 @@ import { getIn } from '../options/index.js';
 import type { PathNames } from '../store/index.js';
 import { outputAt } from '../sinks/index.js';
 import { collectionOf, collectionShape } from '../source/index.js';
+import { Queries } from '../steps/index.js';
 import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape, type Plan } from './plan.js';
 import { connectionOf } from './connection.js';
 import {
@@ -44,12 +45,13 @@ interface FileContext {
   readonly from: ReferenceSource;
   readonly credentials: FileCredentials;
   readonly definitions: Definitions;
+  readonly queries: Queries;
   /** Whether the environment may lack what the file refers to. */
   readonly lenient: boolean;
 }
 
 /** Checks a document by itself, even after a problem: all problems are in `issues`. */
-function checkPipeline(document: SpecDocument, { from, credentials, definitions, lenient }: FileContext): Checked {
+function checkPipeline(document: SpecDocument, { from, credentials, definitions, queries, lenient }: FileContext): Checked {
   const issues = new IssueList(document, credentials, lenient);
   const { problem, unsetProblem: unset } = issues;
   const resolved = resolveReferences(document.value, from, credentials, { problem: issues.referenceProblem, unset });
@@ -62,7 +64,7 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
   const chain = bindChain(parts, { baseDir, pipeline, definitions, isPlain: document.isPlain }, problem);
   const own = ownCollections(resolved, problem);
   const registry = own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
-  const plan = registry && planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry }, issues);
+  const plan = registry && planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry, queries }, issues);
   const connection = shape && connectionOf(shape.service, env, { problem: issues.givenProblem, inFile: problem, unset });
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, { baseDir, pipeline }, problem);
   const hooks = shape && hooksOf(shape, env, problem);
@@ -185,8 +187,11 @@ export async function checkDocuments(
   const removed = without.map((each) => ({ path: each, value: undefined }));
   const { defaults, pipelines } = parseSpecDocuments(file, text, [...overridesOf(file, set), ...removed]);
   const credentials = credentialsIn([defaults, ...pipelines.map(({ value }) => value)], from);
-  const context = { from, credentials, lenient, definitions: await definitionsWith(options) };
-  const checked = pipelines.map((document) => checkPipeline(document, context));
+  const queries = new Queries();
+  const context = { from, credentials, lenient, queries, definitions: await definitionsWith(options) };
+  const check = () => pipelines.map((document) => checkPipeline(document, context));
+  let checked = check();
+  while (await queries.settled()) checked = check();
   checked.forEach((later, index) => {
     const earlier = checked.slice(0, index);
     const namesake = earlier.find(({ name }) => name !== undefined && name === later.name);

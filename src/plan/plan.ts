@@ -1,7 +1,7 @@
 import { columnsOf, withheldOf, type Collection, type Registry } from '../collections/index.js';
 import { itemAt, outputColumn, schema, unknownName, type Column, type OutputColumn } from '../core/index.js';
 import type { SinkDefinition } from '../sinks/index.js';
-import type { PlanContext, StepDefinition } from '../steps/index.js';
+import type { PlanContext, Queries, StepDefinition } from '../steps/index.js';
 import { dayTemplate, overlap, runTemplate, type PathNames } from '../store/index.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
@@ -121,16 +121,15 @@ function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(
 export function planPipeline(
   { from, reveal = [], expect }: ChainShape,
   { steps: bound, sinks }: Chain,
-  { hmacKey, collections }: { readonly hmacKey: string | undefined; readonly collections: Registry },
+  { hmacKey, collections, queries }: { readonly hmacKey: string | undefined; readonly collections: Registry; readonly queries: Queries },
   issues: IssueList,
 ): Plan | undefined {
   const { problem } = issues;
   const collection = from === undefined ? undefined : collectionNamed(from, reveal, collections, problem);
   if (!collection) return undefined;
-  const setting = { collection, collections, hmacKey, withheld: withheldOf(collection, reveal) };
+  const setting = { collection, collections, queries, hmacKey, withheld: withheldOf(collection, reveal) };
   const declared = columnsOf(collection, reveal);
-  const known = knownSteps(bound, issues.unknown);
-  const { arriving, leaving, gone } = followed(bound, setting, declared, { issues, known });
+  const { arriving, leaving, gone, known } = followed(bound, setting, declared, { issues, known: knownSteps(bound, issues.unknown) });
   const steps = bound.flatMap((step, index) => (step ? [{ ...step, input: itemAt(arriving, index) }] : []));
   const reads = [...new Set([collection.name, ...steps.flatMap(({ definition, config }) => definition.reads?.(config) ?? [])])];
   const stoppedBy = stopOf(steps);
@@ -169,7 +168,7 @@ function knownSteps(steps: Chain['steps'], unknown: readonly Path[]): number {
  * Follows columns through the steps of a pipeline, some of which may be invalid.
  *
  * @param reporting Receives the findings of the steps whose columns are known.
- * @returns The columns that arrive at each step and finally leave, and the step that dropped a field, by field.
+ * @returns The columns that arrive at each step and finally leave, the step that dropped a field, by field, and the number of first steps whose columns are known.
  */
 function followed(
   steps: Chain['steps'],
@@ -180,10 +179,11 @@ function followed(
   const gone = new Map<string, string>();
   const arriving = [source];
   let leaving = source;
+  let known = reporting?.known ?? Infinity;
   steps.forEach((step, index) => {
     if (step) {
       const at = ['steps', index, step.definition.name];
-      const judging = reporting && index < reporting.known ? reporting.issues : undefined;
+      const judging = index < known ? reporting?.issues : undefined;
       const output = step.definition.columns(step.config, leaving, {
         ...{ ...setting, gone },
         problem: (path, message, onKey) => judging?.problem([...at, ...path], message, onKey),
@@ -191,12 +191,13 @@ function followed(
         warn: (path, warning) => judging?.warn([...at, ...path], warning),
       });
       for (const { name } of leaving) gone.set(name, step.at);
-      for (const { name } of output) gone.delete(name);
-      leaving = output;
+      if (output === undefined) known = Math.min(known, index);
+      leaving = output ?? [];
+      for (const { name } of leaving) gone.delete(name);
     }
     arriving.push(leaving);
   });
-  return { arriving, leaving, gone };
+  return { arriving, leaving, gone, known };
 }
 
 /** Returns the collection that is read, and checks the fields to reveal. */

@@ -23,6 +23,7 @@ export { loadSteps, type StepDefinitions } from './registry.js';
 export { rename, type Renamed } from './rename/rename.js';
 export { sample, type SampleOptions } from './sample/sample.js';
 export { select } from './select/select.js';
-export type { SortKey } from '../engine/index.js';
+export { Queries, type SortKey } from '../engine/index.js';
 export { sort, type SortOptions } from './sort/sort.js';
+export { sql, type SqlOptions } from './sql/sql.js';
 export type { Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from './step.js';

@@ -12,6 +12,7 @@ import { renameStep } from './rename/rename.js';
 import { sampleStep } from './sample/sample.js';
 import { selectStep } from './select/select.js';
 import { sortStep } from './sort/sort.js';
+import { sqlStep } from './sql/sql.js';
 
 /** The steps available in pipeline files, by name. */
 export const steps = {
@@ -27,6 +28,7 @@ export const steps = {
   mask: maskStep,
   sort: sortStep,
   aggregate: aggregateStep,
+  sql: sqlStep,
   limit: limitStep,
 } as const;
 

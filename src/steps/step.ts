@@ -13,6 +13,7 @@ import {
   type StepContext,
   type Tally,
 } from '../flow/index.js';
+import type { Queries } from '../engine/index.js';
 import { checkArguments } from '../options/index.js';
 import { requireFields } from './fields.js';
 
@@ -22,6 +23,8 @@ export interface PlanContext extends ColumnsContext {
   readonly collection?: Collection;
   /** The other collections. */
   readonly collections?: Registry;
+  /** Checks queries in SQL. */
+  readonly queries?: Queries;
   /** Key of `mask: hmac`; if the property is absent, keys are not checked. */
   readonly hmacKey?: string | undefined;
   /** Reports the name of a variable that the step needs and the environment lacks; `message` explains it. */
@@ -98,8 +101,8 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   most?(config: C): number;
   /** Whether every row that leaves it is an unchanged input row, and none leaves twice. Default false. */
   readonly keepsRows?: boolean;
-  /** Returns the columns that leave the step. */
-  columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[];
+  /** Returns the columns that leave the step; `undefined` after a problem without which they cannot be known. */
+  columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[] | undefined;
   /** Returns the name of the other collection that it reads completely. */
   reads?(config: C): string | undefined;
   open(config: C, runtime: StepRuntime): Step;

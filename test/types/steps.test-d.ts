@@ -18,6 +18,7 @@ import {
   rename,
   select,
   sort,
+  sql,
   typesOf,
   zipCity,
   zipState,
@@ -264,6 +265,19 @@ leads$.pipe(aggregate(['campaign_id'], { first: { min: 'time' } }));
 leads$.pipe(aggregate(['campaign_id'], { all: { sum: 'age' } }));
 // @ts-expect-error There is no such function.
 leads$.pipe(aggregate(['campaign_id'], { middle: { median: 'age' } }));
+
+// sql gives the rows that its caller names
+const counts$ = leads$.pipe(
+  sql<{ readonly campaign_id: string | null; readonly leads: bigint | null }>(
+    'SELECT campaign_id, count(*) AS leads FROM rows GROUP BY campaign_id',
+    {
+      columns: { campaign_id: 'text', leads: 'integer' },
+    },
+  ),
+);
+expectTypeOf<RowOf<typeof counts$>['leads']>().toEqualTypeOf<bigint | null>();
+// @ts-expect-error A column of another type.
+leads$.pipe(sql<{ readonly leads: bigint | null }>('SELECT count(*) AS leads FROM rows', { columns: { leads: 'decimal' } }));
 
 // steps compose, each one seeing what the one before it made
 leads$.pipe(

@@ -5,7 +5,7 @@ import type { Column, Row, DeclaredType } from '../../../src/core/index.js';
 import type { StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import { leasedPages } from '../../support/pages.js';
-import { leads, opened, pages, pagesFor, parsed, planned, runtime, through } from './support.js';
+import { leads, opened, pages, pagesFor, parsed, planned, runtime, settled, through } from './support.js';
 
 const definitions: readonly StepDefinition[] = Object.values(steps);
 const input = columnsOf(collections.leads);
@@ -37,6 +37,11 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
   cast: [{ types: { lead_accepted: 'flag', zipcode: 'text' } }, { types: { zipcode: 'integer' } }],
   sort: [{ by: ['age desc', 'lead_status'] }, { by: ['email'], memory: '32MB', on_error: 'null' }],
   limit: [1000],
+  sql: [
+    'SELECT age, yearmonthday AS day, avg(age) AS mean, max(timestamp) AS last FROM rows GROUP BY ALL ORDER BY ALL',
+    { query: 'SELECT * EXCLUDE (timestamp) FROM rows', on_error: 'null', memory: '32MB' },
+    'SELECT count(*) AS n, now() AS at, lead_accepted FROM rows GROUP BY lead_accepted',
+  ],
   mask: [
     {},
     { preset: 'personal' },
@@ -108,7 +113,7 @@ describe.each(definitions.map((definition) => [definition.name, definition] as c
 
 describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
   test('plans columns with names of their own, and gives rows with exactly these columns, of the planned types', async () => {
-    const { columns, problems } = planned(definition, config);
+    const { columns, problems } = await settled(definition, config);
     const names = columns.map(({ name }) => name);
     expect([problems, names]).toEqual([[], [...new Set(names)]]);
     for (const { rows: given } of await through(opened(definition, config), pagesFor(definition, rows))) {
@@ -122,7 +127,7 @@ describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
       const { pages: sent, released } = leasedPages([rows, [], rows]);
       const got = await through(opened(definition, config), sent);
       expect(released).toEqual([1, 2, 3]);
-      const rowsOut = definition.name === 'aggregate' ? expect.any(Number) : 2 * rows.length;
+      const rowsOut = ['aggregate', 'sql'].includes(definition.name) ? expect.any(Number) : 2 * rows.length;
       expect(got.map(({ number, rows: { length } }) => [number, length])).toEqual([[1, rowsOut]]);
       return;
     }
@@ -201,6 +206,7 @@ const sources: readonly (readonly [keyof typeof steps, unknown, Readonly<Record<
   ['sample', { percent: 1 }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['explode', { field: 'uid' }, { lead_id: 'lead_id, repeated', uid: undefined, age: 'age, repeated' }],
   ['aggregate', { by: ['age', 'lead_id'], compute: { uid: 'min(uid)' } }, { age: 'age', lead_id: 'lead_id', uid: undefined }],
+  ['sql', 'SELECT lead_id, age FROM rows', { lead_id: undefined, age: undefined }],
   ['limit', 10, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['sort', { by: ['age desc'] }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['mask', { uid: 'drop', lead_id: 'hmac' }, { lead_id: undefined, age: 'age' }],
@@ -222,10 +228,10 @@ describe('the source of a column', () => {
     expect(input.map(({ source }) => source)).toEqual(input.map(({ name }) => name));
   });
 
-  test.each(sources)('%s %j keeps it where the values are kept', (name, config, expected) => {
+  test.each(sources)('%s %j keeps it where the values are kept', async (name, config, expected) => {
     const definition: StepDefinition = steps[name];
     const some = input.filter((column) => ['lead_id', 'uid', 'age'].includes(column.name));
-    const { columns } = planned(definition, config, some);
+    const { columns } = await settled(definition, config, some);
     const told = ({ source, repeated }: Column) => (source !== undefined && repeated ? `${source}, repeated` : source);
     expect(Object.fromEntries(columns.map((column) => [column.name, told(column)]))).toEqual(expected);
   });

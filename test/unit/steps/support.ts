@@ -16,7 +16,7 @@ import {
   type Step,
 } from '../../../src/flow/index.js';
 import { pageOf } from '../../support/pages.js';
-import { loadSteps, type PlanContext, type StepDefinition, type StepRuntime } from '../../../src/steps/index.js';
+import { loadSteps, Queries, type PlanContext, type StepDefinition, type StepRuntime } from '../../../src/steps/index.js';
 
 await loadSteps();
 
@@ -135,6 +135,15 @@ export interface Planned {
   readonly warnings: readonly { readonly path: ConfigPath; readonly message: string }[];
 }
 
+/** The queries of all plans. */
+const queries = new Queries();
+
+/** Plans a configuration over the columns of leads, or others; one with a query after the query is described. */
+export async function settled<C>(...given: Parameters<typeof planned<C>>): Promise<Planned> {
+  const first = planned(...given);
+  return (await queries.settled()) ? planned(...given) : first;
+}
+
 /** Plans a configuration over the columns of leads, or others. */
 export function planned<C>(
   definition: StepDefinition<string, C>,
@@ -147,6 +156,7 @@ export function planned<C>(
   const plan = {
     collection: collections.leads,
     collections,
+    queries,
     withheld: withheldOf(collections.leads),
     problem: (path: ConfigPath, message: string) => {
       problems.push({ path, message });
@@ -159,7 +169,7 @@ export function planned<C>(
     },
     ...context,
   };
-  return { columns: definition.columns(parsed(definition, config), input, plan), problems, warnings };
+  return { columns: definition.columns(parsed(definition, config), input, plan) ?? [], problems, warnings };
 }
 
 /** Opens a configuration as a pipeline does. */

@@ -79,6 +79,10 @@ const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
     { by: ['timestamp'], compute: { sum: 'sum(age)', mean: 'avg(num(uid))', day: 'max(yearmonthday)', yes: 'min(lead_accepted)' } },
     { compute: { n: 'count()', letters: 'sum(size(email))', emails: 'count_distinct(lower(email))' }, memory: '32MB' },
   ],
+  sql: [
+    'SELECT uid, email, age, lead_accepted FROM rows',
+    'SELECT email, count(*) AS n, sum(age) AS years, max(timestamp) AS last FROM rows GROUP BY email ORDER BY email',
+  ],
   mask: [
     {},
     { age: 'null', email: 'redact', lastname: 'drop', zipcode: 'last4', uid: 'hmac', no_field: 'redact' },

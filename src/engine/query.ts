@@ -1,0 +1,229 @@
+import type * as DuckDB from '@duckdb/node-api';
+import { nodeRequire, type DeclaredType } from '../core/index.js';
+
+/** A column of the table `rows`, or of the result of a query. */
+export interface QueryColumn {
+  readonly name: string;
+  readonly type: DeclaredType;
+}
+
+/** What is known of a query before it runs. */
+export interface DescribedQuery {
+  /** `counts`: the column is `count(*)`, which says nothing about a value. */
+  readonly columns: readonly (QueryColumn & { readonly counts: boolean })[];
+  /** The columns of `rows` that it may read; it is given no others. */
+  readonly reads: readonly QueryColumn[];
+}
+
+/** What is known of a query, or why it is refused. */
+type QueryAnswer = DescribedQuery | { readonly problem: string };
+
+/** How the values of each type are in `rows`, made of what `plainCast` stores, and how those of a result are read. */
+const forms: Readonly<Record<DeclaredType, { readonly sql: string; shown(stored: string): string; read(value: string): string }>> = {
+  text: { sql: 'VARCHAR', shown: (stored) => `decode(${stored})`, read: (value) => `encode(${value})` },
+  flag: { sql: 'BOOLEAN', shown: (stored) => stored, read: (value) => value },
+  integer: { sql: 'BIGINT', shown: (stored) => stored, read: (value) => `${value}::HUGEINT` },
+  decimal: { sql: 'DOUBLE', shown: (stored) => stored, read: (value) => `${value}::DOUBLE` },
+  timestamp: { sql: 'TIMESTAMP', shown: (stored) => `make_timestamp_ms(${stored})`, read: (value) => `epoch_ms(${value}::TIMESTAMP)` },
+  date: { sql: 'DATE', shown: (stored) => `make_timestamp_ms(${stored})::DATE`, read: (value) => `epoch_ms(${value}::TIMESTAMP)` },
+};
+
+/** The declared type of a result column, by its type in DuckDB; other types are refused. */
+const types: readonly (readonly [pattern: RegExp, type: DeclaredType])[] = [
+  [/^VARCHAR$/, 'text'],
+  [/^BOOLEAN$/, 'flag'],
+  [/^U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?$/, 'integer'],
+  [/^(?:FLOAT|DOUBLE|DECIMAL\(.*\))$/, 'decimal'],
+  [/^TIMESTAMP(?:_S|_MS|_NS| WITH TIME ZONE)?$/, 'timestamp'],
+  [/^DATE$/, 'date'],
+];
+
+/** The clock of a query. Instants are in UTC. */
+const clock = {
+  TIMESTAMP: ['now', 'current_timestamp', 'get_current_timestamp', 'transaction_timestamp', 'localtimestamp', 'current_localtimestamp'],
+  DATE: ['today', 'current_date'],
+};
+
+/** What gives another result each time, or shows the process, and is not found by its stability in DuckDB's own list. */
+const unrepeatable = [
+  ...['age', 'current_time', 'get_current_time', 'localtime', 'reservoir_quantile', 'current_setting', 'getvariable', 'version'],
+  ...['current_user', 'session_user', 'user', 'current_role', 'current_catalog', 'current_schema'],
+];
+
+const tableFunctions = ['range', 'generate_series', 'unnest'];
+
+/** Returns the statements that make the stored columns `value0`, `value1`, … the view `rows`, and set the clock. */
+export function querySetting(columns: readonly QueryColumn[], now: Date): readonly string[] {
+  const shown = columns.map(({ name, type }, index) => `${forms[type].shown(`value${index}`)} AS ${quoted(name)}`);
+  const ofTime = Object.entries(clock).flatMap(([type, names]) =>
+    names.map((name) => `CREATE MACRO ${name}() AS CAST('${now.toISOString().replace('Z', '')}' AS TIMESTAMP)::${type}`),
+  );
+  return [...ofTime, `CREATE VIEW rows AS SELECT ${shown.join() || 'present'} FROM stored`];
+}
+
+/** Returns how to read columns of a result as stored values. */
+export function queryResult(columns: readonly QueryColumn[]): string {
+  return columns.map(({ name, type }) => forms[type].read(quoted(name))).join();
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * Checks a query over a table `rows`, without any row: it must be a single SELECT of that table alone, give the same for the same rows, and have named columns
+ * of types that leadstream knows.
+ *
+ * @returns Otherwise why it is refused. The messages of DuckDB quote the query.
+ */
+export async function describeQuery(query: string, rows: readonly QueryColumn[]): Promise<QueryAnswer> {
+  const api = nodeRequire()('@duckdb/node-api') as typeof DuckDB;
+  const instance = await api.DuckDBInstance.create(':memory:', {
+    threads: '1',
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    enable_external_access: 'false',
+  });
+  const connection = await instance.connect();
+  try {
+    const values = async (sql: string, given: readonly string[] = []) => (await connection.runAndReadAll(sql, [...given])).getRows().flat();
+    const columns = rows.map(({ name, type }) => `${quoted(name)} ${forms[type].sql}`);
+    await connection.run(`CREATE TABLE rows (${columns.join() || 'present BOOLEAN'})`);
+    const statements = await connection.extractStatements(query);
+    if (statements.count !== 1) return { problem: 'must be one SELECT statement; PIVOT needs a list, as in ON column IN (…)' };
+    const prepared = await statements.prepare(0);
+    if (prepared.statementType !== api.StatementType.SELECT) return { problem: 'must be a SELECT statement' };
+    const volatile = await values("SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability <> 'CONSISTENT'");
+    const [json] = await values('SELECT json_serialize_sql(?::VARCHAR)::VARCHAR', [query]);
+    const tree = new QueryTree(JSON.parse(String(json)), rows);
+    const problem = tree.problem(new Set([...unrepeatable, ...volatile.map(String)]));
+    if (problem !== undefined) return { problem };
+    return resultOf(prepared, tree);
+  } catch (failure) {
+    const [message = ''] = String(failure).split('\n\nLINE');
+    return { problem: message.replace(/^Error: (?:Failed to extract statements: )?/, '').replaceAll('\n', ' ') };
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+/** The queries of a pipeline file, which are checked while it is loaded. DuckDB answers later, so the file is planned again when it has. */
+export class Queries {
+  readonly #known = new Map<string, QueryAnswer>();
+  readonly #pending: Promise<unknown>[] = [];
+
+  /** Returns what is known of a query over these columns; `undefined` if that must be awaited. */
+  described(query: string, rows: readonly QueryColumn[]): QueryAnswer | undefined {
+    const key = JSON.stringify([query, rows]);
+    if (!this.#known.has(key)) this.#pending.push(describeQuery(query, rows).then((answer) => this.#known.set(key, answer)));
+    return this.#known.get(key);
+  }
+
+  /** Waits for what is not known yet. @returns Whether there was anything. */
+  async settled(): Promise<boolean> {
+    const waiting = this.#pending.splice(0);
+    await Promise.all(waiting);
+    return waiting.length > 0;
+  }
+}
+
+function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): QueryAnswer {
+  const taken = new Set<string>();
+  const columns: DescribedQuery['columns'][number][] = [];
+  for (let index = 0; index < prepared.columnCount; index += 1) {
+    const name = prepared.columnName(index);
+    const inDuckdb = String(prepared.columnType(index));
+    const type = types.find(([pattern]) => pattern.test(inDuckdb))?.[1];
+    if (!/^(?!__proto__$)[a-z_][a-z0-9_]*$/.test(name))
+      return { problem: `name the column ${name} with AS; a name may contain only a-z, 0-9 and _` };
+    if (taken.has(name)) return { problem: `two columns are named ${name}; name one of them with AS` };
+    if (type === undefined) {
+      return { problem: `the column ${name} is of type ${inDuckdb}; cast it to VARCHAR, BOOLEAN, BIGINT, DOUBLE, TIMESTAMP or DATE` };
+    }
+    taken.add(name);
+    columns.push({ name, type, counts: tree.counts(index) });
+  }
+  return { columns, reads: tree.reads };
+}
+
+/** A part of the syntax tree of a query, as `json_serialize_sql` returns it. */
+type Node = Readonly<Record<string, unknown>>;
+
+/** The syntax tree of a query. */
+class QueryTree {
+  readonly #nodes: Node[] = [];
+  readonly #words = new Set<string>();
+
+  constructor(
+    private readonly tree: unknown,
+    private readonly rows: readonly QueryColumn[],
+  ) {
+    this.#collect(tree);
+  }
+
+  #collect(value: unknown): void {
+    if (typeof value === 'string') this.#words.add(value.toLowerCase());
+    if (typeof value !== 'object' || value === null) return;
+    if (!Array.isArray(value)) this.#nodes.push(value as Node);
+    for (const part of Object.values(value)) this.#collect(part);
+  }
+
+  /** Returns why the query is refused, if it is. @param volatile Names of functions, in lower case. */
+  problem(volatile: ReadonlySet<string>): string | undefined {
+    const own = new Set(['rows', ...this.#nodes.flatMap((node) => ('key' in node && 'value' in node ? [lower(node.key)] : []))]);
+    const timeless = new Set(Object.values(clock).flat());
+    for (const node of this.#nodes) {
+      const name = lower(node.function_name ?? columnOf(node) ?? node.table_name);
+      const isCalled = node.class === 'FUNCTION' || (node.class === 'COLUMN_REF' && !this.rows.some((column) => column.name === name));
+      if (node.sample) return 'a sample gives other rows each time; the step sample does not';
+      if (node.class === 'PARAMETER') return 'parameters have no value here; write the value';
+      if (node.type === 'SHOW_REF') return 'must be a SELECT statement';
+      if (isCalled && !timeless.has(name) && volatile.has(name))
+        return `${name} does not give the same for the same rows, or shows the machine`;
+      if (node.class === 'FUNCTION' && Boolean(node.catalog)) return `write ${name} without a catalog`;
+      if (node.type === 'TABLE_FUNCTION' && !tableFunctions.includes(lower((node.function as Node).function_name))) {
+        return 'the only table is rows; files and tables of DuckDB cannot be read';
+      }
+      if (node.type === 'BASE_TABLE' && (Boolean(node.schema_name) || Boolean(node.catalog_name) || !own.has(name))) {
+        return `the only table is rows, not ${name}`;
+      }
+    }
+    return undefined;
+  }
+
+  /** The columns that the query may read: those whose name is in it, or all where they are meant without a name. */
+  get reads(): readonly QueryColumn[] {
+    const tables = new Set([
+      'rows',
+      ...this.#nodes.flatMap((node) => ('query_location' in node && !('class' in node) ? [lower(node.alias)] : [])),
+    ]);
+    const isWhole = this.#nodes.some(
+      (node) =>
+        node.class === 'STAR' ||
+        node.class === 'POSITIONAL_REFERENCE' ||
+        node.ref_type === 'NATURAL' ||
+        (Array.isArray(node.column_name_alias) && node.column_name_alias.length > 0) ||
+        (node.class === 'COLUMN_REF' && tables.has(columnOf(node) ?? '')),
+    );
+    return isWhole ? this.rows : this.rows.filter(({ name }) => this.#words.has(name));
+  }
+
+  /** Returns whether a column of the result is `count(*)`. */
+  counts(index: number): boolean {
+    const { statements } = this.tree as { readonly statements?: readonly { readonly node: Node }[] };
+    const list = statements?.[0]?.node.select_list;
+    if (!Array.isArray(list) || list.some((item: Node) => item.class === 'STAR')) return false;
+    const { function_name: name, children, filter } = (list as readonly Node[])[index] ?? {};
+    return (name === 'count_star' || name === 'count') && Array.isArray(children) && children.length === 0 && filter === null;
+  }
+}
+
+function lower(text: unknown): string {
+  return typeof text === 'string' ? text.toLowerCase() : '';
+}
+
+/** Returns the name of a column that is written without a table, in lower case. */
+function columnOf({ column_names: names }: Node): string | undefined {
+  return Array.isArray(names) && names.length === 1 ? lower(names[0]) : undefined;
+}

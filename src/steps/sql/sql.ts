@@ -1,0 +1,261 @@
+import type { z } from 'zod';
+import { declaredTypes, itemAt, schema, sensitivities, StepError, strictest } from '../../core/index.js';
+import type { Column, DeclaredType, Row, Sensitivity, Value } from '../../core/index.js';
+import {
+  Database,
+  defaultMemory,
+  memory,
+  plainCast,
+  programSpill,
+  scratchFolder,
+  sqlTypeOf,
+  sqlValues,
+  valueOf,
+} from '../../engine/index.js';
+import {
+  describeQuery,
+  queryResult,
+  querySetting,
+  type DatabaseOptions,
+  type DescribedQuery,
+  type QueryColumn,
+} from '../../engine/index.js';
+import {
+  blocking,
+  columnsNamed,
+  standalone,
+  withNode,
+  type BatchReader,
+  type Collector,
+  type MadeColumns,
+  type NamedColumns,
+} from '../../flow/index.js';
+import type { OnError, Step, StepContext } from '../../flow/index.js';
+import { FlatVector, RecordBatch, taking } from '../../vector/index.js';
+import { checkDuckdb, columnName, requireDuckdb, unknownName } from '../fields.js';
+import { keptRows, scratchFailure } from '../on-error.js';
+import { checkedConfig, defineStep } from '../step.js';
+
+/** The options of a query of a program. */
+export interface SqlOptions<Out> {
+  /** All columns of the result, so that steps and `writeTo` can use them. Default: unknown until the query runs. */
+  readonly columns?: MadeColumns<Out> | undefined;
+  /** Types of columns of `rows`, by name. Default: text. */
+  readonly types?: Readonly<Record<string, DeclaredType>> | undefined;
+  /** Maximum memory, in bytes, beyond which rows are kept in files. At least 32,000,000; default 256,000,000. */
+  readonly memory?: number | undefined;
+  /** Folder for these files, which are private. Default: one in the system's temporary folder. */
+  readonly folder?: string | undefined;
+  /** What happens to a row with a value that does not have its type, if the query reads it. Default `reject`. */
+  readonly onError?: OnError | undefined;
+}
+
+const configOfProgram = schema((z) => {
+  const type = z.enum(declaredTypes);
+  const column = z.union([type, z.strictObject({ type, sensitivity: z.enum(sensitivities).optional() })]);
+  return z.strictObject({
+    query: z.string().min(1),
+    columns: z.record(columnName(), column).optional(),
+    types: z.record(z.string(), type).optional(),
+    ...programSpill(z),
+  });
+});
+
+/**
+ * Replaces the rows by the result of a query over them: one SELECT statement of DuckDB's SQL over the table `rows`. It reads the stream to the end first. The
+ * result is the same for the same rows: `now()` is when the read began, and functions such as `random` are refused. `null` comes last; texts are compared
+ * by code points.
+ *
+ * It needs the optional package `@duckdb/node-api`. Memory: limited by `memory`; beyond it, the columns that the query reads are kept in files.
+ *
+ * @typeParam Out The rows of the result: whole numbers are `bigint`, fractions `number`, instants and days `Date`.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options and without DuckDB, and by the stream for a query that is refused or has other columns than
+ * declared; `E_STEP_VALUE` as in `sort`; `E_STEP_EXPRESSION` if the query fails on the rows; `E_STEP_OVERFLOW` for a result that its type cannot hold;
+ * `E_STEP_SCRATCH` if rows that do not fit into memory cannot be stored.
+ *
+ * @example
+ * service.leads.pipe(sql<{ day: Date | null; leads: bigint }>('SELECT yearmonthday AS day, count(*) AS leads FROM rows GROUP BY day', {
+ *   types: { yearmonthday: 'date' },
+ * })); // { yearmonthday: '20240229', … }, …  ->  { day: 2024-02-29T00:00:00.000Z, leads: 1n }
+ */
+export function sql<Out extends Row = Row>(query: string, options: SqlOptions<Out> = {}, context?: StepContext): Step<Row, Out> {
+  const at = context?.at ?? 'sql';
+  const config = checkedConfig({ name: 'sql', config: configOfProgram }, { query }, options, context);
+  checkDuckdb(at);
+  const { types = {}, memory = defaultMemory, folder = scratchFolder(), on_error: onError = 'reject' } = config;
+  const declared: NamedColumns | undefined = config.columns;
+  const expected = declared && columnsNamed(declared, 'personal');
+  const rows = (batch: RecordBatch) =>
+    [...new Set([...Object.keys(types), ...batch.columns.keys()])].map((name) => ({ name, type: types[name] ?? 'text' }));
+  const opened = (counted: StepContext): Step<Row, Out> =>
+    blocking(at, () => new QueryRows({ query, rows, expected, memory, folder, onError, now: new Date() }, counted));
+  const columns = (input: readonly Column[]) => declared && columnsNamed(declared, strictest(input));
+  const node = { at, columns, made: expected, blocking: true };
+  return context
+    ? withNode(opened(context), node)
+    : withNode(opened(standalone(at)), { ...node, opened: (reading) => opened(reading.counted(at)) });
+}
+
+/** The configuration of a file. */
+export interface SqlConfig {
+  readonly query: string;
+  readonly sensitivity?: Readonly<Record<string, Sensitivity>> | undefined;
+  readonly memory?: number | undefined;
+  readonly on_error?: OnError | undefined;
+}
+
+function partsOf(config: string | SqlConfig): SqlConfig {
+  return typeof config === 'string' ? { query: config } : config;
+}
+
+/** Undeclared fields are not in `rows`: the columns of the result must be known before anything is read. */
+function rowsOf(input: readonly Column[]): readonly QueryColumn[] {
+  return input.flatMap(({ name, type, undeclared }) => (undeclared ? [] : [{ name, type }]));
+}
+
+export const sqlStep = defineStep('sql', {
+  summary: 'Replaces the rows by the result of a query over all of them, in the SQL of DuckDB.',
+  config: (z): z.ZodType<string | SqlConfig> => {
+    const query = z.string().min(1);
+    return z.union([
+      query.describe(
+        'One SELECT statement over the table `rows`, whose columns have their declared types; undeclared and withheld fields are not in it. Only the columns that it uses are kept.',
+      ),
+      z.strictObject({
+        query: query.describe('The same.'),
+        sensitivity: z
+          .record(z.string(), z.enum(sensitivities))
+          .optional()
+          .describe(
+            'Sensitivity by column of the result. Default: that of the most sensitive column that the query uses, and plain for count(*).',
+          ),
+        memory: memory().describe('Memory for rows; the rest is spilled to files in the state folder.'),
+        on_error: z
+          .enum(['reject', 'null', 'fail'])
+          .optional()
+          .describe("What happens to a row with a value that does not cast, if the query uses it. Default: the pipeline's on_error."),
+      }),
+    ]);
+  },
+  blocking: true,
+  examples: [
+    'SELECT campaign_id, count(*) AS leads FROM rows GROUP BY campaign_id ORDER BY leads DESC, campaign_id',
+    {
+      query: 'SELECT * FROM rows QUALIFY row_number() OVER (PARTITION BY uid ORDER BY timestamp DESC, lead_id) = 1',
+      memory: '64MB',
+    },
+  ],
+  columns: (config, input, plan) => {
+    requireDuckdb(plan);
+    const { query, sensitivity = {} } = partsOf(config);
+    const path = typeof config === 'string' ? [] : ['query'];
+    const described = plan.queries?.described(query, rowsOf(input));
+    if (described === undefined) return undefined;
+    if ('problem' in described) {
+      plan.problem(path, described.problem);
+      return undefined;
+    }
+    const names = described.columns.map(({ name }) => name);
+    for (const name of Object.keys(sensitivity))
+      if (!names.includes(name)) plan.problem(['sensitivity', name], unknownName('column', name, names, plan), true);
+    const used = new Set(described.reads.map(({ name }) => name));
+    const most = strictest(input.filter(({ name }) => used.has(name)));
+    return described.columns.map(({ name, type, counts }) => {
+      return { name, original: name, type, cast: true, sensitivity: sensitivity[name] ?? (counts ? 'plain' : most) };
+    });
+  },
+  open: (config, runtime) => {
+    const { query, memory = defaultMemory, on_error } = partsOf(config);
+    const { input = [], scratch: folder = scratchFolder(), firstStart: now = new Date(), onError = 'reject' } = runtime;
+    return blocking(
+      runtime.at,
+      () => new QueryRows({ query, rows: () => rowsOf(input), memory, folder, onError: on_error ?? onError, now }, runtime),
+    );
+  },
+});
+
+interface QueryRowsOptions extends Omit<DatabaseOptions, 'failed'> {
+  readonly query: string;
+  /** Returns the columns of `rows`. @param first The first rows. */
+  rows(first: RecordBatch): readonly QueryColumn[];
+  /** The columns that the result must have. Default: any. */
+  readonly expected?: readonly QueryColumn[] | undefined;
+  readonly onError: OnError;
+  readonly now: Date;
+}
+
+/** Collects the columns that a query uses, and runs it. */
+class QueryRows implements Collector {
+  #opened:
+    | { readonly described: DescribedQuery; readonly casts: readonly ReturnType<typeof plainCast>[]; readonly rows: Database }
+    | undefined;
+
+  constructor(
+    private readonly options: QueryRowsOptions,
+    private readonly context: StepContext,
+  ) {}
+
+  async add(batch: RecordBatch, page: number): Promise<void> {
+    if (batch.length === 0) return;
+    const { described, casts, rows } = await this.#open(batch);
+    const read = new Map(described.reads.map(({ name }, index) => [name, itemAt(casts, index)(batch.columnOrNulls(name))]));
+    const kept = keptRows({ page, batch }, read, this.options.onError, this.context);
+    const take = kept === undefined ? undefined : taking(kept);
+    const length = kept?.length ?? batch.length;
+    const columns = Array.from(read.values(), ({ vector }) => sqlValues(take ? take(vector) : vector));
+    await rows.append(length, [new Array<boolean>(length).fill(true), ...columns]);
+    this.context.tally.grouped += length;
+  }
+
+  async finish(): Promise<BatchReader> {
+    const { described, rows } = await this.#open(RecordBatch.empty);
+    const { columns, reads } = described;
+    const next = await rows.query(this.options.query, querySetting(reads, this.options.now), queryResult(columns));
+    return {
+      next: async () => {
+        const chunk = await next();
+        if (!chunk) return RecordBatch.empty;
+        this.context.tally.groups += chunk.rows;
+        const vectors = columns.map(({ name, type }, index) => {
+          const values = itemAt(chunk.columns, index).map((value) => this.#checked(name, valueOf(value, type)));
+          return [name, new FlatVector(values)] as const;
+        });
+        return new RecordBatch(chunk.rows, new Map(vectors));
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#opened?.rows.close();
+  }
+
+  async #open(first: RecordBatch) {
+    if (this.#opened) return this.#opened;
+    const { at } = this.context;
+    const { query, rows, expected, memory, folder } = this.options;
+    const described = await describeQuery(query, rows(first));
+    if ('problem' in described) throw new StepError('E_STEP_CONFIG', `${at}: ${described.problem}`);
+    const listed = (columns: readonly QueryColumn[]) => columns.map(({ name, type }) => `${name} ${type}`).join(', ');
+    const found = listed(described.columns);
+    if (expected && listed(expected) !== found) throw new StepError('E_STEP_CONFIG', `${at}: declare the columns of the result: ${found}`);
+    const stored = described.reads.map(({ type }, index) => [`value${index}`, sqlTypeOf(type)] as const);
+    const refused = (kind: string) =>
+      new StepError('E_STEP_EXPRESSION', `${at}: the query failed on these rows: ${kind}; guard its expressions, as by TRY_CAST and CASE`);
+    const database = new Database(
+      { present: 'BOOLEAN', ...Object.fromEntries(stored) },
+      { memory, folder, failed: scratchFailure(at), refused },
+    );
+    this.#opened = { described, casts: described.reads.map(({ type }) => plainCast(type)), rows: database };
+    return this.#opened;
+  }
+
+  /** @throws {StepError} `E_STEP_OVERFLOW` for a result that its type cannot hold. */
+  #checked(name: string, value: Value): Value {
+    const isHeld =
+      typeof value === 'bigint'
+        ? BigInt.asIntN(64, value) === value
+        : !(value instanceof Date || typeof value === 'number') || Number.isFinite(Number(value));
+    if (isHeld) return value;
+    throw new StepError('E_STEP_OVERFLOW', `${this.context.at}: ${name}: a result is too large for its type`);
+  }
+}

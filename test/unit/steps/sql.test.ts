@@ -1,0 +1,194 @@
+import { describe, expect, test } from '@jest/globals';
+import { collections, columnsOf } from '../../../src/collections/index.js';
+import { undeclaredColumn, type Row } from '../../../src/core/index.js';
+import { sql } from '../../../src/steps/index.js';
+import { steps } from '../../../src/steps/registry.js';
+import { FlatVector, RecordBatch } from '../../../src/vector/index.js';
+import { pageOf } from '../../../src/flow/index.js';
+import { leads, opened, pagesFor, runtime, settled, through } from './support.js';
+
+const input = columnsOf(collections.leads);
+const firstStart = new Date('2024-02-29T23:59:58.765Z');
+const lead: Row = leads[0] ?? {};
+
+/** Runs a query over leads as a pipeline does. */
+async function run(query: string | object, rows: readonly Row[] = leads, context = runtime({ firstStart })) {
+  const out = await through(opened(steps.sql, query, context), pagesFor(steps.sql, rows));
+  return out.flatMap((page) => page.rows);
+}
+
+async function problemsOf(query: string, columns = input) {
+  return (await settled(steps.sql, query, columns)).problems.map(({ message }) => message);
+}
+
+const refused: readonly (readonly [query: string, problem: RegExp])[] = [
+  ['SELEC 1', /syntax error at or near "SELEC"/],
+  ['SELECT 1 AS a; SELECT 2 AS b', /one SELECT statement/],
+  ['PIVOT rows ON lead_status USING count(*)', /one SELECT statement; PIVOT needs a list/],
+  ["INSERT INTO rows (uid) VALUES ('1')", /must be a SELECT/],
+  ["COPY rows TO 'rows.csv'", /disabled by configuration/],
+  ['DESCRIBE rows', /must be a SELECT/],
+  ['SELECT emial FROM rows', /"emial" not found/],
+  ['SELECT id FROM leads', /leads/],
+  ["SELECT * FROM read_csv('/etc/passwd')", /disabled/],
+  ["SELECT * FROM '/etc/passwd'", /does not exist/],
+  ['SELECT name FROM duckdb_settings()', /only table is rows/],
+  ['SELECT table_name FROM information_schema.tables', /only table is rows/],
+  ['SELECT uid FROM rows USING SAMPLE 5', /sample/],
+  ['SELECT uid FROM rows TABLESAMPLE 50%', /sample/],
+  ['SELECT random() AS r FROM rows', /random does not give the same/],
+  ['SELECT uid FROM rows ORDER BY uuid()', /uuid does not give the same/],
+  ['SELECT current_time::VARCHAR AS t', /current_time does not give the same/],
+  ['SELECT age(timestamp)::VARCHAR AS t FROM rows', /age does not give the same/],
+  ["SELECT current_setting('temp_directory') AS t", /current_setting/],
+  ['SELECT system.main.now() AS t', /without a catalog/],
+  ['SELECT $1 AS t', /parameters/],
+  ['SELECT count(*) FROM rows', /name the column count_star\(\) with AS/],
+  ['SELECT uid, uid FROM rows', /two columns are named uid/],
+  ['SELECT uid AS "Uid" FROM rows', /only a-z/],
+  ['SELECT list(uid) AS uids FROM rows', /uids is of type VARCHAR\[\]; cast it to/],
+  ['SELECT INTERVAL 1 DAY AS day FROM rows', /of type INTERVAL/],
+];
+
+describe('a query', () => {
+  test.each(refused)('%s is refused', async (query, problem) => {
+    expect(await problemsOf(query)).toEqual([expect.stringMatching(problem)]);
+  });
+
+  test('has the columns of rows by their declared types, but no withheld and no undeclared ones', async () => {
+    expect(await problemsOf('SELECT crm_key FROM rows', columnsOf(collections.bridges))).toEqual([expect.stringContaining('not found')]);
+    expect(await problemsOf('SELECT extra FROM rows', [...input, undeclaredColumn('extra')])).toEqual([
+      expect.stringContaining('not found'),
+    ]);
+    const { columns } = await settled(
+      steps.sql,
+      'SELECT age + 1 AS a, age / 2 AS b, yearmonthday - 1 AS c, age > 1 AS d, 1.5 AS e FROM rows',
+    );
+    expect(columns.map(({ name, type }) => `${name} ${type}`)).toEqual(['a integer', 'b decimal', 'c date', 'd flag', 'e decimal']);
+  });
+
+  test('gives results that are as sensitive as the most sensitive column that it uses, unless the file says otherwise', async () => {
+    const query = "SELECT zipcode AS a, count(*) AS b, 'x' AS c, count(email) AS d FROM rows GROUP BY ALL";
+    const of = async (config: unknown) => {
+      const { columns } = await settled(steps.sql, config);
+      return columns.map(({ name, sensitivity }) => `${name} ${sensitivity}`);
+    };
+    expect(await of(query)).toEqual(['a personal', 'b plain', 'c personal', 'd personal']);
+    expect(await of({ query, sensitivity: { c: 'plain' } })).toEqual(['a personal', 'b plain', 'c plain', 'd personal']);
+    expect(await of('SELECT campaign_id FROM rows')).toEqual(['campaign_id plain']);
+    expect(await of('SELECT upper(r.campaign_id) AS a FROM rows r WHERE r IS NOT NULL')).toEqual(['a personal']);
+    expect((await settled(steps.sql, { query, sensitivity: { e: 'plain' } })).problems).toMatchObject([{ path: ['sensitivity', 'e'] }]);
+  });
+
+  test.each([
+    ['SELECT count(*) AS n FROM rows a NATURAL JOIN rows b', 0],
+    ['SELECT x AS n FROM rows r(x)', leads.length],
+    ['SELECT #1 AS n FROM rows', leads.length],
+    ['SELECT length(r::VARCHAR) AS n FROM rows r', leads.length],
+    ['SELECT length(rows::VARCHAR) AS n FROM rows', leads.length],
+  ])('%s reads all columns, though it names none', async (query, count) => {
+    // Null is not equal to null, so no row joins itself.
+    const rows = leads.map((each) => ({ ...each, middlename: null }));
+    const values = (await run(query, rows)).map(({ n }) => n);
+    if (count === 0) expect(values).toEqual([0n]);
+    else if (query.includes('length')) expect(values.every((value) => Number(value) > 500)).toBe(true);
+    else expect(values).toEqual(rows.map((each: Row) => each.lead_id));
+  });
+
+  test('has one clock, the start of the run, in UTC', async () => {
+    const query =
+      'SELECT now() AS a, current_timestamp AS b, current_date AS c, today() AS d, localtimestamp AS e, now()::TIMESTAMPTZ AS f, now()::VARCHAR AS g';
+    const at = firstStart;
+    const day = new Date('2024-02-29T00:00:00.000Z');
+    expect(await run(query)).toEqual([{ a: at, b: at, c: day, d: day, e: at, f: at, g: '2024-02-29 23:59:58.765' }]);
+  });
+
+  test('sees no row with a value that does not fit a column it uses, and every other row', async () => {
+    const rows = [
+      { ...lead, age: '41', email: '\ud800' },
+      { ...lead, age: 'x', email: 'a\0b' },
+      { ...lead, age: null, email: '😀' },
+    ];
+    const context = runtime({ firstStart });
+    expect(await run('SELECT email FROM rows', rows, context)).toEqual([{ email: 'a\0b' }, { email: '😀' }]);
+    expect(context.rejects.map(({ fault }) => fault)).toMatchObject([{ field: 'email', index: 0 }]);
+    expect(await run('SELECT age FROM rows', rows)).toEqual([{ age: 41n }, { age: null }]);
+    expect(await run({ query: 'SELECT age FROM rows', on_error: 'null' }, rows)).toEqual([{ age: 41n }, { age: null }, { age: null }]);
+    await expect(run({ query: 'SELECT age FROM rows', on_error: 'fail' }, rows)).rejects.toMatchObject({ code: 'E_STEP_VALUE' });
+  });
+
+  test('orders texts by code points, and null last, in both directions', async () => {
+    const rows = ['b', null, '😀', '', 'Ａ', 'B', 'é'].map((email) => ({ ...lead, email }));
+    const order = async (way: string) => (await run(`SELECT email FROM rows ORDER BY email ${way}`, rows)).map(({ email }) => email);
+    expect(await order('ASC')).toEqual(['', 'B', 'b', 'é', 'Ａ', '😀', null]);
+    expect(await order('DESC')).toEqual(['😀', 'Ａ', 'é', 'b', 'B', '', null]);
+  });
+
+  test('fails on values without showing them, and on results that their type cannot hold', async () => {
+    const rows = [{ ...lead, email: 'secret@example', age: '9223372036854775807' }];
+    const failure = await run('SELECT email::INTEGER AS a FROM rows', rows).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'E_STEP_EXPRESSION', message: expect.stringContaining('Conversion Error') });
+    expect(String(failure)).not.toContain('secret');
+    await expect(run('SELECT sum(age) AS a FROM (FROM rows UNION ALL FROM rows)', rows)).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
+    await expect(run("SELECT 'inf'::DOUBLE AS a FROM rows", rows)).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
+    await expect(run('SELECT age + 1 AS a FROM rows', rows)).rejects.toMatchObject({ code: 'E_STEP_EXPRESSION' });
+    expect(await run('SELECT sum(age) AS a FROM rows', rows)).toEqual([{ a: 9223372036854775807n }]);
+  });
+
+  test('gives the same with more rows than fit into memory', async () => {
+    const sent = pagesOfTexts(40, 1000, 2000);
+    const query = 'SELECT lead_id, length(email) AS n FROM rows ORDER BY lead_id LIMIT 2 OFFSET 19999';
+    const ids = Array.from({ length: 40_000 }, (_, id) => String(id)).toSorted();
+    for (const memory of ['512MB', '64MB']) {
+      const [page] = await through(opened(steps.sql, { query, memory }, runtime({ firstStart })), sent);
+      expect(page?.rows).toEqual(ids.slice(19_999, 20_001).map((id) => ({ lead_id: id, n: 2000n })));
+    }
+  });
+});
+
+/** Pages of leads with an id and a long text, by columns. */
+function pagesOfTexts(count: number, size: number, length: number) {
+  return Array.from({ length: count }, (_, page) => {
+    const ids = Array.from({ length: size }, (__, row) => page * size + row);
+    const columns = new Map([
+      ['lead_id', new FlatVector(ids.map(String))],
+      ['email', new FlatVector(ids.map((id) => String(id % 2).repeat(length)))],
+    ]);
+    return pageOf(page + 1, new RecordBatch(size, columns), { release: () => {} });
+  });
+}
+
+describe('a program', () => {
+  type Years = {
+    readonly uid: string | null;
+    readonly years: bigint | null;
+  };
+  const query = 'SELECT uid, sum(age) AS years FROM rows GROUP BY uid ORDER BY uid';
+  const types = { age: 'integer' } as const;
+  const columns = { uid: 'text', years: 'integer' } as const;
+  const two = pagesFor(
+    steps.sql,
+    [{ uid: '1', age: '41' }],
+    [
+      { uid: '2', age: '3' },
+      { uid: '1', age: '9' },
+    ],
+  );
+  const rowsOf = async (...given: Parameters<typeof sql<Years>>) => (await through(sql(...given), two)).flatMap((page) => page.rows);
+
+  test('gets typed rows, whose columns are checked if it declares them', async () => {
+    const expected = [
+      { uid: '1', years: 50n },
+      { uid: '2', years: 3n },
+    ] satisfies Years[];
+    expect(await rowsOf(query, { types })).toEqual(expected);
+    expect(await rowsOf(query, { types, columns })).toEqual(expected);
+    await expect(rowsOf('SELECT uid FROM rows', { types, columns })).rejects.toThrow('declare the columns of the result: uid text');
+    await expect(rowsOf(query)).rejects.toMatchObject({ code: 'E_STEP_CONFIG', message: expect.stringContaining('sum(VARCHAR)') });
+  });
+
+  test('gets one row for no rows where the query makes one', async () => {
+    const out = await through(sql('SELECT count(*) AS n, max(age) AS age FROM rows', { types }), []);
+    expect(out.flatMap((page) => page.rows)).toEqual([{ n: 0n, age: null }]);
+  });
+});
