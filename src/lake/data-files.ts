@@ -51,8 +51,8 @@ interface DataFile {
 }
 
 /**
- * The files of one run, rolled when they are long enough. While one row group is encoded and stored, the next is collected. Memory: the row group
- * being written, and at most `maxWaiting` being collected, regardless of the number of partitions; one without partitions.
+ * The files of one run, rolled when they are long enough. Memory: the row group being encoded, and at most `maxWaiting` being collected, regardless of the
+ * number of partitions; one without partitions.
  */
 export class DataFiles {
   readonly #slots = new Map<string, Slot>();
@@ -98,11 +98,7 @@ export class DataFiles {
     while (this.#waiting >= maxWaiting * this.options.row_group_rows) await this.#flush(this.#largest());
   }
 
-  /**
-   * Closes all files.
-   *
-   * @param empty Columns of a file without rows, which is written to the root if there is no other file and one is required.
-   */
+  /** Closes all files. @param empty Columns of a file without rows, which is written if there is no other and one is required. */
   async finish(empty: readonly OutputColumn[] | undefined): Promise<readonly ManifestFile[]> {
     for (const slot of this.#slots.values()) {
       await this.#flush(slot);
@@ -184,11 +180,7 @@ export async function openDataFile(run: string, below: string, name: string, per
   return staged(join(run, below, name), permissions);
 }
 
-/**
- * Closes a data file and reads it back, its footer with a library other than the one that wrote it.
- *
- * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` when the file differs from what was written.
- */
+/** Closes a data file and reads it back, its footer with another library. @throws {SinkError} `E_SINK_VERIFY` when it differs from what was written. */
 export async function closeVerified(file: PartialFile, expected: Omit<Expected, 'bytes'>): Promise<PartialFile['content']> {
   await file.close();
   const footer = await footerOf(file.path);
@@ -206,8 +198,7 @@ export async function closeVerified(file: PartialFile, expected: Omit<Expected, 
  *
  * @param from Folder of the earlier run; `to` is that of the new one.
  * @param nameOf Returns the new name of a file within its folder, by its index.
- * @returns The files with their new names, and the actions that commit them.
- * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VERIFY` when a copied file does not match the earlier manifest.
+ * @throws {SinkError} `E_SINK_VERIFY` when a copied file does not match the earlier manifest.
  */
 export async function stageRetained(
   from: string,
@@ -266,8 +257,8 @@ export async function written(path: string, permissions: number, write?: (file: 
 }
 
 /**
- * Checks cheaply that retained files match the table's manifest: each must be a regular file of the right size, with the start and end of a Parquet file.
- * Digests are not compared, since that would read the whole table in every run. `verify` does so.
+ * Checks that retained files are regular, and have the right size and the start and end of a Parquet file. `verify` compares digests: here that would mean
+ * reading the whole table in every run.
  *
  * @throws {GateError} `E_GATE_VERIFY` with the file.
  */

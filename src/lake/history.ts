@@ -3,7 +3,7 @@ import { checkUsage, filledText, object } from '../options/index.js';
 import type { Action } from '../store/index.js';
 import type { Manifest } from './manifest.js';
 import type { Evidence } from './run-log.js';
-import { isRunId, Table } from './table.js';
+import { Table } from './table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
 
 const taken = object({ path: filledText }, ['path']);
@@ -63,54 +63,38 @@ interface Rollback {
  * The caller holds the lock of the table.
  *
  * @param to Default: the run that the published one replaced; never a later one.
- * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, it is damaged, or none is named and the
- * one that the published run replaced is not kept.
+ * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
  */
 export async function prepareRollback(path: string, to: string | undefined, log: Log): Promise<Rollback> {
   const table = new Table(path);
   const runs = await tableRuns(path);
   const from = await table.published();
-  if (from === undefined) return relinked(table, runs, to, log);
-  const [begun] = await table.unfinished();
+  const [begun] = from === undefined ? [] : await table.unfinished();
   if (begun !== undefined) {
     const remedy = 'recover it first with leadstream run --recover and the --state-dir of that run, or run the pipeline again';
     throw new SinkError('E_SINK_RUN', `${path}: the commit of run ${begun} was interrupted; ${remedy}`);
   }
-  const kept = runs.filter(({ state }) => state === 'kept').map(({ run }) => run);
+  // Without a link, all runs are kept ones.
+  const kept = runs.filter(({ state }) => from === undefined || state === 'kept').map(({ run }) => run);
   const target = to ?? replacedBy(from, runs, kept, path);
   if (target === from) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is already published`);
-  if (!isRunId(target) || !kept.includes(target))
-    throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; kept runs: ${kept.length === 0 ? 'none' : kept.join(', ')}`);
-  const evidence = await refuseDamaged(table, target, log);
-  const actions = [...(await table.restore(target)), await table.linkTo(target), ...(await table.expire(from))];
-  return { to: target, from, evidence, actions };
+  if (!kept.includes(target))
+    throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; kept runs: ${kept.join(', ') || 'none'}`);
+  const { differences, evidence } = await verifyTable(path, { ...log, run: target });
+  if (differences.length > 0) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is damaged: ${differences.join('; ')}`);
+  const expiring = from === undefined ? kept.filter((run) => run !== target) : [from];
+  const expired = await Promise.all(expiring.map((run) => table.expire(run)));
+  return { to: target, from, evidence, actions: [...(await table.restore(target)), await table.linkTo(target), ...expired.flat()] };
 }
 
 type Log = Pick<VerifyOptions, 'stateDir'>;
 
 /** Returns the run that the published one replaced. Any other may itself have been rolled back, so it must be named. */
-function replacedBy(published: string, runs: readonly TableRun[], kept: readonly string[], path: string): string {
+function replacedBy(published: string | undefined, runs: readonly TableRun[], kept: readonly string[], path: string): string {
   const replaced = runs.find(({ run }) => run === published)?.manifest.replaced;
   if (replaced !== undefined && kept.includes(replaced)) return replaced;
-  const others = kept.length === 0 ? '' : `; name the run to publish with --to: ${kept.join(', ')}`;
+  const others = kept.length === 0 ? '' : `; name the run with --to: ${kept.join(', ')}`;
+  if (published === undefined) throw new SinkError('E_SINK_RUN', `${path} is no longer a link to a run${others}`);
   const before = replaced === undefined ? 'it replaced none' : `the run that it replaced, ${replaced}, is no longer kept`;
   throw new SinkError('E_SINK_RUN', `${path} has no run before the published one, ${published}: ${before}${others}`);
-}
-
-/** Restores the link of a table. All other runs are then kept ones. */
-async function relinked(table: Table, runs: readonly TableRun[], to: string | undefined, log: Log): Promise<Rollback> {
-  const names = runs.map(({ run }) => run);
-  if (to === undefined || !names.includes(to)) {
-    const which = names.length === 0 ? 'none of its runs has a readable manifest' : `name the run with --to: ${names.join(', ')}`;
-    throw new SinkError('E_SINK_RUN', `${table.path} is no longer a link to a run; ${which}`);
-  }
-  const evidence = await refuseDamaged(table, to, log);
-  const expired = await Promise.all(names.filter((run) => run !== to).map((run) => table.expire(run)));
-  return { to, from: undefined, evidence, actions: [...(await table.restore(to)), await table.linkTo(to), ...expired.flat()] };
-}
-
-async function refuseDamaged(table: Table, run: string, log: Log): Promise<Evidence> {
-  const { differences, evidence } = await verifyTable(table.path, { ...log, run });
-  if (differences.length === 0) return evidence;
-  throw new SinkError('E_SINK_RUN', `${table.path}: run ${run} is damaged: ${differences.join('; ')}`);
 }

@@ -8,19 +8,14 @@ import { readGroups, type ByteTarget } from '../parquet/index.js';
 import type { Manifest } from './manifest.js';
 import type { Table } from './table.js';
 
-/**
- * Start of an index file: its name and version, which is increased when keys or contents are digested differently, and a number that shows the byte
- * order of the machine.
- */
+/** Name and version of an index file, which goes up when keys or contents are digested differently, and a number that shows the machine's byte order. */
 const magic = Uint32Array.from([0x6b_73_6c_02, 0x01_02_03_04]);
 const headWords = magic.length + 4;
 const chunkWords = 4 * 65_536;
 
 /**
  * The keys of a table, with a digest of the content of each: 16 to 32 bytes per row in memory, 16 in the file `<run>.keys.bin`, which contains
- * digests with a secret seed and no values.
- *
- * The keys of this run are separate from those of the table, because a key that occurs twice in one run is an error.
+ * digests with a secret seed and no values. Those of this run are separate, because a key that occurs twice in one run is an error.
  */
 class KeyIndex {
   readonly #fresh: KeyMap;
@@ -66,7 +61,6 @@ function bytesOf(words: Uint32Array): Uint8Array {
  * Returns the key index of a published run: from the file next to its manifest if that fits the key, otherwise rebuilt from the rows of the table,
  * one row group at a time. That of a new table is empty.
  *
- * @param key Names of output columns.
  * @throws {SinkError} `E_SINK_KEY` when the table's rows have no such key, or it does not identify them.
  */
 export async function indexOf(

@@ -38,8 +38,7 @@ export interface TableLayout {
   readonly columns: readonly OutputColumn[];
   /** Fields that identify a row, for `append`. */
   readonly key: readonly string[];
-  /** Returns how to encode files with these columns: those of the table without the ones in its folders. */
-  encoding(inFiles: readonly OutputColumn[]): Encoding;
+  readonly encoding: Encoding;
 }
 
 /** What all phases of a run know. */
@@ -125,7 +124,7 @@ class BegunRun {
     const appending =
       options.mode === 'append' ? new Appending(at, await indexOf(table, before, namesOf(key)), columns, key, kept) : undefined;
     const partitioned = kept.length < columns.length;
-    const files = new DataFiles(table.folder(runId), runId, engine, inFiles, { ...options, encoding: encoding(inFiles), partitioned });
+    const files = new DataFiles(table.folder(runId), runId, engine, inFiles, { ...options, encoding, partitioned });
     if (options.mode === 'replace' && names.length === 0) await files.begin();
     return new BegunRun(run, columns, namesOf(key), partitioning, files, appending);
   }
@@ -217,15 +216,8 @@ interface Before {
 }
 
 /**
- * Finds the published run, and checks that a new run can follow it.
- *
- * A run that keeps files of the table vouches for them in its own manifest. So the earlier manifest is checked against the log of runs, as in
- * `verify`, and the files against the manifest, as in `checkRetained`. A table that is not in the log is trusted.
- *
- * @returns `undefined` for a new table.
- * @throws {SinkError} `E_SINK_FOREIGN` when something else is at its path, or it has no readable manifest; `E_SINK_RUN` when there are runs but no
- * link to one of them, and files were to be kept.
- * @throws {GateError} `E_GATE_VERIFY` when the table is not what its run wrote.
+ * Finds the published run. A new one that keeps files of the table vouches for them in its own manifest, so the earlier manifest is checked against the log
+ * of runs, as in `verify`, and the files against the manifest, as in `checkRetained`. A table that is not in the log is trusted.
  */
 async function runBefore(table: Table, mode: Mode, context: TableRunContext): Promise<Before | undefined> {
   const { at, runLog } = context;

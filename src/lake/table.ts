@@ -233,7 +233,7 @@ async function remove(table: Table, run: string, names: readonly string[]): Prom
   });
 }
 
-export function isRunId(name: string): boolean {
+function isRunId(name: string): boolean {
   return /^[\w-]+$/.test(name);
 }
 

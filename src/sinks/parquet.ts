@@ -57,8 +57,7 @@ export const parquetSink = defineSink({
       async begin(columns) {
         const key = options.mode === 'append' ? keyFields(columns, options, context) : [];
         const projection = project(columns, { ...options, required: key, refuses: run.refuses, caseless: true }, context);
-        const encoding = (inFiles: Parameters<typeof encodingOf>[1]) => encodingOf(options, inFiles, context);
-        const begun = await run.begin({ columns: projection.columns, key, encoding });
+        const begun = await run.begin({ columns: projection.columns, key, encoding: encodingOf(options, projection.columns, context) });
         // The whole table is sorted before the first row is written.
         if (sortPlanOf(options).scope === 'table') sorted = new SortedRows(projection.columns, options, context);
         return {

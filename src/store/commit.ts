@@ -142,11 +142,7 @@ function confined(outputs: readonly string[], given: Action): { readonly output:
   throw new LeadstreamError('E_RUN_FAILED', `a commit would ${action.words}, which is not an action on one of its outputs`);
 }
 
-/**
- * Carries out a commit without a redo log: if it is interrupted, nothing completes it.
- *
- * @throws {SinkError} As `prepareCommit` and `PreparedCommit.commit`.
- */
+/** Carries out a commit without a redo log: if it is interrupted, nothing completes it. */
 export async function commitUnlogged(commit: Commit): Promise<void> {
   const prepared = await prepareCommit(commit);
   await prepared.commit();

@@ -17,7 +17,6 @@ export function unlessMissing<T>(instead: T): (thrown: unknown) => T {
  * Performs a disk operation and converts its failures to user-facing errors. Our own errors are rethrown unchanged.
  *
  * @param code `E_SINK_PATH` while an output is being opened, `E_SINK_WRITE` after that.
- * @param what Description of the operation, with the path, for example `cannot write /lake/leads.csv`.
  * @throws {SinkError} `code`, with `what` followed by the system's reason: `…: ENOSPC: no space left on device`.
  * @throws {LeadstreamError} `E_RUN_FILES` or `E_RUN_MEMORY` if a limit of the process was reached.
  */

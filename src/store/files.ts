@@ -4,11 +4,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
 import { SinkError } from '../core/index.js';
 
-/**
- * Computes the SHA-256 of a file's contents in hexadecimal, reading in chunks.
- *
- * @throws {SinkError} `E_SINK_WRITE` if the file cannot be read back.
- */
+/** Computes the SHA-256 of a file in hexadecimal. @throws {SinkError} `E_SINK_WRITE` if it cannot be read back. */
 export function sha256File(path: string): Promise<string> {
   return attempt('E_SINK_WRITE', `cannot read back ${path}`, async () => {
     const hash = createHash('sha256');
@@ -35,12 +31,7 @@ export async function removeFile(path: string): Promise<void> {
   });
 }
 
-/**
- * Gives a file a second name. If the file system has no links, or `to` is on another one, makes a durable copy.
- *
- * @returns `false` if the name is taken.
- * @throws The system's error, for the caller to describe.
- */
+/** Gives a file a second name, or makes a durable copy if the file system has no links, or `to` is on another one. @returns `false` if the name is taken. */
 export async function linked(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to).catch((thrown: unknown) => {
@@ -103,11 +94,7 @@ export function temporaryName(path: string): string {
 /** Age from which such a file was left by a killed process, in milliseconds. */
 const maxWriteMs = 3_600_000;
 
-/**
- * Removes the temporary files that killed processes left an hour ago or earlier. Files with merely similar names stay. Never rejects.
- *
- * @param isOurs Returns whether such a file was to become one of the caller's, by its name.
- */
+/** Removes the temporary files that killed processes left an hour ago or earlier, if `isOurs` knows the name that they were to get. Never rejects. */
 export async function removeTemporaries(folder: string, isOurs: (name: string) => boolean): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const [, whole] = /^(.+)\.[0-9a-f]{16}\.tmp$/.exec(name) ?? [];
@@ -190,10 +177,8 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Checks that nothing between two folders is a link. All folders there are leadstream's own.
+ * Checks that nothing between two folders is a link: all folders there are leadstream's own. What is `above` may be a link or lead through links.
  *
- * @param above Absolute path; it may be a link or lead through links.
- * @param folder Absolute path below it, existing or not.
  * @throws {SinkError} `E_SINK_FOREIGN` naming the link, or whatever is not a folder; `E_SINK_PATH` for a folder that cannot be entered.
  */
 export async function refuseLinks(above: string, folder: string): Promise<void> {
@@ -208,7 +193,6 @@ export async function refuseLinks(above: string, folder: string): Promise<void> 
   }
 }
 
-/** Creates the error for something else where a folder of leadstream belongs. */
 export function notOurFolder(path: string, what: 'a link' | 'not a folder'): SinkError {
   return new SinkError(
     'E_SINK_FOREIGN',

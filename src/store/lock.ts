@@ -18,11 +18,7 @@ interface LockOptions {
 
 /** A run's exclusive right to its outputs. */
 export interface Lock {
-  /**
-   * Checks that the outputs are still locked by this run: a run frozen for more than a minute may have lost them to a run on another host.
-   *
-   * @throws {LeadstreamError} `E_RUN_LOCKED`.
-   */
+  /** @throws {LeadstreamError} `E_RUN_LOCKED` when this run was frozen for more than a minute, and has lost an output to one on another host. */
   check(): Promise<void>;
   /** Releases our locks and removes what was created for them. Never rejects; may be called twice. */
   release(): Promise<void>;
@@ -75,11 +71,7 @@ async function lockEach(paths: readonly string[], { runId, heartbeatMs = 15_000 
 const turnMs = 20;
 const maxTurns = 500;
 
-/**
- * Runs `work` on a file of the state folder that other runs change as well, one at a time.
- *
- * @throws {LeadstreamError} `E_RUN_LOCKED` if others hold it for ten seconds; otherwise as `lockOwn`, and what `work` throws.
- */
+/** Works on a file of the state folder that other runs change as well. @throws {LeadstreamError} `E_RUN_LOCKED` if others hold it for ten seconds. */
 export async function inTurn<T>(path: string, runId: string, work: () => Promise<T>): Promise<T> {
   const lock = await turn(path, runId, maxTurns);
   try {
@@ -181,9 +173,6 @@ interface Found {
  * - A process that dies on the way leaves such a lock behind, which is taken over in the same way.
  *
  * Files that are not our locks stay, however old they are: a name like `.yarn.lock` may belong to another program.
- *
- * @throws {LeadstreamError} `E_RUN_LOCKED` if a living run holds it, or is about to take it over.
- * @throws {SinkError} `E_SINK_FOREIGN` for a file that is not one of our locks.
  */
 async function acquire(path: string, draft: string, output: string): Promise<void> {
   while (!(await linked(draft, path))) {

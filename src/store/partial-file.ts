@@ -27,8 +27,6 @@ export class PartialFile {
   ) {}
 
   /**
-   * Creates the file.
-   *
    * @param folders Folders that were created for this file, outermost first; `discard` removes those that are empty.
    * @param mode Permissions of the file, regardless of the umask.
    * @throws {SinkError} `E_SINK_PATH`, also if a file of that name exists.

@@ -6,10 +6,7 @@ import { attempt, unlessMissing } from './failure.js';
 
 const names = ['run.date', 'run.id', 'pipeline'] as const;
 
-/**
- * Values for `{{ … }}` in the path of an output: the UTC date on which the run was first started
- * (`YYYY-MM-DD`), the id of the run, and the name of the pipeline.
- */
+/** Values for `{{ … }}` in the path of an output: the UTC date on which the run was first started (`YYYY-MM-DD`), its id, and the name of the pipeline. */
 export type PathNames = Readonly<Record<(typeof names)[number], string>>;
 
 /** Placeholder of the day in a path that is not filled in yet. */
@@ -20,11 +17,7 @@ export const runTemplate = '{{ run.id }}';
 
 const template = /\{\{([^{}]*)\}\}/g;
 
-/**
- * Fills in the braces of a valid path.
- *
- * @returns `undefined` if a value is not a plain name and could lead to another folder.
- */
+/** Fills in the braces of a valid path. @returns `undefined` if a value is not a plain name and could lead to another folder. */
 export function filledPath(path: string, values: PathNames): string | undefined {
   let safe = true;
   const filled = path.replaceAll(template, (_, inner: string) => {
@@ -45,9 +38,9 @@ export function pathProblem(path: string): string | undefined {
 }
 
 /**
- * Returns the absolute path of something on this machine that exists before a run begins.
+ * Returns the absolute path of something that exists before a run begins.
  *
- * @param option Option that the path was given for, for the message.
+ * @param option What the path was given for, for the message.
  * @throws {LeadstreamError} `E_USAGE` if it is not a path of this machine, or has names in braces.
  */
 export function fixedPath(path: string, option: string, baseDir: string): string {

@@ -24,10 +24,7 @@ interface StoredCommit extends LoggedCommit {
   readonly loggedAt: string;
 }
 
-/**
- * Version of the redo log. It goes up with every store and action that is added, when existing content changes its meaning, and when a reader of the previous
- * version would lose content.
- */
+/** It goes up with every store and action that is added, when content changes its meaning, and when a reader of the previous version would lose content. */
 const version = 4;
 const store = 'local-disk';
 
@@ -58,9 +55,7 @@ const commitEnding = '.commit.json';
  *
  * @param folder A folder in the state folder; both are created if missing, private (0700).
  * @returns The commit, which will be carried out from now on, by the caller or by recovery.
- * @throws {SinkError} `E_SINK_PATH`, `E_SINK_WRITE`, `E_SINK_FOREIGN` for a link in the way, or `E_SINK_VERIFY` if
- * a file differs from what was written; nothing is logged then.
- * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder cannot be ours.
+ * @throws As `prepareCommit` and `makePrivate`; nothing is logged then.
  */
 export async function logCommit(folder: string, commit: LoggedCommit): Promise<PreparedCommit> {
   const { runId, pipeline, outputs, actions, spent, counts } = commit;
@@ -86,7 +81,7 @@ function pathOf(folder: string, runId: string): string {
   return join(folder, runId + commitEnding);
 }
 
-/** Returns all logged commits, by run and so by time. Removes the incomplete files of killed writers. @throws As `readCommit`. */
+/** Returns all logged commits, by run and so by time. Removes the incomplete files of killed writers. */
 async function loggedCommits(folder: string): Promise<readonly StoredCommit[]> {
   const names = await attempt('E_SINK_PATH', `cannot read ${folder}`, async () => {
     if (!(await isPrivate(folder))) return [];
@@ -101,12 +96,7 @@ async function loggedCommits(folder: string): Promise<readonly StoredCommit[]> {
   return found;
 }
 
-/**
- * Reads a commit in the log; returns `undefined` if it no longer exists.
- *
- * @throws {SinkError} `E_SINK_WRITE` if it is damaged, or belongs to a run other than the one its file is named after.
- * @throws {LeadstreamError} `E_STATE_VERSION` if this version cannot read it; `E_STATE_FOREIGN` if the file was not created by leadstream for this user.
- */
+/** Reads a commit in the log; `undefined` if it no longer exists. @throws As `recoverCommits`. */
 async function readCommit(path: string): Promise<StoredCommit | undefined> {
   const text = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readOwn(path));
   if (text === undefined) return undefined;
@@ -160,16 +150,12 @@ interface RecoveryOptions {
  * because opening an output removes the sources of the actions.
  *
  * Outputs of a commit that the caller does not hold are locked meanwhile. A commit whose outputs are held by a living run is left to that run, but
- * if it shares an output with the caller, the caller must wait.
+ * if it shares an output with the caller, the caller must wait: `E_RUN_LOCKED`. The whole log is read before anything is done.
  *
- * The whole log is read before anything is done. Only the outputs named by a commit are touched, and all of a commit is checked before anything is changed.
- *
- * @param folder The redo log, in the state folder; nothing is done if it is missing.
  * @returns The recovered commits.
  * @throws {SinkError} `E_SINK_WRITE`, `E_SINK_VERIFY` or `E_SINK_FOREIGN` if a commit cannot be carried out: it
  * stays in the log, and the message explains how to give it up.
- * @throws {LeadstreamError} `E_RUN_LOCKED` if the caller must wait; `E_STATE_VERSION` for a commit that this version cannot read; `E_STATE_FOREIGN` if the
- * folder or a commit was not created by leadstream for this user.
+ * @throws {LeadstreamError} `E_STATE_VERSION` for a commit of another version; `E_STATE_FOREIGN` for one that is not this user's.
  */
 export async function recoverCommits(folder: string, options: RecoveryOptions): Promise<readonly LoggedCommit[]> {
   const { only = () => true } = options;
