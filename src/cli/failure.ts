@@ -11,19 +11,16 @@ interface Description {
   readonly message: string;
   readonly help: string;
   readonly exit: number;
-  /** Paths of refused outputs that were kept for inspection. */
-  readonly kept: readonly string[];
 }
 
 /** Describes a failure for people and machines, also one of another copy of leadstream. */
 export function descriptionOf(failure: unknown): Description {
   const thrown = limitReached(failure) ?? failure;
   if (thrown instanceof Error && 'code' in thrown && 'exit' in thrown && 'help' in thrown && typeof thrown.exit === 'number') {
-    const kept = 'kept' in thrown && Array.isArray(thrown.kept) ? thrown.kept.map(String) : [];
-    return { code: String(thrown.code), message: thrown.message, help: String(thrown.help), exit: thrown.exit, kept };
+    return { code: String(thrown.code), message: thrown.message, help: String(thrown.help), exit: thrown.exit };
   }
   const { code, help, exit, message } = failureOf(thrown);
-  return { code, message: printable(message), help, exit, kept: [] };
+  return { code, message: printable(message), help, exit };
 }
 
 /**
@@ -32,14 +29,14 @@ export function descriptionOf(failure: unknown): Description {
  * @param pipeline Name of the one that failed, if there are several.
  */
 export function reportFailure(console: Console, thrown: unknown, pipeline?: string): number {
-  const { code, message, help, exit, kept } = descriptionOf(thrown);
+  const { code, message, help, exit } = descriptionOf(thrown);
   // The last line is the one that machines read.
   if (thrown instanceof Error && thrown.stack) console.log('debug', thrown.stack.split('\n'));
   const lines = `${pipeline === undefined ? '' : `${pipeline}: `}${message}`.split('\n');
-  const facts = { ...(pipeline !== undefined && { pipeline }), code, help, exit, ...(kept.length > 0 && { kept }) };
+  const facts = { ...(pipeline !== undefined && { pipeline }), code, help, exit };
   const isOfFile = thrown instanceof Error && thrown.name === 'SpecError';
   // The place of each problem in a pipeline file comes first, where editors look for it.
-  const said = isOfFile ? [...lines, problemsLine([code], lines.length, 1)] : sentences(code, lines, help, kept);
+  const said = isOfFile ? [...lines, problemsLine([code], lines.length, 1)] : sentences(code, lines, help);
   console.event('command.failed', facts, console.format === 'json' ? lines : said);
   return exit;
 }
@@ -57,9 +54,8 @@ export function problemsLine(codes: readonly string[], problems: number, files: 
 }
 
 /** Returns one line or, for several messages, one line for each. */
-function sentences(code: string, lines: readonly string[], help: string, kept: readonly string[]): readonly string[] {
+function sentences(code: string, lines: readonly string[], help: string): readonly string[] {
   const all = lines.map((line) => (/[.?!]$/.test(line) ? line : `${line}.`));
-  const rest = `${help}${kept.length === 0 ? '' : ` Kept for inspection: ${kept.join(', ')}.`}`;
-  if (all.length === 1) return [`leadstream: ${code}: ${all[0]} ${rest}`];
-  return [`leadstream: ${code}:`, ...all.map((each) => `  ${each}`), `  ${rest}`];
+  if (all.length === 1) return [`leadstream: ${code}: ${all[0]} ${help}`];
+  return [`leadstream: ${code}:`, ...all.map((each) => `  ${each}`), `  ${help}`];
 }

@@ -17,8 +17,6 @@ export interface PipelineDocument
   /** Exit code that this pipeline alone would have given. */
   readonly exit?: number;
   readonly error?: { readonly code: string; readonly message: string; readonly help: string };
-  /** Outputs that a gate refused and `--keep-failed` kept. */
-  readonly kept?: readonly string[];
   readonly version: string;
   /** The service that was read, without credentials. */
   readonly service?: Partial<Pick<Pipeline['connection'], 'baseUrl' | 'limit' | 'concurrency'>>;
@@ -35,7 +33,7 @@ export interface SeriesDocument {
 export type ReportDocument = PipelineDocument | SeriesDocument;
 
 /** How a run ended, and what is known of it. */
-export interface DocumentedEnd extends Pick<PipelineDocument, 'status' | 'exit' | 'error' | 'kept'> {
+export interface DocumentedEnd extends Pick<PipelineDocument, 'status' | 'exit' | 'error'> {
   readonly report?: RunReport | FailedRunReport | undefined;
   readonly observed?: Observed;
 }

@@ -8,7 +8,7 @@ import { Observed, startStatus } from './status.js';
 import { documentOf, type PipelineDocument } from './report.js';
 
 /** Options of a run that come from the command line. */
-export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'keepFailed' | 'allowShrink' | 'allowPartial' | 'limiters' | 'ended'>;
+export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial' | 'limiters' | 'ended'>;
 
 /** How the run of one pipeline ended. */
 export interface ReportedRun {
@@ -55,9 +55,8 @@ export async function refusedRun(thrown: unknown, context: CommandContext): Prom
 /** Describes how a run ended without publishing. */
 async function endOf(thrown: unknown, pipeline: Pipeline | undefined, { console }: CommandContext) {
   if (await leftByReader(thrown, pipeline)) return { status: 'closed', exit: 0 } as const;
-  const { code, message, help, exit, kept } = descriptionOf(thrown);
-  const error = { code, message: console.redact(message), help };
-  return { status: 'failed', exit, error, ...(kept.length > 0 && { kept }) } as const;
+  const { code, message, help, exit } = descriptionOf(thrown);
+  return { status: 'failed', exit, error: { code, message: console.redact(message), help } } as const;
 }
 
 /** Whether a run ended because its reader had had enough, which is not a failure of a pipeline that only prints. */

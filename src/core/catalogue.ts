@@ -76,7 +76,11 @@ export const catalogue = {
   E_SINK_VERIFY: { exit: 1, retry: true, help: 'A file that was read back differs from what was written; check the disk.' },
   E_GATE_REJECTS: { exit: 65, retry: false, help: 'Read the rejects file; clean the rows, or raise rejects.max.' },
   E_GATE_MATCH: { exit: 65, retry: false, help: 'Check the fields of the join, or lower min_match.' },
-  E_GATE_EXPECT: { exit: 65, retry: false, help: 'Inspect the rows (--keep-failed); if right, change expect or use --allow-shrink once.' },
+  E_GATE_EXPECT: {
+    exit: 65,
+    retry: false,
+    help: 'Preview the rows, or run with --set of the gate and other paths; if right, change expect or use --allow-shrink once.',
+  },
   E_GATE_SHRINK: { exit: 65, retry: true, help: "Ask the service's operator whether the list lost these rows." },
   E_GATE_PARTIAL: { exit: 65, retry: false, help: 'Write to another path, or run once with --allow-partial.' },
   E_GATE_SCHEMA: { exit: 65, retry: false, help: 'Correct the steps, or publish once with schema: evolve and mode: replace.' },
@@ -160,7 +164,6 @@ export const warningCatalogue = {
   W_RUN_COUNTS: { help: 'The counts of earlier runs cannot be read or stored; a list that shrank may go unnoticed.' },
   W_RUN_PARTIAL: { help: 'The outputs have only the part before the limit; later runs are not compared with it.' },
   W_RUN_HOOK: { help: 'Check the webhook or the callback; the run and its exit code are unaffected.' },
-  W_RUN_KEPT: { help: 'Inspect the quarantined outputs, and remove them.' },
   W_SOURCE_UNCHECKED: { help: 'A part of the list could not be checked; the message says which, and what settles it.' },
   W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },
 } as const satisfies Record<string, { readonly help: string }>;
@@ -202,8 +205,8 @@ export const logEvents = {
   },
   'command.failed': {
     level: 'error',
-    summary: 'The command failed, or one of several pipelines; outputs that a gate refused may be `kept`.',
-    fields: ['pipeline', 'code', 'help', 'exit', 'kept'],
+    summary: 'The command failed, or one of several pipelines.',
+    fields: ['pipeline', 'code', 'help', 'exit'],
   },
   'request.retried': {
     level: 'warn',

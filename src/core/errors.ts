@@ -186,24 +186,12 @@ export function onAbort(signal: AbortSignal, act: () => void): () => void {
  * Thrown when gates refused to publish what was read. The message has one line per gate; the code is that of the first.
  *
  * @example
- * await runPipeline(pipeline, { keepFailed: true }).catch((error: unknown) => {
- *   if (error instanceof GateError) console.error(error.message, error.kept);
+ * await runPipeline(pipeline).catch((error: unknown) => {
+ *   if (error instanceof GateError) console.error(error.message);
  * });
  */
 export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   override readonly name: string = 'GateError';
-
-  /** Absolute paths of the outputs that were set aside for inspection instead of removed. */
-  readonly kept: readonly string[];
-
-  constructor(
-    code: CodeOf<'GATE'>,
-    message: string | readonly string[],
-    { kept = [], ...options }: ErrorOptions & { readonly kept?: readonly string[] } = {},
-  ) {
-    super(code, message, options);
-    this.kept = kept;
-  }
 
   /** Combines all refusals into one error; `undefined` if there are none. */
   static of(refusals: readonly Violation[]): GateError | undefined {
@@ -215,11 +203,6 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
         refusals.map(({ message }) => message),
       )
     );
-  }
-
-  /** Returns the same failure with the paths of the outputs that were kept. */
-  keeping(kept: readonly string[]): GateError {
-    return new GateError(this.code, this.lines, { kept, cause: this });
   }
 }
 

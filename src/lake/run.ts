@@ -1,15 +1,14 @@
-import { rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GateError, itemAt, SinkError, type OutputColumn, type Refuses, type Warning } from '../core/index.js';
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
-import { attempt, makeFolders, removeFolders, type Action } from '../store/index.js';
+import { removeFolders, type Action } from '../store/index.js';
 import type { Batch } from '../vector/index.js';
 import { DataFiles, type DataFilesOptions, checkRetained, stageRetained, written } from './data-files.js';
 import { Appending, indexOf } from './keys.js';
 import { dataFileNameOf, loadManifest, type Manifest, type ManifestFile, type modes, type Published, type RunFacts } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 import type { RunLog } from './run-log.js';
-import { openTo, prune, removeDeadRuns, removeRun, successName, type Table } from './table.js';
+import { prune, removeDeadRuns, removeRun, successName, type Table } from './table.js';
 
 type Mode = (typeof modes)[number];
 
@@ -153,13 +152,6 @@ class BegunRun {
       actions: (facts: RunFacts) => this.#actions(facts, added, old),
       /** Removes the runs that are no longer kept. */
       cleanup: () => prune(table, runId, before?.run, options.keep),
-      quarantine: async () => {
-        const [folder, path] = [table.folder(runId), join(table.quarantine, runId)];
-        await makeFolders(table.quarantine, dirname(table.path));
-        await openTo(table.quarantine, options.permissions);
-        await attempt('E_SINK_WRITE', `cannot quarantine ${folder}`, () => rename(folder, path));
-        return path;
-      },
     };
   }
 

@@ -48,13 +48,10 @@ const besideRun = /\.(?:link|(?:keys\.bin|manifest\.json)(?:\.partial)?)$/;
  */
 export class Table {
   readonly runs: string;
-  /** Folder for runs refused by a gate. */
-  readonly quarantine: string;
 
   /** @param path Absolute path of the link. */
   constructor(readonly path: string) {
     this.runs = join(dirname(path), `.${basename(path)}.runs`);
-    this.quarantine = join(dirname(path), `.${basename(path)}.failed`);
   }
 
   folder(run: string): string {

@@ -231,16 +231,7 @@ export class Attempt {
     if (!restsOnPages(failure)) return withKeyOrigin(limitReached(failure) ?? failure, keyOriginOf(this.pipeline));
     // The next run must read the current state of the service: the spooled pages may be the problem.
     await this.run.forgetPages(this.#spools).catch(this.run.nonFatal);
-    return failure instanceof GateError && this.options.keepFailed ? this.#quarantined(failure) : failure;
-  }
-
-  /** Sets aside what a gate refused. Returns the original error even if this fails. */
-  async #quarantined(refused: GateError): Promise<GateError> {
-    const { pipeline, run } = this;
-    const paths = (await this.#prepared?.quarantine(run.nonFatal)) ?? [];
-    if (paths.length === 0) return refused;
-    run.warn({ code: 'W_RUN_KEPT', message: `${pipeline.name}: not published, but kept for inspection: ${paths.join(', ')}` });
-    return refused.keeping(paths);
+    return failure;
   }
 
   async #close(): Promise<void> {

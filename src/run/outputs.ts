@@ -68,7 +68,7 @@ export class OpenedOutputs {
     return this.#begun;
   }
 
-  /** Removes everything that was not committed or quarantined. */
+  /** Removes everything that was not committed. */
   async abort(): Promise<void> {
     await each(this.sinks, (sink) => sink.abort());
   }
@@ -135,17 +135,6 @@ export class PreparedOutputs {
   async cleanup(): Promise<void> {
     await each(this.outputs, ({ prepared }) => prepared.cleanup());
   }
-
-  /**
-   * Sets the outputs aside for inspection instead of committing them. `abort` does not touch these.
-   *
-   * @param failed Called for each output that could not be set aside.
-   * @returns Their paths.
-   */
-  async quarantine(failed: (failure: unknown) => void): Promise<readonly string[]> {
-    const paths = await each(this.sinks, ({ sink, output }) => sink.quarantine(output.prepared).catch(failed));
-    return paths.flatMap((path) => path ?? []);
-  }
 }
 
 /** Adds to a failure what had been published before and cannot be undone. */
@@ -166,8 +155,6 @@ interface SinkCounts {
 
 /** A sink of a run. */
 class OpenedOutput {
-  #quarantined = false;
-
   private constructor(
     private readonly sink: PlannedSink,
     private readonly writer: SinkWriter,
@@ -230,15 +217,8 @@ class OpenedOutput {
     };
   }
 
-  /** @returns Its path; `undefined` if there is nothing to inspect. */
-  async quarantine(prepared: PreparedOutput): Promise<string | undefined> {
-    const path = await prepared.quarantine();
-    this.#quarantined = path !== undefined;
-    return path;
-  }
-
-  async abort(): Promise<void> {
-    if (!this.#quarantined) await this.writer.abort();
+  abort(): Promise<void> {
+    return this.writer.abort();
   }
 }
 

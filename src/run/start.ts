@@ -220,8 +220,6 @@ export interface RunOptions {
   readonly stateDir?: string;
   /** Whether to discard the pages that an interrupted run has spooled. Default `false`. */
   readonly restart?: boolean;
-  /** Whether to set aside prepared outputs refused by a gate instead of removing them; the `GateError` contains their paths. Default `false`. */
-  readonly keepFailed?: boolean;
   /** Whether to publish lists and outputs that shrank more than allowed, this once. Default `false`. */
   readonly allowShrink?: boolean;
   /** Whether a run stopped by a limit may replace existing outputs. Default `false`. */
@@ -242,7 +240,7 @@ export interface RunOptions {
 // A text such as 'false' would allow what must not be published.
 const taken = object({
   ...{ signal: abortSignal, stateDir: filledText, ended: callable, watch: judged(watchersProblem) },
-  ...{ restart: flag, keepFailed: flag, allowShrink: flag, allowPartial: flag },
+  ...{ restart: flag, allowShrink: flag, allowPartial: flag },
   stdout: object({ write: callable }, ['write'], 'open'),
   now: check('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
   limiters: check('RateLimiters', (value) => value instanceof RateLimiters),

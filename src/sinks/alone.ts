@@ -29,8 +29,7 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
 }
 
 /**
- * Opens a sink that a program uses on its own. Its output stays locked until `abort`, `cleanup` or `quarantine`, since two writers would remove each other's
- * files.
+ * Opens a sink that a program uses on its own. Its output stays locked until `abort` or `cleanup`, since two writers would remove each other's files.
  *
  * @throws {SinkError} `E_SINK_CONFIG` with every problem of the options.
  * @throws {LeadstreamError} `E_RUN_LOCKED` while another sink of this program, or another process, writes there.
@@ -81,7 +80,6 @@ function releasing(writer: SinkWriter, lock: Lock): SinkWriter {
           return prepared.actions(facts);
         },
         cleanup: () => last(prepared.cleanup()),
-        quarantine: () => last(prepared.quarantine()),
       };
     },
     abort: () => last(writer.abort()),

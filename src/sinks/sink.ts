@@ -54,19 +54,12 @@ export interface PreparedOutput {
   commit?(partial: boolean): Promise<void>;
   /** Removes what the commit made obsolete; called after the commit of all sinks. */
   cleanup(): Promise<void>;
-  /**
-   * Sets everything aside for inspection instead of committing it, under names that readers ignore and no later run removes.
-   *
-   * @returns The path; `undefined` if there is nothing to inspect.
-   */
-  quarantine(): Promise<string | undefined>;
 }
 
 /** What an output prepares that no action commits. */
-export const nothingToCommit: Pick<PreparedOutput, 'actions' | 'cleanup' | 'quarantine'> = {
+export const nothingToCommit: Pick<PreparedOutput, 'actions' | 'cleanup'> = {
   actions: () => Promise.resolve([]),
   cleanup: () => Promise.resolve(),
-  quarantine: () => Promise.resolve(undefined),
 };
 
 /**

@@ -65,7 +65,7 @@ export abstract class CellFormat implements TextFormat {
 export interface TextTarget {
   readonly bytes: number;
   append(text: Text): Promise<void>;
-  prepare(): Promise<Pick<PreparedOutput, 'path' | 'actions' | 'cleanup' | 'quarantine'>>;
+  prepare(): Promise<Pick<PreparedOutput, 'path' | 'actions' | 'cleanup'>>;
   abort(): Promise<void>;
 }
 
@@ -119,7 +119,6 @@ export async function textFile(
         path: destination,
         actions: () => Promise.resolve([file.action]),
         cleanup: () => Promise.resolve(),
-        quarantine: () => file.quarantine(`${context.runId}.failed`),
       };
     },
     abort: () => file.discard(),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { lstat, open, readdir, readlink, rename, type FileHandle } from 'node:fs/promises';
+import { lstat, open, readdir, readlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { attempt, unlessMissing } from './failure.js';
@@ -75,12 +75,6 @@ export class PartialFile {
     this.#closed = true;
     await removeFile(this.path).catch(() => undefined);
     await removeFolders(this.folders);
-  }
-
-  async quarantine(label: string): Promise<string> {
-    const path = `${this.destination}.${label}`;
-    await this.#guard(() => rename(this.path, path));
-    return path;
   }
 
   async #guard(work: () => Promise<unknown>): Promise<void> {

@@ -169,7 +169,6 @@ expectTypeOf(GateError).instance.toExtend<LeadstreamError>();
 expectTypeOf(LeadstreamError).instance.toExtend<Error>();
 expectTypeOf<SourceError['kind']>().toEqualTypeOf<FailureKind>();
 expectTypeOf<LeadstreamError['exit']>().toEqualTypeOf<number>();
-expectTypeOf<GateError['kept']>().toEqualTypeOf<readonly string[]>();
 expectTypeOf(GateError.of).parameter(0).toEqualTypeOf<readonly Violation[]>();
 new StepError('E_STEP_FIELD', 'x');
 // @ts-expect-error A code that the catalogue does not have.
@@ -209,8 +208,8 @@ expectTypeOf(loadPipeline).returns.resolves.toEqualTypeOf<Pipeline>();
 expectTypeOf(lintPipelines).returns.resolves.toEqualTypeOf<LintResult>();
 expectTypeOf(loadPipelines).returns.resolves.toEqualTypeOf<readonly Pipeline[]>();
 expectTypeOf<Pipeline['schema']>().toEqualTypeOf<'evolve' | 'freeze'>();
-expectTypeOf(runPipeline).parameter(1).toExtend<{ readonly keepFailed?: boolean } | undefined>();
-expectTypeOf<{ readonly keepFailed: undefined }>().not.toExtend<RunOptions>();
+expectTypeOf(runPipeline).parameter(1).toExtend<{ readonly restart?: boolean } | undefined>();
+expectTypeOf<{ readonly restart: undefined }>().not.toExtend<RunOptions>();
 // @ts-expect-error Several pipelines are run one by one.
 void runPipeline(await loadPipelines({ text: '', file: 'p.yaml' }));
 expectTypeOf(runPipeline).returns.resolves.toEqualTypeOf<RunReport>();

@@ -22,7 +22,6 @@ const options = (yargs: Parser) =>
     .option('restart', { ...flag, describe: 'Read everything again, even if an interrupted run left pages' })
     .option('allow-shrink', { ...flag, describe: 'Publish this once even if lists or outputs shrank more than allowed' })
     .option('allow-partial', { ...flag, describe: 'Replace existing outputs even if a limit stops the read' })
-    .option('keep-failed', { ...flag, describe: 'Quarantine outputs that a gate refuses for inspection, instead of removing them' })
     .option('recover', { ...flag, describe: 'Only complete the commits of killed runs, from the redo log' })
     .check(({ files, recover }) => (files.length === 0) === recover || 'name a pipeline file, or --recover without one')
     .example('$0 run pipelines/leads-enriched.yaml', 'credentials come from the environment')
@@ -72,7 +71,7 @@ async function runLoaded(
   const { prepareFetching } = await import('../../source/index.js');
   // The fetching thread starts while the files are checked.
   prepareFetching();
-  const { files, report: reportFiles, only, stateDir, restart, keepFailed, allowShrink, allowPartial } = arguments_;
+  const { files, report: reportFiles, only, stateDir, restart, allowShrink, allowPartial } = arguments_;
   const { cwd, envFile } = context;
   const isWanted = (name: string) => only.length === 0 || only.includes(name);
   const loading = { ...(await loadOptionsOf(arguments_, context)), stateDir };
@@ -88,6 +87,6 @@ async function runLoaded(
   refuseWritingOver(pipelines, [...read, ...written], cwd);
   expected.push(...pipelines.map(({ name }) => name));
   const report = await ReportFiles.open(reportFiles, context);
-  const flags = { stateDir, restart, keepFailed, allowShrink, allowPartial };
+  const flags = { stateDir, restart, allowShrink, allowPartial };
   return runSeries(pipelines, context, flags, { files: loaded, metrics, write: (document) => report.write(document) });
 }

@@ -164,18 +164,6 @@ describe('leadstream completion', () => {
   });
 });
 
-describe('leadstream run --keep-failed', () => {
-  test('says where refused outputs are, on stderr and in the report', async () => {
-    const [from, cwd] = [await service(), await workplaceOf(refused('a'))];
-    const { code, stderr } = await cli([...run, '--keep-failed'], { cwd, env: from.env });
-    expect(code).toBe(65);
-    const report = await reportIn(cwd);
-    expect(report).toMatchObject({ status: 'failed', kept: [expect.stringMatching(/\/a\.csv\.[\w-]+\.failed$/)] });
-    expect(stderr).toMatch(/W_RUN_KEPT[\s\S]*Kept for inspection: .*\/a\.csv\.[\w-]+\.failed\.\n$/);
-    expect(await csvs(cwd)).toEqual([]);
-  });
-});
-
 test('files of one run ask a service at one rate, also where the last request of one and the first of the next meet', async () => {
   const at: number[] = [];
   const from = await service(undefined, { onRequest: () => void at.push(performance.now()) });

@@ -1,5 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { GateError } from '../../../src/core/errors.js';
 import { failedRunOf, runPipeline } from '../../../src/run/index.js';
@@ -150,21 +149,11 @@ expect: { min_rows: MIN, not_null: [lead_id] }`;
 describe('outputs that a gate refused', () => {
   const body = 'from: leads\nto:\n  - csv: { path: out/l.csv }\n  - ndjson: { path: out/l.ndjson }\nexpect: { min_rows: 5 }';
 
-  test('are kept aside when asked, and the failure says where', async () => {
+  test('are removed, and when something else than a gate fails', async () => {
     const [from, folder] = [await serviceOf({ leads: leads(3) }), await temporaryFolder()];
-    const failure: unknown = await runIn(from, body, folder, { keepFailed: true }).catch((error: unknown) => error);
-    if (!(failure instanceof GateError)) throw failure;
-    expect(failure).toMatchObject({ code: 'E_GATE_EXPECT', message: expect.stringContaining('expect.min_rows') });
-    expect(failure.kept).toHaveLength(2);
-    expect((await readFile(failure.kept[0] ?? '', 'utf8')).trim().split('\n')).toHaveLength(4);
-    expect(await visible(join(folder, 'out'))).toEqual(failure.kept.map((path) => path.slice(join(folder, 'out').length + 1)).sort());
-  });
-
-  test('are removed otherwise, and when something else than a gate fails', async () => {
-    const [from, folder] = [await serviceOf({ leads: leads(3) }), await temporaryFolder()];
-    await expect(runIn(from, body, folder)).rejects.toMatchObject({ code: 'E_GATE_EXPECT', kept: [] });
+    await expect(runIn(from, body, folder)).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
     const failing = await service(undefined, { faults: ['404@page=3'] });
-    await expect(runIn(failing, body, folder, { keepFailed: true })).rejects.toMatchObject({ code: 'E_SOURCE_ORDER' });
+    await expect(runIn(failing, body, folder)).rejects.toMatchObject({ code: 'E_SOURCE_ORDER' });
     expect(await visible(folder)).toEqual([]);
   });
 });

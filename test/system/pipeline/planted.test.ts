@@ -212,15 +212,6 @@ describe('a run', () => {
     await start(from, base);
     expect(await contentsOf(victim)).toEqual(before);
   });
-
-  test('puts nothing in quarantine through a link', async () => {
-    const [{ base, victim }, from] = [await place(), await some()];
-    await symlink(victim, join(base, 'lake/.t.failed'));
-    const before = await contentsOf(victim);
-    const pipeline = await pipelineFor(from, `${outputs}\nexpect: { min_rows: 9 }`, base);
-    await expect(runPipeline(pipeline, { keepFailed: true })).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
-    expect(await contentsOf(victim)).toEqual(before);
-  });
 });
 
 async function manifestsIn(folder: string): Promise<readonly string[]> {

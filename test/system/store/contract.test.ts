@@ -96,14 +96,6 @@ describe('a store for csv, ndjson and rejects', () => {
     expect(await place.read('a.csv')).toBe('new');
   });
 
-  test('puts a file aside under a name beside its destination', async () => {
-    const { at, place, written } = await placed();
-    const file = await written('a.csv', 'refused');
-    expect(await file.quarantine('failed')).toBe(at('a.csv.failed'));
-    expect(await place.names()).toEqual(['a.csv.failed']);
-    expect(await place.read('a.csv.failed')).toBe('refused');
-  });
-
   test('removes what a killed run left for a destination when it is reserved again', async () => {
     const { at, place } = await placed();
     const killed = await reserveFile(at('a.csv'), '20260101T000000000Z-0a1b2c3d');

@@ -47,7 +47,7 @@ describe('an error', () => {
       { code: 'E_GATE_EXPECT', message: 'x\ny' },
       { code: 'E_GATE_EXPECT', message: 'z' },
     ] as const;
-    expect(GateError.of(refusals)?.keeping(['k']).lines).toEqual(['x\\ny', 'z']);
+    expect(GateError.of(refusals)?.lines).toEqual(['x\\ny', 'z']);
   });
 });
 

@@ -51,7 +51,6 @@ function slowSink(pace: Pace): SinkWriter {
     ...{ rows: 0, bytes: 0, total: 0, unchanged: 0, changed: 0 },
     actions: () => Promise.resolve([]),
     cleanup: () => Promise.resolve(),
-    quarantine: () => Promise.resolve(undefined),
   };
   return {
     begin: () => Promise.resolve(),

@@ -111,7 +111,7 @@ async function written(options: TextSink, columns: readonly Column[], pages: rea
 }
 
 function memory(pieces: Buffer[]): TextTarget {
-  const prepared = { actions: async () => [], cleanup: async () => undefined, quarantine: async () => undefined };
+  const prepared = { actions: async () => [], cleanup: async () => undefined };
   return {
     bytes: 0,
     append: async (piece) => void pieces.push(Buffer.from(piece)),
