@@ -17,12 +17,6 @@ export const credentialNames: readonly string[] = ['authorized_uid', 'authorized
 /**
  * Returns a function that checks the credentials in a query in constant time. A request that sends either half of the pair is judged by the pair;
  * `rest_api_key` counts only without it.
- *
- * @throws {LeadstreamError} `E_USAGE` when there is no account, so that no one could read.
- *
- * @example
- * const authorises = authoriser([{ uid: '7', key: 'k' }]);
- * authorises(new URLSearchParams('authorized_uid=7&authorized_rest_api_key=k')); // true
  */
 export function authoriser(accounts: readonly Account[]): (query: URLSearchParams) => boolean {
   if (accounts.length === 0) throw new LeadstreamError('E_USAGE', 'the service needs at least one account that may read it');

@@ -5,7 +5,6 @@ import { LeadstreamError } from '../core/index.js';
 
 /** The rows of one collection in a fixed order, each as the JSON text of one object: none needs to be parsed or built as an object on its way out. */
 export interface ServedTable {
-  /** Number of rows. */
   readonly count: number;
   /** The row at a 0-based position below `count`. */
   row(index: number): string;
@@ -73,7 +72,6 @@ export type Answerer = (facts: RequestFacts) => Answer | Promise<Answer>;
  */
 export type Responder = (facts: RequestFacts, next: Answerer) => Answer | Promise<Answer>;
 
-/** The headers of a JSON text. */
 export const json = { 'content-type': 'application/json' } as const;
 
 /** Returns a refusal with the JSON body `{"error":"…"}`. */
@@ -81,7 +79,6 @@ export function failure(status: number, error: string, headers: Readonly<Record<
   return { kind: 'raw', status, headers: { ...json, ...headers }, body: JSON.stringify({ error }) };
 }
 
-/** Returns the body of an answer with rows. */
 export function bodyOf({ rows, within = [] }: RowsAnswer): Buffer {
   const list = `[${[...rows].join(',')}]`;
   return Buffer.from(within.reduceRight((inner, name) => `{${JSON.stringify(name)}:${inner}}`, list));
@@ -111,7 +108,6 @@ export interface FaultGrammar {
   readonly terms: Readonly<Record<string, (value: string) => ((facts: RequestFacts) => boolean) | undefined>>;
 }
 
-/** The faults of the service. */
 export const faultGrammar: FaultGrammar = {
   kinds: {
     delay: (value) => {
@@ -157,11 +153,7 @@ export function isFault(spec: string): boolean {
   return openFault(spec, faultGrammar) !== undefined;
 }
 
-/**
- * Creates the responder of a fault.
- *
- * @throws {LeadstreamError} `E_USAGE` for what is none.
- */
+/** @throws {LeadstreamError} `E_USAGE` for what is no fault. */
 export function faultResponder(spec: FaultSpec, grammar = faultGrammar): Responder {
   const responder = openFault(spec, grammar);
   if (responder === undefined) throw new LeadstreamError('E_USAGE', `fault ${spec}: ${faultForm}`);

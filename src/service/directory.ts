@@ -136,7 +136,6 @@ function rowOf(row: ReadonlyMap<string, string>, collection: Collection): FileRo
   return { text: JSON.stringify(Object.fromEntries(row)), id: row.get(namesOf(collection)(collection.id)) };
 }
 
-/** Returns a function that maps a header to the name that the service uses. */
 function namesOf({ fields }: Collection): (header: string) => string {
   return (header) => {
     const field = Object.hasOwn(fields, header) ? fields[header] : undefined;

@@ -36,7 +36,7 @@ export interface StartOptions {
   readonly onRequest?: (entry: RequestEntry) => void;
 }
 
-/** A request on a collection's path and how it ended. */
+/** A request on a collection's path. */
 export interface RequestEntry extends RequestFacts {
   /** HTTP status of the answer; 0 for none. */
   readonly status: number;
@@ -94,7 +94,6 @@ export async function startService({ port = 0, host = '127.0.0.1', ...options }:
   };
 }
 
-/** A collection that is served at a path. */
 interface Route {
   readonly collection: Collection;
   readonly table: ServedTable;
@@ -157,12 +156,10 @@ function answerFrom({ collection, table }: Route, { id, page, limit }: RequestFa
   return answered(positionsFrom(table, (page - first) * size, size));
 }
 
-/** Returns up to `limit` positions from an offset on; none past the end. */
 function positionsFrom({ count }: ServedTable, offset: number, limit: number): readonly number[] {
   return Array.from({ length: Math.max(0, Math.min(limit, count - offset)) }, (_, index) => offset + index);
 }
 
-/** Returns the names of the parameters of a list, and the number of its first page. */
 function parametersOf({ served }: Collection): { readonly page: string; readonly limit: string; readonly first: number } {
   const { param = 'page', limit = 'limit', first = 1 } = served?.paging.scheme === 'page' ? served.paging : {};
   return { page: param, limit, first };
@@ -173,7 +170,6 @@ function wholeNumber(text: string | null, fallback: number): number {
   return /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
-/** Returns an identifier of a path as it was before it was encoded, if it was. */
 function decoded(id: string): string {
   try {
     return decodeURIComponent(id);

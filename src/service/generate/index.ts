@@ -4,7 +4,6 @@ import type { DataSource, ServedTable } from '../answer.js';
 import { areaCodeEntries, areaCodeRow, bridgeRows, userRows, linkRows, leadRows } from './rows.js';
 import { Draw, numbering, type FullRow, type World } from './world.js';
 
-/** Number of rows of each collection that is generated in any size. */
 type GivenRows = { readonly [N in keyof typeof generatedRows]?: number };
 
 /** How many rows to generate, and from which seed. */

@@ -80,7 +80,6 @@ export function userRows({ ids }: World, draw: Draw): (index: number) => FullRow
   };
 }
 
-/** Returns the affiliate number of a user. */
 function affidOf(uid: string): string {
   return String(9000 + Number(uid));
 }
@@ -90,7 +89,6 @@ function emailOf(firstname: string, lastname: string, number: string): string {
   return `${slug(firstname)}.${slug(lastname)}.${number}@example.${number.endsWith('3') ? 'org' : 'com'}`;
 }
 
-/** Turns a name into what can be before the @ of an address. */
 function slug(name: string): string {
   const ascii = name.normalize('NFD').replace(/[^A-Za-z]/g, '');
   return ascii.toLowerCase();
@@ -129,7 +127,6 @@ export function linkRows(world: World, draw: Draw): (index: number) => FullRow<t
   };
 }
 
-/** A pair of area code and city. */
 interface Entry {
   readonly code: string;
   readonly city: City;
@@ -153,7 +150,6 @@ export function areaCodeEntries(): readonly Entry[] {
   return sorted;
 }
 
-/** Creates the rows of these entries; the seed determines their numbers. */
 export function areaCodeRow(seed: number, index: number): FullRow<typeof collections.areacodes> {
   const { code, city, position } = itemAt(areaCodeEntries(), index);
   const share = (purpose: number) => mix(seed, purpose, Number(code) * 0x1_0000 + position) / 0x1_0000_0000;

@@ -1,21 +1,17 @@
 import { provinceOf, type Collection, type GeneratedCounts, type GeneratedName } from '../../collections/index.js';
 import { nodeRequire } from '../../core/index.js';
 
-/** Real zipcodes and their cities. */
+/** Real US zipcodes and the first three characters of Canadian postal codes, with the position of the city of each in `cities`. */
 export interface Places {
-  /** US zipcodes, and the first three characters of Canadian postal codes. */
   readonly zips: readonly string[];
-  /** The city of each zipcode, as a position in `cities`. */
   readonly cityOf: readonly number[];
   readonly cities: readonly City[];
 }
 
-/** A city of one state or province. */
 export interface City {
   readonly name: string;
-  /** Two-letter code of its state or province. */
+  /** Two-letter code of its state or province, and the number of that, from 0. */
   readonly state: string;
-  /** Number of the state, from 0. */
   readonly stateNumber: number;
   /** Number of its zipcodes: a measure of its size. */
   readonly zips: number;
@@ -80,17 +76,11 @@ export type FullRow<C extends Collection> = { readonly [K in keyof C['fields']]:
 /** Identifiers with gaps that map back to their row without an index. */
 interface Numbering {
   idOf(index: number): string;
-  /** Returns the position of the row with this identifier, in a list; an empty list when there is none. */
+  /** Returns the position of the row with this identifier, if there is one. */
   find(id: string): readonly number[];
 }
 
-/**
- * Numbers `count` rows upwards from `first`, one in every `step` numbers, at a place in it that the seed determines.
- *
- * @example
- * const leads = numbering({ seed: 7, purpose: 1, first: 4_000_000, step: 7, count: 1000 });
- * leads.find(leads.idOf(12)); // [12]
- */
+/** Numbers `count` rows upwards from `first`, one in every `step` numbers, at a place in it that the seed determines. */
 export function numbering(plan: { seed: number; purpose: number; first: number; step: number; count: number }): Numbering {
   const { seed, purpose, first, step, count } = plan;
   const idOf = (index: number): string => String(first + index * step + (mix(seed, purpose, index) % step));
@@ -106,9 +96,6 @@ export function numbering(plan: { seed: number; purpose: number; first: number; 
 /**
  * Mixes a seed, a purpose and a position into 32 bits that depend on every bit of each (murmur3's finalizer). Each purpose is used in one place only, so that
  * nothing draws like anything else.
- *
- * @example
- * mix(7, 1, 0) === mix(7, 1, 0); // true, in every process
  */
 export function mix(seed: number, purpose: number, position: number): number {
   let h = Math.imul(seed ^ Math.imul(purpose + 1, 0x9e3779b1), 0x85ebca6b);
@@ -130,12 +117,11 @@ export class Draw {
     private readonly purpose: number,
   ) {}
 
-  /** Moves to the draws of a row. */
   seek(position: number): void {
     this.#state = mix(this.seed, this.purpose, position);
   }
 
-  /** Draws a whole number from 0 up to but not including `end`. */
+  /** A whole number below `end`. */
   below(end: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -143,17 +129,14 @@ export class Draw {
     return Math.floor((((t ^ (t >>> 14)) >>> 0) / 0x1_0000_0000) * end);
   }
 
-  /** Draws an entry of a list that has entries. */
   pick<T>(list: readonly [T, ...T[]]): T {
     return list[this.below(list.length)] ?? list[0];
   }
 
-  /** Draws digits, leading zeros included. */
   digits(length: number): string {
     return String(this.below(10 ** length)).padStart(length, '0');
   }
 
-  /** Draws eight lower-case hex digits. */
   hex(): string {
     return this.below(0x1_0000_0000).toString(16).padStart(8, '0');
   }
