@@ -21,7 +21,6 @@ export {
 export {
   runPipeline,
   type FindingsReport,
-  type RunEnd,
   type RunOptions,
   type RunReport,
   type GateResult,

@@ -12,15 +12,11 @@ export interface CommandContext {
   readonly console: Console;
   /** The environment, including the variables that the `--env` file adds. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Path of the `--env` file. */
   readonly envFile: string | undefined;
-  /** Folder that relative paths resolve against. */
   readonly cwd: string;
-  /** Where data goes. */
+  /** Where data goes; everything else goes to stderr. */
   readonly stdout: OutputStream;
-  /** Where everything else goes. */
   readonly stderr: OutputStream;
-  /** Aborted when the work must stop. */
   readonly signal: AbortSignal;
 }
 
@@ -49,7 +45,6 @@ export type Parser = Argv<CommonOptions>;
 /** Runs the work of a command with its console and environment. */
 export type Runner = (common: ArgumentsCamelCase<CommonOptions>, work: (context: CommandContext) => Promise<number>) => Promise<void>;
 
-/** A command, and what adds it to the parser. */
 export interface Command {
   /** Like `run [files..]`. */
   readonly usage: string;
@@ -59,13 +54,7 @@ export interface Command {
 /** The arguments of a command that declares its options so. */
 export type ArgumentsOf<O extends (yargs: Parser) => Argv<unknown>> = ArgumentsCamelCase<OptionsIn<ReturnType<O>>>;
 
-/**
- * Makes a command.
- *
- * @param usage Like `run [files..]`.
- * @param options Declares its options and arguments.
- * @param work Does the work and returns the exit code.
- */
+/** @param options Declares options and arguments. @param work Returns the exit code. */
 export function command<T extends CommonOptions>(
   usage: string,
   summary: string,
@@ -84,16 +73,12 @@ export function command<T extends CommonOptions>(
 /** An option that may be given several times. */
 export const repeated = { type: 'string', array: true, nargs: 1, default: [] as string[] } as const;
 
-/** An option that is either. */
 export const textOrJson = { choices: ['text', 'json'] as const, default: 'text' as const };
 
-/** A flag. */
 export const flag = { type: 'boolean', default: false } as const;
 
-/** The pipeline file of a command that takes one. */
 export const pipelineFile = { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' } as const;
 
-/** The pipeline of a file, for a command that takes one. */
 export const onlyPipeline = { type: 'string', describe: 'Name of the pipeline, if the file has several' } as const;
 
 /** Declares `--plugin` and `--set`, the options of commands that load pipelines. */
@@ -103,7 +88,6 @@ export function pipelineOptions(yargs: Parser) {
     .option('set', { ...repeated, describe: 'Override a value of the file: PATH=VALUE, like service.limit=100' });
 }
 
-/** The option of all commands that read pipeline files. */
 export const pluginOption = { ...repeated, describe: 'Module with custom steps and sinks, which is executed, like ./mine.mjs' } as const;
 
 interface PipelineArguments {
@@ -111,11 +95,7 @@ interface PipelineArguments {
   readonly plugin: readonly string[];
 }
 
-/**
- * Returns what pipeline files are loaded with.
- *
- * @throws {LeadstreamError} `E_USAGE` for a `--set` that is not PATH=VALUE or a path given twice, and as `loadPlugins` does.
- */
+/** Returns what pipeline files are loaded with. */
 export async function loadOptionsOf({ set, plugin }: PipelineArguments, context: CommandContext): Promise<LoadOptions> {
   const { env, cwd } = context;
   const values = new Map<string, string>();
@@ -129,12 +109,7 @@ export async function loadOptionsOf({ set, plugin }: PipelineArguments, context:
   return { ...(await loadPlugins(plugin, context)), env, cwd, set: Object.fromEntries(values) };
 }
 
-/**
- * Loads the modules given with `--plugin`.
- *
- * @param files Paths relative to the working folder of the command.
- * @throws {LeadstreamError} `E_USAGE` for a module that cannot be loaded or has neither steps nor sinks.
- */
+/** Loads the modules given with `--plugin`, which must have steps or sinks. */
 export async function loadPlugins(files: readonly string[], { cwd }: CommandContext): Promise<Extensions> {
   if (files.length === 0) return {};
   const { extensionsOf } = await import('../index.js');
@@ -149,12 +124,7 @@ export async function loadPlugins(files: readonly string[], { cwd }: CommandCont
   return { steps: all.flatMap(({ steps = [] }) => steps), sinks: all.flatMap(({ sinks = [] }) => sinks) };
 }
 
-/**
- * Loads the one pipeline that a command works on. The console hides its secrets from here on.
- *
- * @throws {LeadstreamError} `E_USAGE` when the file has several and `--only` names none, and as `loadOptionsOf` does.
- * @throws {SpecError} When the file is wrong.
- */
+/** Loads the one pipeline that a command works on. The console hides its secrets from here on. */
 export async function loadOne(
   arguments_: PipelineArguments & { readonly file: string; readonly only: string | undefined },
   context: CommandContext,
@@ -171,7 +141,6 @@ export async function loadOne(
   return first;
 }
 
-/** Returns the connection of the environment. @throws {LeadstreamError} `E_SPEC_REFERENCE` if a variable is not set. */
 export async function connectionOf(who: string, { env }: CommandContext): Promise<ConnectOptions> {
   const { connectionFromEnvironment } = await import('../index.js');
   const connection = connectionFromEnvironment(env);
@@ -180,19 +149,13 @@ export async function connectionOf(who: string, { env }: CommandContext): Promis
   throw new LeadstreamError('E_SPEC_REFERENCE', message);
 }
 
-/**
- * Returns the pipelines that a command line selects: all, or the named ones.
- *
- * @param only Names given with `--only`; empty for all.
- * @throws {LeadstreamError} `E_USAGE` for a name that no pipeline has.
- */
+/** Returns the pipelines that a command line selects: all, or the ones named with `--only`. */
 export function named<P extends Pick<Pipeline, 'name'>>(pipelines: readonly P[], only: readonly string[]): readonly P[] {
   const names = pipelines.map(({ name }) => name);
   refuseUnknown('--only', 'pipeline', only, names);
   return only.length === 0 ? pipelines : pipelines.filter(({ name }) => only.includes(name));
 }
 
-/** @throws {LeadstreamError} `E_USAGE` for the first word that is no known name. */
 export function refuseUnknown(option: string, kind: string, words: readonly string[], known: readonly string[]): void {
   const unknown = words.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new LeadstreamError('E_USAGE', `${option}: ${unknownName(kind, unknown, known)}`);
@@ -204,10 +167,8 @@ export function listed(words: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the files that a command line names, each once.
- *
- * @throws {LeadstreamError} `E_USAGE` for a word among several that is no file. It may be anything typed by mistake, even a key, so it is not repeated. A
- * word with the name of a pipeline file is left to the code that opens it.
+ * Returns the files that a command line names, each once. A word among several that is no file may be anything typed by mistake, even a key, so it is not
+ * repeated. One with the name of a pipeline file is left to the code that opens it.
  */
 export function filesNamed(words: readonly string[], cwd: string): readonly string[] {
   const paths = words.map((word) => resolve(cwd, word));
@@ -216,16 +177,11 @@ export function filesNamed(words: readonly string[], cwd: string): readonly stri
   return words.filter((_word, index) => paths.indexOf(itemAt(paths, index)) === index);
 }
 
-/** Returns the secrets in an environment. */
 export function secretsIn(env: CommandContext['env']): readonly string[] {
   return secretVariables.flatMap((name) => env[name] ?? []);
 }
 
-/**
- * Returns the environment of a command. Variables in the `--env` file add to it where it lacks them or leaves them empty. Hides its secrets from here on.
- *
- * @throws {LeadstreamError} `E_USAGE` when the `--env` file cannot be read, or everyone can write to it.
- */
+/** Returns the environment of a command. The `--env` file adds variables that are missing or empty. Hides its secrets from here on. */
 export function environmentOf(
   file: string | undefined,
   { env, cwd }: Pick<CommandContext, 'env' | 'cwd'>,

@@ -4,7 +4,7 @@ import { createRedactor, jsonOf, logEvents, printable, reasonOf, SinkError, type
 /** A stream that may be a terminal, `columns` characters wide. */
 export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** How messages are written: lines for people, or one JSON object per line. */
+/** Lines for people, or one JSON object per line. */
 export type LogFormat = 'text' | 'json';
 
 /** Returns the log format that a command line requests, whatever else is wrong with it. */
@@ -19,13 +19,10 @@ export type LogLevel = (typeof logLevels)[number];
 
 /** The values that must never be shown. A command adds those that it learns of. */
 export interface Secrets {
-  /** Adds values that must never be shown from now on. */
   hide(values: readonly string[]): void;
-  /** Removes them from a text. */
   redact(text: string): string;
 }
 
-/** @param known Values that are hidden from the start. */
 export function createSecrets(known: readonly string[] = []): Secrets {
   const hidden = new Set(known);
   let redactor = createRedactor(hidden);
@@ -43,21 +40,11 @@ export interface Console extends Secrets {
   readonly format: LogFormat;
   /** Most detailed level that is printed. */
   readonly level: LogLevel;
-  /** Prints a message of one line or several. */
   log(level: LogLevel, message: string | readonly string[]): void;
-  /**
-   * Reports an event of the log. The event determines the level.
-   *
-   * @param facts Fields for machines.
-   * @param words Text for people, who see nothing without it.
-   */
+  /** Reports an event of the log: facts for machines, words for people, who see nothing without them. */
   event(name: LogEvent, facts: object, words?: string | readonly string[]): void;
 }
 
-/**
- * @param most Most detailed level that is printed.
- * @param paint Colours of text on that stream. Default: none.
- */
 export function createConsole(
   format: LogFormat,
   most: LogLevel,
@@ -105,20 +92,13 @@ export type Painter = (tone: Tone, text: string) => string;
 const colours = { good: 'green', bad: 'red', beware: 'yellow', aside: 'gray' } as const satisfies Readonly<Record<Tone, string>>;
 const plain: Painter = (_tone, text) => text;
 
-/**
- * Returns the painter for a stream: colours on a terminal that supports them, unless `NO_COLOR` (https://no-color.org) is set to anything, and never in a pipe
- * or a file.
- */
+/** Returns the painter for a stream: colours on a terminal that supports them, unless `NO_COLOR` (https://no-color.org) is set to anything. */
 export function painterFor({ isTTY = false }: { readonly isTTY?: boolean }, env: Readonly<Record<string, string | undefined>>): Painter {
   if (!isTTY || env['NO_COLOR'] || env['TERM'] === 'dumb') return plain;
   return (tone, text) => styleText(colours[tone], text, { validateStream: false });
 }
 
-/**
- * Writes text to stdout. A reader that has had enough, like `head`, is not an error.
- *
- * @throws {SinkError} `E_SINK_WRITE`.
- */
+/** Writes text to stdout. A reader that has had enough, like `head`, is not an error. */
 export async function print(stdout: NodeJS.WritableStream, text: string): Promise<void> {
   if (text === '') return;
   const failure = await new Promise<Error | null | undefined>((done) => void stdout.write(text, done));

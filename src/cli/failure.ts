@@ -4,7 +4,6 @@ import type { Console } from './console.js';
 /** Exit code for a file that is wrong, or has a warning that counts as an error. */
 export const refusedExit = catalogue.E_SPEC_INVALID.exit;
 
-/** What is reported of a thrown value. */
 interface Description {
   readonly code: string;
   /** One line per problem of a pipeline file, or per gate. */
@@ -41,11 +40,7 @@ export function reportFailure(console: Console, thrown: unknown, pipeline?: stri
   return exit;
 }
 
-/**
- * Sums up the problems of pipeline files in one line.
- *
- * @param codes Codes of the problems.
- */
+/** Sums up the problems of pipeline files in one line. */
 export function problemsLine(codes: readonly string[], problems: number, files: number): string {
   const [code = 'E_SPEC_INVALID', ...others] = new Set(codes);
   const known = Object.entries(catalogue).find(([name]) => name === code)?.[1];

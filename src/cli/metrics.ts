@@ -32,12 +32,7 @@ export class Metrics {
     private readonly values: Map<string, string>,
   ) {}
 
-  /**
-   * Opens a file of metrics, which may be missing.
-   *
-   * @throws {LeadstreamError} `E_USAGE` for a file with anything but metrics of leadstream in it.
-   * @throws {SinkError} `E_SINK_PATH` if it cannot be read or written.
-   */
+  /** Opens a file of metrics, which may be missing, but has nothing else in it. */
   static async open(file: string, { cwd, console }: CommandContext): Promise<Metrics> {
     const wrong = (why: string) => new LeadstreamError('E_USAGE', `--metrics ${file}: ${why}`);
     if (!file.endsWith('.prom')) throw wrong('the name must end in .prom: the node exporter reads no other files');
@@ -58,8 +53,8 @@ export class Metrics {
   }
 
   /** Replaces the metrics of a pipeline. If it was not run, only its exit code; if it published nothing, the time of its last success stays. */
-  async ended(pipeline: string, exit: number, document: Partial<PipelineDocument> = {}): Promise<void> {
-    const { status, startedAt = '', finishedAt, pages, read, sinks = [], requests } = document;
+  async ended(pipeline: string, document: Partial<PipelineDocument>): Promise<void> {
+    const { status, exit, startedAt = '', finishedAt, pages, read, sinks = [], requests } = document;
     const published = status === 'published';
     const set = (name: string, value: number | undefined, labels = '') =>
       value !== undefined && this.values.set(`leadstream_run_${name}{pipeline="${pipeline}"${labels}}`, String(value));
@@ -89,7 +84,7 @@ export class Metrics {
 
   /** Sets the exit code of the command, also for the given pipelines as far as it did not get to them. */
   async end(exit: number, pipelines: readonly string[]): Promise<void> {
-    for (const name of pipelines) if (!this.#reported.has(name)) await this.ended(name, exit);
+    for (const name of pipelines) if (!this.#reported.has(name)) await this.ended(name, { exit });
     this.values.set('leadstream_exit_code', String(exit));
     await this.write();
   }

@@ -19,7 +19,7 @@ export interface PipelineDocument
   readonly error?: { readonly code: string; readonly message: string; readonly help: string };
   readonly version: string;
   /** The service that was read, without credentials. */
-  readonly service?: Partial<Pick<Pipeline['connection'], 'baseUrl' | 'limit' | 'concurrency'>>;
+  readonly service?: { readonly baseUrl: string; readonly limit: number | undefined; readonly concurrency: number | undefined };
 }
 
 /** What a report contains about several pipelines. */
@@ -32,27 +32,20 @@ export interface SeriesDocument {
 
 export type ReportDocument = PipelineDocument | SeriesDocument;
 
-/** How a run ended, and what is known of it. */
-export interface DocumentedEnd extends Pick<PipelineDocument, 'status' | 'exit' | 'error'> {
-  readonly report?: RunReport | FailedRunReport | undefined;
-  readonly observed?: Observed;
-}
-
 /** Combines what is known of a run. */
-export function documentOf(pipeline: Pipeline | undefined, { status, report, observed, ...how }: DocumentedEnd): PipelineDocument {
+export function documentOf(
+  pipeline: Pipeline | undefined,
+  { status, ...how }: Pick<PipelineDocument, 'status' | 'exit' | 'error'>,
+  report?: RunReport | FailedRunReport,
+  observed?: Observed,
+): PipelineDocument {
+  const { baseUrl, limit, concurrency } = pipeline?.connection ?? {};
   return {
-    status,
-    pipeline: pipeline?.name,
-    ...how,
-    version,
-    ...(pipeline && { service: serviceOf(pipeline) }),
+    ...{ status, pipeline: pipeline?.name, ...how, version },
+    ...(baseUrl !== undefined && { service: { baseUrl, limit, concurrency } }),
     ...report,
     ...(observed && { requests: observed.requests, stages: observed.stages, progress: observed.progress }),
   };
-}
-
-function serviceOf({ connection: { baseUrl, limit, concurrency } }: Pipeline): NonNullable<PipelineDocument['service']> {
-  return { baseUrl, ...(limit !== undefined && { limit }), ...(concurrency !== undefined && { concurrency }) };
 }
 
 /** How a report begins, in each of its formats. */
@@ -65,12 +58,7 @@ export class ReportFiles {
     private readonly context: CommandContext,
   ) {}
 
-  /**
-   * Empties the files. One that cannot be written is reported before the first request, and after a killed run no earlier report can be taken for its own.
-   *
-   * @throws {LeadstreamError} `E_USAGE` for anything but a file on this machine, and for a file that is not a report.
-   * @throws {SinkError} `E_SINK_PATH`.
-   */
+  /** Empties the files. One that cannot be written is reported before the first request, and after a killed run no earlier report can be taken for its own. */
   static async open(files: readonly string[], context: CommandContext): Promise<ReportFiles> {
     const places = new Map(files.map((file) => [file, fixedPath(file, '--report', context.cwd)]));
     for (const work of [refuseForeign, (path: string) => put(path, '')])
@@ -81,10 +69,7 @@ export class ReportFiles {
     return new ReportFiles(places, context);
   }
 
-  /**
-   * Writes the report to each file: a page if its name ends in `.html`, otherwise JSON. If it cannot be written, it warns: what was published stays published,
-   * and an earlier failure takes precedence.
-   */
+  /** Writes the report to each file: a page if its name ends in `.html`, otherwise JSON. If it cannot be written, it warns: what was published stays. */
   async write(report: ReportDocument): Promise<void> {
     const { console } = this.context;
     for (const [file, path] of this.files)

@@ -1,66 +1,15 @@
 import { amount, type LogEvent } from '../core/index.js';
-import type { Pipeline, RunEnd, RunOptions, RunReport, Watcher } from '../index.js';
+import type { Pipeline, RunOptions, RunReport, Watcher } from '../index.js';
 import type { Console } from './console.js';
 import type { CommandContext } from './command.js';
 import { descriptionOf } from './failure.js';
-import type { Metrics } from './metrics.js';
 import { Observed, startStatus } from './status.js';
-import { documentOf, type PipelineDocument } from './report.js';
 
 /** Options of a run that come from the command line. */
-export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial' | 'limiters' | 'ended'>;
-
-/** How the run of one pipeline ended. */
-export interface ReportedRun {
-  readonly document: PipelineDocument;
-  /** What it failed with, if it did. A run that only prints does not fail when its reader has had enough. */
-  readonly failure?: { readonly thrown: unknown };
-}
-
-/**
- * Runs a pipeline, reports on stderr what happens, and returns what a report contains about it, however it ends.
- *
- * @param early Receives the document before a webhook is notified, which may take longer than whatever stopped the run will wait.
- */
-export async function reportedRun(
-  pipeline: Pipeline,
-  context: CommandContext,
-  flags: RunFlags,
-  metrics: Metrics | undefined,
-  early: (document: PipelineDocument) => Promise<void>,
-): Promise<ReportedRun> {
-  const observed = new Observed();
-  const { failedRunOf } = await import('../index.js');
-  const documented = async (end: RunEnd): Promise<ReportedRun> => {
-    const how = 'report' in end ? ({ status: 'published', exit: 0 } as const) : await endOf(end.failure, pipeline, context);
-    const document = documentOf(pipeline, { ...how, report: 'report' in end ? end.report : failedRunOf(end.failure), observed });
-    await metrics?.ended(pipeline.name, how.exit, document);
-    return how.status === 'failed' && 'failure' in end ? { document, failure: { thrown: end.failure } } : { document };
-  };
-  const ended = async (end: RunEnd) => {
-    if (pipeline.hooks['report' in end ? 'on_success' : 'on_failure']) await early((await documented(end)).document);
-  };
-  try {
-    return await documented({ report: await runAndReport(pipeline, context, { ...flags, ended }, observed) });
-  } catch (failure) {
-    return documented({ failure });
-  }
-}
-
-/** Returns what a report contains about a pipeline that was not run because its file or its options are wrong. */
-export async function refusedRun(thrown: unknown, context: CommandContext): Promise<PipelineDocument> {
-  return documentOf(undefined, await endOf(thrown, undefined, context));
-}
-
-/** Describes how a run ended without publishing. */
-async function endOf(thrown: unknown, pipeline: Pipeline | undefined, { console }: CommandContext) {
-  if (await leftByReader(thrown, pipeline)) return { status: 'closed', exit: 0 } as const;
-  const { code, message, help, exit } = descriptionOf(thrown);
-  return { status: 'failed', exit, error: { code, message: console.redact(message), help } } as const;
-}
+export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial' | 'limiters'>;
 
 /** Whether a run ended because its reader had had enough, which is not a failure of a pipeline that only prints. */
-async function leftByReader(failure: unknown, pipeline: Pipeline | undefined): Promise<boolean> {
+export async function leftByReader(failure: unknown, pipeline: Pipeline | undefined): Promise<boolean> {
   const { ClosedPipeError } = await import('../index.js');
   return failure instanceof ClosedPipeError && (pipeline?.plan.sinks.every(({ definition }) => definition.name === 'stdout') ?? false);
 }
@@ -120,11 +69,7 @@ function keptLine(pages: number, { restart }: RunFlags): readonly string[] {
   return [`${pages === 1 ? '1 page is' : `${amount(pages)} pages are`} kept; ${next}`];
 }
 
-/**
- * Returns watchers that report on stderr: retries and warnings, and with `--log-level debug` every other event in the fields that it has.
- *
- * @param retries Whether to report each retry. Default: true.
- */
+/** Returns watchers that report on stderr: retries (by default) and warnings, and with `--log-level debug` every other event in the fields that it has. */
 export function watchers(console: Console, { retries = true }: { readonly retries?: boolean } = {}): readonly Watcher[] {
   const notices: Watcher = {
     ...(retries && {

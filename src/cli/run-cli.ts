@@ -19,7 +19,6 @@ import { reportFailure } from './failure.js';
 
 /** The surroundings of a command line. */
 export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal'> {
-  /** Values that messages must not show. Commands add those that they learn of. */
   readonly secrets?: Secrets;
 }
 
@@ -98,22 +97,16 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
   return { shown, isAnswered: parsed['help'] === true || parsed['version'] === true };
 }
 
-/** The options that a command line can have. */
+/** The names of options: of all, of those that take no value, and of those that may be given several times. */
 interface Grammar {
-  /** Names of options. */
   readonly options: readonly string[];
-  /** Options that are flags: they take no value. */
   readonly flags: readonly string[];
-  /** Options that may be given several times. */
   readonly repeated: readonly string[];
 }
 
 /**
  * Describes what is wrong with a command line. The parser repeats what was typed, and that may be a key typed by mistake; the result names only commands and
  * options.
- *
- * @param message The parser's message, in English.
- * @param words The command line.
  */
 function usageProblem(message: string, words: readonly string[], { options }: Grammar): string {
   const choices = [...message.matchAll(/Argument: ([\w-]+), Given: [^]*?, Choices: (.+)/g)];

@@ -1,47 +1,24 @@
-import { catalogue, SpecError, version } from '../core/index.js';
-import type { LoadOptions, Pipeline } from '../index.js';
+import { catalogue, version } from '../core/index.js';
+import type { Pipeline } from '../index.js';
 import type { CommandContext } from './command.js';
 import { reportFailure, descriptionOf } from './failure.js';
 import type { Metrics } from './metrics.js';
-import type { PipelineDocument, ReportDocument } from './report.js';
-import { refusedRun, reportedRun, type RunFlags } from './reporting.js';
+import { documentOf, type PipelineDocument, type ReportFiles } from './report.js';
+import { leftByReader, runAndReport, type RunFlags } from './reporting.js';
+import { Observed } from './status.js';
 
-/** A pipeline file, or why it could not be loaded. */
-export type LoadedFile =
-  | { readonly file: string; readonly pipelines: readonly Pipeline[] }
-  /** `names`: the pipelines in it that are to run, as far as they can be made out. */
-  | { readonly file: string; readonly failure: unknown; readonly names: readonly string[] };
-
-/**
- * Loads all files, so that every problem is reported before the first request. A bad file does not keep the others from loading.
- *
- * @param isWanted Whether a pipeline of that name is to run.
- */
-export async function loadFiles(
-  files: readonly string[],
-  options: LoadOptions,
-  isWanted: (pipeline: string) => boolean,
-): Promise<readonly LoadedFile[]> {
-  const { loadPipelines } = await import('../index.js');
-  const loaded: LoadedFile[] = [];
-  for (const file of files) {
-    try {
-      loaded.push({ file, pipelines: await loadPipelines(file, options) });
-    } catch (failure) {
-      const names = failure instanceof SpecError ? failure.pipelines : [];
-      loaded.push({ file, failure, names: names.filter(isWanted) });
-    }
-  }
-  return loaded;
+/** A pipeline file that could not be loaded. */
+export interface BrokenFile {
+  readonly file: string;
+  readonly failure: unknown;
 }
 
 /** What a series needs in addition to its pipelines. */
 export interface SeriesSurroundings {
-  /** The files that the pipelines come from. A file that could not be loaded is a failure and comes first. */
-  readonly files: readonly LoadedFile[];
+  /** These are failures and come first. */
+  readonly broken: readonly BrokenFile[];
   readonly metrics: Metrics | undefined;
-  /** Receives what is known of the series: before a webhook is notified, which may take longer than whatever stopped the run will wait, and at the end. */
-  write(document: ReportDocument): Promise<void>;
+  readonly report: ReportFiles;
 }
 
 /**
@@ -60,14 +37,14 @@ export async function runSeries(
   const { RateLimiters } = await import('../index.js');
   // Requests for one file count towards the rate limits of the next.
   const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() }, around);
-  for (const file of around.files) if ('failure' in file) await series.skip(file);
+  for (const file of around.broken) await series.skip(file);
   for (const pipeline of pipelines) await series.run(pipeline);
   return series.end();
 }
 
 class Series {
-  /** Files that could not be loaded. */
-  readonly #broken: (PipelineDocument & { readonly file: string })[] = [];
+  /** Of files that could not be loaded. */
+  readonly #broken: PipelineDocument[] = [];
   readonly #endings: PipelineDocument[] = [];
   /** The failure that determines the exit code. */
   #failure: ReturnType<typeof descriptionOf> | undefined;
@@ -81,41 +58,40 @@ class Series {
   ) {}
 
   /** Reports why a file is left out. */
-  async skip({ file, failure, names }: Extract<LoadedFile, { readonly failure: unknown }>): Promise<void> {
-    const { console } = this.context;
-    const { metrics } = this.around;
-    const exit = reportFailure(console, failure);
+  async skip({ file, failure }: BrokenFile): Promise<void> {
+    reportFailure(this.context.console, failure);
     this.#failure ??= descriptionOf(failure);
-    const others = names.filter((name) => this.pipelines.every((pipeline) => pipeline.name !== name));
-    for (const name of others) await metrics?.ended(name, exit);
-    this.#broken.push({ ...(await refusedRun(failure, this.context)), file });
+    this.#broken.push({ ...documentOf(undefined, this.#failed(failure)), file });
     await this.#write();
   }
 
   async run(pipeline: Pipeline): Promise<void> {
-    const { metrics } = this.around;
-    if (this.#stopped) {
-      await metrics?.ended(pipeline.name, this.#exit);
-      this.#endings.push(notRun(pipeline));
-      return;
+    if (this.#stopped) return;
+    const { failedRunOf } = await import('../index.js');
+    const observed = new Observed();
+    let document: PipelineDocument;
+    try {
+      const report = await runAndReport(pipeline, this.context, this.options, observed);
+      document = documentOf(pipeline, { status: 'published', exit: 0 }, report, observed);
+    } catch (thrown) {
+      const isClosed = await leftByReader(thrown, pipeline);
+      const how = isClosed ? ({ status: 'closed', exit: 0 } as const) : this.#failed(thrown);
+      document = documentOf(pipeline, how, failedRunOf(thrown), observed);
+      if (!isClosed) this.#note(thrown, pipeline);
     }
-    const { document, failure } = await reportedRun(pipeline, this.context, this.options, metrics, (known) => this.#write(known));
     this.#endings.push(document);
-    if (!failure) return;
-    reportFailure(this.context.console, failure.thrown, this.#isOne ? undefined : pipeline.name);
-    const described = descriptionOf(failure.thrown);
-    this.#stopped = this.#stops(described);
-    if (this.#stopped || !this.#failure) this.#failure = described;
+    await this.around.metrics?.ended(pipeline.name, document);
+    if (this.#endings.length < this.pipelines.length) await this.#write();
   }
 
   /** Reports how all pipelines ended. @returns The exit code. */
   async end(): Promise<number> {
     await this.#write();
-    const { console } = this.context;
-    const exit = this.#exit;
+    const exit = this.#failure?.exit ?? 0;
     if (this.#isOne) return exit;
+    const { console } = this.context;
     const names = (status: PipelineDocument['status']) =>
-      this.pipelines.filter((_, index) => this.#endings[index]?.status === status).map(({ name }) => name);
+      this.#documents.flatMap((document) => (document.file === undefined && document.status === status ? [document.pipeline] : []));
     const parts = Object.entries({
       published: names('published'),
       'closed by their reader': names('closed'),
@@ -130,35 +106,41 @@ class Series {
     return exit;
   }
 
-  get #exit(): number {
-    return this.#failure?.exit ?? 0;
+  #failed(thrown: unknown) {
+    const { code, message, help, exit } = descriptionOf(thrown);
+    return { status: 'failed', exit, error: { code, message: this.context.console.redact(message), help } } as const;
+  }
+
+  #note(thrown: unknown, { name }: Pipeline): void {
+    const { console, signal } = this.context;
+    reportFailure(console, thrown, this.#isOne ? undefined : name);
+    const described = descriptionOf(thrown);
+    // Every further pipeline would meet these.
+    this.#stopped = signal.aborted || ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'].includes(described.code);
+    if (this.#stopped || !this.#failure) this.#failure = described;
   }
 
   /** Whether there is only one pipeline, which is reported by itself. */
   get #isOne(): boolean {
-    return this.pipelines.length + this.around.files.filter((file) => 'failure' in file).length === 1;
+    return this.pipelines.length + this.around.broken.length === 1;
+  }
+
+  get #documents(): readonly PipelineDocument[] {
+    const left = this.pipelines.slice(this.#endings.length);
+    return [
+      ...this.#broken,
+      ...this.#endings,
+      ...left.map(({ name }): PipelineDocument => ({ status: 'not_run', pipeline: name, version })),
+    ];
   }
 
   /** Writes how the series ends if the command gets no further. While any pipeline is left, it is not a success. */
-  async #write(current?: PipelineDocument): Promise<void> {
-    const ended = [...this.#broken, ...this.#endings, ...(current ? [current] : [])];
-    const left = this.pipelines.slice(ended.length - this.#broken.length).map(notRun);
-    const pipelines = [...ended, ...left];
+  async #write(): Promise<void> {
+    const pipelines = this.#documents;
     const [only] = pipelines;
-    if (this.#isOne && only) return this.around.write(only);
-    const { error, exit: currentExit = 0 } = current ?? {};
-    const isDecisive = currentExit !== 0 && (this.#exit === 0 || (error !== undefined && this.#stops(error)));
-    const known = isDecisive ? currentExit : this.#exit;
-    const exit = known === 0 && left.length > 0 ? catalogue.E_RUN_FAILED.exit : known;
-    await this.around.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines });
+    if (this.#isOne && only) return this.around.report.write(only);
+    const isLeft = this.#endings.length < this.pipelines.length;
+    const exit = this.#failure?.exit ?? (isLeft ? catalogue.E_RUN_FAILED.exit : 0);
+    await this.around.report.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines });
   }
-
-  /** Whether every further pipeline would meet this failure. */
-  #stops({ code }: { readonly code: string }): boolean {
-    return this.context.signal.aborted || ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'].includes(code);
-  }
-}
-
-function notRun({ name }: Pipeline): PipelineDocument {
-  return { status: 'not_run', pipeline: name, version };
 }

@@ -10,9 +10,8 @@ interface Stage {
   readonly startMs: number;
   /** How long it took; missing while it goes on. */
   ms?: number;
-  /** Rows of the list read so far. */
+  /** Rows of the list read so far, and those that it had in the last run. */
   rows?: number;
-  /** Rows that the list had in the last run. */
   readonly expected?: number | undefined;
 }
 
@@ -113,29 +112,26 @@ function readingOf({ collection, at }: { readonly collection: string; readonly a
 export interface Status {
   /** Whether there is a changing line, which counts retries by itself. */
   readonly isLive: boolean;
-  /** Clears the line to make space for the next message. The next frame draws it again. */
+  /** Makes space for the next message. The next frame draws the line again. */
   clear(): void;
-  /** Clears it for good. */
   end(): void;
 }
 
 /** Milliseconds between frames, and between messages. */
 const [frameMs, heartbeatMs] = [125, 30_000];
 
-/** Where it is shown. */
 interface StatusPlace {
   readonly console: Pick<Console, 'level' | 'format' | 'event'>;
   readonly stderr: OutputStream;
   readonly stdout: Pick<OutputStream, 'isTTY'>;
 }
 
-/**
- * Starts to show the status of a run. It shows nothing with `--quiet`, or if rows are printed on the same terminal, which is progress enough.
- *
- * @param pipeline Supplies its name, and whether it prints rows.
- */
-export function startStatus({ name, plan }: Pick<Pipeline, 'name' | 'plan'>, observed: Observed, place: StatusPlace): Status {
-  const { console, stderr, stdout } = place;
+/** Starts to show the status of a run, but not with `--quiet`, or if rows are printed on the same terminal, which is progress enough. */
+export function startStatus(
+  { name, plan }: Pick<Pipeline, 'name' | 'plan'>,
+  observed: Observed,
+  { console, stderr, stdout }: StatusPlace,
+): Status {
   const isPrinted = stdout.isTTY === true && plan.sinks.some(({ definition }) => definition.name === 'stdout');
   if (console.level === 'error' || console.level === 'warn' || isPrinted) return { isLive: false, clear: () => {}, end: () => {} };
   if (stderr.isTTY && console.format === 'text') return liveStatus(name, observed, stderr);
@@ -167,12 +163,7 @@ function liveStatus(name: string, observed: Observed, stderr: OutputStream): Sta
   return { isLive: true, clear: () => show(''), end };
 }
 
-/**
- * Describes what a run is doing in one line, the most important first.
- *
- * @example
- * // reading leads, 120,000 rows (40%), 2,400 rows/s, 34.1 MB, 12 retries
- */
+/** Returns a line like `reading leads, 120,000 rows (40%), 2,400 rows/s, 34.1 MB, 12 retries`. */
 function statusLine({ current, requests }: Observed): string {
   const { stage, rows, expected = 0, forMs } = current;
   const retries = sum(requests.retries);
@@ -191,7 +182,6 @@ function statusLine({ current, requests }: Observed): string {
 
 const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
 
-/** Formats a number of bytes for people, in decimal units: `812 bytes`, `34.1 MB`. */
 function sizeOf(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
   return power === 0 ? amountOf(bytes, 'byte') : `${(bytes / 1000 ** power).toFixed(1)} ${units[power]}`;

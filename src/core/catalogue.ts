@@ -163,7 +163,7 @@ export const warningCatalogue = {
   W_RUN_RESTARTED: { help: 'Declare the new fields to save the time: the run started again with columns for them.' },
   W_RUN_COUNTS: { help: 'The counts of earlier runs cannot be read or stored; a list that shrank may go unnoticed.' },
   W_RUN_PARTIAL: { help: 'The outputs have only the part before the limit; later runs are not compared with it.' },
-  W_RUN_HOOK: { help: 'Check the webhook or the callback; the run and its exit code are unaffected.' },
+  W_RUN_HOOK: { help: 'Check the webhook; the run and its exit code are unaffected.' },
   W_SOURCE_UNCHECKED: { help: 'A part of the list could not be checked; the message says which, and what settles it.' },
   W_SOURCE_DRIFT: { help: 'The list changed while it was read; consistency: repair adds what was missed.' },
 } as const satisfies Record<string, { readonly help: string }>;

@@ -70,8 +70,8 @@ export async function loadCollections(file: string, options: LoadOptions = {}): 
  * @example
  * writesOver(pipeline, '/srv/lake/leads/manifest.json'); // true for one that writes the table /srv/lake/leads
  */
-export function writesOver(pipeline: Pick<Pipeline, 'plan' | 'rejects'> | Pick<LintedPipeline, 'writes'>, file: string): boolean {
-  const paths = 'writes' in pipeline ? pipeline.writes : [...pipeline.plan.sinks.map(({ output }) => output), pipeline.rejects.path];
+export function writesOver({ plan, rejects }: Pick<Pipeline, 'plan' | 'rejects'>, file: string): boolean {
+  const paths = [...plan.sinks.map(({ output }) => output), rejects.path];
   return paths.some((path) => path !== undefined && collideAcrossRuns(path, file));
 }
 
@@ -145,10 +145,6 @@ export interface LintedPipeline {
   readonly to: readonly string[];
   /** The columns that leave the last step. */
   readonly columns: readonly string[];
-  /** The absolute paths that it writes, including rejects, with day and run id in braces. */
-  readonly writes: readonly string[];
-  /** Whether it prints rows on stdout. */
-  readonly prints: boolean;
 }
 
 /** The result of checking a pipeline file. */
@@ -202,7 +198,7 @@ async function lint(file: string, options: LoadOptions, envCheck: boolean, ofWar
   return { ok: findings.every(({ severity }) => severity === 'warning'), findings, pipelines: pipelines.flatMap(linted), unset };
 }
 
-function linted({ document: { value }, issues, name, plan, outputs }: Checked): readonly LintedPipeline[] {
+function linted({ document: { value }, issues, name, plan }: Checked): readonly LintedPipeline[] {
   // A name that is valid as written is unknown if its references are not set.
   const written = issues.all.length === 0 ? getIn(value, ['name']) : undefined;
   const known = name ?? (typeof written === 'string' ? written : undefined);
@@ -218,8 +214,6 @@ function linted({ document: { value }, issues, name, plan, outputs }: Checked): 
       steps: namesIn('steps'),
       to: namesIn('to'),
       columns: plan.columns().map((column) => column.name),
-      writes: outputs.flatMap(({ path }) => path ?? []),
-      prints: outputs.some(({ path }) => path === undefined),
     },
   ];
 }

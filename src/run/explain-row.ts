@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { catchError, map, of, switchMap, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
-import { amountOf, isAddressable, itemAt, LeadstreamError, reasonOf, SourceError, textOf, type Row, type Value } from '../core/index.js';
+import { amountOf, isAddressable, itemAt, LeadstreamError, reasonOf, SourceError, textOf, type Row } from '../core/index.js';
 import { watchersProblem, type Watchers } from '../events/index.js';
 import { batchOf, pageOf, withBatch, type Page, type Step, type Tally } from '../flow/index.js';
 import { abortSignal, bounds, checkUsage, flag, judged, number, object, texts } from '../options/index.js';
@@ -15,9 +16,7 @@ export interface ExplainRowOptions {
   readonly reveal?: boolean;
   /** Maximum number of rows of the list to read, for a record without a single read and for a `dedupe`. Default 10,000. */
   readonly scan?: number;
-  /** Stops the explanation, with `E_RUN_ABORTED`. */
   readonly signal?: AbortSignal;
-  /** Receives events in the meantime. */
   readonly watch?: Watchers | undefined;
 }
 
@@ -37,7 +36,7 @@ export interface RowPassage {
   readonly reason?: string | undefined;
   /** What the step counted, as in the report of a run: `filtered`, `duplicates`, `unmatched` and so on, without zeros. */
   readonly counts: Readonly<Partial<Tally>>;
-  /** What leaves the step; a join can turn one row into several. */
+  /** A join can turn one row into several. */
   readonly rows: readonly (readonly RowField[])[];
   /** The row that a `dedupe` keeps instead. */
   readonly preferred?: readonly RowField[] | undefined;
@@ -47,7 +46,6 @@ export interface RowPassage {
 export interface RowExplanation {
   readonly pipeline: string;
   readonly collection: string;
-  /** The record as returned by the service. */
   readonly record: readonly RowField[];
   readonly steps: readonly RowPassage[];
   /** The error that a run with this record fails with. */
@@ -63,8 +61,7 @@ const taken = object({ key: texts(), options: looking }, ['key']);
  * something else than the collection's key.
  *
  * @param key Values of the key of the collection, in the order of its columns.
- * @throws {LeadstreamError} `E_USAGE` for an invalid key, `E_ROW_NOT_FOUND`, `E_RUN_ABORTED`.
- * @throws {SourceError} If the service cannot be read.
+ * @throws {LeadstreamError} `E_USAGE` for an invalid key, `E_ROW_NOT_FOUND`, `E_RUN_ABORTED`; as `runPipeline`, if the service cannot be read.
  *
  * @example
  * const { steps } = await explainRow(await loadPipeline('leads.yaml'), ['1000001']);
@@ -75,55 +72,42 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
   checkUsage('explainRow', taken, { key, options });
   const { reveal = false, scan = 10_000, signal, watch } = options;
   const { plan, connection } = pipeline;
-  refuseKey(plan.collection, key);
+  const { name, key: columns } = plan.collection;
+  if (key.length !== columns.length || key.includes('')) {
+    const values = columns.length === 1 ? 'one value' : `${columns.length} values, in this order`;
+    throw new LeadstreamError('E_USAGE', `the key of ${name} is ${columns.join(' and ')}: give ${values}; none may be empty`);
+  }
   const limited = { ...pipeline, connection: { ...connection, limit: connection.limit ?? bounds.limit.max, endWaitMs: 0 } };
   const now = new Date();
   const observe: Observe = (some, begin) => runObserved(limited, { rows: Infinity, steps: some, begin, now, signal, watch });
-  const { stages, failure } = await observe(plan.steps, (runtime) =>
-    finding(runtime, plan.collection, { key, scan, reveal: pipeline.reveal }),
-  );
-  if (itemAt(stages, 0).passed === 0) throw notFound(plan.collection, scan);
-
+  const { stages, failure } = await observe(plan.steps, (runtime) => finding(runtime, plan.collection, key, scan, pipeline.reveal));
+  if (itemAt(stages, 0).passed === 0) {
+    const where = `among the first ${amountOf(scan, 'row')} of the list`;
+    throw new LeadstreamError('E_ROW_NOT_FOUND', `${name}: there is no record with that ${columns.join(' + ')} ${where}`);
+  }
   const steps: RowPassage[] = [];
   let isLeft = true;
   for (const [index, step] of plan.steps.entries()) {
     const [before, after] = [itemAt(stages, index), itemAt(stages, index + 1)];
     const [first] = isLeft && step.definition.name === 'dedupe' && after.passed > 0 ? before.rows : [];
-    const rival = first && (await rivalOf(first, plan.steps.slice(0, index + 1), { pipeline, observe, scan }));
+    const rival = first && (await rivalOf(first, plan.steps.slice(0, index + 1), pipeline, observe, scan));
     const passage = passageOf(before, after, { ...rival, failure, reveal });
     steps.push(isLeft ? passage : { at: step.at, outcome: 'not reached', counts: {}, rows: [] });
     isLeft &&= passage.rows.length > 0;
   }
   return {
     pipeline: pipeline.name,
-    collection: plan.collection.name,
+    collection: name,
     record: itemAt(shownRows(itemAt(stages, 0), reveal), 0),
     steps,
     failure: steps.some(({ preferred }) => preferred) ? undefined : failure,
   };
 }
 
-/** Observes a part of the pipeline. */
 type Observe = (steps: readonly PlannedStep[], begin: Observing['begin']) => Promise<Observed>;
 
-function refuseKey({ name, key: columns }: Collection, key: readonly string[]): void {
-  const refuse = (message: string) => new LeadstreamError('E_USAGE', `the key of ${name} is ${columns.join(' and ')}${message}`);
-  if (key.length !== columns.length)
-    throw refuse(`: give ${columns.length === 1 ? 'one value' : `${columns.length} values, in this order`}`);
-  if (key.includes('')) throw refuse(', and none of its values may be empty');
-}
-
-function notFound({ name, key }: Collection, scan: number): LeadstreamError {
-  const where = `among the first ${amountOf(scan, 'row')} of the list`;
-  return new LeadstreamError('E_ROW_NOT_FOUND', `${name}: there is no record with that ${key.join(' + ')} ${where}`);
-}
-
 /** Replaces the rows of a list by one record. */
-function finding(
-  runtime: StepRuntime,
-  collection: Collection,
-  { key, scan, reveal }: { readonly key: readonly string[]; readonly scan: number; readonly reveal: readonly string[] },
-): Step {
+function finding(runtime: StepRuntime, collection: Collection, key: readonly string[], scan: number, reveal: readonly string[]): Step {
   const { tally, lookup } = runtime;
   const isWanted = (row: Row) => collection.key.every((column, index) => row[column] === key[index]);
   const id = key[collection.key.indexOf(collection.id)];
@@ -155,11 +139,9 @@ function given(rows: readonly Row[], { tally, stop }: StepRuntime): Observable<P
   return of(pageOf(1, batchFromRows(rows), { release: () => {} }));
 }
 
-/** What is known about earlier rows with the same key. */
+/** The row that a `dedupe` keeps instead, if any; or why it is unknown, in words. */
 interface Rival {
-  /** The row that a `dedupe` keeps instead. */
   readonly row?: Row | undefined;
-  /** Why it is unknown, in words. */
   readonly unknown?: string;
 }
 
@@ -168,11 +150,7 @@ interface Rival {
  *
  * @param ours The row that arrives there.
  */
-async function rivalOf(
-  ours: Row,
-  steps: readonly PlannedStep[],
-  { pipeline, observe, scan }: { readonly pipeline: Pipeline; readonly observe: Observe; readonly scan: number },
-): Promise<Rival> {
+async function rivalOf(ours: Row, steps: readonly PlannedStep[], pipeline: Pipeline, observe: Observe, scan: number): Promise<Rival> {
   const { collection } = pipeline.plan;
   const passing = async (rows: readonly Row[]) => {
     const { stages } = await observe(steps.slice(-1), (runtime) => () => given(rows, runtime));
@@ -181,10 +159,8 @@ async function rivalOf(
   const another = { ...ours, ...Object.fromEntries(collection.key.map((name) => [name, 'another'])) };
   // No other record has the same key of the collection.
   if ((await passing([ours, another])).length === 2) return {};
-  const { stages, failure } = await observe(
-    steps,
-    (runtime) => (pages$) => asChecked(pipeline, collection, pages$).pipe(limit(scan, runtime)),
-  );
+  const first: Observing['begin'] = (runtime) => (pages$) => asChecked(pipeline, collection, pages$).pipe(limit(scan, runtime));
+  const { stages, failure } = await observe(steps, first);
   if (failure !== undefined) throw failure;
   const [arrived, kept] = [itemAt(stages, steps.length - 1).rows, itemAt(stages, steps.length).rows];
   if (kept.some((row) => isSame(row, ours))) return {};
@@ -221,9 +197,5 @@ function shownRows({ columns, rows }: Pick<Stage, 'columns' | 'rows'>, reveal: b
 }
 
 function isSame(a: Row, b: Row = {}): boolean {
-  return Object.keys(a).every((name) => isEqual(a[name], b[name]));
-}
-
-function isEqual(a: Value = null, b: Value = null): boolean {
-  return a === b || (a instanceof Date && b instanceof Date && a.getTime() === b.getTime());
+  return Object.keys(a).every((name) => isDeepStrictEqual(a[name] ?? null, b[name] ?? null));
 }

@@ -11,14 +11,16 @@ import type { FindingsReport } from './report.js';
 export class SourceCount {
   pages = 0;
   rows = 0;
+  readonly findings: Findings;
   #discovered: readonly Column[] | undefined;
   /** Declared fields without a value so far; withheld fields are not considered. */
   readonly #unseen: Set<string>;
 
   constructor(
-    private readonly reader: CollectionReader<Row>,
+    reader: CollectionReader<Row>,
     private readonly reveal: readonly string[],
   ) {
+    this.findings = reader.findings;
     const fields = Object.entries(reader.collection.fields);
     const shown = fields.filter(([name, { sensitivity }]) => sensitivity !== 'secret' || reveal.includes(name));
     this.#unseen = new Set(shown.map(([name]) => name));
@@ -31,7 +33,7 @@ export class SourceCount {
 
   /** Declared fields that no row had, by column. */
   get gone(): readonly string[] {
-    return this.rows === 0 ? [] : [...this.#unseen].filter((name) => (this.reader.findings.missing.get(name) ?? 0) >= this.rows);
+    return this.rows === 0 ? [] : [...this.#unseen].filter((name) => (this.findings.missing.get(name) ?? 0) >= this.rows);
   }
 
   /** Observes every page of the list as it arrives. */
@@ -39,7 +41,7 @@ export class SourceCount {
     const batch = batchOf(page);
     this.pages += 1;
     this.rows += batch.length;
-    this.#discovered ??= discoveredIn(batch, this.reader.findings, this.reveal);
+    this.#discovered ??= discoveredIn(batch, this.findings, this.reveal);
     for (const name of this.#unseen) if (comes(name, batch)) this.#unseen.delete(name);
   };
 }
@@ -51,30 +53,27 @@ function comes(name: string, batch: RecordBatch): boolean {
   return false;
 }
 
-/** The sources of a run's columns. */
-interface ColumnSources {
-  readonly plan: Plan;
-  readonly source: SourceCount;
-  readonly findings: Findings;
-  /** What is at the outputs. */
-  readonly earlier: readonly (Published | undefined)[];
-  /** Undeclared fields that have a column in this run wherever they first appear. */
-  readonly found: readonly Column[];
-}
-
 /** The columns of a run: fixed by what was read when this is created, and compared with what is read later. */
 export class RunColumns {
   /** The undeclared fields that have a column in this run. */
   readonly #placed: readonly Column[];
 
-  constructor(private readonly from: ColumnSources) {
-    const { source, found } = from;
-    this.#placed = placedColumns(from, onceEach([...source.discovered, ...found]));
+  /**
+   * @param earlier What is at the outputs.
+   * @param found Undeclared fields that have a column in this run wherever they first appear.
+   */
+  constructor(
+    private readonly plan: Plan,
+    private readonly source: SourceCount,
+    private readonly earlier: readonly (Published | undefined)[],
+    found: readonly Column[],
+  ) {
+    this.#placed = placedColumns(plan, earlier, onceEach([...source.discovered, ...found]));
   }
 
   /** The columns that leave the last step. */
   get leaving(): readonly Column[] {
-    return this.from.plan.columns(this.#placed);
+    return this.plan.columns(this.#placed);
   }
 
   /** The undeclared fields that have a column, then those that arrived too late for one. */
@@ -84,32 +83,25 @@ export class RunColumns {
 
   /** The undeclared fields that arrived too late, and would otherwise have a column in an output. */
   get missed(): readonly Column[] {
-    const { plan } = this.from;
-    const before = this.leaving;
+    const { plan, leaving } = this;
     return this.#late.filter((column) => {
       const after = plan.columns([...this.#placed, column]);
-      return plan.sinks.some((sink) => writtenColumns(sink, after).length > writtenColumns(sink, before).length);
+      return plan.sinks.some((sink) => writtenColumns(sink, after).length > writtenColumns(sink, leaving).length);
     });
   }
 
-  /** Returns the findings about the fields of the source, for a report. */
+  /** Returns the findings about the fields of the source, for a report. Of a part, nothing is missing. */
   findings(partial: boolean): FindingsReport {
-    return findingsOf(this.from.findings, this.#late, this.#gone(partial));
+    return findingsOf(this.source.findings, this.#late, partial ? [] : this.source.gone);
   }
 
-  /**
-   * Returns one warning for all declared fields that are gone, and one per undeclared field that is new to the outputs; beyond twenty of these, only their
-   * number.
-   *
-   * @param partial Whether only a part was read, of which nothing is missing.
-   */
+  /** Returns one warning for all declared fields that are gone, and one per undeclared field that is new to the outputs; beyond twenty, only their number. */
   warnings(partial: boolean): readonly Warning[] {
-    const { plan, findings, earlier } = this.from;
-    const { name: collection } = plan.collection;
-    const gone = this.#gone(partial);
+    const { name: collection } = this.plan.collection;
+    const gone = partial ? [] : this.source.gone;
     const warn = (code: Warning['code'], message: string): Warning => ({ code, message: `${collection}: ${message}` });
-    const known = new Set(earlier.flatMap((published) => published?.undeclared ?? []).map(({ original }) => original));
-    const fresh = [...findings.unknown].filter(([original]) => !known.has(original));
+    const known = new Set(this.earlier.flatMap((published) => published?.undeclared ?? []).map(({ original }) => original));
+    const fresh = [...this.source.findings.unknown].filter(([original]) => !known.has(original));
     const fates = fresh.length > 0 ? this.#fates() : () => '';
     const [fields, columns] = gone.length === 1 ? ['field', 'its column is'] : ['fields', 'their columns are'];
     return [
@@ -127,7 +119,7 @@ export class RunColumns {
 
   /** Describes what becomes of undeclared fields. */
   #fates(): (column: Column) => string {
-    const { plan } = this.from;
+    const { plan } = this;
     const [leaving, next, declared] = [this.leaving, plan.columns(this.undeclared), plan.columns()];
     return ({ name, original, sensitivity }) => {
       const isIn = (columns: readonly Column[]) => columns.some((column) => column.name === name && column.original === original);
@@ -143,11 +135,7 @@ export class RunColumns {
   /** The undeclared fields that arrived too late for a column in this run, except withheld ones. */
   get #late(): readonly Column[] {
     const originals = new Set(this.#placed.map(({ original }) => original));
-    return discoveredColumns(this.from.findings).filter(({ original }) => !originals.has(original));
-  }
-
-  #gone(partial: boolean): readonly string[] {
-    return partial ? [] : this.from.source.gone;
+    return discoveredColumns(this.source.findings).filter(({ original }) => !originals.has(original));
   }
 }
 
@@ -159,7 +147,8 @@ const most = 20;
  * field that has been renamed is recognized by the service's name.
  */
 function placedColumns(
-  { plan: { collection }, earlier }: Pick<ColumnSources, 'plan' | 'earlier'>,
+  { collection }: Plan,
+  earlier: readonly (Published | undefined)[],
   discovered: readonly Column[],
 ): readonly Column[] {
   const declared = Object.entries(collection.fields).flatMap(([name, field]) => [name, originalName(name, field)]);

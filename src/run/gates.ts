@@ -1,28 +1,89 @@
-import { GateError, type Column, type OutputColumn, type Violation, type Warning } from '../core/index.js';
+import {
+  amount,
+  amountOf,
+  GateError,
+  type Column,
+  type OutputColumn,
+  type Violation,
+  type Warning,
+  type WarningCode,
+} from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
-import { gatesIn, writtenColumns, type Expect, type Measured, type Pipeline } from '../plan/index.js';
+import type { Published } from '../lake/index.js';
+import {
+  defaultReadShrink,
+  gatesIn,
+  percent,
+  writtenColumns,
+  type Expect,
+  type Measured,
+  type Pipeline,
+  type Plan,
+} from '../plan/index.js';
 import { driftOf, refuseUnstable } from '../source/index.js';
-import { earlierOf, gateResult, measured, shrinkGates, uncountedWarnings, warnOfUnknown, type Baseline } from './baseline.js';
-import { refuseCounts, type Ledger } from './ledger.js';
+import { isOccupied } from '../store/index.js';
+import type { Count, Counts, OutputCount } from './counts.js';
+import { refuseCounts, type Ledger, type ReadList } from './ledger.js';
+import type { Output } from './outputs.js';
 import type { Rejects } from './rejects.js';
 import type { GateResult, RunReport } from './report.js';
 
-/** The input of the gates. */
-interface GateInput extends Baseline {
+/**
+ * Returns the paths of complete outputs that a run replaces or adds to, by the place of the sink. An empty folder counts as nothing. A table whose manifest
+ * marks it as partial is not complete; for a file this cannot be determined.
+ *
+ * @param paths Absolute paths of the sinks that publish something, in order.
+ * @param earlier What is at the outputs of all sinks.
+ */
+export async function standingOutputs(
+  { sinks }: Pick<Plan, 'sinks'>,
+  paths: readonly string[],
+  earlier: readonly (Published | undefined)[],
+): Promise<ReadonlyMap<string, string>> {
+  const publishing = sinks.flatMap(({ at, output }, index) => (output === undefined ? [] : [{ at, published: earlier[index] }]));
+  const found = publishing.map(async ({ at, published }, index): Promise<readonly (readonly [string, string])[]> => {
+    const path = paths[index];
+    const isThere = path !== undefined && (published ? !published.partial : await isOccupied(path));
+    return isThere ? [[at, path]] : [];
+  });
+  return new Map((await Promise.all(found)).flat());
+}
+
+/** Refuses to replace outputs by a partial list. @throws {GateError} `E_GATE_PARTIAL`, with a line for each. */
+export function refuseReplacing({ stoppedBy, sinks }: Pick<Plan, 'stoppedBy' | 'sinks'>, standing: ReadonlyMap<string, string>): void {
+  if (!stoppedBy) return;
+  const violations = sinks.flatMap(({ at, definition, config }): readonly Violation[] => {
+    const path = standing.get(at);
+    if (path === undefined || definition.adds?.(config)) return [];
+    return [
+      { code: 'E_GATE_PARTIAL', message: `${at}: ${path} exists, and ${stoppedBy.at} would make the run replace it with partial data` },
+    ];
+  });
+  const failure = GateError.of(violations);
+  if (failure) throw failure;
+}
+
+interface GateInput {
   readonly pipeline: Pipeline;
   readonly report: RunReport;
   readonly ledger: Ledger;
   readonly rejects: Rejects;
   readonly expectations: Expectations | undefined;
-  /** Whether lists and outputs may be smaller than before. */
+  readonly outputs: readonly Output[];
+  readonly counts: Counts | undefined;
+  /** Paths of complete outputs that existed before the run, by the place of the sink. */
+  readonly standing: ReadonlyMap<string, string>;
   readonly allowShrink: boolean;
 }
 
+/** A list that was read, and its earlier size, if known. */
+type ListCount = ReadList & { readonly earlier: Count | undefined };
+
 /**
  * Runs all checks between a read and its publication, even after a failure, so that all problems are reported together. `passGates` acts on the results.
+ * Gates disabled by the pipeline or an option are omitted.
  *
  * @param warn Called for findings that are not failures.
- * @returns The result of each gate; gates disabled by the pipeline or an option are omitted.
  */
 export function evaluateGates(run: GateInput, warn: (warning: Warning) => void): readonly GateResult[] {
   const { pipeline, report, ledger, outputs, rejects, expectations, counts, allowShrink } = run;
@@ -33,7 +94,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   const warnings = [
     ...reads.flatMap(({ at, consistency }) => driftOf(at, consistency)),
     ...ledger.columns.warnings(report.partial),
-    ...warnOfUnknown(pipeline, report, run, lists),
+    ...warnOfUnknown(run, lists),
     ...warnOfEmptyResults(run, rejected.length > 0),
   ];
   const strict = pipeline.connection.strict ?? false;
@@ -45,7 +106,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
     ...checked.map(consistencyResult),
     // A partial list is not compared with anything.
     ...(report.partial ? [gateResult('max_read_shrink', report.collection, [], { compared: false })] : []),
-    ...shrinkGates(lists, pipeline.expect, allowShrink),
+    ...lists.map((list) => shrinkGate(list, pipeline.expect, allowShrink)),
     ...(strict ? [gateResult('strict', undefined, refused.map(refuseWarning))] : []),
     ...report.sinks.map(({ at, books }) => gateResult('books', at, refuseCounts(at, books))),
     ...ledger.steps.flatMap(gateOfStep),
@@ -58,11 +119,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   ];
 }
 
-/**
- * Allows a run to publish, and warns of violations that an option overrides.
- *
- * @throws {GateError} All refusals, as one error.
- */
+/** Allows a run to publish, and warns of violations that an option overrides. @throws {GateError} All refusals, as one error. */
 export function passGates(gates: readonly GateResult[], warn: (warning: Warning) => void): void {
   const violationsThat = (outcome: GateResult['outcome']) => gates.flatMap((gate) => (gate.outcome === outcome ? gate.violations : []));
   const refusal = GateError.of(violationsThat('refused'));
@@ -71,9 +128,34 @@ export function passGates(gates: readonly GateResult[], warn: (warning: Warning)
     warn({ code: 'W_GATE_OVERRIDDEN', message: `overridden by --allow-shrink: ${message}` });
 }
 
+/** @param allowed Whether an option overrides a refusal. */
+function gateResult(
+  gate: string,
+  at: string | undefined,
+  violations: readonly Violation[],
+  { compared = true, allowed = false }: { readonly compared?: boolean; readonly allowed?: boolean } = {},
+): GateResult {
+  const outcome = violations.length > 0 ? (allowed ? 'overridden' : 'refused') : compared ? 'passed' : 'not compared';
+  return { gate, at, outcome, violations };
+}
+
 function consistencyResult({ at, consistency }: Pick<RunReport['sides'][number], 'at' | 'consistency'>): GateResult {
   const found = gateResult('consistency', at, refuseUnstable(at, consistency));
   return consistency.outcome === 'off' ? { ...found, outcome: 'not checked' } : found;
+}
+
+function shrinkGate(list: ListCount, { max_read_shrink: allowed }: Expect = {}, allowShrink: boolean): GateResult {
+  const { at, name, collection, rows, earlier } = list;
+  if (!earlier) return gateResult('max_read_shrink', at, [], { compared: false });
+  const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultReadShrink);
+  const lost = earlier.rows - rows;
+  const counts = `${amountOf(rows, 'row')} ${rows === 1 ? 'was' : 'were'} read, and ${amount(earlier.rows)} by the earlier run ${earlier.run}`;
+  const enough = `expect.max_read_shrink: { ${collection}: ${Math.ceil((100 * lost) / earlier.rows)}% }`;
+  const remedy = `if it is right, run once with --allow-shrink, or set ${enough}`;
+  const message = `${name}: ${counts}; a drop of more than ${percent(most)} is refused; ${remedy}`;
+  // A share like 29% is not an exact number.
+  const violations: readonly Violation[] = lost <= (most + 1e-9) * earlier.rows ? [] : [{ code: 'E_GATE_SHRINK', message }];
+  return { ...gateResult('max_read_shrink', at, violations, { allowed: allowShrink }), rows, rowsBefore: earlier.rows };
 }
 
 function gateOfStep({ step, tally }: Ledger['steps'][number]): readonly GateResult[] {
@@ -88,32 +170,26 @@ function refuseWarning({ code, message }: Warning): Violation {
   return { code: 'E_GATE_STRICT', message: `${code}: ${message}${once}` };
 }
 
-/** The gates of `expect` during a run. */
-export interface Expectations {
-  /** Counts the rows of a page that leaves the last step. */
-  observe(page: Page): void;
-  /** Returns the result of each gate, for the rows that it saw or for the outputs. */
-  results(outputs: readonly Measured[], allowShrink: boolean): readonly GateResult[];
-}
+/** Warnings about missing earlier counts: publishing once in spite of them creates counts to compare with. */
+const uncountedWarnings: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_GATE_BASELINE', 'W_SOURCE_EMPTY']);
 
-/**
- * Opens the gates of `expect`. Holds counts in memory, plus what the gates declare.
- *
- * @param columns The columns that leave the last step.
- */
-export function openExpectations(expect: Expect, columns: readonly Column[]): Expectations {
+/** The gates of `expect` during a run. */
+export type Expectations = ReturnType<typeof openExpectations>;
+
+/** Opens the gates of `expect` for the rows that leave the last step, and for the outputs. */
+export function openExpectations(expect: Expect, columns: readonly Column[]) {
   let rows = 0;
   const gates = gatesIn(expect);
   const checks = gates.flatMap((gate) => (gate.judges === 'rows' ? gate.open(columns) : []));
   const refused = (message: string | undefined): readonly Violation[] =>
     message === undefined ? [] : [{ code: 'E_GATE_EXPECT', message }];
   return {
-    observe: (page) => {
+    observe: (page: Page): void => {
       const batch = batchOf(page);
       rows += batch.length;
       for (const check of checks) check.observe(batch);
     },
-    results: (outputs, allowShrink) => [
+    results: (outputs: readonly Measured[], allowShrink: boolean): readonly GateResult[] => [
       ...checks.map((check) => gateResult(`expect.${check.gate}`, undefined, refused(check.refuse(rows)))),
       ...gates.flatMap((gate) => {
         if (gate.judges !== 'outputs') return [];
@@ -152,29 +228,71 @@ function changesOf(
 ): readonly string[] {
   const before = new Map(earlier.map((column) => [keyOf(column), column]));
   const now = new Set(columns.map(keyOf));
-  const list = (what: string, names: readonly string[]) => (names.length === 0 ? [] : [`${what}: ${names.join(', ')}`]);
   const retyped = columns.flatMap((column) => {
     const was = before.get(keyOf(column))?.type;
     return was === undefined || was === column.type ? [] : [`${column.name} (${was} before, ${column.type} now)`];
   });
-  return [
-    ...list(
-      'new',
-      columns.flatMap((column) => (before.has(keyOf(column)) ? [] : column.name)),
-    ),
-    ...list(
-      'missing',
-      earlier.flatMap((column) => (now.has(keyOf(column)) ? [] : column.name)),
-    ),
-    ...list('changed type', retyped),
-  ];
+  const changes = {
+    new: columns.flatMap((column) => (before.has(keyOf(column)) ? [] : column.name)),
+    missing: earlier.flatMap((column) => (now.has(keyOf(column)) ? [] : column.name)),
+    'changed type': retyped,
+  };
+  return Object.entries(changes).flatMap(([what, names]) => (names.length === 0 ? [] : [`${what}: ${names.join(', ')}`]));
 }
 
 /**
- * Returns warnings about results that are probably unintended: what steps remark, and outputs without a row where rows were rejected.
- *
- * @param refused Whether `rejects` refuses the run, which makes a warning about rejected rows redundant.
+ * Warns of empty lists for which no earlier count is known, and of existing outputs whose size, or whose sources' sizes, are unknown: gates have nothing to
+ * compare with. A list that the run of an output did not read is new in the pipeline.
  */
+function warnOfUnknown({ pipeline, report, standing, outputs, counts }: GateInput, lists: readonly ListCount[]): readonly Warning[] {
+  const empty = lists.flatMap(({ name, rows, earlier }): readonly Warning[] => {
+    const message = `${name}: no rows were read, and there is no earlier count to compare with`;
+    return rows === 0 && earlier === undefined ? [{ code: 'W_SOURCE_EMPTY', message }] : [];
+  });
+  if (report.partial) return empty;
+  const isMeasured = gatesIn(pipeline.expect).some(({ judges }) => judges === 'outputs');
+  const isUncounted = lists.some(({ earlier }) => earlier === undefined);
+  const unknown = outputs.flatMap((output) => {
+    const path = standing.get(output.at);
+    if (path === undefined) return [];
+    const isUnmeasured = isMeasured && measured(output, counts).earlier === undefined;
+    const isBlind = isUncounted && runsOf(output, counts).every(({ reads }) => Object.keys(reads).length === 0);
+    return isUnmeasured || isBlind ? [path] : [];
+  });
+  if (unknown.length === 0) return empty;
+  const what =
+    unknown.length === 1
+      ? 'exists, but the state folder has no earlier count for it'
+      : 'exist, but the state folder has no earlier count for them';
+  return [...empty, { code: 'W_GATE_BASELINE', message: `${unknown.join(', ')} ${what}: whether lists or outputs shrank is unknown` }];
+}
+
+/** The earlier size of an output comes from its manifest, unless that is of a partial run; otherwise from the counts of the last run. */
+function measured({ at, output, prepared, earlier }: Output, counts: Counts | undefined): Measured {
+  return { at, total: prepared.total, earlier: (earlier?.partial ? undefined : earlier) ?? keptOf(output, counts) };
+}
+
+/**
+ * Returns the earlier size of a list: the largest count known from the last run that read it and from the runs of the outputs, regardless of account
+ * and address. The existing table may be older than the last run.
+ */
+function earlierOf(collection: string, { counts, outputs }: GateInput): Count | undefined {
+  const made = outputs.flatMap((output) =>
+    runsOf(output, counts).flatMap(({ run, reads: { [collection]: rows } }) => (rows === undefined ? [] : [{ rows, run }])),
+  );
+  return [counts?.ofList(collection) ?? [], made].flat().toSorted((a, b) => b.rows - a.rows)[0];
+}
+
+/** Returns the known runs of an output: the last one, and that of its table. */
+function runsOf({ output, earlier }: Output, counts: Counts | undefined): readonly Pick<OutputCount, 'run' | 'reads'>[] {
+  return [keptOf(output, counts) ?? [], earlier ? { run: earlier.runId, reads: earlier.reads } : []].flat();
+}
+
+function keptOf(output: string | undefined, counts: Counts | undefined): OutputCount | undefined {
+  return output === undefined ? undefined : counts?.ofOutput(output);
+}
+
+/** Warns of what steps remark, and of outputs without a row where rows were rejected, unless that is `refused`. */
 function warnOfEmptyResults({ pipeline, report, ledger }: GateInput, refused: boolean): readonly Warning[] {
   let left = report.read + report.consistency.repaired - report.consistency.duplicates;
   const remarks = ledger.steps.flatMap(({ step, tally }): readonly Warning[] => {

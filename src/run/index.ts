@@ -1,9 +1,9 @@
 export { explainRow, type ExplainRowOptions, type RowExplanation, type RowField, type RowPassage } from './explain-row.js';
 export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage } from './preview.js';
-export { recoverRuns } from './recover.js';
+export { recoverRuns } from './state.js';
 export { loadTests, type PipelineTest, type TestedPipeline, type TextRow } from './tested.js';
 export { writeTo, type Written, type WriteOptions } from './write-to.js';
-export { type RollbackOptions, rollbackTable } from './recover.js';
+export { type RollbackOptions, rollbackTable } from './state.js';
 export {
   type FailedRunReport,
   failedRunOf,
@@ -14,5 +14,5 @@ export {
   type StepReport,
   summaryOf,
 } from './report.js';
-export type { RunEnd, RunOptions } from './start.js';
+export type { RunOptions } from './start.js';
 export { runPipeline } from './run.js';

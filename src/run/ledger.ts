@@ -17,43 +17,40 @@ import { findingsOf, remembered, SourceCount, RunColumns } from './fields.js';
 import type { Output } from './outputs.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
 import type { RunReport, SinkReport } from './report.js';
-import type { ListCount } from './baseline.js';
 import type { Run } from './start.js';
 
-/** The parts of a report that are not counts. */
-export interface HowRead extends Pick<RunReport, 'resumed' | 'since' | 'partial'> {
-  /** Absolute path of the rejects. */
-  readonly rejects: string | undefined;
-}
+/** The parts of a report that are not counts; of the rejects, the path. */
+export type HowRead = Pick<RunReport, 'resumed' | 'since' | 'partial'> & { readonly rejects: string | undefined };
 
 /** What is known about the other side of a join. */
-interface Side {
-  readonly at: string;
-  readonly collection: string;
-  readonly findings: Findings;
-}
+type Side = { readonly at: string; readonly collection: string; readonly findings: Findings };
 
 /** A list that was read to the end. */
-type ReadList = Omit<ListCount, 'earlier'>;
+export interface ReadList {
+  /** What it was read as: the collection of the source, or the step that joins it. */
+  readonly at: string;
+  /** Name in messages. */
+  readonly name: string;
+  readonly collection: string;
+  /** All of its rows, before any steps. */
+  readonly rows: number;
+}
 
 /** The counts of a run, and what it knows about columns. */
 export class Ledger {
   readonly source: SourceCount;
   readonly consistency: Consistency;
-  /** The other sides of joins, in the order in which they are opened. */
-  readonly sides: (Side & { readonly consistency: Consistency; /** Rows as they arrived. */ rows: number })[] = [];
+  /** The other sides of joins, in the order in which they are opened; their rows as they arrived. */
+  readonly sides: (Side & { readonly consistency: Consistency; rows: number })[] = [];
   /** The collections in which joins look up single records, in the order in which they are opened. */
   readonly lookups: (Side & { readonly counts: LookupCounts })[] = [];
   readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
   #columns: RunColumns | undefined;
 
-  /**
-   * @param reader Reader of the source, whose findings are used.
-   * @param found Undeclared fields that have a column in this run wherever they first appear.
-   */
+  /** @param found Undeclared fields that have a column in this run wherever they first appear. */
   constructor(
     private readonly pipeline: Pipeline,
-    private readonly reader: CollectionReader<Row>,
+    reader: CollectionReader<Row>,
     private readonly found: readonly Column[] = [],
   ) {
     this.source = new SourceCount(reader, pipeline.reveal);
@@ -63,9 +60,7 @@ export class Ledger {
 
   /** Fixes the columns of the rows, based on what was read so far and what is at the outputs. */
   readonly fixColumns = (earlier: readonly (Published | undefined)[]): readonly Column[] => {
-    const { plan } = this.pipeline;
-    const { findings } = this.reader;
-    this.#columns = new RunColumns({ plan, source: this.source, findings, earlier, found: this.found });
+    this.#columns = new RunColumns(this.pipeline.plan, this.source, earlier, this.found);
     return this.#columns.leaving;
   };
 
@@ -77,13 +72,27 @@ export class Ledger {
 
   /** Returns all lists that were read to the end. */
   lists(partial: boolean): readonly ReadList[] {
-    return [...this.#source(partial), ...this.#sides()];
+    const { name } = this.pipeline.plan.collection;
+    const sides = this.sides.map(({ at, collection, rows, consistency }) => {
+      return { at, name: `${collection} (${at})`, collection, rows: listed(rows, consistency) };
+    });
+    return partial ? sides : [{ at: name, name, collection: name, rows: listed(this.source.rows, this.consistency) }, ...sides];
   }
 
-  /** Creates the report, including the books of every sink. */
-  report(run: Pick<Run, 'runId' | 'startedAt' | 'warnings'>, finished: readonly Output[], how: HowRead): RunReport {
-    const { rejects, ...read } = how;
-    const sinks = this.#sinks(finished);
+  /** Returns the rows of these lists, by collection. A collection read both as the source and as a side counts as the source. */
+  reads(partial: boolean): Readonly<Record<string, number>> {
+    const lists = this.lists(partial).map(({ collection, rows }) => [collection, rows] as const);
+    return Object.fromEntries(lists.toReversed());
+  }
+
+  report(run: Pick<Run, 'runId' | 'startedAt' | 'warnings'>, finished: readonly Output[], { rejects, ...read }: HowRead): RunReport {
+    const { repaired, duplicates } = this.consistency;
+    const sum = sumTallies(this.steps.map(({ tally }) => tally));
+    const counted = { read: this.source.rows, repaired, duplicates };
+    const sinks = finished.map(({ at, prepared, rejected, nulled }): SinkReport => {
+      const { path, bytes, total, changed, rows: written, unchanged } = prepared;
+      return { at, path, bytes, total, changed, nulled, books: rowCountsOf(counted, sum, { written, rejected, unchanged }) };
+    });
     return {
       pipeline: this.pipeline.name,
       runId: run.runId,
@@ -95,7 +104,7 @@ export class Ledger {
       ...read,
       sinks,
       steps: this.steps.map(({ step, tally }) => ({ at: step.at, tally })),
-      findings: this.#columns?.findings(how.partial) ?? findingsOf(this.reader.findings),
+      findings: this.#columns?.findings(read.partial) ?? findingsOf(this.source.findings),
       warnings: run.warnings,
       consistency: this.consistency,
       sides: this.sides.map((side) => ({ ...side, rows: listed(side.rows, side.consistency), findings: findingsOf(side.findings) })),
@@ -103,10 +112,7 @@ export class Ledger {
         return { ...side, ...counts, checked: false, findings: findingsOf(findings) };
       }),
       gates: [],
-      rejects: {
-        path: rejects,
-        rows: Math.max(sumTallies(this.steps.map(({ tally }) => tally)).rejected, ...sinks.map(({ books }) => books.rejected)),
-      },
+      rejects: { path: rejects, rows: Math.max(sum.rejected, ...sinks.map(({ books }) => books.rejected)) },
     };
   }
 
@@ -119,32 +125,6 @@ export class Ledger {
       undeclared: remembered(this.columns.undeclared),
       reads: this.reads(partial),
     };
-  }
-
-  /** Returns the rows of all lists that were read to the end, by collection. A collection read both as the source and as a side counts as the source. */
-  reads(partial: boolean): Readonly<Record<string, number>> {
-    return Object.fromEntries([...this.#sides(), ...this.#source(partial)].map((list) => [list.collection, list.rows]));
-  }
-
-  #source(partial: boolean): readonly ReadList[] {
-    const { name } = this.pipeline.plan.collection;
-    return partial ? [] : [{ at: name, name, collection: name, rows: listed(this.source.rows, this.consistency) }];
-  }
-
-  #sides(): readonly ReadList[] {
-    return this.sides.map(({ at, collection, rows, consistency }) => {
-      return { at, name: `${collection} (${at})`, collection, rows: listed(rows, consistency) };
-    });
-  }
-
-  #sinks(finished: readonly Output[]): readonly SinkReport[] {
-    const { repaired, duplicates } = this.consistency;
-    const read = { read: this.source.rows, repaired, duplicates };
-    const sum = sumTallies(this.steps.map(({ tally }) => tally));
-    return finished.map(({ at, prepared, rejected, nulled }) => ({
-      ...{ at, path: prepared.path, bytes: prepared.bytes, total: prepared.total, changed: prepared.changed, nulled },
-      books: rowCountsOf(read, sum, { written: prepared.rows, rejected, unchanged: prepared.unchanged }),
-    }));
   }
 }
 

@@ -1,43 +1,37 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { amountOf, failureOf, reasonOf, SourceError, version, type Warning } from '../core/index.js';
 import { postJson } from '../http/index.js';
-import type { Hooks, Pipeline } from '../plan/index.js';
+import type { Hooks } from '../plan/index.js';
 import { ClosedPipeError } from '../sinks/index.js';
-import { failedRunOf } from './report.js';
-import type { Run, RunEnd } from './start.js';
+import { failedRunOf, type RunReport } from './report.js';
+import type { Run } from './start.js';
+
+/** How a run ended: with the report of what it published, or with the rejection of `runPipeline`. */
+export type RunEnd = { readonly report: RunReport } | { readonly failure: unknown };
 
 /** Timeout of one attempt, the same once the run was stopped, and the pause between two attempts, in milliseconds. */
-const timeoutMs = 5_000;
-const stoppedMs = 2_000;
-const pauseMs = 500;
+const [timeoutMs, stoppedMs, pauseMs] = [5_000, 2_000, 500];
 
 /**
  * Notifies the webhook of a pipeline how a run ended: at most two attempts of five seconds, or a single one of two seconds once the run was stopped. It never
  * fails: if the webhook cannot be reached, that is a warning.
- *
- * @param end The report of a run that published, or what ended it.
- * @param stop Aborted when the run must end.
  */
-export async function notify({ name, hooks, plan }: Pipeline, run: Run, end: RunEnd, stop: AbortSignal | undefined): Promise<void> {
+export async function notify({ pipeline, options, runId, startedAt, warnings, warn }: Run, end: RunEnd): Promise<void> {
+  const { name, hooks, plan } = pipeline;
   const hasFailed = 'failure' in end;
   // If a run only prints, a reader that closes the pipe is not a failure.
   if (hasFailed && end.failure instanceof ClosedPipeError && plan.sinks.every(({ output }) => output === undefined)) return;
   const { read = 0, sinks = [] } = (hasFailed ? failedRunOf(end.failure) : end.report) ?? {};
   const written = hasFailed ? {} : Object.fromEntries(sinks.map(({ at, books }) => [at, books.written]));
-  const warned = await post(name, hooks, end, stop, {
-    run: run.runId,
-    ...{ started_at: run.startedAt, duration_seconds: Math.max(0, Date.now() - Date.parse(run.startedAt)) / 1000 },
-    ...{ rows: { read, written }, warnings: [...new Set(run.warnings.map(({ code }) => code))] },
+  const warned = await post(name, hooks, end, options.signal, {
+    run: runId,
+    ...{ started_at: startedAt, duration_seconds: Math.max(0, Date.now() - Date.parse(startedAt)) / 1000 },
+    ...{ rows: { read, written }, warnings: [...new Set(warnings.map(({ code }) => code))] },
   });
-  warned.forEach(run.warn);
+  warned.forEach(warn);
 }
 
-/**
- * Sends the message to a webhook, as in the reference of pipeline files: counts, names and codes; no rows, messages, paths or credentials.
- *
- * @param more What is known of the run.
- * @returns A warning if the webhook could not be notified.
- */
+/** Sends counts, names and codes; no rows, messages, paths or credentials. @returns A warning if the webhook could not be notified. */
 async function post(pipeline: string, hooks: Hooks, end: RunEnd, stop: AbortSignal | undefined, more: object): Promise<readonly Warning[]> {
   const failure = 'failure' in end ? failureOf(end.failure) : undefined;
   const name = failure ? 'on_failure' : 'on_success';

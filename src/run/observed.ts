@@ -6,7 +6,7 @@ import { batchOf, countOf, emptyTally, type Fault, type Page, type Step, type Ta
 import { nothingToCommit, type SinkDefinition, type SinkWriter } from '../sinks/index.js';
 import { deduping, type StepDefinition, type StepRuntime } from '../steps/index.js';
 import { runPipeline } from './run.js';
-import type { Pipeline, Plan, PlannedSink, PlannedStep } from '../plan/index.js';
+import type { Pipeline, PlannedSink, PlannedStep } from '../plan/index.js';
 
 /** What passes one point of a pipeline: what enters the first step, or what leaves a step. */
 export class Stage {
@@ -14,15 +14,12 @@ export class Stage {
   readonly rows: Row[] = [];
   /** Number of all rows. */
   passed = 0;
-  /** What the step has counted. */
   tally: Readonly<Tally> = emptyTally();
   /** Why the step rejected a row: the first one. */
   fault: Fault | undefined;
   /** Whether this step or an earlier one has failed. */
   failed = false;
-  /** Ends the read, as nothing more is needed here. Does nothing after a blocking step, which has read everything. */
-  stop = (): void => {};
-  #unplanned: readonly string[] = [];
+  readonly #unplanned = new Set<string>();
 
   /** @param wanted Number of rows to keep. */
   constructor(
@@ -33,7 +30,7 @@ export class Stage {
 
   /** The columns declared at this point, and undeclared fields of the service. */
   get columns(): readonly Column[] {
-    return [...this.planned, ...this.#unplanned.map((name) => undeclaredColumn(name))];
+    return [...this.planned, ...[...this.#unplanned].map((name) => undeclaredColumn(name))];
   }
 
   /** Returns the step with its rows observed, without gate and remark, which do not apply to some rows. A run that starts again opens it again. */
@@ -43,7 +40,6 @@ export class Stage {
       this.passed = 0;
       this.fault = undefined;
       this.tally = runtime.tally;
-      this.stop = () => runtime.stop?.();
       const reject: StepRuntime['reject'] = (row, fault) => {
         this.fault ??= fault;
         runtime.reject(row, fault);
@@ -57,8 +53,7 @@ export class Stage {
   #take(page: Page): void {
     const batch = batchOf(page);
     this.passed += batch.length;
-    const names = new Set(this.planned.map(({ name }) => name));
-    this.#unplanned = [...new Set([...this.#unplanned, ...[...batch.columns.keys()].filter((name) => !names.has(name))])];
+    for (const name of batch.columns.keys()) if (!this.planned.some((column) => column.name === name)) this.#unplanned.add(name);
     for (let index = 0; index < batch.length && this.rows.length < this.wanted; index += 1) this.rows.push(batch.row(index));
   }
 }
@@ -71,8 +66,8 @@ export interface Observing {
   readonly rows: number;
   /** Opens what stands between the collection and the first step. */
   begin(runtime: StepRuntime): Step;
-  /** Called after each page that has left the last stage. */
-  end?(last: Stage): void;
+  /** Opens what stands behind the last step. */
+  end?(runtime: StepRuntime): Step;
   readonly signal?: AbortSignal | undefined;
   readonly watch?: Watchers | undefined;
   /** Start of the run. Default: now. */
@@ -83,50 +78,46 @@ export interface Observing {
 export interface Observed {
   /** In the order of the pipeline: what enters the first step, then each step. */
   readonly stages: readonly Stage[];
+  /** Whether the whole collection was read. */
+  readonly whole: boolean;
   /** The error that ended it early, after some stages had rows. */
   readonly failure: unknown;
 }
 
 /**
- * Runs a part of a pipeline and writes nothing: no sink is opened, no gate is evaluated, nothing is spooled.
+ * Runs a part of a pipeline and writes nothing: no sink is opened, nothing is spooled, and no gate refuses.
  *
  * @throws As `runPipeline`, if no row has been read yet.
  */
 export async function runObserved(pipeline: Pipeline, observing: Observing): Promise<Observed> {
-  const { steps, rows, begin, signal, watch, now } = observing;
-  const { plan } = pipeline;
-  const source = extraStep(`from ${plan.collection.name}`, begin);
+  const { steps, rows, begin, end, signal, watch, now } = observing;
+  const { plan, connection, consistency } = pipeline;
   const columns = [...plan.steps.map(({ input }) => input), plan.columns()];
-  const chain = [source, ...steps].map((step) => {
+  const chain = [extraStep(`from ${plan.collection.name}`, begin), ...steps].map((step) => {
     const stage = new Stage(step.at, itemAt(columns, plan.steps.indexOf(step) + 1), rows);
     return { stage, step: stage.observing(checkingSides(step, pipeline)) };
   });
   const stages = chain.map(({ stage }) => stage);
-  const sink = discarding(() => observing.end?.(itemAt(stages, steps.length)));
-  const watched = [watch ?? []].flat().map(withoutConsequences);
-  try {
-    const unwritten = unrefused(pipeline, { ...plan, steps: chain.map(({ step }) => step), sinks: [sink] });
-    await runPipeline(unwritten, { ...(signal && { signal }), ...(now && { now }), watch: watched });
-    return { stages, failure: undefined };
-  } catch (failure) {
-    if (signal?.aborted || stages.every(({ passed }) => passed === 0)) throw failure;
-    return { stages, failure };
-  }
-}
-
-/** Returns a pipeline that no gate refuses, and that keeps no pages. */
-function unrefused(given: Pipeline, plan: Plan): Pipeline {
-  return {
-    ...given,
-    plan,
-    connection: { ...given.connection, strict: false },
+  const watched = [...chain.map(({ step }) => step), ...(end ? [extraStep('end', end)] : [])];
+  const unwritten: Pipeline = {
+    ...pipeline,
+    plan: { ...plan, steps: watched, sinks: [discarding] },
+    connection: { ...connection, strict: false },
     rejects: { path: undefined, pathOf: () => undefined, max: { share: 1 }, rows: false },
     expect: undefined,
     onNewField: 'next_run',
     hooks: {},
-    consistency: { ...given.consistency, mode: 'off' },
+    consistency: { ...consistency, mode: 'off' },
     spoolMaxAgeMs: undefined,
   };
+  try {
+    const options = { ...(signal && { signal }), ...(now && { now }), watch: [watch ?? []].flat().map(withoutConsequences) };
+    const { partial } = await runPipeline(unwritten, options);
+    return { stages, whole: !partial, failure: undefined };
+  } catch (failure) {
+    if (signal?.aborted || stages.every(({ passed }) => passed === 0)) throw failure;
+    return { stages, whole: false, failure };
+  }
 }
 
 /** Returns the step with joins that see the same rows as in a run. */
@@ -155,27 +146,22 @@ export function extraStep(at: string, open: (runtime: StepRuntime) => Step): Pla
   return { at, definition, config: undefined, input: [] };
 }
 
-/** Creates a sink that discards the rows. @param written Called after each page. */
-export function discarding(written: () => void = () => {}): PlannedSink {
-  const open = (): Promise<SinkWriter> => {
+const discardingSink: SinkDefinition = {
+  ...{ name: 'nothing', summary: '', config: schema((z) => z.unknown()), examples: [], prints: true },
+  ...{ output: () => undefined, writes: () => [] },
+  open: (): Promise<SinkWriter> => {
     let rows = 0;
     return Promise.resolve({
       begin: () => Promise.resolve(),
-      write: (page: Page) => {
-        rows += countOf(page);
-        written();
-        return Promise.resolve();
-      },
+      write: (page: Page) => Promise.resolve(void (rows += countOf(page))),
       prepare: () => Promise.resolve({ rows, bytes: 0, total: rows, unchanged: 0, changed: 0, ...nothingToCommit }),
       abort: () => Promise.resolve(),
     });
-  };
-  const definition: SinkDefinition = {
-    ...{ name: 'nothing', summary: '', config: schema((z) => z.unknown()), examples: [], prints: true },
-    ...{ output: () => undefined, writes: () => [], open },
-  };
-  return { at: 'nothing', index: 0, definition, config: undefined, output: undefined };
-}
+  },
+};
+
+/** A sink that discards the rows. */
+export const discarding: PlannedSink = { at: 'nothing', index: 0, definition: discardingSink, config: undefined, output: undefined };
 
 /** Returns a watcher that ignores warnings caused by reading only some rows. */
 function withoutConsequences({ warning, ...others }: Watcher): Watcher {

@@ -11,16 +11,12 @@ export interface Output {
   readonly at: string;
   readonly sink: PlannedSink;
   readonly prepared: PreparedOutput;
-  /**
-   * Identifies the output for later runs: its path, with placeholders for what is unknown before a run, or the
-   * place of the sink if it has no path; `undefined` for stdout.
-   */
+  /** Identifies it for later runs: its path, with placeholders for what is unknown before a run, or its place; `undefined` for stdout. */
   readonly output: string | undefined;
   /** What was there before. */
   readonly earlier: Published | undefined;
-  /** Rows that this sink could not write. */
+  /** Rows that this sink could not write, and values that became `null` under `on_error: null`. */
   readonly rejected: number;
-  /** Values that became `null` under `on_error: null`. */
   readonly nulled: number;
 }
 
@@ -31,25 +27,21 @@ interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
   readonly events: Events;
 }
 
-/** All sinks of a run as one, before their columns are known. */
-export class OpenedOutputs {
-  #begun: Promise<BegunOutputs> | undefined;
+/** All sinks of a run as one. */
+export class Outputs {
+  #begun: Promise<unknown> | undefined;
 
   private constructor(
-    private readonly sinks: readonly OpenedOutput[],
+    private readonly opened: readonly Opened[],
     private readonly options: OutputsOptions,
   ) {}
 
-  /**
-   * Reserves every output, so that an unwritable one is reported before the first request.
-   *
-   * @throws {SinkError} If one cannot be reserved; the others are released.
-   */
-  static async open(sinks: readonly PlannedSink[], options: OutputsOptions): Promise<OpenedOutputs> {
-    const opened: OpenedOutput[] = [];
-    const outputs = new OpenedOutputs(opened, options);
+  /** Reserves every output, so that an unwritable one is reported before the first request. */
+  static async open(sinks: readonly PlannedSink[], options: OutputsOptions): Promise<Outputs> {
+    const opened: Opened[] = [];
+    const outputs = new Outputs(opened, options);
     try {
-      for (const sink of sinks) opened.push(await OpenedOutput.open(sink, options));
+      for (const sink of sinks) opened.push(await open(sink, options));
     } catch (failure) {
       await outputs.abort();
       throw failure;
@@ -57,169 +49,131 @@ export class OpenedOutputs {
     return outputs;
   }
 
-  /** What is at the outputs, in order. */
   get earlier(): readonly (Published | undefined)[] {
-    return this.sinks.map(({ earlier }) => earlier);
+    return this.opened.map(({ writer }) => writer.earlier);
   }
 
   /** Starts the outputs. The first call fixes the columns. */
-  begin(): Promise<BegunOutputs> {
+  async begin(): Promise<void> {
     this.#begun ??= this.#begin();
-    return this.#begun;
+    await this.#begun;
   }
-
-  /** Removes everything that was not committed. */
-  async abort(): Promise<void> {
-    await each(this.sinks, (sink) => sink.abort());
-  }
-
-  async #begin(): Promise<BegunOutputs> {
-    const columns = this.options.columns(this.earlier);
-    await each(this.sinks, (sink) => sink.begin(columns));
-    return new BegunOutputs(this.sinks);
-  }
-}
-
-/** All sinks of a run, ready for rows. */
-class BegunOutputs {
-  constructor(private readonly sinks: readonly OpenedOutput[]) {}
 
   /** Passes a page to every sink; the slowest determines the pace. */
   async write(page: Page): Promise<void> {
-    await each(this.sinks, (sink) => sink.write(page));
+    await this.begin();
+    const { key, events } = this.options;
+    await each(this.opened, ({ sink, writer, counts }) => writePage(writer, page, { at: sink.at, key, columns: counts.columns, events }));
   }
 
-  /** Closes, syncs and verifies every sink. */
-  async prepare(): Promise<PreparedOutputs> {
-    return new PreparedOutputs(await each(this.sinks, async (sink) => ({ sink, output: await sink.prepare() })));
+  async prepare(): Promise<readonly Output[]> {
+    return each(this.opened, async ({ sink, writer, counts: { rejected, nulled } }) => {
+      const { at, output, definition } = sink;
+      const prepared = await prepareSink(writer, at, this.options.events);
+      return { at, sink, prepared, output: output ?? (definition.prints ? undefined : at), earlier: writer.earlier, rejected, nulled };
+    });
+  }
+
+  async abort(): Promise<void> {
+    await each(this.opened, ({ writer }) => writer.abort());
+  }
+
+  async #begin(): Promise<void> {
+    const columns = this.options.columns(this.earlier);
+    await each(this.opened, ({ writer, counts }) => {
+      counts.columns = columns;
+      return writer.begin(columns);
+    });
   }
 }
 
-/** All sinks of a run, waiting for the commit. */
-export class PreparedOutputs {
-  constructor(private readonly sinks: readonly { readonly sink: OpenedOutput; readonly output: Output }[]) {}
+interface Opened {
+  readonly sink: PlannedSink;
+  readonly writer: SinkWriter;
+  readonly counts: { columns: readonly Column[]; rejected: number; nulled: number };
+}
 
-  get outputs(): readonly Output[] {
-    return this.sinks.map(({ output }) => output);
-  }
+async function open(sink: PlannedSink, options: OutputsOptions): Promise<Opened> {
+  const { columns: _, reject, events: _events, ...context } = options;
+  const counts: Opened['counts'] = { columns: [], rejected: 0, nulled: 0 };
+  const writer = await sink.definition.open(sink.config, {
+    ...context,
+    at: sink.at,
+    reject: (row, fault) => {
+      counts.rejected += 1;
+      reject(sink.at, counts.columns, row, fault);
+    },
+    nulled: () => void (counts.nulled += 1),
+  });
+  return { sink, writer, counts };
+}
 
-  /** Rows that the outputs will contain, by what identifies them for later runs. */
-  get totals(): ReadonlyMap<string, number> {
-    return new Map(this.outputs.flatMap(({ output, prepared }) => (output === undefined ? [] : [[output, prepared.total] as const])));
-  }
+/** Where a page is written: a sink that has begun. */
+interface Writing {
+  readonly at: string;
+  /** The columns that identify a row in the message of a failure. */
+  readonly key: readonly string[];
+  readonly columns: readonly Column[];
+  readonly events: Events;
+}
 
-  /** Writes the descriptions of the outputs. @returns The actions that commit all of them, in order. */
-  async actions(facts: RunFacts): Promise<readonly Action[]> {
-    return (await each(this.outputs, ({ prepared }) => prepared.actions(facts))).flat();
-  }
+/** Writes a page to a sink, as an event. A failure names the row. */
+export function writePage(writer: SinkWriter, page: Page, { at, key, columns, events }: Writing): Promise<void> {
+  return events.during(
+    'write',
+    () => ({ at, number: page.number, rows: countOf(page) }),
+    () =>
+      writer.write(page).catch((failure: unknown) => {
+        throw namingRow(failure, () => ({ key, columns }));
+      }),
+  );
+}
 
-  /**
-   * Publishes outputs that no action commits, one after another.
-   *
-   * @returns The names of the sinks that published.
-   * @throws {SinkError} From the first that fails, including what had been published by then.
-   */
-  async commit(partial: boolean): Promise<readonly string[]> {
-    const done: string[] = [];
-    for (const { at, prepared } of this.outputs) {
-      if (!prepared.commit) continue;
-      await prepared.commit(partial).catch((failure: unknown) => {
-        throw published(failure, done);
-      });
-      done.push(at);
-    }
-    return done;
-  }
+export function prepareSink(writer: SinkWriter, at: string, events: Events): Promise<PreparedOutput> {
+  return events.during(
+    'finish',
+    () => ({ at }),
+    () => writer.prepare(),
+    ({ rows, bytes }) => ({ rows, bytes }),
+  );
+}
 
-  /** Removes what the commit made obsolete. Everything is already published, so a failure is only a warning. */
-  async cleanup(): Promise<void> {
-    await each(this.outputs, ({ prepared }) => prepared.cleanup());
+/** Returns the rows that outputs will contain, by what identifies them for later runs. */
+export function totalsOf(outputs: readonly Output[]): ReadonlyMap<string, number> {
+  return new Map(outputs.flatMap(({ output, prepared }) => (output === undefined ? [] : [[output, prepared.total] as const])));
+}
+
+/** Writes the descriptions of outputs. @returns The actions that commit all of them, in order. */
+export async function actionsOf(outputs: readonly Output[], facts: RunFacts): Promise<readonly Action[]> {
+  return (await each(outputs, ({ prepared }) => prepared.actions(facts))).flat();
+}
+
+/**
+ * Publishes outputs that no action commits, one after another.
+ *
+ * @returns The names of the sinks that published.
+ * @throws {SinkError} From the first that fails, including what had been published by then.
+ */
+export async function publishUnlogged(outputs: readonly Output[], partial: boolean): Promise<readonly string[]> {
+  const done: string[] = [];
+  for (const { at, prepared } of outputs) {
+    if (!prepared.commit) continue;
+    await prepared.commit(partial).catch((failure: unknown) => {
+      throw published(failure, done);
+    });
+    done.push(at);
   }
+  return done;
+}
+
+export async function cleanUp(outputs: readonly Output[]): Promise<void> {
+  await each(outputs, ({ prepared }) => prepared.cleanup());
 }
 
 /** Adds to a failure what had been published before and cannot be undone. */
 export function published(failure: unknown, names: readonly string[]): unknown {
   if (names.length === 0) return failure;
   return reworded(failure, `${reasonOf(failure)}; ${names.join(', ')} had already published, and will receive all rows again`);
-}
-
-/** The counts of a sink. */
-interface SinkCounts {
-  /** The columns of the collection that identify a row. */
-  readonly key: readonly string[];
-  /** The columns of the rows, once they are fixed. */
-  columns: readonly Column[];
-  rejected: number;
-  nulled: number;
-}
-
-/** A sink of a run. */
-class OpenedOutput {
-  private constructor(
-    private readonly sink: PlannedSink,
-    private readonly writer: SinkWriter,
-    private readonly counts: SinkCounts,
-    private readonly events: Events,
-  ) {}
-
-  static async open(sink: PlannedSink, options: OutputsOptions): Promise<OpenedOutput> {
-    const counts: SinkCounts = { key: options.key, columns: [], rejected: 0, nulled: 0 };
-    const { columns: _, reject, events, ...context } = options;
-    const writer = await sink.definition.open(sink.config, {
-      ...context,
-      at: sink.at,
-      reject: (row, fault) => {
-        counts.rejected += 1;
-        reject(sink.at, counts.columns, row, fault);
-      },
-      nulled: () => void (counts.nulled += 1),
-    });
-    return new OpenedOutput(sink, writer, counts, events);
-  }
-
-  get earlier(): Published | undefined {
-    return this.writer.earlier;
-  }
-
-  begin(columns: readonly Column[]): Promise<void> {
-    this.counts.columns = columns;
-    return this.writer.begin(columns);
-  }
-
-  write(page: Page): Promise<void> {
-    return this.events.during(
-      'write',
-      () => ({ at: this.sink.at, number: page.number, rows: countOf(page) }),
-      () =>
-        this.writer.write(page).catch((failure: unknown) => {
-          throw namingRow(failure, () => this.counts);
-        }),
-    );
-  }
-
-  async prepare(): Promise<Output> {
-    const { at, output, definition } = this.sink;
-    const prepared = await this.events.during(
-      'finish',
-      () => ({ at }),
-      () => this.writer.prepare(),
-      ({ rows, bytes }) => ({ rows, bytes }),
-    );
-    const { rejected, nulled } = this.counts;
-    return {
-      at,
-      sink: this.sink,
-      output: output ?? (definition.prints ? undefined : at),
-      prepared,
-      earlier: this.earlier,
-      rejected,
-      nulled,
-    };
-  }
-
-  abort(): Promise<void> {
-    return this.writer.abort();
-  }
 }
 
 /** Does the same for all items, and waits for all even if one fails, so that nothing keeps writing after a failure. */

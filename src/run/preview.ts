@@ -1,4 +1,4 @@
-import { LeadstreamError, type Column, type Row } from '../core/index.js';
+import { itemAt, LeadstreamError, type Column, type Row } from '../core/index.js';
 import { watchersProblem, type Watchers } from '../events/index.js';
 import { abortSignal, checkUsage, judged, number, object } from '../options/index.js';
 import { limit } from '../steps/index.js';
@@ -22,9 +22,7 @@ export interface PreviewOptions {
   readonly sample?: number;
   /** Index of the last step that rows pass through, from 0; -1 for the rows as they are read. Default: the last step. */
   readonly step?: number;
-  /** Stops the preview. */
   readonly signal?: AbortSignal;
-  /** Receives events in the meantime. */
   readonly watch?: Watchers | undefined;
 }
 
@@ -35,15 +33,12 @@ export interface PreviewStage {
   readonly columns: readonly Column[];
   /** The first rows. Personal fields are not masked. */
   readonly rows: readonly Row[];
-  /** Total number of rows that passed here. */
+  /** Number of all rows. */
   readonly passed: number;
-  /** The step that would produce other rows if it had seen the whole collection, if it has not. */
-  readonly sampledBy: string | undefined;
 }
 
 /** The result of a preview. */
 export interface Preview {
-  /** In the order of the pipeline: the source, then each step. */
   readonly stages: readonly PreviewStage[];
   /** Number of rows read from the collection. */
   readonly read: number;
@@ -68,40 +63,17 @@ export async function previewPipeline(pipeline: Pipeline, options: PreviewOption
   checkUsage('previewPipeline', taken, options);
   const { plan } = pipeline;
   const { rows = 10, sample = 1000, step: last = plan.steps.length - 1, signal, watch } = options;
-  refuseOptions(pipeline, { rows, sample, step: last });
-  const steps = plan.steps.slice(0, last + 1);
-  // After a blocking step, everything has already been read.
-  const needed = steps.some(({ definition }) => definition.blocking) ? Infinity : rows;
-  let stopped = false;
-  const stop = (at: { stop?(): void }) => {
-    stopped = true;
-    at.stop?.();
-  };
-  const { stages, failure } = await runObserved(pipeline, {
-    ...{ steps, rows, signal, watch },
-    begin: (runtime) => (pages$) =>
-      asChecked(pipeline, plan.collection, pages$).pipe(limit(sample, { ...runtime, stop: () => stop(runtime) })),
-    end: (last) => {
-      if (last.passed >= needed) stop(last);
-    },
-  });
-  const whole = !stopped && failure === undefined;
-  const sampledBy = (index: number) =>
-    steps.slice(0, index).findLast(({ definition: { blocking, name } }) => blocking || name === 'dedupe')?.at;
-  return {
-    stages: stages.map(({ at, columns, rows: first, passed }, index) => ({
-      ...{ at, columns, rows: first, passed },
-      sampledBy: whole ? undefined : sampledBy(index),
-    })),
-    read: stages[0]?.passed ?? 0,
-    whole,
-    failure,
-  };
-}
-
-function refuseOptions({ plan }: Pipeline, options: Readonly<Record<'rows' | 'sample' | 'step', number>>): void {
-  const { rows, sample, step } = options;
   const refuse = (message: string) => new LeadstreamError('E_USAGE', `previewPipeline: ${message}`);
   if (sample < rows) throw refuse('sample must not be less than rows');
-  if (step >= plan.steps.length) throw refuse(`step must be less than the number of steps, ${plan.steps.length}`);
+  if (last >= plan.steps.length) throw refuse(`step must be less than the number of steps, ${plan.steps.length}`);
+  const steps = plan.steps.slice(0, last + 1);
+  // After a blocking step, everything has already been read.
+  const isBlocking = steps.some(({ definition }) => definition.blocking);
+  const { stages, whole, failure } = await runObserved(pipeline, {
+    ...{ steps, rows, signal, watch },
+    begin: (runtime) => (pages$) => asChecked(pipeline, plan.collection, pages$).pipe(limit(sample, runtime)),
+    ...(!isBlocking && { end: (runtime) => limit(rows, runtime) }),
+  });
+  const shown = stages.map(({ at, columns, rows: first, passed }) => ({ at, columns, rows: first, passed }));
+  return { stages: shown, read: itemAt(stages, 0).passed, whole, failure };
 }

@@ -4,7 +4,7 @@ import { type Action, commitUnlogged, type PartialFile, reserveFile } from '../s
 import type { Fault } from '../flow/index.js';
 import { maxOf, written, type RejectsPlan } from '../plan/index.js';
 
-/** The gate on rejected rows and their file in a run: the absolute path is `undefined` if rejects are only counted. */
+/** The absolute path is `undefined` if rejects are only counted. */
 type RejectsOptions = Pick<RejectsPlan, 'path' | 'max' | 'rows'>;
 
 /**
@@ -30,11 +30,7 @@ export class Rejects {
     return new Rejects(options, collection, path === undefined ? undefined : await reserveFile(path, runId));
   }
 
-  /**
-   * Records a rejected row, which is written by the next `flush`.
-   *
-   * @param columns The columns of the row where it was rejected: the key may have other names there, or be gone.
-   */
+  /** Records a rejected row for the next `flush`. @param columns Those where it was rejected: the key may have other names there, or be gone. */
   readonly add = (at: string, columns: readonly Column[], row: Row, { field, reason }: Fault): void => {
     this.#count += 1;
     const whence = `${at}, ${field}: ${reason}`;
@@ -89,7 +85,6 @@ export class Rejects {
   }
 }
 
-/** @param reasons Number of rows by place and reason. */
 function mostFrequent(reasons: ReadonlyMap<string, number>): string {
   const [first] = [...reasons].toSorted(([, a], [, b]) => b - a);
   return first === undefined ? '' : `; most often by ${first[0]} (${amountOf(first[1], 'row')})`;

@@ -26,7 +26,6 @@ export interface RunReport {
   readonly pages: number;
   /** Whether a limit stopped the read, so that the outputs are partial. Such a run is never compared with later ones. */
   readonly partial: boolean;
-  /** Rows read. */
   readonly read: number;
   /** Number of pages spooled by an interrupted run. */
   readonly resumed: number;
@@ -35,15 +34,12 @@ export interface RunReport {
   readonly sinks: readonly SinkReport[];
   readonly steps: readonly StepReport[];
   readonly findings: FindingsReport;
-  /** Findings that are not failures. */
   readonly warnings: readonly Warning[];
-  /** How complete the read is. */
   readonly consistency: Consistency;
-  /** How complete the reads of the other sides of joins are. */
+  /** The reads of the other sides of joins. */
   readonly sides: readonly {
     readonly at: string;
     readonly collection: string;
-    /** Rows of the list. */
     readonly rows: number;
     readonly consistency: Consistency;
     readonly findings: FindingsReport;
@@ -66,19 +62,15 @@ export interface GateResult {
   readonly gate: string;
   /** The list, step or sink that it checked, if there are several. */
   readonly at: string | undefined;
-  /**
-   * `overridden`: `--allow-shrink` permits the violation. `not compared`: no earlier run is known, or a limit stopped the read. `not checked`: changes of the
-   * list were not checked, because `consistency` is off, or a limit stopped the read.
-   */
+  /** `overridden`: by `--allow-shrink`. `not compared`: no earlier run is known. `not checked`: `consistency` is off. A limit that stops the read causes both. */
   readonly outcome: 'passed' | 'refused' | 'overridden' | 'not compared' | 'not checked';
-  /** Reasons against publishing; empty if it passed. */
   readonly violations: readonly Violation[];
   /** For `max_read_shrink`: number of rows of the list, now and before. */
   readonly rows?: number;
   readonly rowsBefore?: number;
 }
 
-/** The report on a step. */
+/** What a step counted. */
 export interface StepReport {
   readonly at: string;
   readonly tally: Tally;
@@ -94,7 +86,6 @@ export interface SinkReport {
   readonly total: number;
   /** Rows that an append skipped and whose content differs from that in the output; `books.unchanged` counts all skipped rows. */
   readonly changed: number;
-  /** Values that became `null` because they did not cast. */
   readonly nulled: number;
   readonly books: RowCounts;
 }
@@ -138,7 +129,6 @@ export function summaryOf(report: RunReport): string {
   return said(lines).map(printable).join('\n');
 }
 
-/** Returns the lines that there are. */
 function said(lines: readonly (string | false)[]): readonly string[] {
   return lines.filter((line) => line !== false);
 }
@@ -155,7 +145,7 @@ const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
   'W_SINK_EMPTY',
 ]);
 
-/** Reports a list that lost a tenth or more since the last run, and was published anyway. */
+/** A list that lost a tenth or more since the last run, and was published anyway. */
 function shrunkLine({ gate, at, rows, rowsBefore }: GateResult): string | false {
   if (gate !== 'max_read_shrink' || rows === undefined || rowsBefore === undefined || rows > 0.9 * rowsBefore) return false;
   return `  ${at}: ${amountOf(rows, 'row')} in the list, and ${amount(rowsBefore)} before`;
@@ -221,7 +211,6 @@ export interface FailedRunReport extends RunReport {
 
 const reports = new WeakMap<object, FailedRunReport>();
 
-/** Associates the report of a failed run with the thrown error. */
 export function noteFailed(thrown: unknown, report: FailedRunReport): void {
   if (typeof thrown === 'object' && thrown !== null) reports.set(thrown, report);
 }

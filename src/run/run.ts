@@ -1,9 +1,18 @@
-import type { Pipeline } from '../plan/index.js';
-import { limitReached, reasonOf } from '../core/index.js';
-import { Attempt, type Ended } from './attempt.js';
-import type { RunReport } from './report.js';
-import { notify } from './notify.js';
-import { checkRun, Run, type RunEnd, type RunOptions } from './start.js';
+import { GateError, LeadstreamError, limitReached, reasonOf, withKeyOrigin, type Column, type ErrorCode } from '../core/index.js';
+import { RunLog } from '../lake/index.js';
+import { forgetCommit, logCommit, prepareCommit, reworded, type Action, type PreparedCommit } from '../store/index.js';
+import { keyOriginOf, type Pipeline } from '../plan/index.js';
+import { evaluateGates, passGates, refuseReplacing, standingOutputs } from './gates.js';
+import { refuseStopped } from './stop.js';
+import type { RunCounts } from './counts.js';
+import { noteFailed, type FailedRunReport, type GateResult, type RunReport } from './report.js';
+import { remembered } from './fields.js';
+import type { HowRead } from './ledger.js';
+import { actionsOf, cleanUp, Outputs, published, publishUnlogged, totalsOf, type Output } from './outputs.js';
+import { Reading } from './reading.js';
+import { Rejects } from './rejects.js';
+import { notify, type RunEnd } from './notify.js';
+import { Run, type Claim, type RunOptions } from './start.js';
 
 /**
  * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes. Until then nothing has its final name.
@@ -18,40 +27,30 @@ import { checkRun, Run, type RunEnd, type RunOptions } from './start.js';
  * console.log(summaryOf(report));
  */
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
-  checkRun(pipeline, options);
   const run = new Run(pipeline, options);
   const end = await run.events
     .during(
       'run',
       () => ({ pipeline: pipeline.name }),
-      () => runStarted(pipeline, options, run),
+      () => untilPublished(run),
       ({ pages, read }) => ({ pages, read }),
     )
     .then(
       (report): RunEnd => ({ report }),
       (failure: unknown): RunEnd => ({ failure }),
     );
-  await notifyProgram(options, end, run);
-  await notify(pipeline, run, end, options.signal);
+  await notify(run, end);
   if ('failure' in end) throw end.failure;
   return end.report;
 }
 
-async function notifyProgram({ ended }: RunOptions, end: RunEnd, run: Run): Promise<void> {
-  try {
-    await ended?.(end);
-  } catch (failure) {
-    run.warn({ code: 'W_RUN_HOOK', message: `ended: ${reasonOf(failure)}` });
-  }
-}
-
-async function runStarted(pipeline: Pipeline, options: RunOptions, run: Run): Promise<RunReport> {
-  pipeline.warnings.forEach(run.warn);
+async function untilPublished(run: Run): Promise<RunReport> {
+  run.pipeline.warnings.forEach(run.warn);
   for (;;) {
     const claim = await run.claim();
     try {
-      let ended: Ended = { again: { fields: undefined, lateRows: false, resumed: undefined } };
-      while ('again' in ended) ended = await new Attempt(pipeline, options, run, claim, ended.again).execute();
+      let ended: Ended = { again: {} };
+      while ('again' in ended) ended = await attempt(run, claim, ended.again);
       if ('report' in ended) return ended.report;
       // The pages that determined the day are gone now, so this happens once, unless others spool and fail in the meantime.
     } catch (failure) {
@@ -61,3 +60,256 @@ async function runStarted(pipeline: Pipeline, options: RunOptions, run: Run): Pr
     }
   }
 }
+
+/** What earlier attempts of a run have found. */
+interface Found {
+  /** Undeclared fields that have a column from the start. */
+  readonly fields?: readonly Column[];
+  readonly lateRows?: boolean;
+  /** Number of pages spooled by an interrupted run. */
+  readonly resumed?: number;
+}
+
+/** It published; or the run starts again with the pages that are available; or its outputs have the day of an interrupted run whose pages are not used. */
+type Ended = { readonly report: RunReport } | { readonly again: Found } | { readonly stale: true };
+
+/**
+ * Makes an attempt at a run whose outputs are locked: it reads, prepares and commits, and leaves nothing behind if it fails. The error has the report.
+ */
+async function attempt(run: Run, claim: Claim, found: Found): Promise<Ended> {
+  const { pipeline } = run;
+  const rejects = await Rejects.open({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
+  return new Attempt(run, claim, found, rejects).execute();
+}
+
+class Attempt {
+  readonly #reading: Reading;
+  #gates: readonly GateResult[] = [];
+  #outputs: Outputs | undefined;
+  #prepared: readonly Output[] = [];
+  #logged = false;
+
+  constructor(
+    private readonly run: Run,
+    private readonly claim: Claim,
+    private readonly found: Found,
+    private readonly rejects: Rejects,
+  ) {
+    this.#reading = new Reading(run, claim, rejects, found.fields ?? []);
+  }
+
+  async execute(): Promise<Ended> {
+    const ended = await this.#ended().catch(async (failure: unknown) => ({ thrown: await this.#afterFailure(failure) }));
+    await this.#close();
+    if (!('thrown' in ended)) return ended;
+    // By now, pages in transit to the disk have been written.
+    noteFailed(ended.thrown, await this.#failedReport());
+    throw ended.thrown;
+  }
+
+  async #ended(): Promise<Ended | { readonly thrown: unknown }> {
+    const reading = this.#reading;
+    const outputs = (this.#outputs = await this.#open());
+    // A field keeps its column, even if another one with a similar name arrives first.
+    const earlier = outputs.earlier.flatMap((output) => output?.undeclared ?? []);
+    reading.source.reserve([...earlier, ...remembered(this.found.fields ?? [])]);
+    const { plan } = this.run.pipeline;
+    const standing = await standingOutputs(plan, this.claim.outputs, outputs.earlier);
+    if (!this.run.options.allowPartial) refuseReplacing(plan, standing);
+    if (!(await reading.open())) return { stale: true };
+    const late = await reading.through((page) => outputs.write(page));
+    if (late !== undefined) {
+      // Starts again, once, and never after rows were printed; the pages are fine.
+      const isFinal = this.found.lateRows || plan.sinks.some(({ definition }) => definition.prints);
+      return isFinal ? { thrown: new GateError('E_GATE_CONSISTENCY', late) } : this.#again({ lateRows: true });
+    }
+    await outputs.begin();
+    const missed = this.#missedFields();
+    if (missed.length > 0) {
+      this.#warnOf(missed);
+      return this.#again({ fields: missed });
+    }
+    this.#prepared = await outputs.prepare();
+    refuseStopped(this.run.options.signal);
+    return { report: await this.#publish(this.#prepared, standing) };
+  }
+
+  #open(): Promise<Outputs> {
+    const { run, claim, rejects } = this;
+    const { pipeline, options } = run;
+    return Outputs.open(pipeline.plan.sinks, {
+      baseDir: pipeline.baseDir,
+      onError: pipeline.onError,
+      stdout: options.stdout ?? process.stdout,
+      pipeline: pipeline.name,
+      runId: run.runId,
+      key: pipeline.plan.collection.key,
+      runDate: () => claim.firstStart.slice(0, 10),
+      runLog: new RunLog(run.state.path),
+      scratch: run.state.scratch,
+      signal: options.signal,
+      warn: run.warn,
+      columns: this.#reading.ledger.fixColumns,
+      reject: rejects.add,
+      events: run.events,
+    });
+  }
+
+  /** @param standing Paths of complete outputs that existed before the run, by the place of the sink. */
+  async #publish(outputs: readonly Output[], standing: ReadonlyMap<string, string>): Promise<RunReport> {
+    const { run, claim, rejects } = this;
+    const { ledger, counts, expectations, stoppedBy } = this.#reading;
+    const { pipeline, options, warn } = run;
+    const report = ledger.report(run, outputs, this.#howRead);
+    if (stoppedBy) {
+      const part = `${stoppedBy.at} stopped the read of ${pipeline.plan.collection.name}, so the outputs contain only part of it`;
+      warn({ code: 'W_RUN_PARTIAL', message: `${part}; later runs are not compared with this one` });
+    }
+    const allowShrink = options.allowShrink ?? false;
+    this.#gates = evaluateGates({ pipeline, report, ledger, outputs, rejects, allowShrink, counts, standing, expectations }, warn);
+    passGates(this.#gates, warn);
+    await claim.lock.check();
+    // Rejects come first: anyone who sees the outputs can find the rows they lack.
+    const actions = [...(await rejects.actions()), ...(await actionsOf(outputs, ledger.facts(report)))];
+    refuseStopped(options.signal);
+    // Outputs that cannot be logged are committed first: if the run is killed in between, it publishes no file, and the next run passes them all rows again.
+    const done = await publishUnlogged(outputs, report.partial);
+    const kept = report.partial ? undefined : counts?.of(ledger.reads(false), totalsOf(outputs));
+    const commit = await this.#prepareCommit(actions, kept).catch((failure: unknown) => {
+      throw published(failure, done);
+    });
+    this.#logged = true;
+    await run.events.during(
+      'commit',
+      () => ({ outputs: claim.outputs, actions: actions.length }),
+      () => this.#commit(commit, kept),
+    );
+    return { ...report, gates: this.#gates, finishedAt: new Date().toISOString() };
+  }
+
+  /** Logs the commit, which this run or the next one carries out from here on. Of a run that only prints it consists of the rejects, and is not logged. */
+  async #prepareCommit(actions: readonly Action[], counts: RunCounts | undefined): Promise<PreparedCommit> {
+    const { runId, pipeline, publishes, state } = this.run;
+    const commit = { outputs: this.claim.paths, actions };
+    if (!publishes) return prepareCommit(commit);
+    const spent = await this.#reading.spools.folders();
+    return logCommit(state.redoLog, { runId, pipeline: pipeline.name, ...commit, spent, counts });
+  }
+
+  async #commit(commit: PreparedCommit, kept: RunCounts | undefined): Promise<void> {
+    const { run } = this;
+    const { counts, spools } = this.#reading;
+    await commit.commit().catch((failure: unknown) => {
+      if (!run.publishes) throw failure;
+      throw reworded(failure, `${reasonOf(failure)}; the commit is in the redo log, and the next run, or run --recover, completes it`);
+    });
+    // Before the commit is removed from the log: the next run must not read pages of a published run again, and needs its counts.
+    await run.forgetPages(spools).catch(run.nonFatal);
+    if (kept)
+      await counts
+        ?.keep(kept)
+        .catch((failure: unknown) =>
+          run.warn({ code: 'W_RUN_COUNTS', message: `the counts of this run were not stored: ${reasonOf(failure)}` }),
+        );
+    try {
+      // A commit that stays in the log is carried out again by the next run, which changes nothing as long as everything is in place.
+      if (run.publishes) await forgetCommit(run.state.redoLog, run.runId);
+      await cleanUp(this.#prepared);
+    } catch (failure) {
+      run.nonFatal(failure);
+    }
+  }
+
+  async #failedReport(): Promise<FailedRunReport> {
+    const { ledger, spools } = this.#reading;
+    const report = ledger.report(this.run, this.#prepared, this.#howRead);
+    return { ...report, gates: this.#gates, finishedAt: new Date().toISOString(), keptPages: await spools.pages() };
+  }
+
+  get #howRead(): HowRead {
+    const { startedAt } = this.run;
+    const { spools, partial } = this.#reading;
+    const { startedAt: spooledAt = startedAt } = spools;
+    const since = spooledAt < startedAt ? spooledAt : startedAt;
+    return { resumed: this.#resumed, since, partial, rejects: this.claim.rejects };
+  }
+
+  /** Number of pages of interrupted runs; pages of earlier attempts belong to this run. */
+  get #resumed(): number {
+    return this.found.resumed ?? this.#reading.spools.resumed;
+  }
+
+  #again(found: Found): Ended {
+    return { again: { ...this.found, ...found, resumed: this.#resumed } };
+  }
+
+  /** Returns fields to start again for, once. After that all pages were already read, so further fields belong to rows added since. */
+  #missedFields(): readonly Column[] {
+    // How far a stopped read gets depends on timing, and columns must not.
+    const isAgain = this.run.pipeline.onNewField === 'restart' && this.found.fields === undefined && !this.#reading.partial;
+    return isAgain ? this.#reading.ledger.columns.missed : [];
+  }
+
+  #warnOf(fields: readonly Column[]): void {
+    const { plan, spoolMaxAgeMs } = this.run.pipeline;
+    const names = listed(fields.map(({ original }) => JSON.stringify(original)));
+    const off = spoolMaxAgeMs === undefined ? 'spool is off' : plan.stoppedBy && `a run that ${plan.stoppedBy.at} may stop does not spool`;
+    const how = off === undefined ? 'with the spooled pages' : `and requests all pages again, because ${off}`;
+    const first = `${names} first appeared after page 1 and ${fields.length === 1 ? 'is' : 'are'} not declared`;
+    this.run.warn({ code: 'W_RUN_RESTARTED', message: `${plan.collection.name}: ${first}; the run starts again ${how}` });
+  }
+
+  async #afterFailure(failure: unknown): Promise<unknown> {
+    const { run } = this;
+    if (!restsOnPages(failure)) return withKeyOrigin(limitReached(failure) ?? failure, keyOriginOf(run.pipeline));
+    // The next run must read the current state of the service: the spooled pages may be the problem.
+    await run.forgetPages(this.#reading.spools).catch(run.nonFatal);
+    return failure;
+  }
+
+  async #close(): Promise<void> {
+    const { run, rejects } = this;
+    // A logged commit is left to recovery.
+    if (!this.#logged) {
+      await this.#outputs?.abort();
+      // A failure here is only a warning, so that the original error is reported.
+      await rejects
+        .close()
+        .catch((failure: unknown) =>
+          run.warn({ code: 'W_SINK_TIDY', message: `the rejects of this run were not kept: ${reasonOf(failure)}` }),
+        );
+    }
+    await this.#reading.close();
+  }
+}
+
+/** A service whose field names are data can have any number of them. */
+function listed(names: readonly string[]): string {
+  return names.length > 20 ? `${names.slice(0, 20).join(', ')}, ${names.length - 20} more` : names.join(', ');
+}
+
+/** Returns whether a failure is about the content of the pages, rather than about fetching them or writing their rows. */
+function restsOnPages(failure: unknown): boolean {
+  return failure instanceof GateError || (failure instanceof LeadstreamError && ofPages.has(failure.code));
+}
+
+/** The service may have corrected the rows or the list by the next run. With a full disk, for example, the pages are fine. */
+const ofPages: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'E_SOURCE_ORDER',
+  'E_SOURCE_PAGE_CAP',
+  'E_SOURCE_PAGE_IGNORED',
+  'E_SOURCE_FIRST_PAGE',
+  'E_SOURCE_ENDLESS',
+  'E_SOURCE_CURSOR',
+  'E_SOURCE_LINK',
+  'E_STEP_FIELD',
+  'E_STEP_VALUE',
+  'E_STEP_EXPRESSION',
+  'E_STEP_CONDITION',
+  'E_STEP_FUNCTION',
+  'E_STEP_OVERFLOW',
+  'E_STEP_MATCHES',
+  'E_SINK_VALUE',
+  'E_SINK_FIELD',
+  'E_SINK_KEY',
+]);

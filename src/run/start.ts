@@ -4,38 +4,64 @@ import { RateLimiters } from '../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, Spools } from '../source/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { createRedactor, newRunId, reasonOf, type Warning, SinkError } from '../core/index.js';
-import {
-  type Action,
-  attempt,
-  forgetCommit,
-  lockOutputs,
-  makePrivate,
-  logCommit,
-  type LoggedCommit,
-  type PathNames,
-  prepareCommit,
-  type PreparedCommit,
-  recoverCommits,
-  reworded,
-  overlap,
-  type Lock,
-} from '../store/index.js';
-import { StateFolder } from './state.js';
-import { noCounts, openCounts, type Counts, type RunCounts } from './counts.js';
+import { attempt, lockOutputs, makePrivate, overlap, recoverCommits } from '../store/index.js';
+import type { Lock, LoggedCommit, PathNames } from '../store/index.js';
+import { Counts } from './counts.js';
 import { checkPipeline, type Pipeline } from '../plan/index.js';
-import type { RunReport } from './report.js';
+import { StateFolder } from './state.js';
+
+/** The options of a run. */
+export interface RunOptions {
+  /** Stops the run; nothing is published. */
+  readonly signal?: AbortSignal;
+  /** Where the `stdout` sink writes. Default `process.stdout`. */
+  readonly stdout?: NodeJS.WritableStream;
+  /** State folder, for spooled pages and the redo log. Default `.leadstream` in the pipeline's base folder. */
+  readonly stateDir?: string;
+  /** Whether to discard the pages that an interrupted run has spooled. Default `false`. */
+  readonly restart?: boolean;
+  /** Whether to publish lists and outputs that shrank more than allowed, this once. Default `false`. */
+  readonly allowShrink?: boolean;
+  /** Whether a run stopped by a limit may replace existing outputs. Default `false`. */
+  readonly allowPartial?: boolean;
+  /** Start time of the run, for paths, ids and expressions that refer to the time. Default: now. */
+  readonly now?: Date;
+  /** Rate limiters shared by runs, one per service: each run continues where the last one left off. Default: its own. */
+  readonly limiters?: RateLimiters;
+  /** Receives the events of this run. Default: only the subscribers of the channels. */
+  readonly watch?: Watchers | undefined;
+}
+
+// A text such as 'false' would allow what must not be published.
+const taken = object({
+  ...{ signal: abortSignal, stateDir: filledText, watch: judged(watchersProblem) },
+  ...{ restart: flag, allowShrink: flag, allowPartial: flag },
+  stdout: object({ write: callable }, ['write'], 'open'),
+  now: check('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
+  limiters: check('RateLimiters', (value) => value instanceof RateLimiters),
+});
+
+/** The outputs locked by a run, with their paths in this run. */
+export interface Claim {
+  readonly lock: Lock;
+  /** When the run was first started, ISO 8601: the start of the interrupted run of this pipeline whose pages are used, if any. */
+  readonly firstStart: string;
+  /** Absolute paths of the outputs of the sinks, of the rejects (`undefined` if they are only counted), and of all of these. */
+  readonly outputs: readonly string[];
+  readonly rejects: string | undefined;
+  readonly paths: readonly string[];
+}
 
 /** A run that has started: everything that is determined before anything is touched, and its changes to the disk apart from the outputs. */
 export class Run {
   readonly startedAt: string;
   readonly runId: string;
   readonly state: StateFolder;
-  /** Shared by all attempts. */
   readonly limiters: RateLimiters;
   readonly warnings: Warning[] = [];
   readonly events: Events;
   /** Whether it publishes anything that later runs find. */
-  readonly #publishes: boolean;
+  readonly publishes: boolean;
   /** Whether pages are spooled. A run stopped by a limit does not touch the pages of an interrupted run, so that they can still be used. */
   readonly #spools: boolean;
   /** Whether the spooled pages belong to a run that is published by now. */
@@ -43,50 +69,43 @@ export class Run {
   /** Whether this run has opened the spools, so that only pages it can use are left. */
   #spooling = false;
 
-  /** @throws {LeadstreamError} `E_USAGE` for a state folder that is not a folder of this machine. */
   constructor(
-    private readonly pipeline: Pipeline,
-    private readonly options: RunOptions,
+    readonly pipeline: Pipeline,
+    readonly options: RunOptions,
   ) {
+    checkPipeline('runPipeline', pipeline);
+    checkUsage('runPipeline', taken, options);
     this.startedAt = (options.now ?? new Date()).toISOString();
     this.runId = newRunId(this.startedAt);
     this.limiters = options.limiters ?? new RateLimiters();
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
-    // The report collects warnings in the same way as other watchers.
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
-    const redact = createRedactor(pipeline.secrets);
-    this.events = new Events(this.runId, redact, [collect, ...[options.watch ?? []].flat()]);
-    this.#publishes = pipeline.plan.sinks.some(({ definition }) => !definition.prints);
-    this.#spools = this.#publishes && pipeline.plan.stoppedBy === undefined;
+    this.events = new Events(this.runId, createRedactor(pipeline.secrets), [collect, ...[options.watch ?? []].flat()]);
+    this.publishes = pipeline.plan.sinks.some(({ definition }) => !definition.prints);
+    this.#spools = this.publishes && pipeline.plan.stoppedBy === undefined;
   }
 
   readonly warn = (warning: Warning): void => void this.events.warn(warning);
 
   /** Warns of a failure that is not essential: after the commit, or while another failure is being handled. */
-  readonly nonFatal = (failure: unknown): void => {
-    this.warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` });
-  };
+  readonly nonFatal = (failure: unknown): void => this.warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` });
 
   /**
    * Locks the outputs and recovers the logged commits of earlier runs. A run that will continue with the pages of an interrupted run of this pipeline uses the
    * day of that run. These pages can disappear while nothing is locked, or through a commit recovered here; then it tries again.
-   *
-   * @throws {LeadstreamError} `E_RUN_LOCKED`; `E_STATE_VERSION` if the state folder contains state of another version.
-   * @throws {SinkError} `E_SINK_PATH` if two outputs are the same because of a link created since the file was checked, and for an output in the state folder.
    */
   async claim(): Promise<Claim> {
     const firstStart = await this.#firstStarted();
-    const date = firstStart.slice(0, 10);
-    const names: PathNames = { pipeline: this.pipeline.name, 'run.id': this.runId, 'run.date': date };
+    const names: PathNames = { pipeline: this.pipeline.name, 'run.id': this.runId, 'run.date': firstStart.slice(0, 10) };
     const { plan, baseDir } = this.pipeline;
     const outputs = plan.sinks.flatMap(({ definition, config }) => definition.output(config, { baseDir, names }) ?? []);
     const rejects = this.pipeline.rejects.pathOf(names);
-    const paths = pathsOf({ outputs, rejects });
+    const paths = rejects === undefined ? outputs : [...outputs, rejects];
     refuseOverlaps(this.state.path, paths);
     const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId: this.runId });
     try {
       await this.#recover(paths);
-      if ((await this.#firstStarted()) === firstStart) return { lock, firstStart, date, outputs, rejects };
+      if ((await this.#firstStarted()) === firstStart) return { lock, firstStart, outputs, rejects, paths };
     } catch (failure) {
       await lock.release();
       throw failure;
@@ -95,11 +114,7 @@ export class Run {
     return this.claim();
   }
 
-  /**
-   * Records whose pages this run spools, once the spool of the collection is open.
-   *
-   * @returns `false` if the paths of the outputs contain the day of an interrupted run whose pages turned out to be unusable.
-   */
+  /** Records whose pages this run spools. @returns `false` if the outputs have the day of an interrupted run whose pages turned out to be unusable. */
   async begin({ firstStart }: Claim, spooled: Spools): Promise<boolean> {
     const { name } = this.pipeline;
     if (spooled.startedAt === undefined) return true;
@@ -127,48 +142,12 @@ export class Run {
     return new Spools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes, restart, events });
   }
 
-  /** Opens the counts of earlier runs. A run that only prints has none. */
-  async counts(): Promise<Counts> {
-    if (!this.#publishes) return noCounts;
+  /** A run that only prints has no counts. */
+  async counts(): Promise<Counts | undefined> {
+    if (!this.publishes) return undefined;
     const { name: pipeline, connection, plan } = this.pipeline;
     const collections = Object.values(plan.collections).filter(({ name }) => plan.reads.includes(name));
-    return openCounts({ folder: this.state.counts, pipeline, run: this.runId, connection, collections, events: this.events });
-  }
-
-  /**
-   * Logs the commit, which will be carried out from here on, by this run or the next one. If a run only prints, its
-   * commit consists of the rejects, and only this run carries it out.
-   */
-  async prepareCommit(claim: Claim, actions: readonly Action[], spooled: Spools, counts: RunCounts): Promise<PreparedCommit> {
-    const { runId } = this;
-    const commit = { outputs: pathsOf(claim), actions };
-    if (!this.#publishes) return prepareCommit(commit);
-    return logCommit(this.state.redoLog, { runId, pipeline: this.pipeline.name, ...commit, spent: await spooled.folders(), counts });
-  }
-
-  /**
-   * Carries out the commit.
-   *
-   * @param keepCounts Stores the counts, for comparison by the next run.
-   * @param cleanup Removes what the commit made obsolete.
-   */
-  async commit(prepared: PreparedCommit, spooled: Spools, keepCounts: () => Promise<void>, cleanup: () => Promise<void>): Promise<void> {
-    await prepared.commit().catch((failure: unknown) => {
-      if (!this.#publishes) throw failure;
-      throw reworded(failure, `${reasonOf(failure)}; the commit is in the redo log, and the next run, or run --recover, completes it`);
-    });
-    // Before the commit is removed from the log: the next run must not read pages of a published run again, and needs its counts.
-    await this.forgetPages(spooled).catch(this.nonFatal);
-    await keepCounts().catch((failure: unknown) =>
-      this.warn({ code: 'W_RUN_COUNTS', message: `the counts of this run were not stored: ${reasonOf(failure)}` }),
-    );
-    try {
-      // A commit that stays in the log is carried out again by the next run, which changes nothing as long as everything is in place.
-      if (this.#publishes) await forgetCommit(this.state.redoLog, this.runId);
-      await cleanup();
-    } catch (failure) {
-      this.nonFatal(failure);
-    }
+    return Counts.open(this.state.counts, { pipeline, run: this.runId, events: this.events }, connection, collections);
   }
 
   /** Returns what to lock for sinks without a path: only one run of a pipeline at a time, per state folder, writes to them. */
@@ -191,12 +170,9 @@ export class Run {
     return (await spooledSince(this.state.spool, source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
   }
 
-  /**
-   * Recovers logged commits of earlier runs first: opening their outputs would remove what they are about to commit. A
-   * run of this pipeline on another day may have used other paths.
-   */
+  /** Opening the outputs would remove what logged commits need. A run of this pipeline on another day may have used other paths. */
   async #recover(held: readonly string[]): Promise<void> {
-    if (!this.#publishes) return;
+    if (!this.publishes) return;
     const { redoLog, settle } = this.state;
     const { name } = this.pipeline;
     const only = ({ pipeline, outputs }: LoggedCommit) => pipeline === name || outputs.some((output) => held.includes(output));
@@ -207,75 +183,7 @@ export class Run {
   }
 }
 
-/** How a run ended: with the report of what it published, or with the rejection of `runPipeline`. */
-export type RunEnd = { readonly report: RunReport } | { readonly failure: unknown };
-
-/** The options of a run. */
-export interface RunOptions {
-  /** Stops the run; nothing is published. */
-  readonly signal?: AbortSignal;
-  /** Where the `stdout` sink writes. Default `process.stdout`. */
-  readonly stdout?: NodeJS.WritableStream;
-  /** State folder, for spooled pages and the redo log. Default `.leadstream` in the pipeline's base folder. */
-  readonly stateDir?: string;
-  /** Whether to discard the pages that an interrupted run has spooled. Default `false`. */
-  readonly restart?: boolean;
-  /** Whether to publish lists and outputs that shrank more than allowed, this once. Default `false`. */
-  readonly allowShrink?: boolean;
-  /** Whether a run stopped by a limit may replace existing outputs. Default `false`. */
-  readonly allowPartial?: boolean;
-  /** Start time of the run, for paths, ids and expressions that refer to the time. Default: now. */
-  readonly now?: Date;
-  /** Rate limiters shared by runs, one per service: each run continues where the last one left off. Default: its own. */
-  readonly limiters?: RateLimiters;
-  /**
-   * Called when the run has ended, and awaited before its webhook is notified: a program that stops a run may not
-   * wait for both. What it throws becomes a warning (`W_RUN_HOOK`).
-   */
-  readonly ended?: (end: RunEnd) => unknown;
-  /** Receives the events of this run. Default: only the subscribers of the channels. */
-  readonly watch?: Watchers | undefined;
-}
-
-// A text such as 'false' would allow what must not be published.
-const taken = object({
-  ...{ signal: abortSignal, stateDir: filledText, ended: callable, watch: judged(watchersProblem) },
-  ...{ restart: flag, allowShrink: flag, allowPartial: flag },
-  stdout: object({ write: callable }, ['write'], 'open'),
-  now: check('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
-  limiters: check('RateLimiters', (value) => value instanceof RateLimiters),
-});
-
-/** @throws {LeadstreamError} `E_USAGE` for anything that is not a pipeline, and for invalid options. */
-export function checkRun(pipeline: unknown, options: unknown): void {
-  checkPipeline('runPipeline', pipeline);
-  checkUsage('runPipeline', taken, options);
-}
-
-/** The outputs locked by a run, with their paths in this run. */
-export interface Claim {
-  readonly lock: Lock;
-  /** When the run was first started, ISO 8601: the start of the interrupted run of this pipeline whose pages are used, if any. */
-  readonly firstStart: string;
-  /** The UTC date of `firstStart`, `YYYY-MM-DD`. */
-  readonly date: string;
-  /** The outputs of the sinks. Absolute paths. */
-  readonly outputs: readonly string[];
-  /** Absolute path of the rejects; `undefined` if they are only counted. */
-  readonly rejects: string | undefined;
-}
-
-/** Returns the paths that a run locks and publishes. Absolute paths. */
-function pathsOf({ outputs, rejects }: Pick<Claim, 'outputs' | 'rejects'>): readonly string[] {
-  return rejects === undefined ? outputs : [...outputs, rejects];
-}
-
-/**
- * Refuses outputs that are the same or one within the other, and those in or around the state folder, whose content is trusted as leadstream's own, and
- * overwritten.
- *
- * @throws {SinkError} `E_SINK_PATH`.
- */
+/** Refuses outputs that are the same or one within the other, and those in or around the state folder, whose content is trusted and overwritten. */
 function refuseOverlaps(stateDir: string, paths: readonly string[]): void {
   paths.forEach((path, index) => {
     const other = [stateDir, ...paths.slice(0, index)].find((each) => overlap(each, path));

@@ -1,17 +1,29 @@
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { schema } from '../core/index.js';
+import { LeadstreamError, newRunId, schema } from '../core/index.js';
+import { prepareRollback, type Evidence } from '../lake/index.js';
+import { checkUsage, filledText, object } from '../options/index.js';
 import { inState, removeSpool } from '../source/index.js';
-import { fixedPath, makePrivate, readOwn, removeFile, removeTemporaries, replaceFile, type LoggedCommit } from '../store/index.js';
+import {
+  attempt,
+  fixedPath,
+  forgetCommit,
+  lockOutputs,
+  logCommit,
+  makePrivate,
+  readOwn,
+  recoverCommits,
+  removeFile,
+} from '../store/index.js';
+import { removeTemporaries, replaceFile, unlessMissing, type LoggedCommit } from '../store/index.js';
 import { keepRecovered } from './counts.js';
 
-/** The folder in which runs store state for later ones, and the paths in it. */
+/** The folder in which runs store state for later ones. */
 export class StateFolder {
-  /** Logged commits. */
   readonly redoLog: string;
   /** Raw pages. */
   readonly spool: string;
-  /** Counts of earlier runs. */
   readonly counts: string;
   /** Data that does not fit into the memory of a step. */
   readonly scratch: string;
@@ -26,28 +38,18 @@ export class StateFolder {
     [this.scratch, this.sinks, this.#begun] = [at('scratch'), at('sinks'), at('begun')];
   }
 
-  /**
-   * @param baseDir Folder that a relative path resolves against.
-   * @throws {LeadstreamError} `E_USAGE` if it is not a folder of this machine.
-   */
+  /** @throws {LeadstreamError} `E_USAGE` if it is not a folder of this machine. */
   static at(path = '.leadstream', baseDir: string): StateFolder {
     return new StateFolder(fixedPath(path, '--state-dir', baseDir));
   }
 
-  /**
-   * Does the remaining work of a recovered commit: removes the published pages, which are always those of this state folder,
-   * whatever path the commit has for them, and stores the counts.
-   */
+  /** Ends a recovered commit: removes the published pages, which are always those of this folder, whatever path it has for them, and stores the counts. */
   readonly settle = async (commit: LoggedCommit): Promise<void> => {
     for (const folder of commit.spent ?? []) await removeSpool(this.spool, folder);
     await keepRecovered(this.counts, commit);
   };
 
-  /**
-   * Reads the record of an interrupted run of a pipeline; returns `undefined` if there is none, or it cannot be read.
-   *
-   * @throws {LeadstreamError} `E_STATE_FOREIGN` if the file was not created by leadstream for this user.
-   */
+  /** Reads the record of an interrupted run of a pipeline; returns `undefined` if there is none, or it cannot be read. */
   async readBegun(pipeline: string): Promise<Begun | undefined> {
     const text = await inState('E_SINK_PATH', `cannot read from ${this.#begun}`, () => readOwn(this.#recordOf(pipeline)));
     try {
@@ -57,7 +59,7 @@ export class StateFolder {
     }
   }
 
-  /** Records that a run of a pipeline has started, for the run that continues with its pages. @throws {SinkError} `E_SINK_PATH`. */
+  /** Records that a run of a pipeline has started, for the run that continues with its pages. */
   async writeBegun(pipeline: string, { startedAt, spoolSince }: Omit<Begun, 'version'>): Promise<void> {
     await inState('E_SINK_PATH', `cannot record in ${this.#begun} that a run has started`, async () => {
       await makePrivate(this.#begun);
@@ -66,7 +68,6 @@ export class StateFolder {
     });
   }
 
-  /** @throws The system's error. */
   async removeBegun(pipeline: string): Promise<void> {
     await removeFile(this.#recordOf(pipeline));
   }
@@ -88,3 +89,71 @@ const begun = schema((z) =>
 
 /** What is known about a pipeline whose run did not publish. */
 type Begun = z.output<ReturnType<typeof begun>>;
+
+const taken = object({ stateDir: filledText, baseDir: filledText }, ['stateDir']);
+
+/**
+ * Carries out the commits that killed runs had logged.
+ *
+ * @returns Names of the pipelines whose commit was recovered.
+ * @throws {LeadstreamError} `E_USAGE` if the state folder is not a folder of this machine, or does not exist; `E_STATE_VERSION` for state of another version.
+ * @throws {SinkError} If a commit cannot be carried out; it stays in the log, and the message explains how to give it up.
+ *
+ * @example
+ * const completed = await recoverRuns('.leadstream'); // what killed runs had decided to publish is published
+ */
+export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
+  checkUsage('recoverRuns', taken, { stateDir, baseDir });
+  const { path, redoLog, settle } = StateFolder.at(stateDir, baseDir);
+  const found = await attempt('E_SINK_PATH', `cannot read ${path}`, () => stat(path).catch(unlessMissing(undefined)));
+  if (!found?.isDirectory()) {
+    const remedy = 'pass the --state-dir that the runs used, or change to the folder that they ran in';
+    throw new LeadstreamError('E_USAGE', `there is no state folder ${path}; ${remedy}`);
+  }
+  const recovered = await recoverCommits(redoLog, { runId: newRunId(), settle });
+  return recovered.map(({ pipeline }) => pipeline);
+}
+
+/** The options of `rollbackTable`. */
+export interface RollbackOptions {
+  /** Run to publish, earlier or later. Default: the one that the published run replaced. */
+  readonly to?: string | undefined;
+  /** Folder of the redo log, as used by the runs. Default `.leadstream`. */
+  readonly stateDir?: string;
+}
+
+const returning = object({ to: filledText, stateDir: filledText });
+const rollingBack = object({ path: filledText, options: returning }, ['path']);
+
+/**
+ * Publishes an earlier run of a table again, in one step for its readers. The run published until now is kept, and calling this with its id as `to` undoes the
+ * rollback. Without `to`, each call goes back one more run. If the process is killed, the rollback is recovered like a run.
+ *
+ * @returns The runs that readers saw before (`undefined` if the link of the table was lost) and see now, and how the manifest of the latter was
+ * verified; `none` if no run log in the state folder contains it.
+ * @throws {SinkError} `E_SINK_RUN` if there is no such run, or none before the published one, or it is damaged; `E_SINK_FOREIGN` if there is no such table.
+ * @throws {LeadstreamError} `E_USAGE`; `E_RUN_LOCKED` while a run is working on the table; `E_STATE_VERSION` for state of another version.
+ *
+ * @example
+ * const { from, to } = await rollbackTable('lake/leads'); // readers see the run before the published one
+ */
+export async function rollbackTable(
+  path: string,
+  options: RollbackOptions = {},
+): Promise<{ readonly from: string | undefined; readonly to: string; readonly evidence: Evidence }> {
+  checkUsage('rollbackTable', rollingBack, { path, options });
+  const table = fixedPath(path, 'rollbackTable', process.cwd());
+  const { path: stateDir, redoLog, settle } = StateFolder.at(options.stateDir, process.cwd());
+  const runId = newRunId();
+  const lock = await lockOutputs([table], { runId });
+  try {
+    await recoverCommits(redoLog, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), settle });
+    const { from, to, evidence, actions } = await prepareRollback(table, options.to, { stateDir });
+    const prepared = await logCommit(redoLog, { runId, pipeline: 'rollback', outputs: [table], actions });
+    await prepared.commit();
+    await forgetCommit(redoLog, runId);
+    return { from, to, evidence };
+  } finally {
+    await lock.release();
+  }
+}

@@ -16,25 +16,19 @@ import { discarding, extraStep, Stage } from './observed.js';
 
 /** A test of a pipeline, as in its file. */
 export interface PipelineTest extends TestShape {
-  /** Name of the pipeline. */
   readonly pipeline: string;
   /** Its line in the file, from 1. */
   readonly line: number;
   /** The collections declared by the file that the pipeline reads. */
   readonly declared: readonly Collection[];
-  /**
-   * Returns the pipeline as the test runs it.
-   *
-   * @throws {SpecError} For errors that remain with `env` or `set` of the test, and for an output outside the folder of the test.
-   */
+  /** @throws {SpecError} For errors that remain with `env` or `set` of the test, and for an output outside the folder of the test. */
   open(place: TestPlace): Promise<TestedPipeline>;
 }
 
 /** Where a test runs. */
 export interface TestPlace {
-  /** Folder that relative paths resolve against. */
   readonly folder: string;
-  /** Address of the service of the test, and the key that it accepts. */
+  /** Of the service of the test. */
   readonly url: string;
   readonly key: string;
 }
@@ -88,7 +82,6 @@ export async function loadTests(file: string, options: Extensions & { readonly c
   );
 }
 
-/** @throws {SpecError} `E_SPEC_INVALID` */
 function refuseOutside(folder: string, file: string, { outputs, document }: Checked): void {
   const outside = outputs.find(({ path }) => path !== undefined && relative(folder, path).startsWith('..'));
   if (!outside) return;
@@ -102,7 +95,7 @@ function testing(pipeline: Pipeline): Pipeline {
   const inFolder = (sink: PlannedSink) =>
     sink.definition.prints || sink.output !== undefined
       ? sink
-      : { ...sink, definition: { ...sink.definition, open: discarding().definition.open } };
+      : { ...sink, definition: { ...sink.definition, open: discarding.definition.open } };
   return {
     ...pipeline,
     connection: {

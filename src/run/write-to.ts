@@ -2,12 +2,13 @@ import { isObservable, type Observable } from 'rxjs';
 import { createRedactor, newRunId, SinkError, unknownName, warnProcess } from '../core/index.js';
 import type { Column, Consistency, Value, Warning } from '../core/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
-import { batchOf, countOf, deliver, fromPages, givenColumns, isPage, namingRow, RowStream, unlessDry } from '../flow/index.js';
-import type { CountedStep, OpenedStream, Page, Side } from '../flow/index.js';
+import { batchOf, deliver, fromPages, givenColumns, RowStream, unlessDry } from '../flow/index.js';
+import type { CountedStep, Page, Side } from '../flow/index.js';
 import { abortSignal, judged, kindOf, object, text } from '../options/index.js';
-import type { PreparedOutput, SinkWriter } from '../sinks/index.js';
+import type { SinkWriter } from '../sinks/index.js';
 import { commitUnlogged } from '../store/index.js';
 import { firstOtherThanText } from '../vector/index.js';
+import { prepareSink, writePage } from './outputs.js';
 import { completed, refuseStopped } from './stop.js';
 
 /** The options of `writeTo`. */
@@ -55,109 +56,57 @@ export interface Written {
  * const { rows } = await writeTo(service.leads.pipe(select(['lead_id', 'timestamp'])), parquet({ path: 'lake/leads' }));
  */
 export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<SinkWriter>, options: WriteOptions = {}): Promise<Written> {
-  const claimed = await claimSink(sink);
-  const writing = new Writing(claimed, options);
-  try {
-    checkWriting(rows, options);
-    const stream: RowStream<T> = rows instanceof RowStream ? rows : fromPages(rows);
-    // The stream and the functions of a sink report more specific errors, so these come first.
-    return await unlessDry(writing.run(stream), 'writeTo: the stream of rows or the sink', 'ends');
-  } finally {
-    await writing.close();
-  }
-}
-
-/** A stream that is being written to a sink. */
-class Writing {
-  readonly #startedAt = new Date().toISOString();
-  #committed = false;
-  #begun = false;
-  #pages = 0;
-
-  constructor(
-    private readonly sink: SinkWriter,
-    private readonly options: WriteOptions,
-  ) {}
-
-  async run<T>(rows: RowStream<T>): Promise<Written> {
-    const { name = 'writeTo', signal, watch, columns: declared } = this.options;
-    const events = new Events(newRunId(this.#startedAt), createRedactor([]), watch);
+  const writer = await claimSink(sink);
+  let isCommitted = false;
+  const written = async (given: RowStream<T>): Promise<Written> => {
+    const { name = 'writeTo', signal, watch } = options;
+    const startedAt = new Date().toISOString();
+    const events = new Events(newRunId(startedAt), createRedactor([]), watch);
     const hear = (warning: Warning, isPublished: boolean) => events.warn(warning, !isPublished);
-    const stream = RowStream.opened(rows, { purpose: 'writing', hear });
+    const stream = RowStream.opened(given, { purpose: 'writing', hear });
     const checked = new WrittenColumns(
-      declared,
+      options.columns,
       () => stream.columns(),
       (warning) => {
         if (!events.warn(warning)) warnProcess(warning);
       },
     );
-    const write = (page: Page) => {
+    let pages = 0;
+    const write = async (page: Page) => {
       checked.check(page);
-      return events.during(
-        'write',
-        () => ({ at: name, number: page.number, rows: countOf(page) }),
-        () => this.#write(page, checked, stream.key),
-      );
+      if (pages === 0) await writer.begin(checked.columns);
+      pages += 1;
+      await writePage(writer, page, { at: name, key: stream.key, columns: checked.columns, events });
     };
-    // `check` refuses anything that is not a page.
     await completed((stream.pages$ as Observable<unknown> as Observable<Page>).pipe(deliver(write)), signal);
     refuseStopped(signal);
-    await this.#begin(checked);
-    const prepared = await events.during(
-      'finish',
-      () => ({ at: name }),
-      () => this.sink.prepare(),
-      ({ rows, bytes }) => ({ rows, bytes }),
-    );
+    if (pages === 0) await writer.begin(checked.columns);
+    const prepared = await prepareSink(writer, name, events);
     refuseStopped(signal);
-    const { consistency, partial } = stream;
-    await this.#commit(prepared, name, { consistency, partial }, events);
-    return { rows: prepared.rows, bytes: prepared.bytes, path: prepared.path, consistency, steps: stream.steps };
-  }
-
-  /** Removes what was not published. */
-  async close(): Promise<void> {
-    if (!this.#committed) await this.sink.abort();
-  }
-
-  async #write(page: Page, written: WrittenColumns, key: readonly string[]): Promise<void> {
-    await this.#begin(written);
-    this.#pages += 1;
-    await this.sink.write(page).catch((failure: unknown) => {
-      throw namingRow(failure, () => ({ key, columns: written.columns }));
-    });
-  }
-
-  /** Called with the first page, or at the end of a stream without pages. */
-  async #begin({ columns }: WrittenColumns): Promise<void> {
-    if (this.#begun) return;
-    this.#begun = true;
-    await this.sink.begin(columns);
-  }
-
-  async #commit(
-    prepared: PreparedOutput,
-    name: string,
-    { consistency, partial }: Pick<OpenedStream<unknown>, 'consistency' | 'partial'>,
-    events: Events,
-  ): Promise<void> {
-    const facts = {
-      ...{ pipeline: name, fingerprint: '', collection: name, pages: this.#pages, startedAt: this.#startedAt },
-      ...{ consistency: consistency?.outcome ?? 'off', books: {}, partial },
-    };
-    const { path } = prepared;
-    const commit = { outputs: path === undefined ? [] : [path], actions: await prepared.actions(facts) };
-    refuseStopped(this.options.signal);
+    const { consistency, partial, steps } = stream;
+    const { rows: count, bytes, path } = prepared;
+    const facts = { pipeline: name, fingerprint: '', collection: name, pages, startedAt, books: {}, partial };
+    const actions = await prepared.actions({ ...facts, consistency: consistency?.outcome ?? 'off' });
+    const outputs = path === undefined ? [] : [path];
+    refuseStopped(signal);
     await events.during(
       'commit',
-      () => ({ outputs: commit.outputs, actions: commit.actions.length }),
+      () => ({ outputs, actions: actions.length }),
       async () => {
         await prepared.commit?.(partial);
-        await commitUnlogged(commit);
+        await commitUnlogged({ outputs, actions });
       },
     );
-    this.#committed = true;
+    isCommitted = true;
     await prepared.cleanup();
+    return { rows: count, bytes, path, consistency, steps };
+  };
+  try {
+    checkWriting(rows, options);
+    // The stream and the functions of a sink report more specific errors, so these come first.
+    return await unlessDry(written(rows instanceof RowStream ? rows : fromPages(rows)), 'writeTo: the stream of rows or the sink', 'ends');
+  } finally {
+    if (!isCommitted) await writer.abort();
   }
 }
 
@@ -166,11 +115,6 @@ const taken = object({ columns: givenColumns, name: text, signal: abortSignal, w
 /** Sinks that were already used: a second use would undo what the first one published. */
 const used = new WeakSet<object>();
 
-/**
- * Claims a sink for a single use.
- *
- * @throws {SinkError} `E_SINK_CONFIG` if it is not a sink, or was already used. If it could not be opened, that error.
- */
 async function claimSink(sink: unknown): Promise<SinkWriter> {
   const opened = await unlessDry(Promise.resolve(sink), 'writeTo: the promise of the sink');
   if (!isSink(opened)) throw wrong(`the second argument must be a sink, like csv({ path }), not ${kindOf(opened)}`);
@@ -179,50 +123,37 @@ async function claimSink(sink: unknown): Promise<SinkWriter> {
   return opened;
 }
 
-/** @throws {SinkError} `E_SINK_CONFIG` for an invalid stream, invalid options, and columns that the rows do not have. */
-function checkWriting(rows: unknown, options: { readonly columns?: readonly Column[] | undefined }): void {
+function checkWriting(rows: unknown, options: WriteOptions): void {
   const isStream = rows instanceof RowStream;
   if (!isStream && !isObservable(rows)) throw wrong(`the first argument must be a stream of rows, like service.leads, not ${kindOf(rows)}`);
   const [problem] = taken(options, '');
   if (problem !== undefined) throw wrong(`the third argument, like { columns: columnsOf(collections.leads) }: ${problem}`);
   const known = isStream ? rows.columns?.map(({ name }) => name) : undefined;
-  if (options.columns === undefined) {
-    if (known !== undefined) return;
+  if (known === undefined && options.columns === undefined) {
     const why = isStream
       ? "they are unknown after foreign operators, and after mapRows and mapAsync without { columns: { id: 'text', … } }"
       : 'an observable of pages does not declare them; one of rows, like rows$, cannot be written: pass the stream itself, like service.leads';
     throw wrong(`name the columns of the rows, like { columns: columnsOf(collections.leads) }: ${why}`);
   }
-  const absent = options.columns.find(({ name }) => known !== undefined && !known.includes(name));
+  const absent = options.columns?.find(({ name }) => known?.includes(name) === false);
   if (known !== undefined && absent !== undefined) throw wrong(`columns: ${unknownName('field', absent.name, known)}`);
 }
 
-/** Creates the error for invalid arguments of `writeTo`. */
 function wrong(message: string): SinkError {
   return new SinkError('E_SINK_CONFIG', `writeTo: ${message}`);
 }
 
 function isSink(value: unknown): value is SinkWriter {
-  return isRecord(value) && ['begin', 'write', 'prepare', 'abort'].every((name) => typeof value[name] === 'function');
+  return typeof value === 'object' && value !== null && ['begin', 'write', 'prepare', 'abort'].every((name) => name in value);
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
-}
-
-/** Checks the pages of a stream against the written columns: none may be missing, and none is left out silently. */
+/** The written columns, against which pages are checked: none may be missing, and none is left out silently. */
 class WrittenColumns {
   #columns: readonly Column[] | undefined;
-  #names: ReadonlySet<string> = new Set();
-  #begun = false;
-  #looked = false;
+  #hasRows = false;
   readonly #left = new Set<string>();
 
-  /**
-   * @param declared Columns named by the program; `undefined` to use those of the stream.
-   * @param found Returns the columns of the stream as known after its first page.
-   * @param warn Receives warnings.
-   */
+  /** @param found Returns the columns of the stream as known after its first page, which are written unless the program declared others. */
   constructor(
     private readonly declared: readonly Column[] | undefined,
     private readonly found: () => readonly Column[] | undefined,
@@ -231,29 +162,25 @@ class WrittenColumns {
 
   /** The columns, fixed by the first access. */
   get columns(): readonly Column[] {
-    const columns = this.#columns ?? this.declared ?? this.found();
-    if (columns === undefined) throw wrong('the columns of the rows are unknown');
-    if (this.#columns === undefined) this.#names = new Set(columns.map(({ name }) => name));
-    return (this.#columns = columns);
+    this.#columns ??= this.declared ?? this.found();
+    if (this.#columns === undefined) throw wrong('the columns of the rows are unknown');
+    return this.#columns;
   }
 
-  /**
-   * Checks a page.
-   *
-   * @throws {SinkError} `E_SINK_CONFIG` if it is not a page, and for columns that the first rows lack; `E_SINK_FIELD` for a field without a column;
-   * `E_SINK_VALUE` for values whose type differs from that of their column.
-   */
+  /** Refuses columns that the first rows lack, fields without a column, and values whose type differs from that of their column. */
   check(page: Page): void {
-    if (!isPage(page)) throw wrong(`the stream emitted ${kindOf(page)}, which is not a page; pass service.leads or .pages$, not .rows$`);
+    const isFirst = this.#columns === undefined;
     const { columns } = this;
-    const isFirst = !this.#begun;
-    this.#begun = true;
     const batch = batchOf(page);
     if (batch.length === 0) return;
-    if (!this.#looked) this.#lookFor(columns, page, [...batch.columns.keys()]);
-    this.#looked = true;
-    const extra = [...batch.columns.keys()].filter((name) => !this.#names.has(name));
-    if (this.declared !== undefined) return this.#tell(extra);
+    const fields = [...batch.columns.keys()];
+    const names = columns.map(({ name }) => name);
+    const absent = this.#hasRows ? [] : names.filter((name) => !fields.includes(name));
+    this.#hasRows = true;
+    if (absent.length > 0)
+      throw wrong(`no row of page ${page.number} has ${listed(absent)}; declare the columns of these rows, which have ${listed(fields)}`);
+    const extra = fields.filter((name) => !names.includes(name));
+    if (this.declared !== undefined) return this.#warnOf(extra);
     if (extra.length > 0) throw unnamed(extra, page.number, isFirst);
     for (const { name, type } of columns) {
       const vector = batch.columns.get(name);
@@ -261,16 +188,8 @@ class WrittenColumns {
     }
   }
 
-  #lookFor(columns: readonly Column[], { number }: Page, fields: readonly string[]): void {
-    const absent = columns.map(({ name }) => name).filter((name) => !fields.includes(name));
-    if (absent.length > 0) {
-      const which = `${absent.length} of ${columns.length} columns ${absent.length === 1 ? 'is' : 'are'} in no row of page ${number}: ${listed(absent)}`;
-      throw wrong(`${which}; declare the columns of these rows, which have ${listed(fields)}`);
-    }
-  }
-
   /** Warns once about each field that is left out, on whatever page it first appears. */
-  #tell(extra: readonly string[]): void {
+  #warnOf(extra: readonly string[]): void {
     const left = extra.filter((name) => !this.#left.has(name));
     if (left.length === 0) return;
     for (const name of left) this.#left.add(name);
@@ -283,30 +202,20 @@ class WrittenColumns {
 
 /** @param isFirst Whether this is the first page. If so, the field comes from a program: a field of the service would have a column. */
 function unnamed(names: readonly string[], page: number, isFirst: boolean): SinkError {
-  const which = `${names.length === 1 ? 'the field' : 'the fields'} ${listed(names)}, which ${names.length === 1 ? 'has' : 'have'} no column`;
-  const why = isFirst
-    ? '; declare it in the columns of the stream, as with fromPages, or leave it out with select'
-    : ', because page 1 did not have it';
+  const which = `the field${names.length === 1 ? '' : 's'} ${listed(names)}, which ${names.length === 1 ? 'has' : 'have'} no column`;
+  const why = isFirst ? '; declare it in the columns of the stream, or leave it out with select' : ', because page 1 did not have it';
   return new SinkError('E_SINK_FIELD', `writeTo: rows of page ${page} have ${which}${why}`);
 }
 
 function refuseNoText(name: string, strange: Value | undefined, page: number): void {
-  const kind = strange instanceof Date ? 'timestamp' : typesBy[typeof strange];
+  const kinds: Readonly<Record<string, string>> = { boolean: 'flag', bigint: 'integer', number: 'decimal' };
+  const kind = strange instanceof Date ? 'timestamp' : kinds[typeof strange];
   // Values that no column can hold are refused by the sink.
   if (kind === undefined) return;
   const what = `field ${name} has a value of type ${kind} on page ${page}, but its column has type text`;
-  throw new SinkError(
-    'E_SINK_VALUE',
-    `writeTo: ${what}; declare the type where the field is made, like derive({ ${name}: { type: '${kind}', of: … } })`,
-  );
+  const remedy = `declare the type where the field is made, like derive({ ${name}: { type: '${kind}', of: … } })`;
+  throw new SinkError('E_SINK_VALUE', `writeTo: ${what}; ${remedy}`);
 }
-
-/** The types of values by their `typeof`. */
-const typesBy: Readonly<Record<string, 'flag' | 'integer' | 'decimal' | undefined>> = {
-  boolean: 'flag',
-  bigint: 'integer',
-  number: 'decimal',
-};
 
 function listed(names: readonly string[]): string {
   return names.length > 8 ? `${names.slice(0, 8).join(', ')}, …` : names.join(', ');

@@ -28,7 +28,6 @@ const options = (yargs: Parser) =>
       describe: 'Most requests per second; a lower rate_limit in the file takes precedence',
     })
     .option('only', onlyPipeline)
-    .check(({ 'rate-limit': rate }) => (Number.isFinite(rate) && rate > 0) || '--rate-limit takes a number above 0')
     .example('$0 doctor', 'the service of LEADSTREAM_BASE_URL and the key variables')
     .example('$0 doctor leads.yaml --format json', 'the service of a pipeline file');
 

@@ -23,7 +23,6 @@ export const explainRow = command(
       })
       .option('reveal', { ...flag, describe: 'Show personal values and credentials instead of ***' })
       .option('only', onlyPipeline)
-      .check(({ scan }) => (Number.isInteger(scan) && scan >= 1) || '--scan takes a whole number of at least 1')
       .example('$0 explain-row leads.yaml 1000001', 'one lead')
       .example('$0 explain-row areas.yaml 212 "New York" NY', 'a key of three columns'),
   async (arguments_, context) => {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import {
   command,
   filesNamed,
@@ -10,7 +11,10 @@ import {
   type CommandContext,
   type Parser,
 } from '../command.js';
+import { LeadstreamError, SpecError } from '../../core/index.js';
+import type { Pipeline } from '../../index.js';
 import type { Metrics } from '../metrics.js';
+import type { BrokenFile } from '../series.js';
 
 const options = (yargs: Parser) =>
   pipelineOptions(yargs)
@@ -30,6 +34,11 @@ const options = (yargs: Parser) =>
 
 type Arguments = ArgumentsOf<typeof options>;
 
+interface LoadedFile {
+  readonly file: string;
+  readonly pipelines: readonly Pipeline[];
+}
+
 export const run = command(
   'run [files..]',
   'Run the pipelines of files, one after another, and publish their outputs',
@@ -47,7 +56,6 @@ async function runFiles(arguments_: Arguments, context: CommandContext): Promise
   const { Metrics } = await import('../metrics.js');
   const { descriptionOf } = await import('../failure.js');
   const metrics = arguments_.metrics === undefined ? undefined : await Metrics.open(arguments_.metrics, context);
-  // The pipelines to run, as soon as they are known.
   const expected: string[] = [];
   try {
     const exit = await runLoaded(arguments_, context, metrics, expected);
@@ -59,34 +67,76 @@ async function runFiles(arguments_: Arguments, context: CommandContext): Promise
   }
 }
 
+/** @param expected Receives the names of the pipelines to run, as soon as they are known. */
 async function runLoaded(
   arguments_: Arguments,
   context: CommandContext,
   metrics: Metrics | undefined,
   expected: string[],
 ): Promise<number> {
-  const { refuseClashes, refuseWritingOver } = await import('../clashes.js');
   const { ReportFiles } = await import('../report.js');
-  const { loadFiles, runSeries } = await import('../series.js');
+  const { runSeries } = await import('../series.js');
+  const { loadPipelines, writesOver } = await import('../../index.js');
   const { prepareFetching } = await import('../../source/index.js');
   // The fetching thread starts while the files are checked.
   prepareFetching();
-  const { files, report: reportFiles, only, stateDir, restart, allowShrink, allowPartial } = arguments_;
+  const { files: words, report: reportFiles, only, stateDir, restart, allowShrink, allowPartial } = arguments_;
   const { cwd, envFile } = context;
   const isWanted = (name: string) => only.length === 0 || only.includes(name);
   const loading = { ...(await loadOptionsOf(arguments_, context)), stateDir };
-  const loaded = await loadFiles(filesNamed(files, cwd), loading, isWanted);
-  const good = loaded.flatMap((file) => ('failure' in file ? [] : [file]));
-  const all = good.flatMap(({ pipelines }) => pipelines);
+  const files = filesNamed(words, cwd);
+  const good: LoadedFile[] = [];
+  const broken: BrokenFile[] = [];
+  // Every problem is reported before the first request, and a bad file does not keep the others from running.
+  for (const file of files) {
+    try {
+      good.push({ file, pipelines: await loadPipelines(file, loading) });
+    } catch (failure) {
+      broken.push({ file, failure });
+      if (failure instanceof SpecError) expected.push(...failure.pipelines.filter(isWanted));
+    }
+  }
   // A named pipeline may be in a file that could not be read. That failure is reported instead.
-  if (good.length === loaded.length) named(all, only);
-  const pipelines = all.filter(({ name }) => isWanted(name));
-  refuseClashes(good.map((file) => ({ file: file.file, pipelines: file.pipelines.filter(({ name }) => isWanted(name)) })));
-  const read = [...loaded.map(({ file }) => ({ what: 'the pipeline file', file })), { what: '--env', file: envFile }];
-  const written = [...reportFiles.map((file) => ({ what: '--report', file })), { what: '--metrics', file: arguments_.metrics }];
-  refuseWritingOver(pipelines, [...read, ...written], cwd);
+  if (broken.length === 0)
+    named(
+      good.flatMap(({ pipelines }) => pipelines),
+      only,
+    );
+  const wanted = good.map(({ file, pipelines }) => ({ file, pipelines: pipelines.filter(({ name }) => isWanted(name)) }));
+  const pipelines = wanted.flatMap((file) => file.pipelines);
+  const others = [
+    ...files.map((file) => ({ what: 'the pipeline file', file })),
+    ...reportFiles.map((file) => ({ what: '--report', file })),
+    { what: '--env', file: envFile },
+    { what: '--metrics', file: arguments_.metrics },
+  ];
+  for (const { what, file } of others) {
+    const writer = file === undefined ? undefined : pipelines.find((pipeline) => writesOver(pipeline, resolve(cwd, file)));
+    if (writer) throw new LeadstreamError('E_USAGE', `${what} ${file} is where the pipeline '${writer.name}' writes, or inside it`);
+  }
+  refuseClashes(wanted, writesOver);
   expected.push(...pipelines.map(({ name }) => name));
   const report = await ReportFiles.open(reportFiles, context);
-  const flags = { stateDir, restart, allowShrink, allowPartial };
-  return runSeries(pipelines, context, flags, { files: loaded, metrics, write: (document) => report.write(document) });
+  return runSeries(pipelines, context, { stateDir, restart, allowShrink, allowPartial }, { broken, metrics, report });
+}
+
+/** Refuses files whose pipelines have the same name, by which the state folder tells them apart, or write to the same place, stdout included. */
+function refuseClashes(files: readonly LoadedFile[], writesOver: (pipeline: Pipeline, path: string) => boolean): void {
+  const earlier: { readonly file: string; readonly pipeline: Pipeline }[] = [];
+  for (const { file, pipelines } of files) {
+    for (const pipeline of pipelines) {
+      const refuse = (isClash: (other: Pipeline) => boolean, what: string) => {
+        const clash = earlier.find((each) => isClash(each.pipeline));
+        if (clash === undefined) return;
+        const message = `${file}: the pipeline '${pipeline.name}' ${what} '${clash.pipeline.name}' of ${clash.file}`;
+        throw new LeadstreamError('E_USAGE', message);
+      };
+      const paths = [...pipeline.plan.sinks.map(({ output }) => output), pipeline.rejects.path].filter((path) => path !== undefined);
+      const prints = ({ plan }: Pipeline) => plan.sinks.some(({ definition }) => definition.prints);
+      refuse(({ name }) => name === pipeline.name, 'has the name of');
+      refuse((other) => paths.some((path) => writesOver(other, path)), 'writes to the same path as, or inside that of,');
+      refuse((other) => prints(pipeline) && prints(other), 'prints to stdout, which would mix its rows with those of');
+    }
+    earlier.push(...pipelines.map((pipeline) => ({ file, pipeline })));
+  }
 }

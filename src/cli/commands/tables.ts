@@ -18,26 +18,11 @@ export const runs = command(
     const { tableRuns } = await import('../../index.js');
     const all = await tableRuns(fixedPath(dir, 'DIR', cwd));
     const titles = ['run', 'state', 'finished', 'mode', 'rows', 'written', 'files', 'bytes', 'consistency'];
-    const rows = all.map(
-      ({
-        run,
-        state,
-        manifest: {
-          finished_at,
-          mode,
-          rows,
-          run: { written },
-          files,
-          bytes,
-          partial,
-          consistency,
-        },
-      }) => [
-        ...[run, state, finished_at, mode].map(printable),
-        ...[rows, written, files.length, bytes].map(amount),
-        partial ? 'partial' : consistency,
-      ],
-    );
+    const rows = all.map(({ run, state, manifest }) => [
+      ...[run, state, manifest.finished_at, manifest.mode].map(printable),
+      ...[manifest.rows, manifest.run.written, manifest.files.length, manifest.bytes].map(amount),
+      manifest.partial ? 'partial' : manifest.consistency,
+    ]);
     await print(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable([titles, ...rows]));
     return 0;
   },
@@ -46,15 +31,8 @@ export const runs = command(
 /** Formats rows of text, each column as wide as its widest cell. */
 function textTable(rows: readonly (readonly string[])[]): string {
   const widthOf = (index: number) => Math.max(...rows.map((row) => row[index]?.length ?? 0));
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, index) => cell.padEnd(widthOf(index)))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  const lines = rows.map((row) => row.map((cell, index) => cell.padEnd(widthOf(index))).join('  '));
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
 export const rollback = command(

@@ -18,7 +18,6 @@ export const validate = command(
       .example('$0 validate "pipelines/**/*.yaml" --strict --format json', 'for continuous integration'),
   async (arguments_, context) => {
     const { lintPipelines } = await import('../../index.js');
-    const { refuseClashes, refuseWritingOver } = await import('../clashes.js');
     const { console, cwd, stdout } = context;
     const { files: words, format, strict, envCheck } = arguments_;
     const options = { ...(await loadOptionsOf(arguments_, context)), stateDir: '.leadstream', strict, envCheck };
@@ -29,13 +28,6 @@ export const validate = command(
       if (format === 'text') tell(file, result, context);
     }
     const ok = files.every((file) => file.ok);
-    if (ok) {
-      // A run of the same files would refuse these.
-      refuseClashes(files);
-      const pipelines = files.flatMap((file) => file.pipelines);
-      const named = files.map(({ file }) => ({ what: 'the pipeline file', file }));
-      refuseWritingOver(pipelines, named, cwd);
-    }
     if (format === 'text' && !ok) sumUp(files, context);
     if (format === 'json') await print(stdout, `${console.redact(JSON.stringify({ ok, files }, undefined, 2))}\n`);
     return ok ? 0 : refusedExit;

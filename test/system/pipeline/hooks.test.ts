@@ -1,9 +1,7 @@
-import { createServer } from 'node:http';
-import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { loadPipeline, runPipeline, type RunEnd } from '../../../src/index.js';
+import { loadPipeline, runPipeline } from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
 import { folderWith } from '../../support/temporary.js';
@@ -121,45 +119,5 @@ describe('on_success and on_failure', () => {
     expect(Date.now() - start).toBeLessThan(4_000);
     expect(told).toHaveLength(1);
     expect(warned).toContainEqual(expect.stringContaining('on_failure: the webhook at'));
-  });
-
-  test('find the report and the metrics in place, also while a pipeline of the command is left', async () => {
-    const stop = new AbortController();
-    const cwd = await folderWith({
-      'p.yaml': pipelineText(toCsv),
-      'q.yaml': pipelineText(toCsv.replace('out/', 'q/')).replace('test', 'q'),
-    });
-    const found: unknown[] = [];
-    const server = createServer().on('request', () => {
-      found.push(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')), readFileSync(join(cwd, 'm.prom'), 'utf8'));
-    });
-    const { url } = await webhook([200], server);
-    const from = await service(undefined, { onRequest: () => stop.abort() });
-    const env = { ...from.env, HOOK: url };
-    const { code } = await cli(['run', 'p.yaml', 'q.yaml', '--report', 'r.json', '--metrics', 'm.prom'], { cwd, env, signal: stop.signal });
-    expect(code).toBe(130);
-    expect(found).toMatchObject([
-      {
-        exit: 130,
-        pipelines: [
-          { pipeline: 'test', status: 'failed', exit: 130 },
-          { pipeline: 'q', status: 'not_run' },
-        ],
-      },
-      expect.stringContaining('leadstream_run_exit_code{pipeline="test"} 130'),
-    ]);
-  });
-
-  test('come after what a program does when a run has ended, whose failure is a warning', async () => {
-    const { url, told } = await webhook();
-    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': pipelineText(toCsv) })];
-    const pipeline = await loadPipeline('p.yaml', { cwd, env: { ...from.env, HOOK: url } });
-    const ended = (end: RunEnd) => {
-      expect([told, end]).toEqual([[], { report: expect.objectContaining({ read: 100 }) }]);
-      throw new Error('no room');
-    };
-    const { warnings } = await runPipeline(pipeline, { ended });
-    expect(told).toHaveLength(1);
-    expect(warnings).toContainEqual({ code: 'W_RUN_HOOK', message: 'ended: no room' });
   });
 });

@@ -1,0 +1,168 @@
+import { BehaviorSubject, defer, filter, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
+import type { Collection } from '../collections/index.js';
+import { newConsistency, type Column, type Row } from '../core/index.js';
+import { countOf, deliver, linked, type Link, type Page, type Tally } from '../flow/index.js';
+import { createClient, defaultFetchingThreads, noSpools, readPages } from '../source/index.js';
+import type { CollectionReader, ServiceClient, Spools } from '../source/index.js';
+import type { PlannedStep } from '../plan/index.js';
+import type { Counts } from './counts.js';
+import { openExpectations, type Expectations } from './gates.js';
+import { Ledger } from './ledger.js';
+import type { Rejects } from './rejects.js';
+import type { Claim, Run } from './start.js';
+import { completed } from './stop.js';
+
+/** The read of an attempt: the source, the other sides of joins, and the steps that the pages pass through. */
+export class Reading {
+  readonly source: CollectionReader<Row>;
+  readonly ledger: Ledger;
+  readonly expectations: Expectations | undefined;
+  /** Of earlier runs; a run that only prints has none. */
+  counts: Counts | undefined;
+  spools: Spools = noSpools;
+  /** The source, with its spooled pages once it is open. */
+  #reader: CollectionReader<Row>;
+  readonly #client: ServiceClient;
+  /** For each other side of a join: emits a message if it has more rows by now. */
+  readonly #sides: Observable<string | undefined>[] = [];
+  /** Index of the last step that needs no more rows; -1 if there is none. */
+  readonly #stop$ = new BehaviorSubject(-1);
+
+  /** @param found Undeclared fields that have a column wherever they first appear. */
+  constructor(
+    private readonly run: Run,
+    private readonly claim: Claim,
+    private readonly rejects: Rejects,
+    found: readonly Column[],
+  ) {
+    const { plan, connection, secrets, reveal, expect } = run.pipeline;
+    this.#client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets }, run.events, run.limiters);
+    this.source = this.#client.reader(plan.collection, reveal);
+    this.#reader = this.source;
+    this.ledger = new Ledger(run.pipeline, this.source, found);
+    this.expectations = expect && openExpectations(expect, plan.columns());
+  }
+
+  /** Whether a limit stopped the read, so that rows of the list may be missing: requests are aborted, pages that have left the source go on. */
+  get partial(): boolean {
+    return this.stoppedBy !== undefined;
+  }
+
+  /** The last step that needed no more rows. */
+  get stoppedBy(): PlannedStep | undefined {
+    return this.run.pipeline.plan.steps[this.#stop$.value];
+  }
+
+  /** Opens the counts and the spooled pages of earlier runs. @returns `false` if the pages that determined the day of the outputs turned out to be unusable. */
+  async open(): Promise<boolean> {
+    this.counts = await this.run.counts();
+    this.spools = await this.run.spools();
+    this.#reader = await this.spools.spooled(this.source);
+    return this.run.begin(this.claim, this.spools);
+  }
+
+  /**
+   * Reads the collection through all steps; resolves when every page is written. Then it re-checks the other sides of joins.
+   *
+   * @returns A message if rows were added to one of them after it was read.
+   */
+  async through(write: (page: Page) => Promise<void>): Promise<string | undefined> {
+    const { ledger, run } = this;
+    const { plan, deadlineMs } = run.pipeline;
+    const { signal } = run.options;
+    const reading = { ...this.#options(plan.collection.name), lookAgain: true, onPage: ledger.source.observe };
+    const pages$ = readPages(this.#reader, reading, ledger.consistency);
+    await completed(this.#passed(pages$, write), signal, deadlineMs);
+    for (const side$ of this.#sides) {
+      let late: string | undefined;
+      await completed(side$.pipe(tap((message) => (late = message))), signal, deadlineMs);
+      if (late !== undefined) return late;
+    }
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    await this.spools.close();
+    await this.#client.close();
+  }
+
+  #passed(pages$: Observable<Page>, write: (page: Page) => Promise<void>): Observable<unknown> {
+    const { events, pipeline } = this.run;
+    const { key } = pipeline.plan.collection;
+    const links = this.ledger.steps.map(({ step, tally }): Link => {
+      const { at, input } = step;
+      return { at, step: this.#open(step, tally), known: () => ({ key, columns: input }) };
+    });
+    const passing = (each$: Observable<Page>, { at }: Link) =>
+      each$.pipe(tap((page) => events.emit('step', () => ({ at, number: page.number, rows: countOf(page) }))));
+    return linked(pages$.pipe(takeUntil(this.#after(-1))), links, passing).pipe(
+      deliver(async (page) => {
+        this.expectations?.observe(page);
+        await write(page);
+        await this.rejects.flush();
+      }),
+    );
+  }
+
+  #open(step: PlannedStep, tally: Tally) {
+    const { plan, consistency, onError, hmacKey } = this.run.pipeline;
+    const place = plan.steps.indexOf(step);
+    const before = plan.steps.slice(0, place);
+    // After a blocking step the source has already ended.
+    const isFed = before.every(({ definition }) => !definition.blocking);
+    // A list without pages is a single response, which is not checked.
+    const isChecked = consistency.mode !== 'off' && plan.collection.paged;
+    return step.definition.open(step.config, {
+      at: step.at,
+      tally,
+      stop: () => isFed && this.#stop$.next(Math.max(place, this.#stop$.value)),
+      stopped$: this.#after(place),
+      reject: (row, fault) => this.rejects.add(step.at, step.input, row, fault),
+      collection: plan.collection,
+      collections: plan.collections,
+      input: step.input,
+      onError,
+      distinct: isChecked && before.every(({ definition }) => definition.keepsRows),
+      firstStart: new Date(this.claim.firstStart),
+      hmacKey,
+      scratch: this.run.state.scratch,
+      lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal),
+      read: (collection, reveal) => this.#readSide(step.at, collection, reveal),
+    });
+  }
+
+  /** Emits as soon as a step after a place needs no more rows, immediately if that is already so. */
+  #after(place: number): Observable<unknown> {
+    return this.#stop$.pipe(filter((by) => by > place));
+  }
+
+  #lookup(at: string, collection: Collection, reveal: readonly string[]) {
+    const reader = this.#client.reader(collection, reveal);
+    const counts = { requests: 0, hits: 0, misses: 0 };
+    this.ledger.lookups.push({ at, collection: collection.name, counts, findings: reader.findings });
+    return { find: (id: string) => reader.find(id), concurrency: this.#client.concurrency, counts };
+  }
+
+  #readSide(at: string, collection: Collection, reveal: readonly string[]): Observable<Page> {
+    const consistency = newConsistency(this.run.pipeline.consistency.mode);
+    const side = this.#client.reader(collection, reveal);
+    const count = { at, collection: collection.name, consistency, findings: side.findings, rows: 0 };
+    this.ledger.sides.push(count);
+    const onPage = (page: Page) => {
+      count.rows += countOf(page);
+    };
+    const onEnd = (hasMore: () => Observable<boolean>) => {
+      const message = `${at}: rows were added to ${collection.name} after it was read`;
+      this.#sides.push(hasMore().pipe(map((more) => (more ? message : undefined))));
+    };
+    return defer(() => this.spools.spooled(side)).pipe(
+      switchMap((reader) => readPages(reader, { ...this.#options(collection.name), at, onPage, onEnd }, consistency)),
+    );
+  }
+
+  #options(collection: string) {
+    const { connection, consistency } = this.run.pipeline;
+    const expectedRows = this.counts?.ofList(collection)?.rows;
+    return { ...connection, maxPasses: consistency.maxPasses, expectedRows, events: this.run.events };
+  }
+}
