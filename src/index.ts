@@ -21,8 +21,8 @@ export {
   previewPipeline,
   recoverRuns,
   summaryOf,
-  type PreviewStage,
   type RowExplanation,
   type RowField,
   type RowPassage,
+  type Stage,
 } from './run/index.js';

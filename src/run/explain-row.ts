@@ -2,22 +2,21 @@ import { isDeepStrictEqual } from 'node:util';
 import { catchError, map, of, switchMap, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import { amountOf, isAddressable, itemAt, LeadstreamError, reasonOf, SourceError, textOf, type Row } from '../core/index.js';
-import { watchersProblem, type Watchers } from '../events/index.js';
+import type { Watchers } from '../events/index.js';
 import { batchOf, pageOf, withBatch, type Page, type Step, type Tally } from '../flow/index.js';
-import { abortSignal, bounds, checkUsage, flag, judged, number, object, texts } from '../options/index.js';
+import { bounds, checkUsage, number, object } from '../options/index.js';
 import { limit, type StepRuntime } from '../steps/index.js';
 import { batchFromRows } from '../vector/index.js';
-import { checkPipeline, type Pipeline, type PlannedStep } from '../plan/index.js';
+import type { Pipeline, PlannedStep } from '../plan/index.js';
 import { asChecked, runObserved, type Observed, type Observing, type Stage } from './observed.js';
 
-/** How a record is explained. */
-export interface ExplainRowOptions {
+interface ExplainRowOptions {
   /** Whether to show personal values and credentials instead of `***`. Default `false`. */
   readonly reveal?: boolean;
   /** Maximum number of rows of the list to read, for a record without a single read and for a `dedupe`. Default 10,000. */
   readonly scan?: number;
   readonly signal?: AbortSignal;
-  readonly watch?: Watchers | undefined;
+  readonly watch?: Watchers;
 }
 
 /** A field of a row. Values are texts, as in text formats; personal values and credentials are `***`, unless revealed. */
@@ -28,13 +27,12 @@ export interface RowField {
 
 /** The result of a step for the record. */
 export interface RowPassage {
-  /** Like `steps[1] derive`. */
   readonly at: string;
   /** `dropped`: by the step's own rule; `failed`: a run fails here; `not reached`: an earlier step removed the row. */
   readonly outcome: 'passed' | 'dropped' | 'rejected' | 'failed' | 'not reached';
   /** Why it is rejected or fails, or what is unknown of a `dedupe`, in words. */
   readonly reason?: string | undefined;
-  /** What the step counted, as in the report of a run: `filtered`, `duplicates`, `unmatched` and so on, without zeros. */
+  /** What the step counted, without zeros. */
   readonly counts: Readonly<Partial<Tally>>;
   /** A join can turn one row into several. */
   readonly rows: readonly (readonly RowField[])[];
@@ -52,25 +50,17 @@ export interface RowExplanation {
   readonly failure: unknown;
 }
 
-const looking = object({ reveal: flag, scan: number({ whole: true, min: 1 }), signal: abortSignal, watch: judged(watchersProblem) });
-const taken = object({ key: texts(), options: looking }, ['key']);
-
 /**
- * Passes one record through the steps of a pipeline and explains what each of them does to it. Nothing is written, and no sink is opened. The other sides of
- * joins are read as in a run. The record is fetched by a single read if the service has one, otherwise from the list, which is also read for a `dedupe` by
- * something else than the collection's key.
+ * Passes one record through the steps of a pipeline and explains what each of them does to it. Nothing is written. The other sides of joins are read as in a
+ * run. The record is fetched by a single read if the service has one, otherwise from the list, which is also read for a `dedupe` by something else than the
+ * collection's key.
  *
  * @param key Values of the key of the collection, in the order of its columns.
  * @throws {LeadstreamError} `E_USAGE` for an invalid key, `E_ROW_NOT_FOUND`, `E_RUN_ABORTED`; as `runPipeline`, if the service cannot be read.
- *
- * @example
- * const { steps } = await explainRow(await loadPipeline('leads.yaml'), ['1000001']);
- * // [{ at: 'steps[0] derive', outcome: 'passed', rows: [[…, { name: 'zip_state', value: 'NY' }]], … }, …]
  */
 export async function explainRow(pipeline: Pipeline, key: readonly string[], options: ExplainRowOptions = {}): Promise<RowExplanation> {
-  checkPipeline('explainRow', pipeline);
-  checkUsage('explainRow', taken, { key, options });
   const { reveal = false, scan = 10_000, signal, watch } = options;
+  checkUsage('explain-row', object({ scan: number({ whole: true, min: 1 }) }), { scan });
   const { plan, connection } = pipeline;
   const { name, key: columns } = plan.collection;
   if (key.length !== columns.length || key.includes('')) {

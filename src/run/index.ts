@@ -1,9 +1,9 @@
-export { explainRow, type ExplainRowOptions, type RowExplanation, type RowField, type RowPassage } from './explain-row.js';
-export { previewPipeline, type Preview, type PreviewOptions, type PreviewStage } from './preview.js';
-export { recoverRuns } from './state.js';
+export { explainRow, type RowExplanation, type RowField, type RowPassage } from './explain-row.js';
+export type { Stage } from './observed.js';
+export { previewPipeline } from './preview.js';
 export { loadTests, type PipelineTest, type TestedPipeline, type TextRow } from './tested.js';
 export { writeTo, type Written, type WriteOptions } from './write-to.js';
-export { type RollbackOptions, rollbackTable } from './state.js';
+export { recoverRuns, type RollbackOptions, rollbackTable } from './state.js';
 export {
   type FailedRunReport,
   failedRunOf,

@@ -101,14 +101,7 @@ export interface FindingsReport {
   readonly notText: Readonly<Record<string, number>>;
 }
 
-/**
- * Returns the closing summary: outputs, books and remarkable facts, one line each, without control characters.
- *
- * @example
- * summaryOf(await runPipeline(pipeline));
- * // leads: read 1,200 leads in 3 pages, 0.4 s (3,000 rows/s)
- * //   to[0] csv: 1,200 read = 1,200 written, 310,412 bytes -> /…/leads.csv
- */
+/** Returns the closing summary: outputs, books and remarkable facts, one line each, without control characters. */
 export function summaryOf(report: RunReport): string {
   const { pipeline, collection, read, pages, resumed, since, rejects } = report;
   const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;

@@ -24,7 +24,7 @@ import { Run, type Claim, type RunOptions } from './start.js';
  *
  * @example
  * const report = await runPipeline(await loadPipeline('leads.yaml'), { signal });
- * console.log(summaryOf(report));
+ * console.log(`${report.read} rows were read`);
  */
 export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}): Promise<RunReport> {
   const run = new Run(pipeline, options);

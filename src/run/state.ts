@@ -90,20 +90,14 @@ const begun = schema((z) =>
 /** What is known about a pipeline whose run did not publish. */
 type Begun = z.output<ReturnType<typeof begun>>;
 
-const taken = object({ stateDir: filledText, baseDir: filledText }, ['stateDir']);
-
 /**
  * Carries out the commits that killed runs had logged.
  *
  * @returns Names of the pipelines whose commit was recovered.
  * @throws {LeadstreamError} `E_USAGE` if the state folder is not a folder of this machine, or does not exist; `E_STATE_VERSION` for state of another version.
  * @throws {SinkError} If a commit cannot be carried out; it stays in the log, and the message explains how to give it up.
- *
- * @example
- * const completed = await recoverRuns('.leadstream'); // what killed runs had decided to publish is published
  */
 export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
-  checkUsage('recoverRuns', taken, { stateDir, baseDir });
   const { path, redoLog, settle } = StateFolder.at(stateDir, baseDir);
   const found = await attempt('E_SINK_PATH', `cannot read ${path}`, () => stat(path).catch(unlessMissing(undefined)));
   if (!found?.isDirectory()) {

@@ -1,5 +1,5 @@
-import { amount, amountOf, textOf, type Column, type Row } from '../../core/index.js';
-import type { PreviewStage } from '../../index.js';
+import { amount, amountOf, itemAt, textOf, type Column, type Row } from '../../core/index.js';
+import type { Stage } from '../../index.js';
 import { command, flag, listed, loadOne, onlyPipeline, pipelineFile, pipelineOptions, refuseUnknown, repeated } from '../command.js';
 import { print, printRows } from '../console.js';
 
@@ -26,7 +26,7 @@ export const preview = command(
     const { rows, sample, step, reveal } = arguments_;
     const pipeline = await loadOne(arguments_, context);
     const reading = { rows, sample, ...(step !== undefined && { step }), signal, watch: watchers(console) };
-    const { failure, read, whole, stages } = await previewPipeline(pipeline, reading);
+    const { failure, whole, stages } = await previewPipeline(pipeline, reading);
     const chosen = step === undefined ? stages : stages.slice(-1);
     const wanted = listed(arguments_.columns);
     // A column may be missing at some of the stages.
@@ -46,7 +46,7 @@ export const preview = command(
         await print(stdout, `(${amountOf(more, 'more column')}: --columns chooses, and --step shows all)\n`);
     }
     if (failure !== undefined) return reportFailure(console, failure);
-    const what = `${amountOf(read, 'row')} of ${pipeline.plan.collection.name}`;
+    const what = `${amountOf(itemAt(stages, 0).passed, 'row')} of ${pipeline.plan.collection.name}`;
     console.log('info', `read ${whole ? `all ${what}` : `the first ${what} (--sample: more)`}; nothing was written`);
     return 0;
   },
@@ -56,7 +56,7 @@ function namesOf(columns: readonly Column[]): readonly string[] {
   return columns.map(({ name }) => name);
 }
 
-function titleOf({ at, rows, passed, columns }: PreviewStage, before: readonly string[]): string {
+function titleOf({ at, rows, passed, columns }: Stage, before: readonly string[]): string {
   if (passed === 0) return `${at}: no row came out of it`;
   const after = namesOf(columns);
   const [added, gone] = [after.filter((name) => !before.includes(name)), before.filter((name) => !after.includes(name))];
@@ -66,7 +66,7 @@ function titleOf({ at, rows, passed, columns }: PreviewStage, before: readonly s
 }
 
 /** Masks personal values and credentials. Empty values are shown as empty. */
-function masked({ columns, rows }: PreviewStage): Pick<PreviewStage, 'columns' | 'rows'> {
+function masked({ columns, rows }: Stage): Pick<Stage, 'columns' | 'rows'> {
   const hiding = columns.filter(({ sensitivity }) => sensitivity !== 'plain').map(({ name }) => name);
   const values = (row: Row): Row => {
     const entries = hiding.map((name): [string, string | null] => [name, (row[name] ?? '') === '' ? null : '***']);
