@@ -70,7 +70,8 @@ export async function replaceFile(path: string, data: string, mode: number, dura
   try {
     const file = await open(temporary, 'wx', mode);
     try {
-      await file.chmod(mode);
+      // Node's permission model forbids it, and private files are private from the start.
+      if (mode !== 0o600) await file.chmod(mode);
       await file.writeFile(data);
       if (durable) await file.datasync();
     } finally {
