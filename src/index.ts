@@ -3,10 +3,8 @@ export * from './leadstream.js';
 export * from './pipelines.js';
 export * from './tables.js';
 export { catalogue } from './core/index.js';
-export * from './doctor/index.js';
 export { RateLimiters } from './http/index.js';
 export { publishedManifest } from './lake/index.js';
-export * from './pipeline-tests/index.js';
 export {
   explainPipeline,
   extensionsOf,

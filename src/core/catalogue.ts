@@ -1,3 +1,5 @@
+import { byName } from './objects.js';
+
 /** Exit codes: what happened, and who must act. They are stable, as scripts and schedulers depend on them. */
 export const exitCodes = {
   0: { meaning: 'Published, or done.', action: 'Nothing.' },
@@ -23,10 +25,7 @@ export const exitCodes = {
 export type ExitCode = keyof typeof exitCodes;
 
 /**
- * The catalogue of failures that a user can meet.
- *
- * `exit` is the exit status of the process, `retry` whether running again unchanged can help, and `help` what to do next. Codes are stable:
- * scripts may depend on them.
+ * The failures that a user can meet: the exit status of the process, whether running again unchanged can help, and what to do next. Codes are stable.
  *
  * @example
  * const { exit, retry } = catalogue.E_SOURCE_UNAVAILABLE; // 69, true
@@ -171,13 +170,12 @@ export const warningCatalogue = {
 /** A stable code of the catalogue of warnings. */
 export type WarningCode = keyof typeof warningCatalogue;
 
-/** The fields of the event that `watch` gets, and of an operation its `ms`. */
-const asWatched = ['run', '…'];
+/** The events of `watch`, with its fields, and at the end of an operation its `ms`. */
+const watched = byName(['request', 'page', 'step', 'write', 'wait', 'read', 'finish', 'commit'], () => {
+  return { level: 'debug', summary: 'The event of this name that `watch` gets; an operation at its end.', fields: ['run', '…'] } as const;
+});
 
-/**
- * The lines of `--log-format json`, by the name in `event`. Names and fields are stable: fields are added, never renamed. Each line also
- * has `time` and `level`, and most have a `message` for people.
- */
+/** The lines of `--log-format json`, by the name in `event`. Names and fields are stable. Each line also has `time` and `level`, most a `message`. */
 export const logEvents = {
   'run.started': { level: 'info', summary: 'A run of a pipeline began.', fields: ['pipeline', 'run'] },
   'run.progress': {
@@ -213,18 +211,7 @@ export const logEvents = {
     summary: 'An attempt at a request failed and is repeated.',
     fields: ['run', 'code', 'url', 'attempt', 'delayMs'],
   },
-  request: { level: 'debug', summary: 'An attempt at a request ended.', fields: asWatched },
-  page: { level: 'debug', summary: 'A page of a list was read.', fields: asWatched },
-  step: { level: 'debug', summary: 'A page came out of a step.', fields: asWatched },
-  write: { level: 'debug', summary: 'A page was passed to a sink.', fields: asWatched },
-  wait: {
-    level: 'debug',
-    summary: 'A list seems to have ended, perhaps too early; it is checked again after `delayMs`.',
-    fields: asWatched,
-  },
-  read: { level: 'debug', summary: 'A list was read to its confirmed end.', fields: asWatched },
-  finish: { level: 'debug', summary: 'The files of a sink were closed, synced and read back.', fields: asWatched },
-  commit: { level: 'debug', summary: 'All outputs became visible.', fields: asWatched },
+  ...watched,
   'step.finished': { level: 'info', summary: 'What a step did with all rows.', fields: ['pipeline', 'run', 'at', 'tally'] },
   'output.published': { level: 'info', summary: 'An output is published.', fields: ['pipeline', 'run', 'at', 'path', 'rows', 'bytes'] },
   warning: { level: 'warn', summary: 'Something was detected that is not a failure.', fields: ['run', 'code'] },

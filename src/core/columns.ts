@@ -1,8 +1,4 @@
-/**
- * The declared types of the fields.
- *
- * Every value of the service is a string. A cast is exact or refused; nothing is trimmed, rounded or guessed.
- */
+/** The declared types of fields. A cast of the service's texts is exact or refused; nothing is trimmed, rounded or guessed. */
 export type DeclaredType = 'text' | 'flag' | 'integer' | 'decimal' | 'timestamp' | 'date';
 
 /** A cast value: `integer` is a bigint (64 bits), `timestamp` an instant, `date` midnight UTC of a calendar day. */
@@ -71,15 +67,8 @@ const parsers: { readonly [T in DeclaredType]: (text: string) => ValueOf[T] | un
 };
 
 /**
- * Returns the cast of a declared type, for use over a whole column.
- *
- * @returns A function from a text to its value; `undefined` means that the text does not cast. An empty text is
- * `null` for every type but `text`.
- *
- * @example
- * parserOf('flag')('Yes'); // true
- * parserOf('integer')(''); // null
- * parserOf('date')('20240230'); // undefined
+ * Returns the cast of a declared type: a function from a text to its value, `undefined` if the text does not cast. An empty text is `null` for every type
+ * but `text`.
  */
 export function parserOf<T extends DeclaredType>(type: T): (text: string) => ValueOf[T] | null | undefined {
   const parse = parsers[type];
@@ -145,10 +134,7 @@ export interface Column {
   readonly undeclared?: boolean | undefined;
 }
 
-/**
- * Who may see a field: `secret` (credential-like: withheld unless named in `reveal`), `personal` (exported as asked,
- * masked in previews, never in errors) or `plain`.
- */
+/** Who may see a field: `secret` (withheld unless named in `reveal`), `personal` (exported, but masked in previews and never in errors) or `plain`. */
 export type Sensitivity = (typeof sensitivities)[number];
 
 export const sensitivities = ['plain', 'personal', 'secret'] as const;
@@ -175,9 +161,6 @@ export function strictest(columns: readonly Column[]): Sensitivity {
   return used.includes('personal') ? 'personal' : 'plain';
 }
 
-/** How a sink names its columns: by the service's names, or in snake_case. */
-export type Naming = 'original' | 'snake_case';
-
 /** A column as a sink writes it. */
 export interface OutputColumn {
   readonly name: string;
@@ -192,7 +175,8 @@ export interface OutputColumn {
 /** The column options of every sink. */
 export interface OutputOptions {
   readonly types: 'typed' | 'text';
-  readonly naming: Naming;
+  /** By the service's names, or in snake_case. */
+  readonly naming: 'original' | 'snake_case';
 }
 
 /** Returns a column as a sink writes it. */
@@ -201,8 +185,7 @@ export function outputColumn({ name, original, type }: Column, { naming, types }
 }
 
 /**
- * Returns which values of a column a format cannot hold; `undefined` if it can hold all. It is called once per column. The returned
- * function gives the reason (`is …`, `has …`), or `undefined` for values that the format can hold. The reason depends only on the value,
- * and never includes it.
+ * Returns which values of a column a format cannot hold, called once per column; `undefined` if it can hold all. The returned function gives the reason
+ * (`is …`, `has …`), which depends only on the value and never includes it, or `undefined`.
  */
 export type Refuses = (column: OutputColumn) => ((value: Value) => string | undefined) | undefined;

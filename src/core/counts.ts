@@ -1,12 +1,9 @@
-/**
- * How a read is checked for rows that moved between pages while it ran: not at all, by reading some pages again (`check`), by further
- * passes if those pages changed (`repair`), or always by further passes (`prove`).
- */
+/** How a read is checked for rows that moved during it: not at all, by reading pages again, by passes if these changed, or always by passes. */
 export type ConsistencyMode = 'off' | 'check' | 'repair' | 'prove';
 
 /**
- * What the check found: the list did not change (`stable`) or did (`drifted`); missed rows were added (`repaired`); two passes in a row
- * missed nothing (`proven`); or passes kept finding rows up to `maxPasses` (`unstable`).
+ * What the check found: the list did not change or did (`drifted`); missed rows were added; two passes in a row missed nothing (`proven`); or passes kept
+ * finding rows up to `maxPasses` (`unstable`).
  */
 export type ConsistencyOutcome = 'off' | 'stable' | 'drifted' | 'repaired' | 'proven' | 'unstable';
 
@@ -39,20 +36,8 @@ export interface Consistency {
 
 /** Creates the state of a read that has not begun. */
 export function newConsistency(mode: ConsistencyMode = 'off'): Consistency {
-  return {
-    mode,
-    outcome: 'off',
-    probes: 0,
-    passes: 0,
-    repaired: 0,
-    duplicates: 0,
-    changed: 0,
-    counted: undefined,
-    waitedMs: 0,
-    growing: false,
-    unordered: false,
-    drift: [],
-  };
+  const counts = { probes: 0, passes: 0, repaired: 0, duplicates: 0, changed: 0, waitedMs: 0 };
+  return { mode, outcome: 'off', ...counts, counted: undefined, growing: false, unordered: false, drift: [] };
 }
 
 /** The row counts of one sink. Both sides of the sum must agree before anything is published. */

@@ -8,14 +8,10 @@ export interface Warning {
   readonly message: string;
 }
 
-/** A signal of the system, as an abort reason. */
+/** A signal of the system, as an abort reason: its name, like `SIGTERM`, and the exit status of a process that it ends. */
 export class SystemSignal extends Error {
   override readonly name: string = 'SystemSignal';
 
-  /**
-   * @param signal Its name, like `SIGTERM`.
-   * @param exit Exit status of a process that it ends.
-   */
   constructor(
     readonly signal: string,
     readonly exit: ExitCode,
@@ -56,11 +52,7 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/**
- * A failure that describes what went wrong, where, and what to do next. It never contains a credential or personal data.
- *
- * Several messages become one line each. Control characters are escaped, since messages contain names from outside.
- */
+/** A failure that describes what went wrong, where, and what to do next. It never contains a credential or personal data. */
 export type LeadstreamError = CataloguedError;
 
 /** The base of all failure classes. An instance of this class itself has a code that belongs to no subclass. */
@@ -99,10 +91,7 @@ export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
   }
 }
 
-/**
- * How an attempt failed: `transient` (network, timeout, 408, 425, 429, 5xx) is retried, `suspect` (a 2xx answer that is not a list of
- * records) is retried a few times, `permanent` is never retried.
- */
+/** How an attempt failed: `transient` (network, timeout, 408, 425, 429, 5xx) and `suspect` (a 2xx answer without records) are retried, `permanent` is not. */
 export type FailureKind = 'transient' | 'suspect' | 'permanent';
 
 /** Details of a failed read, in addition to its message. */
@@ -169,7 +158,7 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Creates the failure of something that a signal stopped. Its `cause` is the signal's reason, which distinguishes a timeout from a deliberate stop. */
+/** Creates the failure of something that a signal stopped. Its `cause` is the signal's reason. */
 export function stoppedBy(signal: AbortSignal, message: string): LeadstreamError {
   return new LeadstreamError('E_RUN_ABORTED', message, { cause: signal.reason });
 }
@@ -196,13 +185,8 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   /** Combines all refusals into one error; `undefined` if there are none. */
   static of(refusals: readonly Violation[]): GateError | undefined {
     const [first] = refusals;
-    return (
-      first &&
-      new GateError(
-        first.code,
-        refusals.map(({ message }) => message),
-      )
-    );
+    const messages = refusals.map(({ message }) => message);
+    return first && new GateError(first.code, messages);
   }
 }
 
@@ -224,18 +208,13 @@ export function warnProcess({ code, message }: Warning): void {
   process.emitWarning(message, { type: 'LeadstreamWarning', code });
 }
 
-/**
- * Adds the origin of refused credentials to an error; returns any other error unchanged.
- *
- * @param origin Like `auth.rest_api_key is from ${NAME}`; never the value.
- */
+/** Adds the origin of refused credentials, like `auth.rest_api_key is from ${NAME}`, to an error; returns any other error unchanged. */
 export function withKeyOrigin(thrown: unknown, origin: string): unknown {
   return thrown instanceof SourceError && thrown.code === 'E_SOURCE_AUTH' ? thrown.saying(`${thrown.message}; ${origin}`) : thrown;
 }
 
 /**
- * Describes what someone else's function threw without revealing data: its class, an error code like those of systems and databases, and
- * the place in the code. The message may contain anything, so it is left out; it is available through `cause`.
+ * Describes what someone else's function threw without revealing data: its class, an error code, and the place in the code, but not its message.
  *
  * @example
  * whatWasThrown(new RangeError('no such zip: 10001')); // 'RangeError (at /srv/steps.mjs:12:9)'
@@ -251,9 +230,7 @@ export function whatWasThrown(thrown: unknown): string {
 const namePattern = /^[A-Za-z_$][\w$]{0,60}$/;
 const codePattern = /^[A-Z0-9_]{2,40}$/;
 
-/**
- * Returns where it was thrown: the first line of the stack that names a file. The message comes before the stack frames, and may look like one.
- */
+/** Returns the first line of the stack that names a file. The message comes before the stack frames, and may look like one. */
 function placeOf({ stack, message }: Error): string | undefined {
   const at = stack?.indexOf(message) ?? -1;
   const frames = at < 0 ? '' : (stack?.slice(at + message.length) ?? '');
@@ -266,12 +243,7 @@ export function reasonOf(thrown: unknown): string {
   return typeof thrown === 'string' ? thrown : 'unknown failure';
 }
 
-/**
- * Converts something thrown into a failure if it means that a system limit was reached, for open files or memory. Returns `undefined` for
- * anything else, and for leadstream's own failures.
- *
- * @param message Default: the message of what was thrown.
- */
+/** Converts something thrown that means that a limit of open files or memory was reached; returns `undefined` for anything else. */
 export function limitReached(thrown: unknown, message = reasonOf(thrown)): LeadstreamError | undefined {
   if (thrown instanceof LeadstreamError || typeof thrown !== 'object' || thrown === null) return undefined;
   const said = reasonOf(thrown);
@@ -289,10 +261,7 @@ const noMemory: ReadonlySet<string> = new Set(['ENOMEM', 'ERR_WORKER_OUT_OF_MEMO
 /** V8's messages when it gets no memory; such errors have no code. */
 const ranOut = /^(?:WebAssembly\.[^]*(?:out of memory|could not allocate)|Array buffer allocation failed)/i;
 
-/**
- * What something thrown is by the catalogue: a failure of ours is what it says, a limit of the system that was reached has a code of its own, and
- * all else is a defect, `E_RUN_FAILED`.
- */
+/** Returns what something thrown is by the catalogue: all that is not a failure of ours or a limit of the system is a defect, `E_RUN_FAILED`. */
 export function failureOf(thrown: unknown): Pick<LeadstreamError, 'code' | 'message' | 'help' | 'exit'> {
   const failure = limitReached(thrown) ?? thrown;
   if (failure instanceof LeadstreamError) return failure;

@@ -5,9 +5,7 @@ export function defined<T extends object>(value: T): { [K in keyof T]?: NonNulla
 }
 
 /**
- * An object that has something for each of some names.
- *
- * @param of What it has; `index` is the place of the name among the others.
+ * Returns an object that has something for each of some names.
  *
  * @example
  * byName(['leads', 'users'], (name) => name.length); // { leads: 5, users: 5 }
@@ -17,11 +15,7 @@ export function byName<N extends string, T>(names: readonly N[], of: (name: N, i
   return Object.fromEntries(names.map((name, index) => [name, of(name, index)])) as { readonly [K in N]: T };
 }
 
-/**
- * Returns the item at a computed index, which must exist.
- *
- * @throws {Error} When there is none, which is a defect: a wrong index must fail, and never become an empty column or name.
- */
+/** Returns the item at a computed index. @throws {Error} When there is none: a wrong index must never become an empty column or name. */
 export function itemAt<T>(items: ArrayLike<T>, index: number): T {
   const item = items[index];
   if (item === undefined) throw new Error(`nothing at ${index} of ${items.length}`);

@@ -23,10 +23,8 @@ export function nodeRequire(): NodeJS.Require {
 export type Zod = typeof z;
 
 /**
- * Builds a schema, or several that belong together, at first use, and caches it.
- *
- * Every schema of this package is built this way: loading zod takes longer than everything else that most programs import from here, and
- * schemas take longer to build than to use.
+ * Builds a schema, or several that belong together, at first use, and caches it. Every schema of this package is built this way: loading zod takes longer
+ * than everything else that most programs import from here.
  *
  * @example
  * const marker = schema((z) => z.object({ startedAt: z.iso.datetime() }));
@@ -38,10 +36,7 @@ export function schema<T>(build: (z: Zod) => T): () => T {
   return () => (built ??= { value: build(zod()) }).value;
 }
 
-/**
- * Returns zod, loading it at the first call. Arguments are checked synchronously, so it is required rather than imported. This is the only
- * place that loads it, since an import elsewhere would load a second copy.
- */
+/** Returns zod, required at the first call, only here: an import elsewhere would load a second copy. */
 export function zod(): Zod {
   loaded ??= (nodeRequire()('zod') as { readonly z: Zod }).z;
   return loaded;

@@ -14,9 +14,7 @@ export function amountOf(count: number, one: string, several = `${one}s`): strin
   return `${amount(count)} ${count === 1 ? one : several}`;
 }
 
-/**
- * Returns whether an identifier can be a segment of a URL path. It cannot if it is empty, consists of dots (which URLs drop) or is not valid Unicode.
- */
+/** Returns whether an identifier can be a segment of a URL path: not empty, not only dots (which URLs drop), and valid Unicode. */
 export function isAddressable(id: string): boolean {
   return !/^\.*$/.test(id) && id.isWellFormed();
 }
@@ -38,8 +36,7 @@ export function hashOfBytes(bytes: Uint8Array, start: number, end: number): numb
 }
 
 /**
- * Escapes everything in a text that controls a terminal or starts a new line: control characters (C0 and C1), line breaks and bidirectional
- * controls become JSON escapes. Everything from outside passes through here before it is printed.
+ * Escapes everything in a text that controls a terminal or starts a new line. Everything from outside passes through here before it is printed.
  *
  * @example
  * printable('a\u001b[2J\nb'); // 'a\\u001b[2J\\nb'
@@ -48,12 +45,7 @@ export function printable(text: string): string {
   return harmless.test(text) ? text : text.replaceAll(steering, (character) => short[character] ?? escaped(character));
 }
 
-/**
- * Serializes a value as JSON without such characters. The value is unchanged, since they are escaped.
- *
- * @param options `redact` is applied to every text and name in the value, so that the result is valid JSON whatever the secrets are;
- * `indent` works as in `JSON.stringify`.
- */
+/** Serializes a value as JSON with such characters escaped. `redact` is applied to every text and name in it, so that the result is valid JSON. */
 export function jsonOf(value: unknown, options: { readonly redact?: (text: string) => string; readonly indent?: number } = {}): string {
   const { redact = (text) => text, indent } = options;
   return JSON.stringify(value, (_name, item: unknown) => redacted(item, redact), indent).replaceAll(besidesLines, escaped);
@@ -82,12 +74,7 @@ export const minSecretLength = 8;
 /** Replaces every known credential in a text. */
 export type Redactor = (text: string) => string;
 
-/**
- * Creates the last line of defence for everything logged: each secret is replaced by `[redacted]`, both as it is and as it appears in a
- * URL, a form, JSON and a message.
- *
- * @param secrets Credentials of the run. Those shorter than 8 characters are ignored.
- */
+/** Replaces each secret of at least 8 characters by `[redacted]`, both as it is and as it appears in a URL, a form, JSON and a message. */
 export function createRedactor(secrets: Iterable<string>): Redactor {
   const needles = [...new Set([...secrets].filter((secret) => secret.length >= minSecretLength).flatMap(spellings))].sort(
     (a, b) => b.length - a.length,
@@ -97,14 +84,8 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
 
 function spellings(secret: string): readonly string[] {
   const quoted = JSON.stringify(secret).slice(1, -1);
-  return [
-    secret,
-    encodeURIComponent(secret),
-    new URLSearchParams({ k: secret }).toString().slice(2),
-    quoted,
-    printable(secret),
-    printable(quoted),
-  ];
+  const inForm = new URLSearchParams({ k: secret }).toString().slice(2);
+  return [secret, encodeURIComponent(secret), inForm, quoted, printable(secret), printable(quoted)];
 }
 
 /** Returns the end of a message about a name: the nearest known one, if any is near. */
@@ -124,23 +105,20 @@ export function unknownName(kind: string, name: string, known: readonly string[]
  * letters and digits do not count.
  *
  * @example
- * nearest('first-page', ['firstPage', 'limit']); // 'firstPage'
  * nearest('limti', ['firstPage', 'limit']); // 'limit'
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = lettersOf(name);
-  const ranked = known
-    .map((candidate) => {
-      const letters = lettersOf(candidate);
-      const contains = wanted.length > 2 && letters.includes(wanted);
-      return {
-        candidate,
-        edits: editDistance(wanted, letters),
-        rank: letters === wanted ? 0 : !contains ? 3 : letters.startsWith(wanted) ? 1 : 2,
-      };
-    })
-    .filter(({ edits, rank }) => rank < 3 || (edits < wanted.length && edits <= Math.max(1, Math.floor(wanted.length / 3))));
-  return ranked.sort((a, b) => a.rank - b.rank || a.edits - b.edits)[0]?.candidate;
+  const most = Math.min(wanted.length - 1, Math.max(1, Math.floor(wanted.length / 3)));
+  const distances = known.map((candidate) => ({ candidate, distance: distanceOf(wanted, lettersOf(candidate)) }));
+  return distances.filter(({ distance }) => distance <= most).sort((a, b) => a.distance - b.distance)[0]?.candidate;
+}
+
+/** A name that contains the other one is closer than any that differs by an edit. */
+function distanceOf(wanted: string, letters: string): number {
+  if (letters === wanted) return 0;
+  if (wanted.length > 2 && letters.includes(wanted)) return letters.startsWith(wanted) ? 0.1 : 0.2;
+  return editDistance(wanted, letters);
 }
 
 function lettersOf(name: string): string {

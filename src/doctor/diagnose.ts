@@ -1,9 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { Collection } from '../collections/index.js';
-import { LeadstreamError, SourceError } from '../core/index.js';
-import { watchersProblem } from '../events/index.js';
-import { abortSignal, anyObject, checkUsage, defaults, judged, listOf, number, object, oneOf } from '../options/index.js';
+import { SourceError } from '../core/index.js';
+import { defaults } from '../options/index.js';
 import { checkConnection, collectionIn, registryOf, type ConnectOptions } from '../source/index.js';
 import { type Check, type DiagnoseOptions, type Diagnosis, type DiagnosisFinding, maxRequests, Probe } from './probe.js';
 import { findEnd, findLatency, findOrder, findPaging, findSingle, lookAt } from './list.js';
@@ -20,16 +19,18 @@ const serviceChecks = [
 /** The checks without which a run may still be possible. */
 const optional: readonly Check[] = ['single_record', 'latency'];
 
-const taken = { ratePerSecond: number({ above: 0 }), service: anyObject, signal: abortSignal, watch: judged(watchersProblem) };
-
-/** Measures a service; see `diagnoseService`. */
-export async function diagnose(connection: ConnectOptions<Collection>, options: DiagnoseOptions<Collection>): Promise<Diagnosis> {
+/**
+ * Finds out how a service behaves where its documentation is silent: which credentials work, the number of the first page, the cap of `limit`, what
+ * follows the end of a list, whether lists have an order, single records, and how fast it answers. The first pages of custom collections are read as
+ * declared. It sends at most 60 requests, one at a time. The behaviour of the service is a finding, never an error.
+ *
+ * @throws {SourceError} `E_SOURCE_CONFIG` for an invalid connection.
+ * @throws {LeadstreamError} `E_RUN_ABORTED` when `signal` stopped it.
+ */
+export async function diagnoseService(connection: ConnectOptions<Collection>, options: DiagnoseOptions = {}): Promise<Diagnosis> {
   checkConnection(connection);
   const registry = registryOf(connection.collections);
-  checkUsage('diagnoseService', object({ ...taken, collections: listOf(oneOf(Object.keys(registry))) }), options);
-  const names = new Set(options.collections ?? Object.keys(registry));
-  if (names.size === 0) throw new LeadstreamError('E_USAGE', 'diagnoseService: collections must name at least one');
-  const collections = [...names].map((name) => collectionIn(registry, name));
+  const collections = [...new Set(options.collections ?? Object.keys(registry))].map((name) => collectionIn(registry, name));
   const ratePerSecond = Math.min(options.ratePerSecond ?? usualRate, connection.ratePerSecond ?? Infinity);
   const probe = new Probe(connection, { ...options, ratePerSecond });
   try {

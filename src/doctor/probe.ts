@@ -1,5 +1,5 @@
 import { defaultIfEmpty, defer, finalize, ignoreElements, lastValueFrom, take, tap, throwError, type Observable } from 'rxjs';
-import type { Collection, CollectionName } from '../collections/index.js';
+import type { Collection } from '../collections/index.js';
 import { amountOf, SourceError, type Row } from '../core/index.js';
 import type { Watcher, Watchers } from '../events/index.js';
 import { batchOf } from '../flow/index.js';
@@ -31,28 +31,20 @@ export class Probe {
   readonly findings: DiagnosisFinding[] = [];
   /** The requests since the last finding. */
   #evidence: Exchange[] = [];
-  #sent = 0;
+  /** Number of requests sent. */
+  sent = 0;
   /** Pages that are being requested. */
   #open = 0;
-  #lastMs = 0;
+  /** Milliseconds that the last request took. */
+  lastMs = 0;
   #isSilent = false;
   readonly #limiters = new RateLimiters();
   readonly #clients: ReturnType<typeof createClient>[] = [];
 
   constructor(
     private readonly connection: ConnectOptions<Collection>,
-    private readonly options: Pick<DiagnoseOptions<Collection>, 'signal' | 'watch'> & { readonly ratePerSecond: number },
+    private readonly options: Pick<DiagnoseOptions, 'signal' | 'watch'> & { readonly ratePerSecond: number },
   ) {}
-
-  /** Number of requests sent. */
-  get sent(): number {
-    return this.#sent;
-  }
-
-  /** Milliseconds that the last request took. */
-  get lastMs(): number {
-    return this.#lastMs;
-  }
 
   /** Sends the next requests with these credentials. */
   use(auth: Credentials): void {
@@ -139,7 +131,7 @@ export class Probe {
 
   #counted<T>(request$: Observable<T>): Observable<T> {
     return defer(() => {
-      const isSpent = this.#sent + mostPerPage * (this.#open + 1) > maxRequests;
+      const isSpent = this.sent + mostPerPage * (this.#open + 1) > maxRequests;
       if (this.#isSilent || isSpent) {
         const why = isSpent ? `the ${maxRequests} requests were used up` : 'the service stopped answering';
         return throwError(() => new SourceError('E_SOURCE_CLOSED', 'transient', why));
@@ -158,16 +150,16 @@ export class Probe {
     return {
       request: {
         start: () => {
-          this.#sent += 1;
+          this.sent += 1;
           began = performance.now();
         },
         asyncEnd: ({ url, status, bytes = 0, error, attempt }) => {
-          this.#lastMs = Math.round(performance.now() - began);
+          this.lastMs = Math.round(performance.now() - began);
           // Without an answer at any attempt there is no point in asking on.
           this.#isSilent = status === undefined && attempt === attempts;
           const answer =
             error === undefined ? `HTTP ${status}, ${amountOf(bytes, 'byte')}` : error.message.replace(/^\S+(?: page \d+)?: /, '');
-          this.#evidence.push({ request: `GET ${url}`, status, answer, ms: this.#lastMs });
+          this.#evidence.push({ request: `GET ${url}`, status, answer, ms: this.lastMs });
         },
       },
     };
@@ -187,61 +179,48 @@ export type Check =
   | 'latency'
   | 'declared_list';
 
-/** One request and its result. It contains no credential, no identifier and no value of a record. */
-export interface Exchange {
-  /** For example `GET https://data.example/api/leads?page=1&limit=20`. */
-  readonly request: string;
-  /** HTTP status; `undefined` without an answer. */
-  readonly status: number | undefined;
-  /** The result in words: the status and the number of bytes, or what is wrong with it. */
-  readonly answer: string;
-  /** Milliseconds from the start of the request to the end of the answer. */
-  readonly ms: number;
-}
-
 /** The result of one check. */
 export interface DiagnosisFinding {
   readonly check: Check;
-  /**
-   * `ok`: as leadstream expects. `note`: known, and worth knowing. `problem`: known, and a run fails because of it. `unknown`: not determined, for
-   * the reason in `message`.
-   */
+  /** `ok`: as leadstream expects. `note`: worth knowing. `problem`: a run fails because of it. `unknown`: not determined, for the reason in `message`. */
   readonly outcome: 'ok' | 'note' | 'problem' | 'unknown';
   readonly message: string;
-  /** The requests that were sent for it. */
+  /** The requests that were sent for it, without any credential, identifier and value of a record. */
   readonly evidence: readonly Exchange[];
+}
+
+/** One request like `GET https://data.example/api/leads?page=1&limit=20`, and its result. */
+interface Exchange {
+  readonly request: string;
+  /** `undefined` without an answer. */
+  readonly status: number | undefined;
+  /** The status and the number of bytes, or what is wrong. */
+  readonly answer: string;
+  readonly ms: number;
 }
 
 /** The measurements of a service; plain data without credentials and rows. */
 export interface Diagnosis {
-  /** Base URL. */
   readonly service: string;
   /** The collection whose pages were measured; `undefined` if none of the service's own had rows. */
   readonly measured: string | undefined;
-  /** Number of requests sent, at most `maxRequests`. */
   readonly requests: number;
   readonly maxRequests: number;
-  /** Maximum average requests per second. */
   readonly ratePerSecond: number;
-  /** Whether everything that a run needs is known, so that `block` can be used as `service` of a pipeline file. */
+  /** Whether everything that a run needs is known. */
   readonly ready: boolean;
   readonly findings: readonly DiagnosisFinding[];
-  /** The block `service` of a pipeline file, in YAML; `undefined` unless `ready`. */
+  /** The block `service` of a pipeline file, in YAML, if `ready`. */
   readonly block: string | undefined;
 }
 
-/** Options of a diagnosis. */
-export interface DiagnoseOptions<Own extends Collection = never> {
-  /**
-   * Collections to check, including those of the connection. The pages of the first standard one that is paged and has rows are measured. Default: all.
-   */
-  readonly collections?: readonly (CollectionName | Own['name'])[];
-  /** Maximum average requests per second; the connection's own limit applies as well. Default 10. */
+export interface DiagnoseOptions {
+  /** The pages of the first standard collection that is paged and has rows are measured. Default: all. */
+  readonly collections?: readonly string[];
+  /** The connection's own limit applies as well. Default 10. */
   readonly ratePerSecond?: number;
-  /** Further content of `service` in the block besides the measurements, as written in a file. Default: nothing. */
+  /** Further content of `service` in the block, as written in a file. */
   readonly service?: Readonly<Record<string, unknown>>;
-  /** Stops the diagnosis, with `E_RUN_ABORTED`. */
   readonly signal?: AbortSignal | undefined;
-  /** Receives each request. */
   readonly watch?: Watchers | undefined;
 }

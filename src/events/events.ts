@@ -1,14 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { channel, subscribe, tracingChannel, unsubscribe, type Channel, type TracingChannel } from 'node:diagnostics_channel';
 import { Observable, finalize, tap } from 'rxjs';
-import { discreetMessage, LeadstreamError, printable, SourceError, type Redactor, type Warning, unknownName } from '../core/index.js';
+import {
+  byName,
+  discreetMessage,
+  LeadstreamError,
+  printable,
+  SourceError,
+  type Redactor,
+  type Warning,
+  unknownName,
+} from '../core/index.js';
 import type { EventError, MomentName, Moments, OperationName, Operations, MomentEvent, OperationEvent } from './map.js';
 
 /**
- * The one place that publishes events of a run or connection, to its own watchers and to the process-wide channels. While nothing listens,
- * an event costs a closure, per page at most and never per row.
- *
- * No event decides anything: counts and gates get their data separately.
+ * Publishes the events of a run or connection, to its own watchers and to the process-wide channels. While nothing listens, an event costs a closure,
+ * per page at most and never per row. No event decides anything: counts and gates get their data separately.
  */
 export class Events {
   readonly #handlers: Handlers;
@@ -161,7 +168,7 @@ export function eventError(failure: unknown): EventError {
   return failure instanceof SourceError && failure.status !== undefined ? { code, message, status: failure.status } : { code, message };
 }
 
-/** Returns a copy of facts with credentials removed from its texts; nested values are frozen. Facts are texts, numbers, and lists and objects of these. */
+/** Returns a copy of facts with credentials removed from its texts; nested values are frozen. */
 function cleaned<T extends object>(facts: T, redact: Redactor): T {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, clean(value, redact)])) as T;
 }
@@ -179,22 +186,14 @@ export function connectionId(): string {
 }
 
 /** Node finds a channel by name as long as it is referenced here or has subscribers. */
-const moments: Readonly<Record<MomentName, Channel>> = {
-  retry: channel('leadstream:retry'),
-  page: channel('leadstream:page'),
-  wait: channel('leadstream:wait'),
-  step: channel('leadstream:step'),
-  warning: channel('leadstream:warning'),
-};
+const moments: Readonly<Record<MomentName, Channel>> = byName(['retry', 'page', 'wait', 'step', 'warning'], (name) =>
+  channel(`leadstream:${name}`),
+);
 
-const operations: Readonly<Record<OperationName, TracingChannel>> = {
-  run: tracingChannel('leadstream:run'),
-  read: tracingChannel('leadstream:read'),
-  request: tracingChannel('leadstream:request'),
-  write: tracingChannel('leadstream:write'),
-  finish: tracingChannel('leadstream:finish'),
-  commit: tracingChannel('leadstream:commit'),
-};
+const operations: Readonly<Record<OperationName, TracingChannel>> = byName(
+  ['run', 'read', 'request', 'write', 'finish', 'commit'],
+  (name) => tracingChannel(`leadstream:${name}`),
+);
 
 /** The phases of an operation that watchers get. */
 const phases = ['start', 'error', 'asyncEnd'] as const;
@@ -202,10 +201,8 @@ const phases = ['start', 'error', 'asyncEnd'] as const;
 type Phase = (typeof phases)[number];
 
 /**
- * Functions to call with events: one for each moment, and up to three for each operation.
- *
- * They are called synchronously, so they must be quick, and they cannot change what the run does. One that throws, or whose promise
- * rejects, is reported by `process.emitWarning` (`LeadstreamWatcherWarning`) and not called again; the run continues.
+ * Functions to call with events: one for each moment, and up to three for each operation. They are called synchronously, so they must be quick. One that
+ * throws, or whose promise rejects, is reported by `process.emitWarning` (`LeadstreamWatcherWarning`) and not called again; the run continues.
  *
  * @example
  * await runPipeline(pipeline, { watch: { page: ({ read }) => console.error(`${read} rows`) } });
@@ -230,17 +227,18 @@ export function watchersProblem(watch: unknown): string | undefined {
     if (!isRecord(watcher)) return `must be an object that maps event names to functions, like { page: (event) => {} }`;
     const unknown = Object.keys(watcher).find((name) => !eventNames.includes(name));
     if (unknown !== undefined) return unknownName('event', unknown, eventNames);
-    const [wrong] = partsOf(watcher, eventNames).find(([name, handler]) => !isHandling(name, handler)) ?? [];
-    if (wrong !== undefined)
-      return `${wrong} must be ${Object.hasOwn(moments, wrong) ? 'a function' : `an object of functions for ${phases.join(', ')}`}`;
+    for (const [name, handler] of partsOf(watcher, eventNames)) {
+      if (Object.hasOwn(moments, name)) {
+        if (!isHandler(handler)) return `${name} must be a function`;
+      } else if (
+        !isRecord(handler) ||
+        !Object.keys(handler).every((key) => phases.some((phase) => phase === key)) ||
+        !partsOf(handler, phases).every(([, inner]) => isHandler(inner))
+      )
+        return `${name} must be an object of functions for ${phases.join(', ')}`;
+    }
   }
   return undefined;
-}
-
-function isHandling(name: string, handler: unknown): boolean {
-  if (Object.hasOwn(moments, name)) return isHandler(handler);
-  const isPhase = (key: string) => phases.some((phase) => phase === key);
-  return isRecord(handler) && Object.keys(handler).every(isPhase) && partsOf(handler, phases).every(([, inner]) => isHandler(inner));
 }
 
 /** Returns the watchers' handlers, wrapped so that none can throw. */
@@ -257,10 +255,7 @@ function handlersOf(watchers: readonly Watcher[]): Handlers {
 }
 
 /**
- * Watches all runs and connections of this process; `run` distinguishes them.
- *
- * It subscribes to the channels of `node:diagnostics_channel`, with types and safely: a function subscribed to a channel directly that
- * throws causes an `uncaughtException`.
+ * Watches all runs and connections of this process, by the channels of `node:diagnostics_channel`; `run` distinguishes them.
  *
  * @returns Ends the subscription.
  * @throws {LeadstreamError} `E_USAGE`, synchronously, for an invalid watcher.

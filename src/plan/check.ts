@@ -85,7 +85,7 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
     ...{ document, name: parts.name, plan, tests, issues },
     outputs: outputsOf(chain, rejects),
     pipeline: isRight
-      ? pipelineOf({ shape, plan, connection, rejects, hooks, from, written: document.value, resolved, warnings })
+      ? pipelineOf(shape, { plan, connection, rejects, hooks, warnings }, from, { written: document.value, resolved })
       : undefined,
   };
 }
@@ -158,13 +158,12 @@ function rejectsOf(
   return { path, pathOf, max, rows };
 }
 
-/** How a file is checked. */
 interface CheckMode {
   /** Whether the environment may lack what the file refers to. Default `false`. */
   readonly lenient?: boolean;
-  /** Absolute path of the file, which must not be overwritten. Default: the text is not in a file. */
+  /** Absolute path of the file, which must not be overwritten. */
   readonly path?: string;
-  /** Paths of values to leave out of every pipeline. Default: none. */
+  /** Paths of values to leave out of every pipeline. */
   readonly without?: readonly Path[];
   /** The values of references. Default: the environment, and files. */
   readonly from?: ReferenceSource;
@@ -250,12 +249,6 @@ function refuseClashes({ outputs, issues }: Checked, taken: readonly { path: str
   for (const { place, message } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) issues.problem(place, message);
 }
 
-/**
- * Creates the failure of a file.
- *
- * @param issues Its problems.
- * @param pipelines What is known about its pipelines. Default: nothing.
- */
 export function failureOf(file: string, issues: readonly Issue[], pipelines: readonly Checked[] = []): SpecError {
   const code = issues.every((issue) => issue.code === 'E_SPEC_REFERENCE') ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID';
   const names = pipelines.flatMap(({ name }) => name ?? []);

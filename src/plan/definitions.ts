@@ -31,11 +31,7 @@ export interface Definitions {
   readonly sinks: Readonly<Record<string, SinkDefinition>>;
 }
 
-/**
- * Returns everything that a file can contain: the steps and sinks of leadstream, and those of a program.
- *
- * @throws {LeadstreamError} `E_USAGE` for a name that is taken, and for anything that `defineStep` or `defineSink` did not return.
- */
+/** @throws {LeadstreamError} `E_USAGE` for a name that is taken, and for anything that `defineStep` or `defineSink` did not return. */
 export async function definitionsWith(own: Extensions): Promise<Definitions> {
   return {
     steps: merged('step', await loadSteps(), own.steps ?? [], customStepOf),
@@ -44,14 +40,9 @@ export async function definitionsWith(own: Extensions): Promise<Definitions> {
 }
 
 /**
- * Returns the steps and sinks exported by a module, for `loadPipeline` and similar functions.
+ * Returns the steps and sinks exported by a module, also by a CommonJS one, or in an object.
  *
- * @param module Result of `import`, also for a CommonJS module, or of one that exports an object of them. Other exports are ignored.
  * @throws {LeadstreamError} `E_USAGE` for a module without any.
- *
- * @example
- * const mine: object = await import(new URL('mine.mjs', import.meta.url).href);
- * const pipeline = await loadPipeline('leads.yaml', extensionsOf(mine));
  */
 export function extensionsOf(module: object): Extensions {
   // The same value may be exported by two names.

@@ -2,64 +2,14 @@ import { columnsOf, type Collection } from '../collections/index.js';
 import { amountOf, itemAt, type Column } from '../core/index.js';
 import { headersOf, queryOf } from '../http/index.js';
 import { firstQuery } from '../source/index.js';
-import { checkPipeline, type Pipeline } from './pipeline.js';
+import type { Pipeline } from './pipeline.js';
 import { writtenColumns } from './plan.js';
 
-/** A column at one point of a pipeline. `type` is that after a cast; unless `cast`, the values are still text. */
-type ExplainedColumn = Pick<Column, 'name' | 'type' | 'cast' | 'sensitivity'>;
-
-/** How a collection is requested. */
-interface ExplainedRead {
-  readonly collection: string;
-  /** The first request, for example `GET https://…/api/leads?limit=500&page=1&rest_api_key=***`. */
-  readonly request: string;
-  /** Headers of every request that contain credentials, with the credentials masked. */
-  readonly headers: readonly string[];
-  /** Columns that identify a row. */
-  readonly key: readonly string[];
-}
-
 /** The plan of a pipeline, as a run would carry it out; plain data without credentials. */
-export interface Explanation {
-  readonly pipeline: string;
-  readonly source: ExplainedRead & { readonly columns: readonly ExplainedColumn[] };
-  readonly steps: readonly {
-    /** Like `steps[1] derive`. */
-    readonly at: string;
-    /** The other collection, which it reads to the end. */
-    readonly reads: ExplainedRead | undefined;
-    /** Whether it takes all rows before it emits the first. */
-    readonly blocking: boolean;
-    readonly added: readonly string[];
-    readonly dropped: readonly string[];
-    /** The columns that leave it. */
-    readonly columns: readonly ExplainedColumn[];
-  }[];
-  readonly sinks: readonly {
-    /** Like `to[0] parquet`. */
-    readonly at: string;
-    /** Whether it prints, and publishes nothing. */
-    readonly prints: boolean;
-    /** Absolute path, with day and run in braces; `undefined` if it prints, or publishes elsewhere. */
-    readonly path: string | undefined;
-    /** Whether rows are added to existing ones. */
-    readonly adds: boolean;
-    /** Columns that become folders instead of being in the files. */
-    readonly folders: readonly string[];
-    readonly columns: readonly Pick<Column, 'name' | 'type'>[];
-  }[];
-  readonly rejects: { readonly path: string | undefined; readonly max: string };
-}
+export type Explanation = ReturnType<typeof explainPipeline>;
 
-/**
- * Explains what a run of a pipeline would do, without doing it.
- *
- * @example
- * explainPipeline(await loadPipeline('leads.yaml')).source.request;
- * // 'GET https://data.example/api/leads?limit=500&page=1&rest_api_key=***'
- */
-export function explainPipeline(pipeline: Pipeline): Explanation {
-  checkPipeline('explainPipeline', pipeline);
+/** Explains what a run of a pipeline would do, without doing it. */
+export function explainPipeline(pipeline: Pipeline) {
   const { name, plan, rejects } = pipeline;
   const source = columnsOf(plan.collection, pipeline.reveal);
   const places = [...plan.steps.map(({ input }) => input), plan.columns()];
@@ -72,6 +22,7 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
       const other = side === undefined ? undefined : plan.collections[side];
       return {
         at,
+        // The other collection, which it reads to the end.
         reads: other && readOf(other, pipeline),
         blocking: definition.blocking ?? false,
         added: missingIn(before, after),
@@ -90,7 +41,8 @@ export function explainPipeline(pipeline: Pipeline): Explanation {
   };
 }
 
-function explained({ name, type, cast, sensitivity }: Column): ExplainedColumn {
+/** The type is that after a cast; unless `cast`, the values are still text. */
+function explained({ name, type, cast, sensitivity }: Column) {
   return { name, type, cast, sensitivity };
 }
 
@@ -100,7 +52,8 @@ function missingIn(others: readonly Column[], columns: readonly Column[]): reado
   return columns.flatMap(({ name }) => (known.has(name) ? [] : [name]));
 }
 
-function readOf(collection: Collection, { connection }: Pipeline): ExplainedRead {
+/** Returns how a collection is requested first, for example `GET https://…/api/leads?limit=500&page=1&rest_api_key=***`. */
+function readOf(collection: Collection, { connection }: Pipeline) {
   const { name, key, paths } = collection;
   const { baseUrl, auth } = connection;
   const path = itemAt(paths, 0);

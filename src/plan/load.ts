@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { SpecError, itemAt, reasonOf, type Warning } from '../core/index.js';
 import type { Collection } from '../collections/index.js';
+import { getIn } from '../options/index.js';
 import { loadSteps } from '../steps/index.js';
 import { errnoOf } from '../store/index.js';
-import { collideAcrossRuns } from './plan.js';
+import type { Checked } from './check.js';
 import type { LoadOptions } from './definitions.js';
 import type { Pipeline } from './pipeline.js';
-import { getIn } from '../options/index.js';
-import type { Checked } from './check.js';
+import { collideAcrossRuns } from './plan.js';
 
 /** A pipeline file: its path, or its text with a name for messages. */
 export type PipelineFile = string | { readonly text: string; readonly file: string };
@@ -49,27 +49,13 @@ export async function loadPipelines(given: PipelineFile, options: LoadOptions = 
   return sound;
 }
 
-/**
- * Loads the collections declared in all documents of a file, ignoring everything else in them.
- *
- * @throws {SpecError} With the problems of the first document whose collections are invalid.
- *
- * @example
- * const source = await openDirectory('data', await loadCollections('collections.yaml'));
- */
+/** Loads the collections declared in all documents of a file, ignoring everything else in them. @throws {SpecError} */
 export async function loadCollections(file: string, options: LoadOptions = {}): Promise<readonly Collection[]> {
   const { collectionsIn } = await loadCheck();
   return collectionsIn(await fileText(file, options), file, options);
 }
 
-/**
- * Returns whether a run would overwrite a file, or a folder that contains it.
- *
- * @param file Absolute path.
- *
- * @example
- * writesOver(pipeline, '/srv/lake/leads/manifest.json'); // true for one that writes the table /srv/lake/leads
- */
+/** Returns whether a run would overwrite a file, or a folder that contains it. @param file Absolute path. */
 export function writesOver({ plan, rejects }: Pick<Pipeline, 'plan' | 'rejects'>, file: string): boolean {
   const paths = [...plan.sinks.map(({ output }) => output), rejects.path];
   return paths.some((path) => path !== undefined && collideAcrossRuns(path, file));
@@ -80,23 +66,13 @@ export function loadCheck() {
   return import('./check.js');
 }
 
-/**
- * Returns the JSON Schema (draft 7) of pipeline files, for editors.
- *
- * @example
- * await writeFile('pipeline.schema.json', JSON.stringify(await pipelineSchema()));
- */
+/** Returns the JSON Schema (draft 7) of pipeline files, for editors. */
 export async function pipelineSchema(): Promise<object> {
   const [{ schemaWith }, steps] = await Promise.all([import('./json-schema.js'), loadSteps()]);
   return schemaWith(steps);
 }
 
-/**
- * Returns the reference of pipeline files as Markdown.
- *
- * @example
- * await writeFile('REFERENCE.md', await pipelineReference());
- */
+/** Returns the reference of pipeline files as Markdown. */
 export async function pipelineReference(): Promise<string> {
   const [{ referenceWith }, steps] = await Promise.all([import('./reference.js'), loadSteps()]);
   return referenceWith(steps);
@@ -113,9 +89,7 @@ export async function fileText(file: string, { cwd = process.cwd() }: { readonly
     bytes = await readFile(resolve(cwd, file));
   } catch (error) {
     const isFolder = errnoOf(error) === 'EISDIR';
-    const message = isFolder
-      ? `is a folder; name the files in it, like ${file.replace(/\/$/, '')}/*.yaml`
-      : `cannot be read (${reasonOf(error)})`;
+    const message = isFolder ? 'is a folder; name the files in it' : `cannot be read (${reasonOf(error)})`;
     throw new SpecError('E_SPEC_FILE', file, [{ message, line: 1, column: 1 }]);
   }
   const text = bytes.toString('utf8');
@@ -137,7 +111,7 @@ export interface Finding {
 
 /** A pipeline of a file, as far as it can be determined. */
 export interface LintedPipeline {
-  /** As written in the file, if references in it are not set here. */
+  /** As written in the file, if references in it are not set. */
   readonly name: string;
   /** The names of the collection that it reads, of its steps and of its sinks. */
   readonly from: string;
@@ -178,24 +152,21 @@ export interface LintOptions extends LoadOptions {
  */
 export async function lintPipelines(file: string, options: LintOptions = {}): Promise<LintResult> {
   const { envCheck = false, strict = false, ...loading } = options;
+  const path = resolve(options.cwd ?? process.cwd(), file);
+  const { checkDocuments } = await loadCheck();
   try {
-    return await lint(file, loading, envCheck, strict ? 'error' : 'warning');
+    const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, loading, { lenient: !envCheck, path });
+    const warnings = pipelines.flatMap((checked) => checked.issues.warnings);
+    const findings = [
+      ...issues.map((issue) => ({ severity: 'error' as const, ...issue })),
+      ...warnings.map((warning) => ({ severity: strict ? ('error' as const) : ('warning' as const), ...warning })),
+    ].toSorted((a, b) => a.line - b.line || a.column - b.column);
+    return { ok: findings.every(({ severity }) => severity === 'warning'), findings, pipelines: pipelines.flatMap(linted), unset };
   } catch (failure) {
     if (!(failure instanceof SpecError)) throw failure;
     const findings = failure.issues.map((issue) => ({ severity: 'error' as const, code: failure.code, ...issue }));
     return { ok: false, findings, pipelines: [], unset: [] };
   }
-}
-
-async function lint(file: string, options: LoadOptions, envCheck: boolean, ofWarnings: Finding['severity']): Promise<LintResult> {
-  const { checkDocuments } = await loadCheck();
-  const path = resolve(options.cwd ?? process.cwd(), file);
-  const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, options, { lenient: !envCheck, path });
-  const findings = [
-    ...issues.map((issue) => ({ severity: 'error' as const, ...issue })),
-    ...pipelines.flatMap(({ issues: { warnings } }) => warnings.map((warning) => ({ severity: ofWarnings, ...warning }))),
-  ].toSorted((a, b) => a.line - b.line || a.column - b.column);
-  return { ok: findings.every(({ severity }) => severity === 'warning'), findings, pipelines: pipelines.flatMap(linted), unset };
 }
 
 function linted({ document: { value }, issues, name, plan }: Checked): readonly LintedPipeline[] {

@@ -42,7 +42,7 @@ export interface Pipeline {
   readonly baseDir: string;
   /** SHA-256 over the specification without credentials, in hexadecimal. */
   readonly fingerprint: string;
-  /** Doubts about the file: valid, but probably unintended; each message starts with its position. */
+  /** What in the file is valid but probably unintended; each message starts with its position. */
   readonly warnings: readonly Warning[];
   /** Values that must never be shown. */
   readonly secrets: readonly string[];
@@ -59,27 +59,25 @@ export interface RejectsPlan {
   readonly rows: boolean;
 }
 
-/** The parts of a pipeline, all checked. */
-interface CheckedParts extends Pick<Pipeline, 'plan' | 'connection' | 'rejects' | 'hooks' | 'warnings'> {
-  readonly shape: PipelineShape;
-  readonly from: ReferenceSource;
-  /** The document as written. */
-  readonly written: unknown;
-  /** The document with its references replaced. */
-  readonly resolved: unknown;
-}
-
-/** Returns the pipeline of a document without problems. */
-export function pipelineOf({ shape, plan, connection, rejects, hooks, from, written, resolved, warnings }: CheckedParts): Pipeline {
-  const { env, baseDir } = from;
+/**
+ * Returns the pipeline of a document without problems.
+ *
+ * @param written The document as written, and with its references replaced.
+ */
+export function pipelineOf(
+  shape: PipelineShape,
+  parts: Pick<Pipeline, 'plan' | 'connection' | 'rejects' | 'hooks' | 'warnings'>,
+  { env, baseDir }: ReferenceSource,
+  { written, resolved }: { readonly written: unknown; readonly resolved: unknown },
+): Pipeline {
+  const { plan, connection, hooks } = parts;
+  const service: unknown = getIn(written, ['service']);
   return {
+    ...parts,
     name: shape.name,
-    plan,
-    connection,
-    service: serviceIn(written),
+    service: typeof service === 'object' && service !== null ? { ...service } : {},
     reveal: shape.reveal ?? [],
     onError: shape.on_error,
-    rejects,
     expect: shape.expect,
     schema: shape.schema,
     onNewField: shape.on_new_field,
@@ -91,10 +89,8 @@ export function pipelineOf({ shape, plan, connection, rejects, hooks, from, writ
     spoolMaxAgeMs: shape.spool === 'off' ? undefined : shape.spool.max_age,
     deadlineMs: shape.service?.deadline,
     hmacKey: env.LEADSTREAM_HMAC_KEY,
-    hooks,
     baseDir,
     fingerprint: fingerprintOf(resolved, plan),
-    warnings,
     secrets: [
       ...secretsOf(connection.auth),
       ...proxySecrets(connection.proxy),
@@ -104,27 +100,17 @@ export function pipelineOf({ shape, plan, connection, rejects, hooks, from, writ
   };
 }
 
-function serviceIn(written: unknown): Pipeline['service'] {
-  const service: unknown = getIn(written, ['service']);
-  return typeof service === 'object' && service !== null ? { ...service } : {};
-}
-
-/** Computes the fingerprint. Custom steps and sinks are identified by name and version; their code is not examined. */
+/**
+ * Computes the fingerprint, without credentials, webhooks and tests. Custom steps and sinks are identified by name and version; their code is not examined.
+ */
 function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
   const own = [...steps, ...sinks].flatMap(({ at, definition: { version } }) => (version === undefined ? [] : [`${at} ${version}`]));
-  const text = [JSON.stringify(whatRuns(resolved), withoutCredentials), ...own].join('\n');
-  return createHash('sha256').update(text).digest('hex');
-}
-
-function withoutCredentials(key: string, value: unknown): unknown {
-  return key === 'auth' ? undefined : value;
-}
-
-/** Returns a document without parts that do not affect rows: webhooks and tests. */
-function whatRuns(document: unknown): unknown {
-  if (typeof document !== 'object' || document === null) return document;
   const others: readonly string[] = ['tests', ...hookNames];
-  return Object.fromEntries(Object.entries(document).filter(([key]) => !others.includes(key)));
+  const document = Object.fromEntries(Object.entries(Object(resolved) as object).filter(([key]) => !others.includes(key)));
+  const text = JSON.stringify(document, (key, value: unknown) => (key === 'auth' ? undefined : value));
+  return createHash('sha256')
+    .update([text, ...own].join('\n'))
+    .digest('hex');
 }
 
 /** Describes where the key of a pipeline comes from: the reference in its file, or the environment variable. */

@@ -15,7 +15,7 @@ export type Unset = (path: Path, name: string, message: string) => void;
 export type SpecWarning = (path: Path, warning: Warning) => void;
 
 const reference = /\$\$\{|\$\{([^}]*)\}/g;
-const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
+const parts = /^(?:file:([\s\S]+)|([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?)$/;
 
 /**
  * Replaces references in string values: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`; `$${` is a literal
@@ -71,41 +71,31 @@ class Resolver {
   }
 
   #replaced(text: string, path: Path): string {
-    return text.replace(reference, (whole, body: string | undefined) => {
-      if (body === undefined) return '${';
-      return (body.startsWith('file:') ? this.#fromFile(body.slice(5), path) : this.#fromVariable(body, path)) ?? whole;
-    });
+    return text.replace(reference, (whole, body: string | undefined) => (body === undefined ? '${' : (this.#valueOf(body, path) ?? whole)));
   }
 
-  #fromFile(name: string, path: Path): string | undefined {
-    if (this.#withheld('file', resolve(this.from.baseDir, name), path)) return undefined;
-    const content = this.from.read(name);
-    if (content === undefined) this.found.unset(path, `file:${name}`, `the file ${name} cannot be read`);
-    return content;
-  }
-
-  #fromVariable(body: string, path: Path): string | undefined {
-    const [, name, operator, operand = ''] = variable.exec(body) ?? [];
+  #valueOf(body: string, path: Path): string | undefined {
+    const [, file, variable, operator, operand = ''] = parts.exec(body) ?? [];
+    const [kind, name] = file === undefined ? (['variable', variable] as const) : (['file', resolve(this.from.baseDir, file)] as const);
     if (name === undefined) {
       this.found.problem(path, `'\${${body}}' is not a reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`);
       return undefined;
     }
-    if (this.#withheld('variable', name, path)) return undefined;
-    const set = this.from.env[name];
-    if (set !== undefined && set !== '') return set;
+    if (!isSecret(path) && this.credentials.holds(kind, name)) {
+      this.found.problem(path, `the ${kind} ${name} holds a credential, which is accepted only under service.auth`);
+      return undefined;
+    }
+    const value = file === undefined ? this.from.env[name] : this.from.read(file);
+    if (value !== undefined && (value !== '' || file !== undefined)) return value;
     if (operator === ':-') return operand;
-    const message =
-      operator === ':?' && operand !== ''
-        ? `\${${name}}: ${operand}`
-        : `the environment variable ${name} is ${set === '' ? 'empty' : 'not set'}`;
-    this.found.unset(path, name, message);
+    const missing =
+      file === undefined ? `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}` : `the file ${file} cannot be read`;
+    this.found.unset(
+      path,
+      file === undefined ? name : `file:${file}`,
+      operator === ':?' && operand !== '' ? `\${${name}}: ${operand}` : missing,
+    );
     return undefined;
-  }
-
-  #withheld(kind: 'variable' | 'file', name: string, path: Path): boolean {
-    if (isSecret(path) || !this.credentials.holds(kind, name)) return false;
-    this.found.problem(path, `the ${kind} ${name} holds a credential, which is accepted only under service.auth`);
-    return true;
   }
 }
 
@@ -137,7 +127,11 @@ export function referenceSource(env: Environment, baseDir: string): ReferenceSou
     baseDir,
     read: (name) => {
       const path = resolve(baseDir, name);
-      if (!contents.has(path)) contents.set(path, contentOf(path));
+      try {
+        if (!contents.has(path)) contents.set(path, readFileSync(path, 'utf8').replace(/\r?\n$/, ''));
+      } catch {
+        contents.set(path, undefined);
+      }
       return contents.get(path);
     },
   };
@@ -148,14 +142,6 @@ function referenceIn(text: string): { readonly kind: 'variable' | 'file'; readon
   const [, file, name] = /^\$\{(?:file:([^}]+)|([A-Za-z_][A-Za-z0-9_]*)(?::\?[^}]*)?)\}$/.exec(text) ?? [];
   if (file !== undefined) return { kind: 'file', name: file };
   return name === undefined ? undefined : { kind: 'variable', name };
-}
-
-function contentOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
-  } catch {
-    return undefined;
-  }
 }
 
 /** The keys of a pipeline for webhooks. */

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
-import { didYouMean, schema, zod, type Column, SinkError, type Naming } from '../core/index.js';
+import { didYouMean, schema, zod, type Column, SinkError, type OutputOptions } from '../core/index.js';
 import { distinct } from '../options/index.js';
 import { filledPath, pathProblem } from '../store/index.js';
 import type { OutputPlace, SinkContext, SinkPlan } from './sink.js';
 
-export const naming = (fallback: Naming) =>
+export const naming = (fallback: OutputOptions['naming']) =>
   zod().enum(['original', 'snake_case']).default(fallback).describe(`Column names as the service writes them, or in snake_case.`);
 
 export const types = (fallback: 'typed' | 'text') =>

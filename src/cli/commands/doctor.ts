@@ -1,6 +1,7 @@
 import { collectionNames, type Collection } from '../../collections/index.js';
 import { LeadstreamError } from '../../core/index.js';
-import type { ConnectOptions, Diagnosis, DiagnosisFinding } from '../../index.js';
+import type { Diagnosis, DiagnosisFinding } from '../../doctor/index.js';
+import type { ConnectOptions } from '../../index.js';
 import {
   command,
   connectionOf,
@@ -36,7 +37,7 @@ export const doctor = command(
   'Measure the service with at most 60 requests, and print its service block',
   options,
   async (arguments_, context) => {
-    const { diagnoseService } = await import('../../index.js');
+    const { diagnoseService } = await import('../../doctor/index.js');
     const { watchers } = await import('../reporting.js');
     const { console, env, signal, stdout } = context;
     const { connection, service, collections } = await subjectOf(arguments_, context);

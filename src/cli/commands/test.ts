@@ -1,5 +1,5 @@
 import { amount, catalogue, LeadstreamError, printable, SinkError } from '../../core/index.js';
-import type { Difference, TestResult, TestResults } from '../../index.js';
+import type { Difference, TestResult, TestResults } from '../../pipeline-tests/index.js';
 import { command, filesNamed, loadPlugins, pluginOption, refuseUnknown, repeated, textOrJson, type CommandContext } from '../command.js';
 import { painterFor, print } from '../console.js';
 import { descriptionOf, refusedExit, reportFailure } from '../failure.js';
@@ -22,7 +22,7 @@ export const test = command(
       .example('$0 test nightly.yaml --only nightly-leads', 'the tests of one pipeline')
       .epilogue(`Exit codes: 0 when all tests passed, ${testFailed} when one failed, ${refusedExit} for an invalid file.`),
   async ({ files: words, only, format, plugin }, context) => {
-    const { testPipelines } = await import('../../index.js');
+    const { testPipelines } = await import('../../pipeline-tests/index.js');
     const { cwd, console, signal, stdout } = context;
     const own = await loadPlugins(plugin, context);
     const tested: Tested[] = [];

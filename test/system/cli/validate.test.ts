@@ -101,9 +101,7 @@ describe('validate', () => {
     const folder = await cli(['validate', 'in/'], { cwd });
     expect(folder).toMatchObject({
       code: 78,
-      stderr: expect.stringMatching(
-        /^in\/:1:1 is a folder; name the files in it, like in\/\*\.yaml\nleadstream: E_SPEC_FILE: 1 problem in 1 file\. /,
-      ),
+      stderr: expect.stringMatching(/^in\/:1:1 is a folder; name the files in it\nleadstream: E_SPEC_FILE: 1 problem in 1 file\. /),
     });
   });
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import type { Diagnosis } from '../../../src/index.js';
+import type { Diagnosis } from '../../../src/doctor/index.js';
 import { cli } from '../../support/cli.js';
 import type { Handler } from '../../support/odd-server.js';
 import { byCursor, byLink, byOffset, byPage, orders, ownEnv, ownServer, ownText, send, slice } from '../../support/own-server.js';
