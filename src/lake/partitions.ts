@@ -41,11 +41,6 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
   const kept = columns.map((_, index) => index).filter((index) => levels.every((level) => level.index !== index));
   const constant = folderName(runDateColumn, runDate, 'text');
 
-  function folders(batch: Batch): (row: number) => string {
-    const names = levels.map(({ index, namesIn }) => (index < 0 ? () => constant : namesIn(batch.column(index))));
-    return (row) => names.map((nameOf) => nameOf(row)).join('/');
-  }
-
   return {
     kept,
     names: levels.map(({ name }) => name),
@@ -53,9 +48,9 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
     split: (batch) => {
       if (levels.length === 0) return [{ folder: '', batch }];
       const rows = new Map<string, number[]>();
-      const folderOf = folders(batch);
+      const parts = levels.map(({ index, namesIn }) => (index < 0 ? () => constant : namesIn(batch.column(index))));
       for (let row = 0; row < batch.rows; row += 1) {
-        const folder = folderOf(row);
+        const folder = parts.map((nameOf) => nameOf(row)).join('/');
         const those = rows.get(folder);
         if (those) those.push(row);
         else rows.set(folder, [row]);

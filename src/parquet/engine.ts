@@ -50,11 +50,7 @@ export interface RowGroup<G = unknown> {
 
 /** Writes one Parquet file, one row group at a time. Every column is optional. The same calls produce the same bytes. */
 export interface ParquetEncoder<G = unknown> {
-  /**
-   * Encodes and stores the result of a row group, and takes ownership of it. One call at a time.
-   *
-   * @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VALUE` for a value that the engine cannot write.
-   */
+  /** Stores the result of a row group, and takes ownership of it. @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VALUE` for a value it cannot write. */
   writeGroup(group: G): Promise<void>;
   /** Writes the footer. The caller closes the file. */
   finish(): Promise<void>;

@@ -5,10 +5,7 @@ import { placeOf } from './options.js';
 import { unfitAt } from './projection.js';
 import type { SinkContext, SinkDefinition, SinkWriter } from './sink.js';
 
-/**
- * Creates the context of a sink used on its own, in code. There is nowhere to put a rejected row, so it fails the write instead of being lost; pass `reject` to
- * collect such rows. Relative paths resolve against the working directory.
- */
+/** Creates the context of a sink used on its own. There is nowhere to put a rejected row, so it fails the write; pass `reject` to collect such rows. */
 export function standaloneSink(at: string, overrides: Partial<SinkContext> = {}): SinkContext {
   return {
     at,

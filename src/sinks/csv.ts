@@ -28,9 +28,7 @@ const config = schema((z) =>
     escape_formulas: z
       .boolean()
       .default(false)
-      .describe(
-        "Put a ' before texts that begin with = + - @, a tab or a carriage return, which spreadsheets would run. This alters the values, including phone numbers with a leading +.",
-      ),
+      .describe("Put a ' before texts that spreadsheets would run (= + - @, tab, return). This alters them, also phone numbers with a +."),
   }),
 );
 

@@ -20,10 +20,7 @@ export interface CustomSinkContext extends Pick<SinkContext, 'at' | 'pipeline' |
 export interface ToCommit {
   /** Rows that were written. */
   readonly rows: number;
-  /**
-   * Whether a limit stopped the read, so that the rows may be only part of the list. An observable of pages that completes is taken for whole: what is missing
-   * upstream cannot be detected.
-   */
+  /** Whether a limit stopped the read, so that the rows may be a part of the list. An observable of pages that completes is taken for whole. */
   readonly partial: boolean;
 }
 
@@ -180,12 +177,7 @@ async function openCustom(sink: AnySink, options: unknown, context: SinkContext)
   });
 }
 
-/**
- * Calls a function of a custom sink and waits for its result.
- *
- * @throws {SinkError} `E_SINK_FUNCTION` for anything it throws other than failures of leadstream.
- * @throws {LeadstreamError} `E_RUN_STALLED` if the result never arrives, once the process has nothing else left to do.
- */
+/** Calls a function of a custom sink. `E_RUN_STALLED` if its result never arrives, once the process has nothing else left to do. */
 async function called(at: string, what: string, work: () => unknown): Promise<unknown> {
   try {
     return await unlessDry(Promise.resolve(work()), `${at}: ${what}`);

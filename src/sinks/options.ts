@@ -17,9 +17,7 @@ export const onError = schema((z) =>
   z
     .enum(['reject', 'null', 'fail'])
     .optional()
-    .describe(
-      "What happens to a row with a value that does not cast: it is rejected, the value becomes null, or the run fails. Default: the pipeline's on_error.",
-    ),
+    .describe("What a value does that does not cast: its row is rejected, it becomes null, or the run fails. Default: the pipeline's."),
 );
 
 export const columns = schema((z) =>

@@ -18,52 +18,29 @@ const shape = schema((z) =>
     mode: z
       .enum(modes)
       .default('replace')
-      .describe(
-        'What a run does to the table: replace (it becomes this run), replace_partitions (only the partitions that this run wrote), or append (rows whose key it does not have yet; others stay as they are and are counted).',
-      ),
+      .describe('A run replaces the table, the partitions that it wrote, or appends rows whose key is new; others stay, and are counted.'),
     key: distinct(z.array(z.string().min(1)).min(1))
       .readonly()
       .optional()
-      .describe(
-        "Columns that identify a row, for mode: append, which keeps 16 to 32 bytes per row of the table in memory. Default: the collection's key.",
-      ),
+      .describe("Columns that identify a row, for append: 16 to 32 bytes of memory per row of the table. Default: the collection's key."),
     partition_by: names()
       .default([])
-      .describe(
-        'Columns, or {{ run.date }}, that become folders column=value as in Hive; their values are not in the files, null and the empty text share a folder, and readers guess the type. Without rows there is one file with every column.',
-      ),
-    success_file: z
-      .boolean()
-      .default(false)
-      .describe(
-        'Whether to write an empty file _SUCCESS when the folder is complete, for jobs that wait for one. Polars and daft read a folder of data files only.',
-      ),
-    keep: z
-      .int()
-      .min(0)
-      .max(1000)
-      .default(1)
-      .describe(
-        'Number of earlier runs to keep for leadstream rollback. Files that runs share are stored once, so damage to one affects all of them.',
-      ),
+      .describe('Columns, or {{ run.date }}, that become folders column=value as in Hive; null and the empty text share one.'),
+    success_file: z.boolean().default(false).describe('Write an empty file _SUCCESS. Polars and daft read a folder of data files only.'),
+    keep: z.int().min(0).max(1000).default(1).describe('Earlier runs to keep for leadstream rollback. Files that runs share exist once.'),
     engine: z
       .enum(engineNames)
       .default('arrow')
       .describe(
-        'Library that encodes: arrow, or parquetjs-lite (plain V1 files without statistics for old readers, at a seventh of the speed; whole numbers beyond 2^53 do not cast).',
+        'Library that encodes: arrow, or parquetjs-lite, slower and without statistics or whole numbers beyond 2^53, for old readers.',
       ),
-    compression: z
-      .enum(compressions)
-      .optional()
-      .describe('Codec of the data pages. Default zstd, and snappy with parquetjs-lite, which has no zstd.'),
+    compression: z.enum(compressions).optional().describe('Codec. Default zstd, and snappy with parquetjs-lite, which has no zstd.'),
     threads: z
       .int()
       .min(0)
       .max(1)
       .optional()
-      .describe(
-        'Extra threads that encode, for the engine arrow; the files are identical. Default 1, and 0 on a machine with one core, in a bundle without the worker file, or if threads are forbidden.',
-      ),
+      .describe('Extra threads that arrow uses; the files are identical. Default: 1 where possible.'),
     row_group_rows: z.int().min(1).max(1_000_000).default(10_000).describe('Rows per row group; memory grows with it.'),
     row_group_bytes: z
       .int()
@@ -80,16 +57,12 @@ const shape = schema((z) =>
           scope: z
             .enum(['row_group', 'table'])
             .default('row_group')
-            .describe(
-              'What is sorted: the rows of each row group (row_group), or all rows of the run before the first is written, so that row groups do not overlap (table); within each partition if there are any.',
-            ),
+            .describe('What is sorted: each row group, or all rows of the run before the first is written; within each partition.'),
           memory: memory().describe('Memory for the rows with scope: table; more are spilled to a file in the state folder.'),
         }),
       ])
       .prefault([])
-      .describe(
-        'Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. { columns: [timestamp desc], scope: table } sorts the whole table.',
-      ),
+      .describe('Columns by which the rows of each row group are sorted, like [timestamp desc]; nulls come last. Or with a scope.'),
     naming: naming('snake_case'),
     types: types('typed'),
     columns: columns(),

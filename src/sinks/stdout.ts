@@ -63,7 +63,6 @@ export class TableFormat implements TextFormat {
   readonly #header: readonly string[];
   #widths: readonly number[] | undefined;
 
-  /** @param widest Width of the widest column, in terminal cells. */
   constructor(
     private readonly columns: readonly OutputColumn[],
     private readonly widest: number,
@@ -84,12 +83,10 @@ export class TableFormat implements TextFormat {
 
   #head(rows: readonly (readonly string[])[]): string {
     if (this.#widths !== undefined) return '';
-    const widths = this.#header.map((name, index) =>
-      Math.min(
-        this.widest,
-        [name, ...rows.map((row) => itemAt(row, index))].reduce((most, cell) => Math.max(most, width(cell)), 0),
-      ),
-    );
+    const widths = this.#header.map((name, index) => {
+      const cells = [name, ...rows.map((row) => itemAt(row, index))];
+      return cells.reduce((most, cell) => Math.min(this.widest, Math.max(most, Array.from(cell).length)), 0);
+    });
     this.#widths = widths;
     return this.#line(this.#header) + this.#line(widths.map((count) => '-'.repeat(count)));
   }
@@ -100,23 +97,10 @@ export class TableFormat implements TextFormat {
   }
 }
 
-/** Pads or cuts a text to a number of terminal cells; a cut ends with `…`. */
+/** Pads or cuts a text to a number of characters; a cut ends with `…`. */
 function cut(text: string, room: number): string {
-  const spare = room - width(text);
-  if (spare >= 0) return text + ' '.repeat(spare);
-  let start = '';
-  for (const character of text) {
-    if (width(start + character) >= room) break;
-    start += character;
-  }
-  return `${start}…${' '.repeat(room - width(start) - 1)}`;
-}
-
-const wide = /[\p{Extended_Pictographic}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u;
-
-/** The number of terminal cells that a text occupies: two for pictures and East Asian characters. */
-function width(text: string): number {
-  return Array.from(text).reduce((sum, character) => sum + (wide.test(character) ? 2 : 1), 0);
+  const characters = Array.from(text);
+  return characters.length > room ? `${characters.slice(0, room - 1).join('')}…` : text + ' '.repeat(room - characters.length);
 }
 
 /**
@@ -132,12 +116,7 @@ export class ClosedPipeError extends SinkError {
   static override readonly name: string = 'ClosedPipeError';
 }
 
-/**
- * Writes to a stream. `append` resolves when the stream has accepted the text, so a reader may pause as long as it likes. On a terminal control characters are
- * shown as escapes, so that no value can control it; otherwise the text is unchanged.
- *
- * @throws {ClosedPipeError} by `append`, if the reader is gone.
- */
+/** A reader may pause as long as it likes. On a terminal control characters are shown as escapes, so that no value can control it. */
 function streamTarget(stream: NodeJS.WritableStream & { readonly isTTY?: boolean }, at: string): TextTarget {
   const utf8 = new TextDecoder();
   const shown = (piece: Text) => {

@@ -21,10 +21,7 @@ export abstract class CellFormat implements TextFormat {
   protected readonly instant = instantTexts();
   readonly #cells: readonly { readonly column: OutputColumn; readonly before: Piece; readonly encode: ReturnType<typeof encoding> }[];
 
-  /**
-   * @param before Returns what precedes a cell.
-   * @param end What ends a row.
-   */
+  /** @param before Returns what precedes a cell. @param end What ends a row. */
   protected constructor(
     columns: readonly OutputColumn[],
     before: (column: OutputColumn, index: number) => Piece,

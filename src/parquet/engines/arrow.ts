@@ -8,15 +8,12 @@ import type { Answer, Request } from './arrow/encoding-worker.js';
 import { rowGroup, type TakenBytes } from './arrow/rows.js';
 
 /**
- * parquet-wasm (arrow-rs): dictionaries, statistics in byte order, V1 data pages that every reader supports, 64-bit values exact. The level of
- * zstd is always 1.
+ * parquet-wasm (arrow-rs): dictionaries, statistics in byte order, V1 data pages that every reader supports, 64-bit values exact, zstd at level 1.
  *
- * Rows become column bytes as they arrive (text from an answer without becoming strings), in 0.5 µs each with 33 columns. A row group becomes an
- * Arrow stream and then a complete Parquet file in memory, in 4 µs per row, whose pages are appended to the target. The library's memory grows to
- * what the largest row group needs, and is not released before the encoding thread ends.
+ * Rows become column bytes as they arrive, in 0.5 µs each with 33 columns. A row group becomes an Arrow stream and then a complete Parquet file in memory, in
+ * 4 µs per row, whose pages are appended to the target. The library's memory grows to what the largest row group needs, until the encoding thread ends.
  *
- * @param threads 1 encodes in a thread shared by all tables of the process. The bytes are the same. Default: 1 if a thread is possible and there is
- * a core for it.
+ * @param threads 1 encodes in a thread shared by all tables of the process. The bytes are the same.
  */
 export function arrowEngine(threads?: number): ParquetEngine<TakenBytes> {
   const encoding = groupEncoding(threads);

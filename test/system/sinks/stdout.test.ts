@@ -48,19 +48,6 @@ describe('stdout', () => {
     expect(await shown({ format: 'table', max_width: 4 }, [column('uid')], [{ uid: '123456' }])).toBe('uid\n----\n123…\n');
   });
 
-  test('counts pictures as two cells of a terminal', async () => {
-    expect(
-      await shown(
-        { format: 'table' },
-        [column('a'), column('b')],
-        [
-          { a: '😀😀', b: 'x' },
-          { a: 'four', b: 'y' },
-        ],
-      ),
-    ).toBe('a     b\n----  -\n😀😀  x\nfour  y\n');
-  });
-
   test('keeps values from steering the terminal', async () => {
     expect(await shown({ format: 'table' }, [column('a')], [{ a: '\u001b[2Jx\ny' }])).not.toMatch(/\u001b|x\ny/);
   });

@@ -61,18 +61,6 @@ describe('PartialFile', () => {
     await file.discard();
   });
 
-  test('appends text and bytes and counts them', async () => {
-    const folder = await temporaryFolder();
-    const file = await reserveFile(join(folder, 'x'), 'run-1');
-    await file.append('é');
-    await file.append(Uint8Array.of(10));
-    await file.close();
-    await commitUnlogged({ outputs: [join(folder, 'x')], actions: [file.action] });
-
-    expect(file.bytes).toBe(3);
-    expect(await readFile(join(folder, 'x'), 'utf8')).toBe('é\n');
-  });
-
   test('fails with the first failure ever after', async () => {
     const folder = await temporaryFolder();
     const file = await PartialFile.open(join(folder, 'x.partial'), join(folder, 'x'));
@@ -82,16 +70,6 @@ describe('PartialFile', () => {
     expect(failure).toMatchObject({ code: 'E_SINK_WRITE', message: expect.stringMatching(/x\.partial.*EBADF/) });
     await expect(file.close()).rejects.toBe(failure);
     expect(file.bytes).toBe(0);
-  });
-
-  test('can be discarded twice, and after its commit without harm', async () => {
-    const folder = await temporaryFolder();
-    const file = await reserveFile(join(folder, 'x'), 'run-1');
-    await file.close();
-    await commitUnlogged({ outputs: [join(folder, 'x')], actions: [file.action] });
-    await file.discard();
-    await file.discard();
-    expect(await readdir(folder)).toEqual(['x']);
   });
 });
 
