@@ -33,8 +33,10 @@ const taken = object({ columns: givenColumns });
  * @throws {StepError} `E_STEP_CONFIG` if the columns are invalid.
  *
  * @example
- * const orders = fromPages(from(lists).pipe(map((rows, index) => ({ number: index + 1, rows, lease: { release: () => {} } }))));
- * for await (const order of orders) console.log(order.no);
+ * import { of } from 'rxjs';
+ *
+ * const orders$ = of({ number: 1, rows: [{ no: 7 }], lease: { release: () => {} } });
+ * for await (const order of fromPages(orders$)) console.log(order.no);
  */
 export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Column[]): RowStream<T> {
   checkGiven('fromPages', taken, { columns });
