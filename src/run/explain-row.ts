@@ -25,7 +25,6 @@ export interface RowField {
   readonly value: string | null;
 }
 
-/** The result of a step for the record. */
 export interface RowPassage {
   readonly at: string;
   /** `dropped`: by the step's own rule; `failed`: a run fails here; `not reached`: an earlier step removed the row. */
@@ -96,7 +95,6 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
 
 type Observe = (steps: readonly PlannedStep[], begin: Observing['begin']) => Promise<Observed>;
 
-/** Replaces the rows of a list by one record. */
 function finding(runtime: StepRuntime, collection: Collection, key: readonly string[], scan: number, reveal: readonly string[]): Step {
   const { tally, lookup } = runtime;
   const isWanted = (row: Row) => collection.key.every((column, index) => row[column] === key[index]);
@@ -122,7 +120,6 @@ function noRecord(failure: unknown): Observable<readonly Row[]> {
   throw failure;
 }
 
-/** Emits rows instead of those of the list, which is not read. */
 function given(rows: readonly Row[], { tally, stop }: StepRuntime): Observable<Page> {
   tally.expanded += rows.length;
   stop?.();

@@ -26,17 +26,14 @@ export class SourceCount {
     this.#unseen = new Set(shown.map(([name]) => name));
   }
 
-  /** The undeclared fields of page 1, in order. */
   get discovered(): readonly Column[] {
     return this.#discovered ?? [];
   }
 
-  /** Declared fields that no row had, by column. */
   get gone(): readonly string[] {
     return this.rows === 0 ? [] : [...this.#unseen].filter((name) => (this.findings.missing.get(name) ?? 0) >= this.rows);
   }
 
-  /** Observes every page of the list as it arrives. */
   readonly observe = (page: Page): void => {
     const batch = batchOf(page);
     this.pages += 1;
@@ -46,7 +43,6 @@ export class SourceCount {
   };
 }
 
-/** Returns whether any row has a value in a column. */
 function comes(name: string, batch: RecordBatch): boolean {
   const vector = batch.columns.get(name);
   for (let row = 0; vector && row < vector.length; row += 1) if (vector.value(row) !== null) return true;
@@ -71,7 +67,6 @@ export class RunColumns {
     this.#placed = placedColumns(plan, earlier, onceEach([...source.discovered, ...found]));
   }
 
-  /** The columns that leave the last step. */
   get leaving(): readonly Column[] {
     return this.plan.columns(this.#placed);
   }
@@ -117,7 +112,6 @@ export class RunColumns {
     ];
   }
 
-  /** Describes what becomes of undeclared fields. */
   #fates(): (column: Column) => string {
     const { plan } = this;
     const [leaving, next, declared] = [this.leaving, plan.columns(this.undeclared), plan.columns()];
@@ -161,7 +155,6 @@ function placedColumns(
   return onceEach([...(collection.unknown === 'secret' ? [] : kept), ...discovered]);
 }
 
-/** Returns columns of fields, each field once. */
 function onceEach(columns: readonly Column[]): readonly Column[] {
   const seen = new Set<string>();
   return columns.filter(({ original }) => !seen.has(original) && seen.add(original));

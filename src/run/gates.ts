@@ -128,7 +128,6 @@ export function passGates(gates: readonly GateResult[], warn: (warning: Warning)
     warn({ code: 'W_GATE_OVERRIDDEN', message: `overridden by --allow-shrink: ${message}` });
 }
 
-/** @param allowed Whether an option overrides a refusal. */
 function gateResult(
   gate: string,
   at: string | undefined,

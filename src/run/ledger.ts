@@ -1,15 +1,6 @@
 import type { CollectionReader, Findings } from '../source/index.js';
-import {
-  type Column,
-  type Consistency,
-  newConsistency,
-  type Row,
-  origins,
-  outcomes,
-  type RowCounts,
-  type Violation,
-  wordOf,
-} from '../core/index.js';
+import { newConsistency, origins, outcomes, wordOf } from '../core/index.js';
+import type { Column, Consistency, Row, RowCounts, Violation } from '../core/index.js';
 import { emptyTally, type Tally } from '../flow/index.js';
 import type { Published, RunFacts } from '../lake/index.js';
 import type { LookupCounts } from '../steps/index.js';
@@ -22,14 +13,12 @@ import type { Run } from './start.js';
 /** The parts of a report that are not counts; of the rejects, the path. */
 export type HowRead = Pick<RunReport, 'resumed' | 'since' | 'partial'> & { readonly rejects: string | undefined };
 
-/** What is known about the other side of a join. */
 type Side = { readonly at: string; readonly collection: string; readonly findings: Findings };
 
 /** A list that was read to the end. */
 export interface ReadList {
   /** What it was read as: the collection of the source, or the step that joins it. */
   readonly at: string;
-  /** Name in messages. */
   readonly name: string;
   readonly collection: string;
   /** All of its rows, before any steps. */
@@ -70,7 +59,6 @@ export class Ledger {
     return this.#columns;
   }
 
-  /** Returns all lists that were read to the end. */
   lists(partial: boolean): readonly ReadList[] {
     const { name } = this.pipeline.plan.collection;
     const sides = this.sides.map(({ at, collection, rows, consistency }) => {
@@ -116,7 +104,6 @@ export class Ledger {
     };
   }
 
-  /** Returns what manifests record about the run. */
   facts({ startedAt, pages, partial, collection, sinks }: RunReport): RunFacts {
     const { name: pipeline, fingerprint } = this.pipeline;
     return {
@@ -133,7 +120,6 @@ function listed(rows: number, { repaired, duplicates }: Consistency): number {
   return rows - duplicates + repaired;
 }
 
-/** Adds up the tallies of all steps. */
 function sumTallies(tallies: readonly Tally[]): Tally {
   const sum = emptyTally();
   // All keys, so that nothing counted by a step is missing from the books.
@@ -142,7 +128,6 @@ function sumTallies(tallies: readonly Tally[]): Tally {
   return sum;
 }
 
-/** Returns the books of a sink. */
 export function rowCountsOf(
   source: Pick<RowCounts, 'read' | 'repaired' | 'duplicates'>,
   steps: Tally,

@@ -10,9 +10,7 @@ import type { Pipeline, PlannedSink, PlannedStep } from '../plan/index.js';
 
 /** What passes one point of a pipeline: what enters the first step, or what leaves a step. */
 export class Stage {
-  /** The first rows. */
   readonly rows: Row[] = [];
-  /** Number of all rows. */
   passed = 0;
   tally: Readonly<Tally> = emptyTally();
   /** Why the step rejected a row: the first one. */
@@ -21,7 +19,6 @@ export class Stage {
   failed = false;
   readonly #unplanned = new Set<string>();
 
-  /** @param wanted Number of rows to keep. */
   constructor(
     readonly at: string,
     private readonly planned: readonly Column[],
@@ -58,9 +55,7 @@ export class Stage {
   }
 }
 
-/** The part of a pipeline that is observed. */
 export interface Observing {
-  /** The steps that rows pass through. */
   readonly steps: readonly PlannedStep[];
   /** Number of rows to keep at each stage. */
   readonly rows: number;
@@ -70,15 +65,12 @@ export interface Observing {
   end?(runtime: StepRuntime): Step;
   readonly signal?: AbortSignal | undefined;
   readonly watch?: Watchers | undefined;
-  /** Start of the run. Default: now. */
   readonly now?: Date;
 }
 
-/** What an observed run has shown. */
 export interface Observed {
   /** In the order of the pipeline: what enters the first step, then each step. */
   readonly stages: readonly Stage[];
-  /** Whether the whole collection was read. */
   readonly whole: boolean;
   /** The error that ended it early, after some stages had rows. */
   readonly failure: unknown;
@@ -160,7 +152,6 @@ const discardingSink: SinkDefinition = {
   },
 };
 
-/** A sink that discards the rows. */
 export const discarding: PlannedSink = { at: 'nothing', index: 0, definition: discardingSink, config: undefined, output: undefined };
 
 /** Returns a watcher that ignores warnings caused by reading only some rows. */

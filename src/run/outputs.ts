@@ -1,7 +1,7 @@
 import { reasonOf, type Column, type Row } from '../core/index.js';
 import { reworded, type Action } from '../store/index.js';
 import type { Events } from '../events/index.js';
-import { countOf, namingRow, type Fault, type Page } from '../flow/index.js';
+import { countOf, namingRow, type Fault, type Page, type KnownRows } from '../flow/index.js';
 import type { Published, RunFacts } from '../lake/index.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from '../sinks/index.js';
 import type { PlannedSink } from '../plan/index.js';
@@ -13,7 +13,6 @@ export interface Output {
   readonly prepared: PreparedOutput;
   /** Identifies it for later runs: its path, with placeholders for what is unknown before a run, or its place; `undefined` for stdout. */
   readonly output: string | undefined;
-  /** What was there before. */
   readonly earlier: Published | undefined;
   /** Rows that this sink could not write, and values that became `null` under `on_error: null`. */
   readonly rejected: number;
@@ -27,7 +26,6 @@ interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
   readonly events: Events;
 }
 
-/** All sinks of a run as one. */
 export class Outputs {
   #begun: Promise<unknown> | undefined;
 
@@ -63,7 +61,7 @@ export class Outputs {
   async write(page: Page): Promise<void> {
     await this.begin();
     const { key, events } = this.options;
-    await each(this.opened, ({ sink, writer, counts }) => writePage(writer, page, { at: sink.at, key, columns: counts.columns, events }));
+    await each(this.opened, ({ sink, writer, counts: { columns } }) => writePage(writer, page, sink.at, { key, columns }, events));
   }
 
   async prepare(): Promise<readonly Output[]> {
@@ -108,23 +106,14 @@ async function open(sink: PlannedSink, options: OutputsOptions): Promise<Opened>
   return { sink, writer, counts };
 }
 
-/** Where a page is written: a sink that has begun. */
-interface Writing {
-  readonly at: string;
-  /** The columns that identify a row in the message of a failure. */
-  readonly key: readonly string[];
-  readonly columns: readonly Column[];
-  readonly events: Events;
-}
-
 /** Writes a page to a sink, as an event. A failure names the row. */
-export function writePage(writer: SinkWriter, page: Page, { at, key, columns, events }: Writing): Promise<void> {
+export function writePage(writer: SinkWriter, page: Page, at: string, rows: KnownRows, events: Events): Promise<void> {
   return events.during(
     'write',
     () => ({ at, number: page.number, rows: countOf(page) }),
     () =>
       writer.write(page).catch((failure: unknown) => {
-        throw namingRow(failure, () => ({ key, columns }));
+        throw namingRow(failure, () => rows);
       }),
   );
 }

@@ -48,7 +48,6 @@ export class Reading {
     return this.stoppedBy !== undefined;
   }
 
-  /** The last step that needed no more rows. */
   get stoppedBy(): PlannedStep | undefined {
     return this.run.pipeline.plan.steps[this.#stop$.value];
   }
@@ -125,7 +124,7 @@ export class Reading {
       distinct: isChecked && before.every(({ definition }) => definition.keepsRows),
       firstStart: new Date(this.claim.firstStart),
       hmacKey,
-      scratch: this.run.state.scratch,
+      scratch: this.run.state.folder('scratch'),
       lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal),
       read: (collection, reveal) => this.#readSide(step.at, collection, reveal),
     });

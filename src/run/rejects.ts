@@ -4,7 +4,6 @@ import { type Action, commitUnlogged, type PartialFile, reserveFile } from '../s
 import type { Fault } from '../flow/index.js';
 import { maxOf, written, type RejectsPlan } from '../plan/index.js';
 
-/** The absolute path is `undefined` if rejects are only counted. */
 type RejectsOptions = Pick<RejectsPlan, 'path' | 'max' | 'rows'>;
 
 /**

@@ -1,17 +1,5 @@
-import {
-  amount,
-  amountOf,
-  counted,
-  origins,
-  outcomes,
-  type RowCounts,
-  wordOf,
-  type WarningCode,
-  type Warning,
-  type Violation,
-  printable,
-  type Consistency,
-} from '../core/index.js';
+import { amount, amountOf, counted, origins, outcomes, printable, wordOf } from '../core/index.js';
+import type { Consistency, RowCounts, Violation, Warning, WarningCode } from '../core/index.js';
 import type { Tally } from '../flow/index.js';
 import type { LookupCounts } from '../steps/index.js';
 

@@ -73,9 +73,7 @@ interface Found {
 /** It published; or the run starts again with the pages that are available; or its outputs have the day of an interrupted run whose pages are not used. */
 type Ended = { readonly report: RunReport } | { readonly again: Found } | { readonly stale: true };
 
-/**
- * Makes an attempt at a run whose outputs are locked: it reads, prepares and commits, and leaves nothing behind if it fails. The error has the report.
- */
+/** Reads, prepares and commits, and leaves nothing behind if it fails. The error has the report. */
 async function attempt(run: Run, claim: Claim, found: Found): Promise<Ended> {
   const { pipeline } = run;
   const rejects = await Rejects.open({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
@@ -146,7 +144,7 @@ class Attempt {
       key: pipeline.plan.collection.key,
       runDate: () => claim.firstStart.slice(0, 10),
       runLog: new RunLog(run.state.path),
-      scratch: run.state.scratch,
+      scratch: run.state.folder('scratch'),
       signal: options.signal,
       warn: run.warn,
       columns: this.#reading.ledger.fixColumns,
@@ -193,7 +191,7 @@ class Attempt {
     const commit = { outputs: this.claim.paths, actions };
     if (!publishes) return prepareCommit(commit);
     const spent = await this.#reading.spools.folders();
-    return logCommit(state.redoLog, { runId, pipeline: pipeline.name, ...commit, spent, counts });
+    return logCommit(state.folder('redo-log'), { runId, pipeline: pipeline.name, ...commit, spent, counts });
   }
 
   async #commit(commit: PreparedCommit, kept: RunCounts | undefined): Promise<void> {
@@ -213,7 +211,7 @@ class Attempt {
         );
     try {
       // A commit that stays in the log is carried out again by the next run, which changes nothing as long as everything is in place.
-      if (run.publishes) await forgetCommit(run.state.redoLog, run.runId);
+      if (run.publishes) await forgetCommit(run.state.folder('redo-log'), run.runId);
       await cleanUp(this.#prepared);
     } catch (failure) {
       run.nonFatal(failure);

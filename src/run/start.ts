@@ -133,7 +133,7 @@ export class Run {
     if (!this.#spools) return noSpools;
     const { baseUrl, auth, firstPage, maxPageBytes } = this.pipeline.connection;
     const { spoolMaxAgeMs: maxAgeMs } = this.pipeline;
-    const { spool: folder } = this.state;
+    const folder = this.state.folder('spool');
     await sweepSpools(folder);
     if (maxAgeMs === undefined) return noSpools;
     const restart = !this.#spooling && (this.#spent || (this.options.restart ?? false));
@@ -147,14 +147,14 @@ export class Run {
     if (!this.publishes) return undefined;
     const { name: pipeline, connection, plan } = this.pipeline;
     const collections = Object.values(plan.collections).filter(({ name }) => plan.reads.includes(name));
-    return Counts.open(this.state.counts, { pipeline, run: this.runId, events: this.events }, connection, collections);
+    return Counts.open(this.state.folder('counts'), { pipeline, run: this.runId, events: this.events }, connection, collections);
   }
 
   /** Returns what to lock for sinks without a path: only one run of a pipeline at a time, per state folder, writes to them. */
   async #withoutPath(): Promise<readonly string[]> {
     const { name, plan } = this.pipeline;
     if (!plan.sinks.some(({ definition, output }) => !definition.prints && output === undefined)) return [];
-    const { sinks } = this.state;
+    const sinks = this.state.folder('sinks');
     await attempt('E_SINK_PATH', `cannot create ${sinks}`, () => makePrivate(sinks));
     return [join(sinks, name)];
   }
@@ -167,16 +167,16 @@ export class Run {
     const begun = await this.state.readBegun(name);
     if (begun === undefined || begun.startedAt > startedAt) return startedAt;
     const source = sourceOf(plan.collection, connection.limit ?? defaults.limit, connection);
-    return (await spooledSince(this.state.spool, source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
+    return (await spooledSince(this.state.folder('spool'), source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
   }
 
   /** Opening the outputs would remove what logged commits need. A run of this pipeline on another day may have used other paths. */
   async #recover(held: readonly string[]): Promise<void> {
     if (!this.publishes) return;
-    const { redoLog, settle } = this.state;
+    const { settle } = this.state;
     const { name } = this.pipeline;
     const only = ({ pipeline, outputs }: LoggedCommit) => pipeline === name || outputs.some((output) => held.includes(output));
-    for (const { runId } of await recoverCommits(redoLog, { runId: this.runId, held, only, settle })) {
+    for (const { runId } of await recoverCommits(this.state.folder('redo-log'), { runId: this.runId, held, only, settle })) {
       this.warn({ code: 'W_RUN_RECOVERED', message: `the commit of run ${runId} was recovered from the redo log` });
       this.#spent = true;
     }

@@ -19,39 +19,31 @@ import {
 import { removeTemporaries, replaceFile, unlessMissing, type LoggedCommit } from '../store/index.js';
 import { keepRecovered } from './counts.js';
 
+/** What is in a state folder: logged commits, raw pages, records of their runs, counts, data of steps, and locks for sinks without a path. */
+type Part = 'redo-log' | 'spool' | 'begun' | 'counts' | 'scratch' | 'sinks';
+
 /** The folder in which runs store state for later ones. */
 export class StateFolder {
-  readonly redoLog: string;
-  /** Raw pages. */
-  readonly spool: string;
-  readonly counts: string;
-  /** Data that does not fit into the memory of a step. */
-  readonly scratch: string;
-  /** Locks for sinks without a path. */
-  readonly sinks: string;
-  /** Records of the runs that the pages belong to; private (0700). */
-  readonly #begun: string;
-
-  private constructor(readonly path: string) {
-    const at = (name: string) => join(path, name);
-    [this.redoLog, this.spool, this.counts] = [at('redo-log'), at('spool'), at('counts')];
-    [this.scratch, this.sinks, this.#begun] = [at('scratch'), at('sinks'), at('begun')];
-  }
+  private constructor(readonly path: string) {}
 
   /** @throws {LeadstreamError} `E_USAGE` if it is not a folder of this machine. */
   static at(path = '.leadstream', baseDir: string): StateFolder {
     return new StateFolder(fixedPath(path, '--state-dir', baseDir));
   }
 
+  folder(part: Part): string {
+    return join(this.path, part);
+  }
+
   /** Ends a recovered commit: removes the published pages, which are always those of this folder, whatever path it has for them, and stores the counts. */
   readonly settle = async (commit: LoggedCommit): Promise<void> => {
-    for (const folder of commit.spent ?? []) await removeSpool(this.spool, folder);
-    await keepRecovered(this.counts, commit);
+    for (const folder of commit.spent ?? []) await removeSpool(this.folder('spool'), folder);
+    await keepRecovered(this.folder('counts'), commit);
   };
 
   /** Reads the record of an interrupted run of a pipeline; returns `undefined` if there is none, or it cannot be read. */
   async readBegun(pipeline: string): Promise<Begun | undefined> {
-    const text = await inState('E_SINK_PATH', `cannot read from ${this.#begun}`, () => readOwn(this.#recordOf(pipeline)));
+    const text = await inState('E_SINK_PATH', `cannot read from ${this.folder('begun')}`, () => readOwn(this.#recordOf(pipeline)));
     try {
       return text === undefined ? undefined : begun().safeParse(JSON.parse(text)).data;
     } catch {
@@ -61,9 +53,9 @@ export class StateFolder {
 
   /** Records that a run of a pipeline has started, for the run that continues with its pages. */
   async writeBegun(pipeline: string, { startedAt, spoolSince }: Omit<Begun, 'version'>): Promise<void> {
-    await inState('E_SINK_PATH', `cannot record in ${this.#begun} that a run has started`, async () => {
-      await makePrivate(this.#begun);
-      await removeTemporaries(this.#begun, (name) => name.endsWith('.json'));
+    await inState('E_SINK_PATH', `cannot record in ${this.folder('begun')} that a run has started`, async () => {
+      await makePrivate(this.folder('begun'));
+      await removeTemporaries(this.folder('begun'), (name) => name.endsWith('.json'));
       await replaceFile(this.#recordOf(pipeline), `${JSON.stringify({ version: 1, startedAt, spoolSince })}\n`, 0o600);
     });
   }
@@ -73,7 +65,7 @@ export class StateFolder {
   }
 
   #recordOf(pipeline: string): string {
-    return join(this.#begun, `${pipeline}.json`);
+    return join(this.folder('begun'), `${pipeline}.json`);
   }
 }
 
@@ -98,13 +90,14 @@ type Begun = z.output<ReturnType<typeof begun>>;
  * @throws {SinkError} If a commit cannot be carried out; it stays in the log, and the message explains how to give it up.
  */
 export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
-  const { path, redoLog, settle } = StateFolder.at(stateDir, baseDir);
+  const state = StateFolder.at(stateDir, baseDir);
+  const { path, settle } = state;
   const found = await attempt('E_SINK_PATH', `cannot read ${path}`, () => stat(path).catch(unlessMissing(undefined)));
   if (!found?.isDirectory()) {
     const remedy = 'pass the --state-dir that the runs used, or change to the folder that they ran in';
     throw new LeadstreamError('E_USAGE', `there is no state folder ${path}; ${remedy}`);
   }
-  const recovered = await recoverCommits(redoLog, { runId: newRunId(), settle });
+  const recovered = await recoverCommits(state.folder('redo-log'), { runId: newRunId(), settle });
   return recovered.map(({ pipeline }) => pipeline);
 }
 
@@ -137,12 +130,13 @@ export async function rollbackTable(
 ): Promise<{ readonly from: string | undefined; readonly to: string; readonly evidence: Evidence }> {
   checkUsage('rollbackTable', rollingBack, { path, options });
   const table = fixedPath(path, 'rollbackTable', process.cwd());
-  const { path: stateDir, redoLog, settle } = StateFolder.at(options.stateDir, process.cwd());
+  const state = StateFolder.at(options.stateDir, process.cwd());
+  const redoLog = state.folder('redo-log');
   const runId = newRunId();
   const lock = await lockOutputs([table], { runId });
   try {
-    await recoverCommits(redoLog, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), settle });
-    const { from, to, evidence, actions } = await prepareRollback(table, options.to, { stateDir });
+    await recoverCommits(redoLog, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), settle: state.settle });
+    const { from, to, evidence, actions } = await prepareRollback(table, options.to, { stateDir: state.path });
     const prepared = await logCommit(redoLog, { runId, pipeline: 'rollback', outputs: [table], actions });
     await prepared.commit();
     await forgetCommit(redoLog, runId);

@@ -2,16 +2,8 @@ import { relative } from 'node:path';
 import { identity } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import { itemAt, SpecError, textOf, type Row } from '../core/index.js';
-import {
-  type Checked,
-  type Extensions,
-  fileText,
-  loadCheck,
-  type Pipeline,
-  type PlannedSink,
-  referenceSource,
-  type TestShape,
-} from '../plan/index.js';
+import { fileText, loadCheck, referenceSource } from '../plan/index.js';
+import type { Checked, Extensions, Pipeline, PlannedSink, TestShape } from '../plan/index.js';
 import { discarding, extraStep, Stage } from './observed.js';
 
 /** A test of a pipeline, as in its file. */
@@ -25,7 +17,6 @@ export interface PipelineTest extends TestShape {
   open(place: TestPlace): Promise<TestedPipeline>;
 }
 
-/** Where a test runs. */
 export interface TestPlace {
   readonly folder: string;
   /** Of the service of the test. */
@@ -33,7 +24,6 @@ export interface TestPlace {
   readonly key: string;
 }
 
-/** A row as texts, as compared by a test. */
 export type TextRow = Readonly<Record<string, string | null>>;
 
 /** A pipeline whose rows are recorded as they leave the last step. */
@@ -106,7 +96,6 @@ function testing(pipeline: Pipeline): Pipeline {
   };
 }
 
-/** Records the rows after the last step. */
 function observed(pipeline: Pipeline): TestedPipeline {
   const { plan } = pipeline;
   const columns = plan.columns();

@@ -76,7 +76,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
       checked.check(page);
       if (pages === 0) await writer.begin(checked.columns);
       pages += 1;
-      await writePage(writer, page, { at: name, key: stream.key, columns: checked.columns, events });
+      await writePage(writer, page, name, { key: stream.key, columns: checked.columns }, events);
     };
     await completed((stream.pages$ as Observable<unknown> as Observable<Page>).pipe(deliver(write)), signal);
     refuseStopped(signal);
@@ -160,7 +160,6 @@ class WrittenColumns {
     private readonly warn: (warning: Warning) => void,
   ) {}
 
-  /** The columns, fixed by the first access. */
   get columns(): readonly Column[] {
     this.#columns ??= this.declared ?? this.found();
     if (this.#columns === undefined) throw wrong('the columns of the rows are unknown');
