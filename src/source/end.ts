@@ -4,12 +4,8 @@ import type { RecordBatch } from '../vector/index.js';
 import { task, type Ask, type ListEnd } from '../flow/index.js';
 import { noRows, warn } from './paging.js';
 import type { Pages } from './list.js';
-import { fingerprintOf, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
-import type { Positions } from './probes.js';
+import { type Counting, fingerprintOf, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
 import { defaults } from '../options/index.js';
-
-/** How the rows of a list were counted: one by one, by its page numbers, or not at all. */
-export type Counting = 'rows' | 'pages' | 'none';
 
 /** Maximum times that a read continues after an end that was not one. */
 const maxContinuations = 10;
@@ -285,4 +281,65 @@ export async function endWait({ reader, options, consistency }: ReadSettings, as
 /** Creates the failure for rows after a page that stays empty. */
 function rowsAfterEnd(page: number, end: number): SourceError {
   return new SourceError('E_SOURCE_ORDER', 'permanent', `page ${page} has rows, but page ${end} has none`);
+}
+
+/** A list with rows beyond this position has rows everywhere. */
+const maxRows = 2 ** 40;
+
+/** The rows of a list by position, counted from 0: pages of one row, if the service supports them. */
+export class Positions {
+  #honoured: boolean | undefined;
+
+  constructor(
+    private readonly list: Pages,
+    private readonly reading: Reading,
+  ) {}
+
+  /** Returns whether pages of one row are supported; tries again until there is a row. */
+  async areHonoured(ask: Ask): Promise<boolean> {
+    if (this.#honoured !== undefined) return this.#honoured;
+    const rows = await this.at(ask, 0);
+    // Without a row it cannot be determined.
+    if (rows.length > 0) this.#honoured = rows.length === 1;
+    return rows.length === 1;
+  }
+
+  /** Returns the names of the rows at a position: one, or none after the end. */
+  async at(ask: Ask, position: number): Promise<readonly string[]> {
+    const { batch } = await ask(this.list.row(position).pipe(catchError(noRows)));
+    return this.reading.namesOf(batch);
+  }
+
+  /**
+   * Counts the current rows of the list by searching for the last position with a row; `undefined` if it cannot be counted this way.
+   *
+   * @param guess Where to start.
+   */
+  count(guess: number): Observable<number | undefined> {
+    return task(async (ask) => {
+      if (!(await this.areHonoured(ask)) || this.list.repeated !== undefined) return undefined;
+      const has = async (position: number) => (await this.at(ask, position)).length > 0;
+      let below = -1;
+      let above = guess;
+      for (let step = 1; await has(above); step *= 2) {
+        if (above > maxRows) return Infinity;
+        below = above;
+        above += step;
+      }
+      for (let step = 1; above - below > 1 && below < guess - 1; step *= 2) {
+        const position = Math.max(below + 1, above - step);
+        if (await has(position)) {
+          below = position;
+          break;
+        }
+        above = position;
+      }
+      while (above - below > 1) {
+        const middle = Math.floor((below + above) / 2);
+        if (await has(middle)) below = middle;
+        else above = middle;
+      }
+      return above;
+    });
+  }
 }

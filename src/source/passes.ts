@@ -1,27 +1,61 @@
-import { EMPTY, catchError, concat, defer, filter, map, of, switchMap, takeWhile, throwError, type Observable } from 'rxjs';
+import { EMPTY, concat, defer, filter, map, of, switchMap, takeWhile, type Observable } from 'rxjs';
 import { defaults } from '../options/index.js';
-import { batchOf, pageOf, pagedBatches, task, type Ask, type Page } from '../flow/index.js';
+import { batchOf, type ListEnd, pageOf, pagedBatches, task, type Ask, type Page } from '../flow/index.js';
 import type { Consistency } from '../core/index.js';
-import type { EndOfList } from './end.js';
-import { isViolation, type ListReader } from './paging.js';
-import { openPaged, type Pages } from './list.js';
-import { windowOf } from './options.js';
-import { namesOf, type Reading, type SeenRows, ReadProgress } from './seen-rows.js';
 import type { RecordBatch } from '../vector/index.js';
+import { windowOf } from './options.js';
+import { type Counting, type Reading, ReadProgress, type ReadSettings, type SeenRows, type Taken } from './seen-rows.js';
 
-/** The results of the first read of a list. */
-export interface FirstRead extends Pick<Reading, 'reader' | 'options' | 'consistency' | 'distinct' | 'drifted'> {
-  readonly list: Pages;
-  readonly seen: SeenRows;
-  /** Rows read, and how many of them were repeated. */
-  readonly rows: number;
-  readonly repeated: number;
-  /** Number of the last page. */
-  readonly lastNumber: number;
-  /** Creates the check for the end of a pass. */
-  readonly endOf: (list: Pages, progress: ReadProgress) => EndOfList;
-  /** Returns the current number of rows of the list, near a guess; `undefined` if it cannot be counted. */
-  readonly count: (guess: number) => Observable<number | undefined>;
+/** How a list is read once, page by page. */
+interface Way {
+  readonly firstPage: number;
+  readonly concurrency: number;
+  /** Reads a page by number; it has no rows after the last one. */
+  page(number: number): Observable<RecordBatch>;
+  /** Re-checks an end. It emits the page to continue with, if any. */
+  confirm(end: ListEnd): Observable<number | undefined>;
+}
+
+/** Reads the pages of a list, from a number to the confirmed end. */
+export function crawl({ reader, options }: ReadSettings, way: Way, firstPage = way.firstPage): Observable<Page> {
+  return pagedBatches((number) => way.page(number), {
+    name: reader.collection.name,
+    window: windowOf(options),
+    concurrency: way.concurrency,
+    firstPage,
+    confirmEnd: (end) => way.confirm(end),
+  });
+}
+
+/** A list, whether its pages have numbers or each points to the next, with what is known of it from its first read. */
+export interface List extends Way {
+  /** Its first read. */
+  readonly reading: Reading;
+  /** Whether rows have positions: then they can be counted, and rows added meanwhile can be found after the end. */
+  readonly numbered: boolean;
+  readonly counting: Counting;
+  /** Whether the list kept growing, so that the read ended at its last confirmed end. */
+  readonly growing: boolean;
+  /** Processes what the first read found on its next page. */
+  take(page: Page, taken: Taken): void;
+  /** Checks whether the list has rows after its end by now. It emits the page to continue with. */
+  lookAgain(): Observable<number | undefined>;
+  /** Re-checks some places, and records drift. @returns Whether all repeated rows are where they were read. */
+  check(ask: Ask): Promise<boolean>;
+  /** Returns the current number of rows, near a guess; `undefined` if it cannot be counted. */
+  count(guess: number): Observable<number | undefined>;
+  /** Opens the list for a pass, whose progress decides about its end. */
+  pass(number: number, progress: ReadProgress): Observable<ListPass>;
+}
+
+/** A list opened for one pass. */
+export interface ListPass extends Way {
+  /** A pass with more rows is abandoned, since the list grows as fast as it is read. */
+  readonly maxRows: number;
+  /** Receives whether a page had no key that was new in this pass. */
+  notice?(isStale: boolean): void;
+  /** Returns whether the pages read reach the last row of the list, as far as rows can be counted. */
+  reachesEnd(ask: Ask): Promise<boolean>;
 }
 
 /** The results of one pass over a list. */
@@ -32,12 +66,8 @@ class Pass {
   distinct = 0;
   /** Rows that no earlier read found. */
   missed = 0;
-  /** Whether it was abandoned, since the list grows as fast as it is read. */
   isEndless = false;
-  /** The check of its end. */
-  end: { readonly counted: boolean | undefined } | undefined;
-  /** Rows per page. */
-  limit = 0;
+  list: ListPass | undefined;
 }
 
 /** Further passes over a list, which emit the rows missed so far, until a pass misses nothing. */
@@ -51,88 +81,77 @@ export class Passes {
   /** For an unordered list: its rows, the place since which that many distinct keys must be seen, and how many were. */
   readonly #whole = { rows: undefined as number | undefined, since: 0, keys: 0 };
 
-  constructor(private readonly first: FirstRead) {
-    this.#lastNumber = first.lastNumber;
-    this.#before = first;
-    this.#maxKeys = first.distinct;
+  readonly #first: Reading;
+
+  constructor(
+    private readonly list: List,
+    private readonly seen: SeenRows,
+  ) {
+    this.#first = list.reading;
+    const { progress, repeated, distinct } = list.reading;
+    this.#lastNumber = progress.last?.number ?? 0;
+    this.#before = { rows: progress.rows, repeated, distinct };
+    this.#maxKeys = distinct;
   }
 
   /** Emits the rows that the passes find, on pages numbered after the last one. */
-  pages(): Observable<Page> {
-    return this.#from(1);
-  }
-
-  #from(number: number): Observable<Page> {
+  pages(number = 1): Observable<Page> {
     return defer(() => {
-      this.first.seen.beginPass();
+      this.seen.beginPass();
       const pass = new Pass();
       const missed$ = this.#listed(number, pass).pipe(
         map((page) => this.#missedOn(page, pass)),
         filter((page) => page !== undefined),
       );
-      const next$ = task((ask) => this.#judge(ask, number, pass)).pipe(switchMap((goOn) => (goOn ? this.#from(number + 1) : EMPTY)));
+      const next$ = task((ask) => this.#judge(ask, number, pass)).pipe(switchMap((goOn) => (goOn ? this.pages(number + 1) : EMPTY)));
       return concat(missed$, next$);
     });
   }
 
-  /** Reads the pages of one pass, with its own limit. */
   #listed(number: number, pass: Pass): Observable<Page> {
-    const { reader, list, options, endOf } = this.first;
-    const { firstPage } = list;
-    const opened = (limit: number) => openPaged(resized(reader, limit), limit, { firstPage });
-    return opened(otherLimit(list.limit, number)).pipe(
-      // A service may accept only some page sizes.
-      catchError((error: unknown) => (isViolation(error) ? opened(list.limit) : throwError(() => error))),
-      switchMap((resizedList) => {
-        const end = endOf(resizedList, pass.progress);
-        pass.end = end;
-        pass.limit = resizedList.limit;
-        const maxRows = 3 * this.first.rows + 10 * list.limit;
-        return pagedBatches((page) => resizedList.page(page).pipe(map(({ batch }) => batch)), {
-          name: reader.collection.name,
-          window: windowOf(options),
-          concurrency: options.concurrency,
-          firstPage,
-          confirmEnd: (claim) => (pass.isEndless ? of(undefined) : end.confirm(claim)),
-        }).pipe(
-          takeWhile((page) => {
-            pass.isEndless = pass.progress.rows > maxRows;
-            if (pass.isEndless) page.lease.release();
-            return !pass.isEndless;
-          }),
-        );
+    return this.list.pass(number, pass.progress).pipe(
+      switchMap((list) => {
+        pass.list = list;
+        const confirm = (end: ListEnd) => (pass.isEndless ? of(undefined) : list.confirm(end));
+        return crawl(this.#first, { ...list, confirm });
+      }),
+      takeWhile((page) => {
+        pass.isEndless = pass.progress.rows > (pass.list?.maxRows ?? Infinity);
+        if (pass.isEndless) page.lease.release();
+        return !pass.isEndless;
       }),
     );
   }
 
   /** Returns the unknown rows of a page, if any. */
   #missedOn(page: Page, pass: Pass): Page | undefined {
-    const { reader, seen, consistency } = this.first;
+    const { consistency } = this.#first;
     const batch = batchOf(page);
-    const names = namesOf(batch, reader.collection.key);
+    const names = this.#first.namesOf(batch);
     const { known } = pass.progress.take(page.number, batch, names);
-    const sighting = seen.take(batch, names, (before) => {
+    const { fresh, repeats, distinct, changed } = this.seen.take(batch, names, (before) => {
       if (before <= this.#whole.since) this.#whole.keys += 1;
     });
-    pass.repeated += sighting.repeats.filter(({ row }) => row >= known).length;
-    pass.distinct += sighting.distinct;
-    pass.missed += sighting.fresh.length;
-    pass.gaps.take(known, batch.length, sighting.fresh);
-    consistency.changed += sighting.changed;
-    if (sighting.fresh.length === 0) {
+    pass.list?.notice?.(distinct === 0);
+    pass.repeated += repeats.filter(({ row }) => row >= known).length;
+    pass.distinct += distinct;
+    pass.missed += fresh.length;
+    pass.gaps.take(known, batch.length, fresh);
+    consistency.changed += changed;
+    if (fresh.length === 0) {
       page.lease.release();
       return undefined;
     }
-    consistency.repaired += sighting.fresh.length;
+    consistency.repaired += fresh.length;
     this.#lastNumber += 1;
-    return pageOf(this.#lastNumber, batch.take(sighting.fresh), page.lease);
+    return pageOf(this.#lastNumber, batch.take(fresh), page.lease);
   }
 
   /** Sets the outcome when the passes are done. @returns Whether another pass is needed. */
   async #judge(ask: Ask, number: number, pass: Pass): Promise<boolean> {
-    const { consistency, options, seen } = this.first;
+    const { consistency, options } = this.#first;
     consistency.passes = number;
-    consistency.unordered ||= seen.moved() > maxMoved;
+    consistency.unordered ||= this.list.numbered && this.seen.moved() > maxMoved;
     if (consistency.unordered ? await this.#isWhole(ask) : await this.#isClean(ask, number, pass)) return false;
     const most = options.maxPasses ?? (consistency.unordered ? defaults.maxPassesUnordered : defaults.maxPasses);
     const countable = !consistency.unordered || this.#whole.rows !== undefined;
@@ -143,16 +162,15 @@ export class Passes {
 
   /** Returns whether enough consecutive passes for the mode missed nothing. */
   async #isClean(ask: Ask, number: number, pass: Pass): Promise<boolean> {
-    const { consistency, drifted, repeated, rows } = this.first;
-    const proving = consistency.mode === 'prove';
-    const clean = !pass.isEndless && !pass.gaps.found && this.#isLikeBefore(pass) && (await this.#isAllOf(ask, pass));
+    const { consistency, drifted, repeated, progress } = this.#first;
+    const clean = !pass.isEndless && !pass.gaps.found && this.#isLikeBefore(pass) && (await pass.list?.reachesEnd(ask)) === true;
     this.#before = { rows: pass.progress.rows, repeated: pass.repeated, distinct: pass.distinct };
     this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
     this.#clean = clean ? this.#clean + 1 : 0;
     if (this.#clean < passesNeeded(consistency, pass.distinct, this.#maxKeys)) return false;
     // The same rows repeated again: the list contains them twice.
-    const same = number === 1 && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === rows;
-    consistency.outcome = proving ? 'proven' : same && !drifted ? 'stable' : 'repaired';
+    const same = number === 1 && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === progress.rows;
+    consistency.outcome = consistency.mode === 'prove' ? 'proven' : same && !drifted ? 'stable' : 'repaired';
     return true;
   }
 
@@ -163,29 +181,20 @@ export class Passes {
    */
   #isLikeBefore(pass: Pass): boolean {
     const { rows, distinct, repeated } = this.#before;
-    const lost = distinct - this.first.seen.inCommon;
+    if (distinct - this.seen.inCommon > slackOf(distinct)) return false;
+    if (!this.list.numbered) return true;
     const isTwice = pass.repeated === repeated && pass.missed === 0;
     const isExplained = pass.repeated === 0 || pass.progress.rows !== rows || isTwice;
-    return isExplained && lost <= slackOf(distinct) && pass.distinct * 2 >= this.#maxKeys;
-  }
-
-  /** Returns whether the pages of a pass reach the last row of the list, as far as rows can be counted. */
-  async #isAllOf(ask: Ask, pass: Pass): Promise<boolean> {
-    const { rows, last } = pass.progress;
-    if (pass.end?.counted !== false || !last) return true;
-    const now = await ask(this.first.count(rows));
-    // Some services leave rows out of a page but count them.
-    const passed = (last.number - this.first.list.firstPage + 1) * pass.limit;
-    return now === undefined || now <= passed + slackOf(rows);
+    return isExplained && pass.distinct * 2 >= this.#maxKeys;
   }
 
   /** Returns whether as many distinct keys of an unordered list were seen as it has rows, since that number last changed. */
   async #isWhole(ask: Ask): Promise<boolean> {
-    const { consistency, count, seen } = this.first;
+    const { consistency, progress } = this.#first;
     const whole = this.#whole;
-    const rows = await ask(count(whole.rows ?? this.first.rows));
+    const rows = await ask(this.list.count(whole.rows ?? progress.rows));
     if (rows !== whole.rows) {
-      Object.assign(whole, { rows, since: seen.place, keys: 0 });
+      Object.assign(whole, { rows, since: this.seen.place, keys: 0 });
       return false;
     }
     if (rows === undefined || whole.keys < rows) return false;
@@ -203,101 +212,11 @@ function passesNeeded({ mode }: Consistency, keys: number, maxKeys: number): num
   return mode === 'prove' ? 2 : 1;
 }
 
-type LinkedList = { page(number: number): Observable<RecordBatch>; notice(isStale: boolean): void };
-
-/** The results of the first read of a list without page numbers. */
-interface FirstSequentialRead extends Pick<FirstRead, 'reader' | 'options' | 'consistency' | 'seen' | 'distinct' | 'drifted'> {
-  readonly pages: number;
-  /** Opens the list from its beginning; `notice` receives whether a page had no new row. */
-  readonly linkedPages: () => LinkedList;
-}
-
-/** Further passes over a list without page numbers, which emit the rows missed so far. */
-export class SequentialPasses {
-  /** Distinct keys of the previous read, and the maximum number in any read. */
-  #distinct: number;
-  #maxKeys: number;
-  #pages: number;
-  /** Number of consecutive passes that missed nothing. */
-  #clean = 0;
-
-  constructor(private readonly first: FirstSequentialRead) {
-    this.#distinct = first.distinct;
-    this.#maxKeys = first.distinct;
-    this.#pages = first.pages;
-  }
-
-  /** Emits the rows that the passes find, on pages numbered after the last one. */
-  pages(): Observable<Page> {
-    return this.#from(1);
-  }
-
-  #from(number: number): Observable<Page> {
-    const { reader, options, seen, linkedPages } = this.first;
-    const pass = { gaps: new Gaps(), distinct: 0 };
-    return concat(
-      defer(() => {
-        seen.beginPass();
-        const list = linkedPages();
-        return pagedBatches((page) => list.page(page), {
-          name: reader.collection.name,
-          window: windowOf(options),
-          concurrency: 1,
-          firstPage: 1,
-          confirmEnd: () => of(undefined),
-        }).pipe(
-          map((page) => this.#missedOn(page, pass, list)),
-          filter((page) => page !== undefined),
-        );
-      }),
-      defer(() => (this.#judge(number, pass) ? this.#from(number + 1) : EMPTY)),
-    );
-  }
-
-  #missedOn(page: Page, pass: { readonly gaps: Gaps; distinct: number }, list: LinkedList): Page | undefined {
-    const { reader, seen, consistency } = this.first;
-    const batch = batchOf(page);
-    const { fresh, distinct, changed } = seen.take(batch, namesOf(batch, reader.collection.key));
-    list.notice(distinct === 0);
-    pass.distinct += distinct;
-    pass.gaps.take(0, batch.length, fresh);
-    consistency.changed += changed;
-    if (fresh.length === 0) {
-      page.lease.release();
-      return undefined;
-    }
-    consistency.repaired += fresh.length;
-    this.#pages += 1;
-    return pageOf(this.#pages, batch.take(fresh), page.lease);
-  }
-
-  /** Sets the outcome when the passes are done. @returns Whether another pass is needed. */
-  #judge(number: number, pass: { readonly gaps: Gaps; readonly distinct: number }): boolean {
-    const { consistency, options, seen, drifted } = this.first;
-    const { mode } = consistency;
-    consistency.passes = number;
-    // A pass that found fewer keys than the previous read hit an outage.
-    const lost = this.#distinct - seen.inCommon;
-    const isClean = !pass.gaps.found && lost <= slackOf(this.#distinct);
-    this.#distinct = pass.distinct;
-    this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
-    this.#clean = isClean ? this.#clean + 1 : 0;
-    if (this.#clean >= passesNeeded(consistency, pass.distinct, this.#maxKeys)) {
-      const isStill = !drifted && consistency.repaired === 0;
-      consistency.outcome = mode === 'prove' ? 'proven' : isStill ? 'stable' : 'repaired';
-      return false;
-    }
-    if (number < (options.maxPasses ?? defaults.maxPasses)) return true;
-    consistency.outcome = 'unstable';
-    return false;
-  }
-}
-
 /** Maximum share of common keys out of sequence between two passes over an ordered list. */
 const maxMoved = 0.01;
 
 /** Returns how many rows a list may gain or lose between two passes. */
-function slackOf(rows: number): number {
+export function slackOf(rows: number): number {
   return Math.max(3, rows * 0.01);
 }
 
@@ -318,31 +237,4 @@ class Gaps {
       }
     }
   }
-}
-
-/** Returns a reader of the same list with another page size, whose requests are only probes. */
-function resized(reader: ListReader, limit: number): ListReader {
-  return {
-    ...reader,
-    collection: { ...reader.collection, paged: true },
-    limit,
-    request: (asked) => reader.request({ limit, ...asked, purpose: 'probe' }),
-  };
-}
-
-/**
- * Returns the page size of a further pass: a different one each time, so that page borders fall elsewhere. Primes below the limit come
- * first, since they share no borders with each other.
- */
-function otherLimit(limit: number, pass: number): number {
-  const below = Array.from({ length: limit - 1 }, (_, index) => limit - 1 - index);
-  const primes = below.filter(isPrime);
-  const candidates = [...primes, ...below.filter((size) => !primes.includes(size))];
-  return candidates[(pass - 1) % Math.max(1, candidates.length)] ?? limit;
-}
-
-function isPrime(number: number): boolean {
-  if (number < 2) return false;
-  for (let divisor = 2; divisor * divisor <= number; divisor += 1) if (number % divisor === 0) return false;
-  return true;
 }

@@ -1,18 +1,18 @@
 import { EMPTY, concat, defer, map, switchMap, type Observable, of, filter } from 'rxjs';
 import type { CollectionReader, ListAnswer } from './fetch/reader.js';
-import { itemAt, type Row, newConsistency, type Consistency, amountOf, SourceError } from '../core/index.js';
+import { itemAt, type Row, newConsistency, type Consistency } from '../core/index.js';
 import { defaults } from '../options/index.js';
 import type { RecordBatch } from '../vector/index.js';
-import { Drain, countOf, pagedBatches, task, type Ask, type Page, pageOf } from '../flow/index.js';
-import { EndOfList, endWait } from './end.js';
+import { Drain, countOf, task, type Page, pageOf } from '../flow/index.js';
+import { endWait } from './end.js';
+import { LinkedList } from './linked.js';
 import { openList, Pages } from './list.js';
-import { windowOf, type ReadingOptions } from './options.js';
+import { NumberedList } from './numbered.js';
+import type { ReadingOptions } from './options.js';
 import { firstPageOf, type ListReader } from './paging.js';
-import { Passes } from './passes.js';
-import { Positions, Probes } from './probes.js';
+import { crawl, type List, Passes } from './passes.js';
 import { isSequential } from './fetch/request.js';
-import { SequentialRead } from './sequence.js';
-import { maxProbes, namesOf, Reading, type Repeat, type ReadSettings } from './seen-rows.js';
+import { namesOf, Reading, type ReadSettings } from './seen-rows.js';
 
 /**
  * Reads the pages of a collection, in page order, to the confirmed end, and checks them for completeness: each row is emitted once, and
@@ -37,125 +37,69 @@ export function readPages<T extends Row>(
 
 function pagesOf(reader: ListReader, options: ReadingOptions, consistency: Consistency): Observable<Page> {
   const settings = { reader, options, consistency };
-  if (isSequential(reader.collection.served)) return new SequentialRead(new Reading(settings)).pages();
+  if (isSequential(reader.collection.served)) return new ListRead(new LinkedList(new Reading(settings))).pages();
   return openList(reader, options).pipe(
-    switchMap((list) => (list instanceof Pages ? new ListRead(new Reading(settings), list) : new AnswerRead(settings, list)).pages()),
+    switchMap((opened) => {
+      const read =
+        opened instanceof Pages ? new ListRead(new NumberedList(new Reading(settings), opened)) : new AnswerRead(settings, opened);
+      return read.pages();
+    }),
   );
 }
 
-/** The first read of a paged list, and its state. */
+/** The first read of a list, and what follows it: re-checks, further passes, and rows added after the end. */
 class ListRead {
-  readonly #positions: Positions;
-  readonly #end: EndOfList;
   readonly #drain = new Drain();
-  /** Some of the repeated rows, with their positions; at most `maxProbes` per page. */
-  readonly #repeats: Repeat[] = [];
-  #repeated = 0;
-  readonly #stale: StalePages;
 
-  constructor(
-    private readonly reading: Reading,
-    private readonly list: Pages,
-  ) {
-    this.#stale = new StalePages(list, reading);
-    this.#positions = new Positions(list, reading);
-    this.#end = new EndOfList(list, reading.progress, this.#positions, reading);
-  }
+  constructor(private readonly list: List) {}
 
   /** Emits the pages of the list, the rows that were missed, and rows added after the end meanwhile. */
   pages(): Observable<Page> {
+    const { list } = this;
+    const { options, consistency } = list.reading;
     return concat(
-      this.#crawl(this.list.firstPage),
+      this.#crawl(list.firstPage),
       defer(() => {
-        this.reading.options.onEnd?.(() => this.#end.lookAgain().pipe(map((next) => next !== undefined)));
-        this.reading.consistency.counted = this.#end.counting;
-        return this.reading.consistency.mode === 'off' ? EMPTY : this.#checks();
+        options.onEnd?.(() => list.lookAgain().pipe(map((next) => next !== undefined)));
+        consistency.counted = list.counting;
+        return consistency.mode === 'off' ? EMPTY : this.#checks();
       }),
-      defer(() => (this.reading.options.lookAgain ? this.#lookAgain() : EMPTY)),
+      defer(() => (options.lookAgain && list.numbered ? this.#lookAgain() : EMPTY)),
     ).pipe(map((page) => this.#drain.track(page)));
   }
 
-  /** Reads the pages from a number to the confirmed end. */
+  /** Reads the pages from a number to the confirmed end, each with only its new rows. */
   #crawl(firstPage: number): Observable<Page> {
-    const { concurrency = defaults.concurrency } = this.reading.options;
-    return pagedBatches((number) => this.#fetch(number), {
-      name: this.reading.reader.collection.name,
-      window: windowOf(this.reading.options),
-      concurrency,
-      firstPage,
-      confirmEnd: (end) => this.#end.confirm(end),
-    }).pipe(map((page) => this.#keep(page)));
+    const { list } = this;
+    return crawl(list.reading, list, firstPage).pipe(
+      map((page) => {
+        const taken = list.reading.take(page);
+        list.take(page, taken);
+        return taken.fresh;
+      }),
+    );
   }
 
-  #fetch(number: number): Observable<RecordBatch> {
-    const batch$ = defer(() => {
-      // A page already read must be requested again if the list continues in it.
-      const fresh = number <= (this.reading.progress.last?.number ?? -Infinity);
-      return this.list.page(number, fresh).pipe(map(({ batch }) => batch));
-    });
-    return defer(() => this.#stale.lookBehind(number)).pipe(switchMap(() => batch$));
-  }
-
-  /** Processes a page of the list, and returns it with only its new rows. */
-  #keep(page: Page): Page {
-    const { fresh, names, position, repeats, isStale } = this.reading.take(page);
-    if (isStale !== undefined) this.#stale.take(isStale);
-    if (isStale) this.reading.drift(`page ${page.number} has no new rows`);
-    this.#repeated += repeats.length;
-    for (const { row, first } of repeats.slice(0, maxProbes))
-      this.#repeats.push({ first, position: position + row, name: itemAt(names, row) });
-    return fresh;
-  }
-
-  /** Re-checks some pages and repeated rows, then runs the passes if needed. */
+  /** Re-checks some places of the list, then runs the passes if needed. */
   #checks(): Observable<Page> {
-    const { reading } = this;
-    const { consistency } = reading;
+    const { list } = this;
+    const { reading } = list;
+    const { consistency, seen } = reading;
     return task(async (ask) => {
-      const probes = new Probes(this.list, this.#positions, reading);
-      if (consistency.mode !== 'prove') await probes.pages(ask);
-      const settled = await this.#repeatsSettle(ask, probes);
-      const { short } = reading.progress;
-      // Only a count of the rows detects rows missing from a page.
-      if (short !== undefined && this.#end.counting !== 'rows') reading.drift(`page ${short} is shorter than others`);
-      consistency.growing = this.#end.growing;
-      consistency.outcome = reading.drifted ? 'drifted' : 'stable';
-      if (!settled && consistency.mode === 'check') consistency.outcome = 'drifted';
+      const settled = await list.check(ask);
+      consistency.outcome = reading.drifted || (!settled && consistency.mode === 'check') ? 'drifted' : 'stable';
       return consistency.mode === 'prove' || (consistency.mode === 'repair' && (reading.drifted || !settled));
-    }).pipe(switchMap((needed) => (needed ? this.#passes() : EMPTY)));
-  }
-
-  /**
-   * @returns Whether every repeated row is where it was read.
-   */
-  async #repeatsSettle(ask: Ask, probes: Probes): Promise<boolean> {
-    if (this.#repeated === 0) return true;
-    return this.#end.counting === 'rows' && (await probes.repeats(ask, this.#repeats)) === this.#repeated;
-  }
-
-  #passes(): Observable<Page> {
-    const { seen, progress, ...first } = this.reading;
-    if (!seen) return EMPTY;
-    return new Passes({
-      ...first,
-      seen,
-      list: this.list,
-      rows: progress.rows,
-      repeated: this.#repeated,
-      lastNumber: progress.last?.number ?? 0,
-      endOf: (passed, passing) => new EndOfList(passed, passing, this.#positions, this.reading),
-      count: (guess) => this.#positions.count(guess),
-    }).pages();
+    }).pipe(switchMap((needed) => (needed && seen ? new Passes(list, seen).pages() : EMPTY)));
   }
 
   /** Reads rows added after the end, once everything else is done. */
   #lookAgain(): Observable<Page> {
     return task(async (ask) => {
       await this.#drain.empty();
-      return ask(this.#end.lookAgain());
+      return ask(this.list.lookAgain());
     }).pipe(
       switchMap((next) => {
-        this.reading.consistency.growing = this.#end.growing;
+        this.list.reading.consistency.growing = this.list.growing;
         return next === undefined ? EMPTY : concat(this.#crawl(next), this.#lookAgain());
       }),
     );
@@ -186,48 +130,6 @@ function watched(
       () => ({ pages, read: rows, outcome: consistency.outcome, repaired: consistency.repaired }),
     );
   });
-}
-
-/** Counts consecutive pages without new rows; after some of them it checks whether the list has an end at all. */
-class StalePages {
-  #pages = 0;
-  /** Number of such pages before the check; doubled for the next one. */
-  #patience: number;
-
-  constructor(
-    private readonly list: Pages,
-    private readonly settings: ReadSettings,
-  ) {
-    this.#patience = Math.max(10, windowOf(settings.options));
-  }
-
-  /** Records the next page. */
-  take(isStale: boolean): void {
-    this.#pages = isStale ? this.#pages + 1 : 0;
-  }
-
-  /**
-   * Checks pages further on if there were too many.
-   *
-   * @throws {SourceError} `E_SOURCE_ENDLESS` if the list has rows however far ahead it is checked.
-   */
-  lookBehind(number: number): Observable<void> {
-    if (this.#pages <= this.#patience) return of(undefined);
-    return task(async (ask) => {
-      const { firstPage } = this.list;
-      const at = (times: number) => firstPage + times * (number - firstPage);
-      if ((await this.#hasRows(ask, at(2))) && (await this.#hasRows(ask, at(4)))) {
-        const what = `${amountOf(this.#pages, 'page')} up to page ${number - 1} ${this.#pages === 1 ? 'has' : 'have'} no new rows`;
-        const message = `${this.settings.reader.collection.name}: ${what}, and pages ${at(2)} and ${at(4)} have rows, too`;
-        throw new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
-      }
-      this.#patience *= 2;
-    });
-  }
-
-  async #hasRows(ask: Ask, number: number): Promise<boolean> {
-    return (await ask(this.list.probe(number))).batch.length > 0;
-  }
 }
 
 /** The read of a list that comes in one answer, and its state. */

@@ -13,6 +13,9 @@ export interface Repeat {
   readonly name: string;
 }
 
+/** How the rows of a list were counted: one by one, by its page numbers, or not at all. */
+export type Counting = 'rows' | 'pages' | 'none';
+
 /** The results of a pass for one page: the unknown rows, and those repeated within the pass. */
 export interface Sighting {
   /** Indexes of rows with an unknown key. */
@@ -192,8 +195,9 @@ export class Reading implements ReadSettings {
   readonly digests = new Map<number, number>();
   /** Digests of pages, for reads that do not store keys. */
   readonly #known = new Set<number>();
-  /** Number of distinct keys. */
+  /** Number of distinct keys, and of rows whose key occurred before. */
   distinct = 0;
+  repeated = 0;
   drifted = false;
 
   constructor({ reader, options, consistency }: ReadSettings) {
@@ -232,6 +236,7 @@ export class Reading implements ReadSettings {
     }
     this.distinct += sighting?.distinct ?? 0;
     const repeats = sighting?.repeats.filter(({ row }) => row >= known) ?? [];
+    this.repeated += repeats.length;
     return { fresh: withRowsOf(page, batch, fresh), names, position, repeats, isStale };
   }
 
@@ -249,6 +254,13 @@ export class Reading implements ReadSettings {
 
 /** Maximum number of places of each kind to re-check, and of changes to name. */
 export const maxProbes = 8;
+
+/** Returns at most `most` of the items, including the first and the last, evenly spaced. */
+export function evenly<I>(items: readonly I[], most: number): readonly I[] {
+  if (items.length <= most) return items;
+  const step = (items.length - 1) / (most - 1);
+  return Array.from({ length: most }, (_, index) => items[Math.round(index * step)]).filter((item) => item !== undefined);
+}
 
 /** Returns the numbers of rows from one to the end. */
 function rowsFrom(first: number, end: number): readonly number[] {
