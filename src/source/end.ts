@@ -1,4 +1,4 @@
-import { catchError, map, type Observable, timer } from 'rxjs';
+import { catchError, type Observable, timer } from 'rxjs';
 import { itemAt, SourceError } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { task, type Ask, type ListEnd } from '../flow/index.js';
@@ -27,7 +27,6 @@ export class EndOfList {
   #returns = 0;
   #rowsAtReturn = -1;
 
-  readonly #collection: string;
   /** Whether it is the end of the first read, rather than of a pass, which repeats its warnings and changes nothing about it. */
   readonly #isFirst: boolean;
 
@@ -38,16 +37,13 @@ export class EndOfList {
     private readonly positions: Positions,
     private readonly reading: Reading,
   ) {
-    this.#collection = reading.reader.collection.name;
     this.#isFirst = progress === reading.progress;
   }
 
   /** Checks a claim. @returns The page to continue with, or `undefined` if the list ends. */
   confirm(end: ListEnd): Observable<number | undefined> {
     return task(async (ask) => {
-      if (this.#mayBeNone(end)) {
-        await endWait(this.reading, ask, this.progress.rows);
-      }
+      if (this.#mayBeNone(end)) await endWait(this.reading, ask, this.progress.rows);
       const second = await this.#again(ask, end.page);
       if (second.length > 0 && fingerprintOf(second) !== this.progress.last?.fingerprint) {
         // A full page was no end at all, and is not evidence of a growing list.
@@ -82,9 +78,7 @@ export class EndOfList {
     return expected === 0 && this.list.repeated === undefined && this.progress.endsFull(this.list.limit);
   }
 
-  /**
-   * @returns The page to continue with, unless the list grows as fast as it is read.
-   */
+  /** @returns The page to continue with, unless the list grows as fast as it is read. */
   #goOn(page: number): number | undefined {
     if (this.#continuations < maxContinuations) {
       this.#continuations += 1;
@@ -108,7 +102,7 @@ export class EndOfList {
     this.#returns = this.progress.rows === this.#rowsAtReturn ? this.#returns + 1 : 1;
     this.#rowsAtReturn = this.progress.rows;
     if (this.#returns <= maxContinuations) return page;
-    throw refused('E_SOURCE_ORDER', `${this.#collection}: page ${page} is sometimes full and sometimes empty`);
+    throw this.#refused('E_SOURCE_ORDER', `page ${page} is sometimes full and sometimes empty`);
   }
 
   /** Returns the page of the next row: the last one, if it is not full. */
@@ -129,7 +123,7 @@ export class EndOfList {
     if (this.list.repeated !== undefined) return;
     const pages = [end + 1, end + 2, end + 8];
     const answers = await Promise.all(pages.map((behind) => ask(this.list.probe(behind).pipe(catchError(noRows)))));
-    for (const [index, { batch }] of answers.entries()) {
+    for (const [index, batch] of answers.entries()) {
       const behind = itemAt(pages, index);
       if (batch.length === 0 || fingerprintOf(batch) === this.progress.last?.fingerprint) continue;
       // Unless the list now extends that far.
@@ -154,10 +148,8 @@ export class EndOfList {
         this.#newAtLastEnd = next;
         return this.#goOn(this.#pageAfter(end));
       }
-      if (isNew && look === 2) {
-        const what = `row ${rows + 1} exists when requested alone, but page ${end} has no rows`;
-        throw refused('E_SOURCE_ORDER', `${this.#collection}: ${what}`);
-      }
+      if (isNew && look === 2)
+        throw this.#refused('E_SOURCE_ORDER', `row ${rows + 1} exists when requested alone, but page ${end} has no rows`);
     }
     this.counted = false;
     const shown = this.reading.namesOf(await this.#again(ask, last.number));
@@ -199,21 +191,19 @@ export class EndOfList {
   async #refuseCapByLimit(ask: Ask, end: number): Promise<void> {
     const { limit } = this.list;
     if (limit < 2 || !this.progress.endsFull(limit) || end === this.list.firstPage + 1) return;
-    const before = await ask(this.list.sized(end - 1, limit - 1).pipe(catchError(noRows)));
-    if (before.batch.length !== limit - 1) return;
-    const { batch } = await ask(this.list.sized(end, limit - 1).pipe(catchError(noRows)));
-    if (batch.length === 0) throw capped(this.#collection, end - 1);
+    const before = await ask(this.list.probe(end - 1, limit - 1).pipe(catchError(noRows)));
+    if (before.length !== limit - 1) return;
+    const after = await ask(this.list.probe(end, limit - 1).pipe(catchError(noRows)));
+    if (after.length === 0) throw this.#capped(end - 1);
   }
 
   /** Accepts an end at which the last page repeats only if the count confirms it, or if that page is short. */
   #ended(end: number): undefined {
     const { repeated } = this.list;
     if (repeated === undefined) return undefined;
-    const collection = this.#collection;
-    if (this.counting !== 'rows' && this.progress.endsFull(this.list.limit)) {
-      throw repeated === this.list.firstPage + 1 ? ignored(collection, repeated) : capped(collection, repeated - 1);
-    }
-    const message = `${collection}: page ${end} and others repeat the last page`;
+    if (this.counting !== 'rows' && this.progress.endsFull(this.list.limit))
+      throw repeated === this.list.firstPage + 1 ? this.#ignored(repeated) : this.#capped(repeated - 1);
+    const message = `${this.reading.reader.collection.name}: page ${end} and others repeat the last page`;
     if (this.#isFirst) warn(this.reading.options, { code: 'W_SOURCE_REPEATS', message });
     return undefined;
   }
@@ -225,19 +215,16 @@ export class EndOfList {
   async #refuseCap(ask: Ask, end: number): Promise<void> {
     const beyond = end - this.list.firstPage;
     if (beyond < 1 || beyond >= this.progress.rows || !this.progress.endsFull(this.list.limit)) return;
-    const [[first], [before], [at]] = [
-      await this.positions.at(ask, 0),
-      await this.positions.at(ask, beyond - 1),
-      await this.positions.at(ask, beyond),
-    ];
+    const [first] = await this.positions.at(ask, 0);
+    const [before] = await this.positions.at(ask, beyond - 1);
+    const [at] = await this.positions.at(ask, beyond);
     if (beyond === 1 && at !== undefined && at === first) {
-      if (this.list.repeated === end) throw ignored(this.#collection, end);
+      if (this.list.repeated === end) throw this.#ignored(end);
       return;
     }
-    if (before !== undefined && (at === undefined || at === before || at === first)) throw capped(this.#collection, end - 1);
+    if (before !== undefined && (at === undefined || at === before || at === first)) throw this.#capped(end - 1);
   }
 
-  /** Returns whether a row with that name was read. */
   #isKnown(name: string): boolean {
     const { seen } = this.reading;
     return seen ? seen.inThisPass(name) : name === this.progress.first || name === this.progress.last?.name;
@@ -248,29 +235,24 @@ export class EndOfList {
   }
 
   #again(ask: Ask, page: number): Promise<RecordBatch> {
-    return ask(this.list.again(page).pipe(map(({ batch }) => batch)));
+    return ask(this.list.again(page));
+  }
+
+  #ignored(page: number): SourceError {
+    const what = `page ${page} repeats page ${page - 1}; the service ignores the page number`;
+    return this.#refused('E_SOURCE_PAGE_IGNORED', what);
+  }
+
+  #capped(page: number): SourceError {
+    return this.#refused('E_SOURCE_PAGE_CAP', `page ${page} is full, but the service returns no page beyond it`);
+  }
+
+  #refused(code: SourceError['code'], what: string): SourceError {
+    return new SourceError(code, 'permanent', `${this.reading.reader.collection.name}: ${what}`);
   }
 }
 
-/** Creates the failure for a service that ignores the page number. */
-function ignored(collection: string, page: number): SourceError {
-  return refused('E_SOURCE_PAGE_IGNORED', `${collection}: page ${page} repeats page ${page - 1}; the service ignores the page number`);
-}
-
-/** Creates the failure for a list that continues after the last page the service allows. */
-function capped(collection: string, page: number): SourceError {
-  return refused('E_SOURCE_PAGE_CAP', `${collection}: page ${page} is full, but the service returns no page beyond it`);
-}
-
-function refused(code: SourceError['code'], message: string): SourceError {
-  return new SourceError(code, 'permanent', message);
-}
-
-/**
- * Waits before re-checking a possible end of a list, and reports the wait. It is the only place that waits there; `consistency.waitedMs` is the total.
- *
- * @param read Rows of the list read so far.
- */
+/** Waits before re-checking a possible end of a list, after some rows, and reports the wait. It is the only place that waits there. */
 export async function endWait({ reader, options, consistency }: ReadSettings, ask: Ask, read: number): Promise<void> {
   const { at, events, endWaitMs: delayMs = defaults.endWaitMs } = options;
   events?.emit('wait', () => ({ collection: reader.collection.name, at, read, delayMs }));
@@ -295,26 +277,20 @@ export class Positions {
     private readonly reading: Reading,
   ) {}
 
-  /** Returns whether pages of one row are supported; tries again until there is a row. */
+  /** Returns whether pages of one row are supported, which cannot be determined without a row. */
   async areHonoured(ask: Ask): Promise<boolean> {
     if (this.#honoured !== undefined) return this.#honoured;
     const rows = await this.at(ask, 0);
-    // Without a row it cannot be determined.
     if (rows.length > 0) this.#honoured = rows.length === 1;
     return rows.length === 1;
   }
 
   /** Returns the names of the rows at a position: one, or none after the end. */
   async at(ask: Ask, position: number): Promise<readonly string[]> {
-    const { batch } = await ask(this.list.row(position).pipe(catchError(noRows)));
-    return this.reading.namesOf(batch);
+    return this.reading.namesOf(await ask(this.list.row(position).pipe(catchError(noRows))));
   }
 
-  /**
-   * Counts the current rows of the list by searching for the last position with a row; `undefined` if it cannot be counted this way.
-   *
-   * @param guess Where to start.
-   */
+  /** Counts the current rows, by searching for the last position with a row, from a guess; `undefined` if they cannot be counted this way. */
   count(guess: number): Observable<number | undefined> {
     return task(async (ask) => {
       if (!(await this.areHonoured(ask)) || this.list.repeated !== undefined) return undefined;

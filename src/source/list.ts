@@ -1,37 +1,39 @@
 import { catchError, map, of, switchMap, tap, throwError, type Observable, AsyncSubject, defer } from 'rxjs';
 import { RecordBatch } from '../vector/index.js';
 import { amount, amountOf, SourceError } from '../core/index.js';
-import type { ListAnswer } from './fetch/reader.js';
+import type { ListRequest } from './fetch/reader.js';
+import { isNotFound } from './fetch/request.js';
 import { isPlainFailure, noRows, isViolation, warn, type PagingOptions, type ListReader } from './paging.js';
 import { fingerprintOf, namesOf } from './seen-rows.js';
 import { task } from '../flow/index.js';
 
 /**
  * Determines how a service pages a list: a cap below the limit requested, pages where the document describes none, and a page before the
- * first one. It reads page 1, and page 2 if page 1 is short; neither is requested again.
+ * first one. It reads page 1, and page 2 if page 1 is short; neither is requested again. A list without pages is one batch.
  *
  * @throws {SourceError} `E_SOURCE_FIRST_PAGE`, and, from the pages, `E_SOURCE_PAGE_IGNORED` and `E_SOURCE_MAX_PAGES`.
  * @throws {GateError} `E_GATE_STRICT` for a warning under `strict`.
  */
-export function openList(reader: ListReader, options: PagingOptions = {}): Observable<Pages | ListAnswer> {
+export function openList(reader: ListReader, options: PagingOptions = {}): Observable<Pages | RecordBatch> {
   return reader.collection.paged ? openPaged(reader, reader.limit, options) : openUnpaged(reader, options);
 }
 
-export function openPaged(from: ListReader, limit: number, options: PagingOptions, learned = false): Observable<Pages> {
+export function openPaged(reader: ListReader, limit: number, options: PagingOptions, learned = false): Observable<Pages> {
+  const { name } = reader.collection;
   const firstPage = options.firstPage ?? 1;
-  const reader = withoutNotFound(from, firstPage);
-  const seeds = new Map<number, ListAnswer>();
-  const read = (page: number) => reader.request({ page, limit }).pipe(tap((answer) => seeds.set(page, answer)));
-  const list = () => new Pages(reader, firstPage, limit, seeds, options.maxPages ?? Infinity);
+  const request = requesting(reader, firstPage);
+  const seeds = new Map<number, RecordBatch>();
+  const read = (page: number) => request({ page, limit }).pipe(tap((batch) => seeds.set(page, batch)));
+  const list = () => new Pages(name, request, firstPage, limit, seeds, options.maxPages ?? Infinity);
 
   return read(firstPage).pipe(
-    switchMap(({ batch }) => {
+    switchMap((first) => {
       const opened$ =
-        batch.length === 0 || batch.length >= limit
+        first.length === 0 || first.length >= limit
           ? of(list())
-          : read(firstPage + 1).pipe(switchMap((second) => afterShortPage(batch, second.batch)));
+          : read(firstPage + 1).pipe(switchMap((second) => afterShortPage(first, second)));
       return options.firstPage === undefined && !learned
-        ? refusePageBefore(reader, firstPage, limit, batch, options).pipe(switchMap(() => opened$))
+        ? refusePageBefore(reader, firstPage, limit, first, options).pipe(switchMap(() => opened$))
         : opened$;
     }),
   );
@@ -39,38 +41,41 @@ export function openPaged(from: ListReader, limit: number, options: PagingOption
   /** Handles a short first page: if others follow, there is a cap, and a cap may move the borders of all pages. */
   function afterShortPage(first: RecordBatch, second: RecordBatch): Observable<Pages> {
     const isMore = second.length > 0 && fingerprintOf(first) !== fingerprintOf(second);
-    if (isMore && learned) throw lackingRows(reader, limit, first.length);
+    if (isMore && learned) {
+      const what = `requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)} and has more after them`;
+      throw new SourceError('E_SOURCE_ORDER', 'permanent', `${name}: ${what}; rows between the pages would be missed`);
+    }
     if (isMore) return capped(first);
-    if (learned || first.length === 0) return of(list());
-    return behindCap(reader, firstPage, first).pipe(switchMap((more) => (more ? capped(first) : of(list()))));
+    if (learned) return of(list());
+    // The next page already read began at the offset of the full limit; with the length of this one it begins where this one ends.
+    const known = new Set(namesIn(reader, first));
+    return request({ page: firstPage + 1, limit: first.length, purpose: 'probe' }).pipe(
+      catchError(noRows),
+      switchMap((batch) => (namesIn(reader, batch).some((row) => !known.has(row)) ? capped(first) : of(list()))),
+    );
   }
 
   function capped(first: RecordBatch): Observable<Pages> {
-    warn(options, {
-      code: 'W_SOURCE_CAP',
-      message: `${reader.collection.name}: requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)}`,
-    });
+    const message = `${name}: requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)}`;
+    warn(options, { code: 'W_SOURCE_CAP', message });
     // Different pages are read now, with the same rows.
     reader.recount();
     return openPaged(reader, first.length, options, true);
   }
 }
 
-/**
- * Checks whether a short first page has more rows after it, by requesting the next page with its length as the limit: the next page already
- * read began at the offset of the full limit.
- */
-function behindCap(reader: ListReader, firstPage: number, first: RecordBatch): Observable<boolean> {
-  const known = new Set(namesIn(reader, first));
-  return reader.request({ page: firstPage + 1, limit: first.length, purpose: 'probe' }).pipe(
-    catchError(noRows),
-    map(({ batch }) => namesIn(reader, batch).some((name) => !known.has(name))),
-  );
-}
+type Requesting = (asked: ListRequest) => Observable<RecordBatch>;
 
-function lackingRows(reader: ListReader, limit: number, rows: number): SourceError {
-  const message = `${reader.collection.name}: requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(rows)} and has more after them; rows between the pages would be missed`;
-  return new SourceError('E_SOURCE_ORDER', 'permanent', message);
+/** Returns how pages are requested: one that is not found after the first one has no rows. */
+function requesting(reader: ListReader, firstPage: number): Requesting {
+  return (asked) =>
+    reader.request(asked).pipe(
+      map(({ batch }) => batch),
+      catchError((error: unknown) => {
+        const isBehind = asked.page !== undefined && asked.page > firstPage && isNotFound(error);
+        return isBehind ? of(RecordBatch.empty) : throwError(() => error);
+      }),
+    );
 }
 
 function namesIn({ collection }: ListReader, batch: RecordBatch): readonly string[] {
@@ -78,12 +83,12 @@ function namesIn({ collection }: ListReader, batch: RecordBatch): readonly strin
 }
 
 /** Opens an unpaged list, which is one answer unless a second page has other rows. */
-function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pages | ListAnswer> {
+function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pages | RecordBatch> {
   return reader.request({}).pipe(
-    switchMap((all) => {
+    switchMap(({ batch: all }) => {
       // The owner declares that the list has no pages, and it may not accept parameters.
-      if (all.batch.length === 0 || reader.collection.served) return of(all);
-      return hasMorePages(reader, all.batch).pipe(
+      if (all.length === 0 || reader.collection.served) return of(all);
+      return hasMorePages(reader, all).pipe(
         switchMap((paged) => {
           if (!paged) return of(all);
           warn(options, { code: 'W_SOURCE_PAGED', message: `${reader.collection.name}: the service returns this list in pages` });
@@ -107,44 +112,29 @@ function refusePageBefore(
   options: PagingOptions,
 ): Observable<unknown> {
   const before = firstPage - 1;
-  const pageOf = (page: number) => reader.request({ page, limit, purpose: 'probe' }).pipe(map(({ batch }) => batch));
-  return pageOf(before).pipe(
+  const { name } = reader.collection;
+  const namesOn = (page: number) => reader.request({ page, limit, purpose: 'probe' }).pipe(map(({ batch }) => namesIn(reader, batch)));
+  return namesOn(before).pipe(
     // Any failure of a missing page can mean that there is no page, but an outage is no answer.
     catchError((error: unknown) => {
       if (!isPlainFailure(error)) return throwError(() => error);
       if (!isViolation(error)) {
-        const message = `${reader.collection.name}: page ${before} could not be requested, so whether the list begins there is unknown; set service.first_page`;
+        const message = `${name}: page ${before} could not be requested, so whether the list begins there is unknown; set service.first_page`;
         warn(options, { code: 'W_SOURCE_UNCHECKED', message });
       }
-      return of(RecordBatch.empty);
+      return of([]);
     }),
-    switchMap((batch) => {
+    switchMap(([row]) => {
       // By its key: other fields may differ each time.
-      const [name] = namesIn(reader, batch);
-      if (name === undefined || namesIn(reader, first).includes(name)) return of(true);
-      return pageOf(firstPage).pipe(map((now) => namesIn(reader, now).includes(name)));
+      if (row === undefined || namesIn(reader, first).includes(row)) return of(true);
+      return namesOn(firstPage).pipe(map((now) => now.includes(row)));
     }),
     tap((same) => {
       if (same) return;
-      const message = `${reader.collection.name}: page ${before} has rows that page ${firstPage} does not have`;
+      const message = `${name}: page ${before} has rows that page ${firstPage} does not have`;
       throw new SourceError('E_SOURCE_FIRST_PAGE', 'permanent', message);
     }),
   );
-}
-
-/** Wraps a reader so that a page not found after the first one counts as a page without rows. */
-function withoutNotFound(reader: ListReader, firstPage: number): ListReader {
-  const isNotFound = (error: unknown) => error instanceof SourceError && error.status === 404;
-  return {
-    ...reader,
-    request: (asked) =>
-      reader.request(asked).pipe(
-        catchError((error: unknown) => {
-          const isBehind = asked.page !== undefined && asked.page > firstPage && isNotFound(error);
-          return isBehind ? of({ batch: RecordBatch.empty, body: new Uint8Array() }) : throwError(() => error);
-        }),
-      ),
-  };
 }
 
 /**
@@ -152,10 +142,8 @@ function withoutNotFound(reader: ListReader, firstPage: number): ListReader {
  * rows. A second page without rows is requested once more, with a limit that divides the number of rows received, since that may work.
  */
 function hasMorePages(reader: ListReader, all: RecordBatch): Observable<boolean> {
-  const { key } = reader.collection;
-  const known = new Set(namesOf(all, key));
-  const isOther = (batch: RecordBatch) => {
-    const rows = namesOf(batch, key);
+  const known = new Set(namesIn(reader, all));
+  const isOther = (rows: readonly string[]) => {
     // A part of the list is a page of it.
     if (rows.length > 0 && rows.length * 2 <= known.size) return true;
     // If an unpaged list has grown meanwhile, some rows can be new, but not most.
@@ -163,9 +151,9 @@ function hasMorePages(reader: ListReader, all: RecordBatch): Observable<boolean>
   };
   const page = (number: number, limit: number | null = null) =>
     reader.request({ page: number, limit, purpose: 'probe' }).pipe(
-      map(({ batch }) => batch),
+      map(({ batch }) => namesIn(reader, batch)),
       // A service without pages may refuse them; one that does not answer cannot be distinguished from one with pages.
-      catchError((error: unknown) => (isViolation(error) ? of(RecordBatch.empty) : throwError(() => error))),
+      catchError((error: unknown) => (isViolation(error) ? of([]) : throwError(() => error))),
     );
   return task(async (ask) => {
     const second = await ask(page(2));
@@ -189,8 +177,8 @@ function divisorOf(rows: number): number {
 export class Pages {
   /** Pages that repeat the one before them. */
   readonly #repeats = new Set<number>();
-  /** The fingerprint of each page, for the page after it, and the pages waiting for one. */
   readonly #fingerprints = new Map<number, string>();
+  /** The pages waiting for the fingerprint of one. */
   readonly #waiting = new Map<number, AsyncSubject<string>>();
   readonly #asked = new Set<number>();
   /** Pages after the first one that seems to be the end may never be requested, so nothing may wait for their fingerprints. */
@@ -201,10 +189,11 @@ export class Pages {
    * @param maxPages Maximum number of pages with rows.
    */
   constructor(
-    private readonly reader: ListReader,
+    private readonly name: string,
+    private readonly request: Requesting,
     readonly firstPage: number,
     readonly limit: number,
-    private readonly seeds: Map<number, ListAnswer>,
+    private readonly seeds: Map<number, RecordBatch>,
     private readonly maxPages: number,
   ) {}
 
@@ -213,18 +202,18 @@ export class Pages {
    *
    * @param fresh Whether a stored answer must not be used.
    */
-  page(number: number, fresh = false): Observable<ListAnswer> {
+  page(number: number, fresh = false): Observable<RecordBatch> {
     return this.#read(number, fresh).pipe(
-      switchMap((answer) => {
-        if (answer.batch.length === 0) return of(this.#noRowsOn(number));
-        if (number - this.firstPage >= this.maxPages) return throwError(() => this.#tooManyPages(number));
+      switchMap((batch) => {
+        if (batch.length === 0) return of(this.#noRowsOn(number));
+        if (number - this.firstPage >= this.maxPages) throw this.#tooManyPages(number);
         if (number === this.#seemingEnd) this.#seemingEnd = Infinity;
-        if (number === this.firstPage) return of(answer);
+        if (number === this.firstPage) return of(batch);
         return this.#fingerprint(number - 1).pipe(
           map((before) => {
-            if (before !== answer.fingerprint) {
+            if (before !== fingerprintOf(batch)) {
               this.#repeats.delete(number);
-              return answer;
+              return batch;
             }
             this.#repeats.add(number);
             return this.#noRowsOn(number);
@@ -240,38 +229,28 @@ export class Pages {
   }
 
   /** Requests the current state of a page, even if it was spooled, without comparing it with the page before it. */
-  again(number: number): Observable<ListAnswer> {
+  again(page: number): Observable<RecordBatch> {
     // The next page is compared with the current state of this one.
-    return this.reader
-      .request({ page: number, limit: this.limit, fresh: true })
-      .pipe(tap(({ batch }) => this.#fingerprints.set(number, fingerprintOf(batch))));
+    return this.request({ page, limit: this.limit, fresh: true }).pipe(tap((batch) => this.#fingerprints.set(page, fingerprintOf(batch))));
   }
 
-  /** Requests the current state of a page for comparison; it is not spooled. */
-  probe(number: number): Observable<ListAnswer> {
-    return this.sized(number, this.limit);
-  }
-
-  /** Requests the current state of a page of another size. */
-  sized(number: number, limit: number): Observable<ListAnswer> {
-    return this.reader.request({ page: number, limit, purpose: 'probe' });
+  /** Requests the current state of a page, perhaps of another size, for comparison; it is not spooled. */
+  probe(page: number, limit = this.limit): Observable<RecordBatch> {
+    return this.request({ page, limit, purpose: 'probe' });
   }
 
   /** Requests the row at a position, counted from 0, as a page of one row. A service that ignores the limit returns more. */
-  row(position: number): Observable<ListAnswer> {
-    return this.sized(this.firstPage + position, 1);
+  row(position: number): Observable<RecordBatch> {
+    return this.probe(this.firstPage + position, 1);
   }
 
-  #read(page: number, fresh: boolean): Observable<ListAnswer & { readonly fingerprint: string }> {
+  #read(page: number, fresh: boolean): Observable<RecordBatch> {
     return defer(() => {
       const seed = this.seeds.get(page);
       this.seeds.delete(page);
       this.#asked.add(page);
-      return seed && !fresh ? of(seed) : this.reader.request({ page, limit: this.limit, fresh });
-    }).pipe(
-      map((answer) => ({ ...answer, fingerprint: fingerprintOf(answer.batch) })),
-      tap({ next: ({ fingerprint }) => this.#take(page, fingerprint), error: () => this.#take(page, '') }),
-    );
+      return seed && !fresh ? of(seed) : this.request({ page, limit: this.limit, fresh });
+    }).pipe(tap({ next: (batch) => this.#take(page, fingerprintOf(batch)), error: () => this.#take(page, '') }));
   }
 
   /** Emits the fingerprint of a page, once known; empty if the page failed. A page that may never be requested looks like the last page. */
@@ -300,15 +279,15 @@ export class Pages {
   }
 
   /** Returns a page without rows of its own; later ones need not be requested. */
-  #noRowsOn(page: number): ListAnswer {
+  #noRowsOn(page: number): RecordBatch {
     this.#seemingEnd = Math.min(this.#seemingEnd, page);
     for (const awaited of this.#waiting.keys())
       if (awaited > this.#seemingEnd && !this.#asked.has(awaited)) this.#announce(awaited, this.#lastLook);
-    return { batch: RecordBatch.empty, body: new Uint8Array() };
+    return RecordBatch.empty;
   }
 
   #tooManyPages(number: number): SourceError {
-    const message = `${this.reader.collection.name}: page ${number} has rows, but max_pages is ${this.maxPages}`;
+    const message = `${this.name}: page ${number} has rows, but max_pages is ${this.maxPages}`;
     return new SourceError('E_SOURCE_MAX_PAGES', 'permanent', message);
   }
 }

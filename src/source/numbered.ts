@@ -50,7 +50,6 @@ export class NumberedList implements List {
         const fresh = number <= (this.reading.progress.last?.number ?? -Infinity);
         return this.list.page(number, fresh);
       }),
-      map(({ batch }) => batch),
     );
   }
 
@@ -96,7 +95,7 @@ export class NumberedList implements List {
           firstPage,
           concurrency,
           maxRows: 3 * reading.progress.rows + 10 * this.list.limit,
-          page: (page) => list.page(page).pipe(map(({ batch }) => batch)),
+          page: (page) => list.page(page),
           confirm: (claim) => end.confirm(claim),
           reachesEnd: async (ask) => {
             if (end.counted !== false || !progress.last) return true;
@@ -114,7 +113,7 @@ export class NumberedList implements List {
   async #checkPages(ask: Ask): Promise<void> {
     const { digests, consistency } = this.reading;
     const numbers = evenly([...digests.keys()], maxProbes);
-    const digest$ = (number: number) => this.list.probe(number).pipe(map(({ batch }) => digestOf(this.reading.namesOf(batch))));
+    const digest$ = (number: number) => this.list.probe(number).pipe(map((batch) => digestOf(this.reading.namesOf(batch))));
     const now = await Promise.all(numbers.map((number) => ask(digest$(number))));
     consistency.probes += numbers.length;
     numbers.forEach((number, index) => {
@@ -144,7 +143,7 @@ export class NumberedList implements List {
     if (this.#stale <= this.#patience) return of(undefined);
     return task(async (ask) => {
       const at = (times: number) => this.firstPage + times * (number - this.firstPage);
-      const hasRows = async (page: number) => (await ask(this.list.probe(page))).batch.length > 0;
+      const hasRows = async (page: number) => (await ask(this.list.probe(page))).length > 0;
       if ((await hasRows(at(2))) && (await hasRows(at(4)))) {
         const what = `${amountOf(this.#stale, 'page')} up to page ${number - 1} ${this.#stale === 1 ? 'has' : 'have'} no new rows`;
         const message = `${this.reading.reader.collection.name}: ${what}, and pages ${at(2)} and ${at(4)} have rows, too`;

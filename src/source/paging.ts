@@ -69,6 +69,6 @@ export function isViolation(error: unknown): boolean {
 }
 
 /** For `catchError`: treats any failure of a missing page as a page without rows. */
-export function noRows(error: unknown): Observable<{ readonly batch: RecordBatch }> {
-  return isPlainFailure(error) ? of({ batch: RecordBatch.empty }) : throwError(() => error);
+export function noRows(error: unknown): Observable<RecordBatch> {
+  return isPlainFailure(error) ? of(RecordBatch.empty) : throwError(() => error);
 }

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { EMPTY, concat, defer, map, switchMap, type Observable, of, filter } from 'rxjs';
-import type { CollectionReader, ListAnswer } from './fetch/reader.js';
+import type { CollectionReader } from './fetch/reader.js';
 import { itemAt, type Row, newConsistency, type Consistency } from '../core/index.js';
 import { defaults } from '../options/index.js';
 import type { RecordBatch } from '../vector/index.js';
@@ -36,13 +37,12 @@ export function readPages<T extends Row>(
 }
 
 function pagesOf(reader: ListReader, options: ReadingOptions, consistency: Consistency): Observable<Page> {
-  const settings = { reader, options, consistency };
-  if (isSequential(reader.collection.served)) return new ListRead(new LinkedList(new Reading(settings))).pages();
+  const begin = () => new Reading(reader, options, consistency);
+  if (isSequential(reader.collection.served)) return new ListRead(new LinkedList(begin())).pages();
   return openList(reader, options).pipe(
-    switchMap((opened) => {
-      const read =
-        opened instanceof Pages ? new ListRead(new NumberedList(new Reading(settings), opened)) : new AnswerRead(settings, opened);
-      return read.pages();
+    switchMap((list) => {
+      if (list instanceof Pages) return new ListRead(new NumberedList(begin(), list)).pages();
+      return new AnswerRead({ reader, options, consistency }, list).pages();
     }),
   );
 }
@@ -132,15 +132,14 @@ function watched(
   });
 }
 
-/** The read of a list that comes in one answer, and its state. */
+/** The read of a list that comes in one answer. */
 class AnswerRead {
   readonly #drain = new Drain();
-  /** Names of the rows, which identify them, in order. */
   #names: readonly string[] = [];
 
   constructor(
     private readonly settings: ReadSettings,
-    private readonly whole: ListAnswer,
+    private readonly whole: RecordBatch,
   ) {}
 
   /** Emits the answer as a page, then the rows missed, found by later requests, as further pages. */
@@ -157,8 +156,7 @@ class AnswerRead {
 
   #first(): Observable<Page> {
     return task(async (ask) => {
-      const { batch } = this.whole;
-      if (batch.length > 0) return batch;
+      if (this.whole.length > 0) return this.whole;
       await endWait(this.settings, ask, 0);
       return (await ask(this.settings.reader.request({ fresh: true }))).batch;
     }).pipe(
@@ -172,7 +170,6 @@ class AnswerRead {
     );
   }
 
-  /** Requests the current state of the list. */
   #again(): Observable<RecordBatch> {
     return this.settings.reader.request({ purpose: 'probe' }).pipe(map(({ batch }) => batch));
   }
@@ -189,11 +186,7 @@ class AnswerRead {
     return defer(() => (options.lookAgain ? this.#drain.empty() : of(undefined))).pipe(switchMap(() => this.#pass(1, 0)));
   }
 
-  /**
-   * Requests the list again.
-   *
-   * @param clean Number of consecutive answers without missed rows.
-   */
+  /** @param clean Number of consecutive answers without missed rows. */
   #pass(number: number, clean: number): Observable<Page> {
     const { consistency, options } = this.settings;
     const { mode } = consistency;
@@ -201,7 +194,7 @@ class AnswerRead {
       switchMap((batch) => {
         consistency.probes += 1;
         const names = this.#namesOf(batch);
-        const same = sameTexts(names, this.#names);
+        const same = isDeepStrictEqual(names, this.#names);
         const missing = this.#missing(names);
         if (!same && consistency.drift.length === 0) consistency.drift.push('the list has changed');
         if (mode === 'check') {
@@ -213,8 +206,7 @@ class AnswerRead {
         this.#names = [...this.#names, ...missing.map((row) => itemAt(names, row))];
         const found$ = missing.length === 0 ? EMPTY : of(pageOf(number + 1, batch.take(missing), { release: () => {} }));
         if (cleanNow >= (mode === 'prove' ? 2 : 1)) {
-          const isStill = consistency.drift.length === 0;
-          consistency.outcome = mode === 'prove' ? 'proven' : isStill ? 'stable' : 'repaired';
+          consistency.outcome = mode === 'prove' ? 'proven' : consistency.drift.length === 0 ? 'stable' : 'repaired';
           return found$;
         }
         if (number >= (options.maxPasses ?? defaults.maxPasses)) {
@@ -227,13 +219,8 @@ class AnswerRead {
     );
   }
 
-  /** Returns the rows of a later answer that the first one lacked. */
   #missing(names: readonly string[]): readonly number[] {
     const known = new Set(this.#names);
     return names.flatMap((name, row) => (known.has(name) ? [] : [row]));
   }
-}
-
-function sameTexts(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((text, index) => text === other[index]);
 }

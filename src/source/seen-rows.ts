@@ -5,10 +5,9 @@ import { digestOf, digestsOf, keysOf, type RecordBatch } from '../vector/index.j
 import type { ReadingOptions } from './options.js';
 import type { ListReader } from './paging.js';
 
-/** A repeated row, by position. */
+/** A repeated row, and its first occurrence, by position. */
 export interface Repeat {
   readonly position: number;
-  /** Position of its first occurrence. */
   readonly first: number;
   readonly name: string;
 }
@@ -16,17 +15,14 @@ export interface Repeat {
 /** How the rows of a list were counted: one by one, by its page numbers, or not at all. */
 export type Counting = 'rows' | 'pages' | 'none';
 
-/** The results of a pass for one page: the unknown rows, and those repeated within the pass. */
+/** What a pass found on one page, by row index. */
 export interface Sighting {
-  /** Indexes of rows with an unknown key. */
   readonly fresh: readonly number[];
-  /**
-   * Rows whose key occurred earlier in this pass: their indexes, and the places of the first ones, counted from 0 since the start of the first read.
-   */
+  /** Rows whose key occurred earlier in this pass, with the place of the first one, counted from 0 since the start of the first read. */
   readonly repeats: readonly { readonly row: number; readonly first: number }[];
-  /** Rows whose key did not occur earlier in this pass. */
+  /** Number of rows whose key did not occur earlier in this pass. */
   readonly distinct: number;
-  /** Rows with other values than the first time. */
+  /** Number of rows with other values than the first time. */
   readonly changed: number;
 }
 
@@ -43,21 +39,17 @@ export class SeenRows {
   #next = 1;
   #sequence: number[] | undefined;
 
-  /**
-   * @param expected Rows that the list had the last time.
-   */
+  /** @param expected Rows that the list had the last time. */
   constructor(expected = 0) {
     this.#keys = new KeyMap(undefined, true, expected);
   }
 
-  /** Starts the next pass over the list. */
   beginPass(): void {
     this.#baseBefore = this.#base;
     this.#base = this.#next - 1;
     this.#sequence = [];
   }
 
-  /** Returns whether a key occurred in this pass. */
   inThisPass(name: string): boolean {
     return this.#keys.markOf(name) > this.#base;
   }
@@ -109,7 +101,7 @@ export function namesOf(batch: RecordBatch, key: readonly string[]): readonly st
 }
 
 /**
- * Returns how many numbers are out of sequence: the minimum to remove so that the rest increases. A row that moved counts once, however far it moved.
+ * Returns how many numbers are out of sequence: the minimum to remove so that the rest increases. A row that moved counts once, however far.
  *
  * Time n log n, memory 4 bytes per number.
  */
@@ -131,27 +123,22 @@ export function outOfSequence(numbers: Uint32Array): number {
   return numbers.length - longest;
 }
 
-const known = new WeakMap<RecordBatch, string>();
+const fingerprints = new WeakMap<RecordBatch, string>();
 
 /** Identifies a page in a few bytes: the number of rows, and the first and last one. Several callers need it, so it is cached. */
 export function fingerprintOf(batch: RecordBatch): string {
-  const fingerprint = known.get(batch) ?? foundFor(batch);
-  known.set(batch, fingerprint);
+  let fingerprint = fingerprints.get(batch);
+  if (fingerprint === undefined) {
+    const textOf = textsOf(batch);
+    const ends = batch.length === 0 ? [] : [textOf(0), textOf(batch.length - 1)];
+    const text = JSON.stringify([batch.length, ...ends]);
+    fingerprint = createHash('sha256').update(text).digest('base64');
+    fingerprints.set(batch, fingerprint);
+  }
   return fingerprint;
 }
 
-function foundFor(batch: RecordBatch): string {
-  const textOf = textsOf(batch);
-  const ends = batch.length === 0 ? [] : [textOf(0), textOf(batch.length - 1)];
-  return createHash('sha256')
-    .update(JSON.stringify([batch.length, ...ends]))
-    .digest('base64');
-}
-
-/**
- * Returns a function that returns the text of a row by index: all its fields, regardless of the fields of other rows and of their order.
- * All values here are text or `null`.
- */
+/** Returns a function for the text of a row: all its fields, regardless of the fields of other rows and of their order. */
 function textsOf(batch: RecordBatch): (row: number) => string {
   const columns = Array.from(batch.columns).sort(([a], [b]) => (a < b ? -1 : 1));
   return (row) => {
@@ -178,17 +165,10 @@ export interface Taken {
 }
 
 /** What a list is read with. */
-export interface ReadSettings {
-  readonly reader: ListReader;
-  readonly options: ReadingOptions;
-  readonly consistency: Consistency;
-}
+export type ReadSettings = Pick<Reading, 'reader' | 'options' | 'consistency'>;
 
 /** The first read of a list so far: its rows, and what shows that the list changed meanwhile. */
-export class Reading implements ReadSettings {
-  readonly reader: ListReader;
-  readonly options: ReadingOptions;
-  readonly consistency: Consistency;
+export class Reading {
   readonly progress = new ReadProgress();
   readonly seen: SeenRows | undefined;
   /** The digest of each page's keys, by number. */
@@ -200,10 +180,11 @@ export class Reading implements ReadSettings {
   repeated = 0;
   drifted = false;
 
-  constructor({ reader, options, consistency }: ReadSettings) {
-    this.reader = reader;
-    this.options = options;
-    this.consistency = consistency;
+  constructor(
+    readonly reader: ListReader,
+    readonly options: ReadingOptions,
+    readonly consistency: Consistency,
+  ) {
     this.seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
   }
 
@@ -216,18 +197,11 @@ export class Reading implements ReadSettings {
     const digest = digestOf(names);
     this.digests.set(page.number, digest);
     const sighting = seen?.take(batch, names);
-    const unread = known === 0 ? [] : rowsFrom(known, batch.length);
     const fresh = sighting?.fresh ?? rowsFrom(known, batch.length);
-    const came =
-      known === 0
-        ? page
-        : withRowsOf(
-            page,
-            batch,
-            [...new Set([...fresh, ...unread])].sort((a, b) => a - b),
-          );
-    this.options.onPage?.(came);
-    consistency.duplicates += countOf(came) - fresh.length;
+    const came = known === 0 ? fresh : [...new Set([...fresh, ...rowsFrom(known, batch.length)])].sort((a, b) => a - b);
+    const read = known === 0 ? page : withRowsOf(page, batch, came);
+    this.options.onPage?.(read);
+    consistency.duplicates += countOf(read) - fresh.length;
     let isStale: boolean | undefined;
     if (known === 0) {
       isStale = batch.length > 0 && (seen ? fresh.length === 0 : this.#known.has(digest));
@@ -272,16 +246,6 @@ function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Pa
   return rows.length === batch.length ? page : withBatch(page, batch.take(rows));
 }
 
-/** The last page read. */
-interface LastPage {
-  readonly number: number;
-  readonly rows: number;
-  /** The name of the last row, which identifies it. */
-  readonly name: string;
-  /** Identifies the page. */
-  readonly fingerprint: string;
-}
-
 /** How far a read of a list has progressed, by position. */
 export class ReadProgress {
   /** Rows on the pages read, including repeated keys. */
@@ -291,8 +255,9 @@ export class ReadProgress {
   largest = 0;
   /** Number of the first page that was shorter than an earlier one, and not the last. */
   short: number | undefined;
-  last: LastPage | undefined;
-  /** The name of the list's first row, which identifies it. */
+  /** The last page read, and the name of its last row. */
+  last: { readonly number: number; readonly rows: number; readonly name: string; readonly fingerprint: string } | undefined;
+  /** The name of the list's first row. */
   first: string | undefined;
 
   /**
