@@ -53,14 +53,9 @@ export function isPlainFailure(error: unknown): boolean {
   return isViolation(error) || (error instanceof SourceError && error.code === 'E_SOURCE_UNAVAILABLE');
 }
 
-/** Returns whether the service refused a request. */
-export function isRefused(error: unknown): boolean {
-  return error instanceof SourceError && error.code === 'E_SOURCE_REFUSED';
-}
-
 /** For `catchError`: emits `undefined` if the service refused the request. */
 export function unlessRefused(error: unknown): Observable<undefined> {
-  return isRefused(error) ? of(undefined) : throwError(() => error);
+  return error instanceof SourceError && error.code === 'E_SOURCE_REFUSED' ? of(undefined) : throwError(() => error);
 }
 
 /** Returns whether an answer has no rows for this request, and would have none the next time. */

@@ -3,7 +3,6 @@ import { join, resolve, basename } from 'node:path';
 import { randomBytes, createHash, createHmac } from 'node:crypto';
 import type { z } from 'zod';
 import {
-  errnoOf,
   temporaryEnding,
   removeFile,
   attempt,
@@ -27,10 +26,7 @@ export async function removeLeftovers(folder: string): Promise<void> {
 
 /** Removes the folder of a source with all files of leadstream; the folder stays if it contains anything else. */
 export async function removeSource(folder: string): Promise<void> {
-  const names = await readdir(folder).catch((thrown: unknown) => {
-    if (errnoOf(thrown) === 'ENOENT') return [];
-    throw thrown;
-  });
+  const names = await readdir(folder).catch(unlessMissing<readonly string[]>([]));
   // The marker goes last, so that the remains of an interrupted removal still have an age.
   for (const name of [...names.filter(isLeftover), logName, markerName]) await removeFile(join(folder, name));
   await rmdir(folder).catch(() => undefined);
@@ -54,35 +50,26 @@ export async function inState<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: str
   }
 }
 
-const marker = schema((z) =>
-  z.object({
-    /** When the first of the runs that share these pages started, ISO 8601. */
-    startedAt: z.iso.datetime(),
-    /** Age from which these pages are useless, in milliseconds. */
-    maxAgeMs: z.number(),
-  }),
-);
+/** When the first of the runs that share a source's pages started, ISO 8601, and the age in milliseconds from which they are useless. */
+const marker = schema((z) => z.object({ startedAt: z.iso.datetime(), maxAgeMs: z.number() }));
 
-/** The age of a source's pages, and its maximum. */
 type Marker = z.output<ReturnType<typeof marker>>;
 
 const markerName = 'started.json';
 
 /** Reads the marker of a source's folder; `undefined` if it is missing or damaged, in which case the pages have no known age. */
 export async function readMarker(folder: string): Promise<Marker | undefined> {
-  const text = await readOwn(join(folder, markerName)).catch(unlessUseless);
+  const text = await readOwn(join(folder, markerName)).catch((thrown: unknown) => {
+    // Pages must not be discarded because no more files could be opened.
+    if (isLost(thrown) || (thrown instanceof LeadstreamError && thrown.code === 'E_STATE_FOREIGN')) return undefined;
+    throw thrown;
+  });
   if (text === undefined) return undefined;
   try {
     return marker().safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
-}
-
-/** Rethrows any other failure: pages must not be discarded because no more files could be opened. */
-function unlessUseless(thrown: unknown): undefined {
-  if (isLost(thrown) || (thrown instanceof LeadstreamError && thrown.code === 'E_STATE_FOREIGN')) return undefined;
-  throw thrown;
 }
 
 /** Writes the marker, before the first page, so that no page is older than it seems. */
@@ -103,20 +90,14 @@ export function isFresh(found: Marker | undefined, now: number, maxAgeMs = found
  * @param maxAgeMs Age from which pages are not used.
  * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder was not created by leadstream for this user.
  */
-export async function spooledSince(
-  folder: string,
-  source: SpooledSource,
-  maxAgeMs: number,
-  now: () => number = Date.now,
-): Promise<string | undefined> {
+export async function spooledSince(folder: string, source: SpooledSource, maxAgeMs: number): Promise<string | undefined> {
   const spools = resolve(folder);
   return inState('E_SINK_PATH', `cannot look for spooled pages in ${spools}`, async () => {
-    if (!(await isPrivate(spools))) return undefined;
-    const key = await knownKey(spools);
+    const key = (await isPrivate(spools)) ? await knownKey(spools) : undefined;
     if (key === undefined) return undefined;
     const path = join(spools, nameOf(source, key));
     const marker = await readMarker(path);
-    if (!isFresh(marker, now(), maxAgeMs)) return undefined;
+    if (!isFresh(marker, Date.now(), maxAgeMs)) return undefined;
     const log = await stat(join(path, logName)).catch(unlessMissing(undefined));
     return log !== undefined && log.size > 0 ? marker?.startedAt : undefined;
   });
@@ -124,7 +105,7 @@ export async function spooledSince(
 
 /**
  * Removes spools that are too old to be used, so that raw pages do not remain when a pipeline is not run again. It touches only folders
- * with leadstream's names, and in them only files with leadstream's names; spools in use are left alone.
+ * and files with leadstream's names; spools in use are left alone.
  *
  * @param folder `<state-dir>/spool`; may be missing.
  * @returns Names of the folders that were removed.
@@ -135,10 +116,14 @@ export async function sweepSpools(folder: string, now: () => number = Date.now):
   const spools = resolve(folder);
   return inState('E_SINK_WRITE', `cannot remove old spools in ${spools}`, async () => {
     if (!(await isPrivate(spools))) return [];
-    const entries = await readdir(spools, { withFileTypes: true });
-    const names = entries.filter((entry) => entry.isDirectory() && sourceName.test(entry.name)).map(({ name }) => name);
     const removed: string[] = [];
-    for (const name of names) if (await sweep(join(spools, name), now)) removed.push(name);
+    for (const entry of await readdir(spools, { withFileTypes: true })) {
+      if (!entry.isDirectory() || !sourceName.test(entry.name)) continue;
+      const path = join(spools, entry.name);
+      const isOld = async () => !isFresh(await readMarker(path), now());
+      // Checked twice: the second time under the lock, when no other run can have started using it.
+      if ((await isOld()) && (await removeIf(path, isOld))) removed.push(entry.name);
+    }
     return removed;
   });
 }
@@ -158,37 +143,32 @@ export async function removeSpool(folder: string, source: string): Promise<void>
   });
 }
 
-async function sweep(folder: string, now: () => number): Promise<boolean> {
-  const isOld = async () => !isFresh(await readMarker(folder), now());
-  // Checked twice: the second time under the lock, when no other run can have started using it.
-  return (await isOld()) && removeIf(folder, isOld);
-}
-
 async function removeIf(folder: string, condition: () => Promise<boolean>): Promise<boolean> {
-  const lock = await lockOwn(folder, { runId: `sweep-${randomBytes(4).toString('hex')}` }).catch(unlessLocked);
+  const lock = await lockOwn(folder, { runId: `sweep-${randomBytes(4).toString('hex')}` }).catch((failure: unknown) => {
+    if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return undefined;
+    throw failure;
+  });
   if (lock === undefined) return false;
   try {
-    if (!(await condition())) return false;
-    await removeSource(folder);
-    return true;
+    const removes = await condition();
+    if (removes) await removeSource(folder);
+    return removes;
   } finally {
     await lock.release();
   }
 }
 
-function unlessLocked(failure: unknown): undefined {
-  if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return undefined;
-  throw failure;
-}
-
-/** The origin of spooled pages. Pages of one source are never used for another. */
-export interface SpooledSource {
+/** A list of a service. Pages of one are never used for another. */
+interface ServiceList {
   /** Origin and path of the service; user info and query do not count. */
   readonly baseUrl: string;
   /** Credentials by parameter name. They are only used in a digest, keyed with the spool folder's key. */
   readonly account: Readonly<Record<string, string>>;
   readonly collection: Collection;
-  /** Rows requested per page. */
+}
+
+/** The origin of spooled pages: a list, and how it is paged. */
+export interface SpooledSource extends ServiceList {
   readonly limit: number;
   readonly firstPage: number;
 }
@@ -216,19 +196,11 @@ const sourceName = /^[a-z]\w*-[0-9a-f]{32}$/;
  */
 export function nameOf({ limit, firstPage, ...list }: SpooledSource, key: Buffer): string {
   const { paging } = list.collection.served ?? {};
-  return named(list, [limit, firstPage, ...(paging ? [JSON.stringify(paging)] : [])], key);
+  return countedName(list, key, [limit, firstPage, ...(paging ? [JSON.stringify(paging)] : [])]);
 }
 
 /** Returns the name of a list, however it is paged. */
-export function countedName(list: Omit<SpooledSource, 'limit' | 'firstPage'>, key: Buffer): string {
-  return named(list, [], key);
-}
-
-function named(
-  { baseUrl, account, collection }: Omit<SpooledSource, 'limit' | 'firstPage'>,
-  how: readonly (number | string)[],
-  key: Buffer,
-): string {
+export function countedName({ baseUrl, account, collection }: ServiceList, key: Buffer, paged: readonly (number | string)[] = []): string {
   const { origin, pathname } = new URL(baseUrl);
   const digest = createHmac('sha256', key)
     .update(JSON.stringify(Object.entries(account).sort(([one], [other]) => (one < other ? -1 : 1))))
@@ -236,30 +208,25 @@ function named(
   const { name, paths, served } = collection;
   // The collection declared under a name can be another list the next time.
   const own = served ? [...paths, served.rows, Object.entries(served.query)] : [];
-  const parts = [origin, pathname.replace(/\/+$/, ''), name, ...how, ...own, digest];
+  const parts = [origin, pathname.replace(/\/+$/, ''), name, ...paged, ...own, digest];
   return `${name}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
 }
 
 /** Returns the key of a spool folder, creating it if missing. Without it earlier spools are no longer found. */
 export async function accountKey(folder: string): Promise<Buffer> {
-  const path = join(folder, keyName);
   await removeTemporaries(folder, (name) => name === keyName);
   const found = await knownKey(folder);
   if (found) return found;
-  await replaceFile(path, `${randomBytes(keyBytes).toString('hex')}\n`, 0o600);
+  await replaceFile(join(folder, keyName), `${randomBytes(keyBytes).toString('hex')}\n`, 0o600);
   // Two first runs at the same time both use the key stored now. At worst one of them cannot be resumed.
-  return (await readKey(path)) ?? randomBytes(keyBytes);
-}
-
-/** Returns the key of a spool folder, if it has one. */
-function knownKey(folder: string): Promise<Buffer | undefined> {
-  return readKey(join(folder, keyName));
+  return (await knownKey(folder)) ?? randomBytes(keyBytes);
 }
 
 const keyName = 'account.key';
 const keyBytes = 32;
 
-async function readKey(path: string): Promise<Buffer | undefined> {
-  const key = Buffer.from((await readOwn(path))?.trim() ?? '', 'hex');
+/** Returns the key of a spool folder, if it has one. */
+async function knownKey(folder: string): Promise<Buffer | undefined> {
+  const key = Buffer.from((await readOwn(join(folder, keyName)))?.trim() ?? '', 'hex');
   return key.length === keyBytes ? key : undefined;
 }

@@ -13,12 +13,12 @@ export const logName = 'pages.log';
  * The pages of one source: one file of consecutive records, in the order of spooling. If a page has several records, the last one counts.
  * Uses about 50 bytes of memory per page.
  *
- * Pages that arrive while others are being written are written together. Only one process may use it at a time.
- *
- * Errors are those of the system; `Spool` adds messages.
+ * Pages that arrive while others are being written are written together. Only one process may use it at a time. Errors are those of the
+ * system; `Spool` adds messages.
  */
 export class PageLog {
-  #damaged = 0;
+  /** Number of pages that did not read back as written, and were dropped. */
+  damaged = 0;
   /** Index of the current record of each page. */
   readonly #records = new Map<number, number>();
   /** Record `i` spans `#bounds[i]` to `#bounds[i + 1]`. A replaced record keeps its place. */
@@ -56,17 +56,10 @@ export class PageLog {
     }
   }
 
-  /** Number of available pages. */
   get count(): number {
     return this.#records.size;
   }
 
-  /** Number of pages that did not read back as written, and were dropped. */
-  get damaged(): number {
-    return this.#damaged;
-  }
-
-  /** Returns the highest available page number. */
   last(): number | undefined {
     let last: number | undefined;
     for (const page of this.#records.keys()) if (last === undefined || page > last) last = page;
@@ -81,17 +74,14 @@ export class PageLog {
     const bytes = itemAt(this.#bounds, index + 1) - from;
     if (bytes > this.maxBytes) return this.forget(page);
     const record = Buffer.allocUnsafe(bytes);
-    const { bytesRead } = await this.handle.read(record, 0, record.length, from).catch((thrown: unknown) => {
-      if (isLost(thrown)) return { bytesRead: 0 };
-      throw thrown;
-    });
+    const { bytesRead } = await this.handle.read(record, 0, bytes, from).catch(unlessLost);
     if (isIntact(record.subarray(0, bytesRead), page)) return record.subarray(headerBytes);
     return this.#records.get(page) === index ? this.forget(page) : undefined;
   }
 
   /** Counts a page as damaged, because its content cannot be what was stored. */
   forget(page: number): undefined {
-    if (this.#records.delete(page)) this.#damaged += 1;
+    if (this.#records.delete(page)) this.damaged += 1;
   }
 
   /**
@@ -99,12 +89,12 @@ export class PageLog {
    * then. After a failure the pages of the same write are not stored, and the log continues after the ones before them.
    */
   write(page: number, body: Uint8Array): Promise<void> {
-    const header = headerOf(page, body);
+    const parts = [headerOf(page, body), body];
     if (this.#next === undefined) {
       const entries: Entry[] = [];
       this.#next = { entries, stored: this.#inTurn(() => this.#append(entries)) };
     }
-    this.#next.entries.push({ page, header, body });
+    this.#next.entries.push({ page, parts });
     return this.#next.stored;
   }
 
@@ -128,13 +118,19 @@ export class PageLog {
     this.#next = undefined;
     if (this.#torn) await this.handle.truncate(this.#end);
     this.#torn = true;
-    await writeAll(
-      this.handle,
-      entries.flatMap(({ header, body }) => [header, body]),
-      this.#end,
-    );
+    let rest = entries.flatMap(({ parts }) => parts);
+    // The system may take less than it was given, usually when a disk is almost full.
+    for (let at = this.#end; rest.length > 0;) {
+      const { bytesWritten } = await this.handle.writev(rest, at);
+      at += bytesWritten;
+      rest = behind(rest, bytesWritten);
+    }
     this.#torn = false;
-    for (const { page, body } of entries) this.#add(page, this.#end + headerBytes + body.byteLength);
+    for (const { page, parts } of entries)
+      this.#add(
+        page,
+        parts.reduce((end, part) => end + part.byteLength, this.#end),
+      );
   }
 
   get #end(): number {
@@ -156,8 +152,8 @@ export class PageLog {
 
 interface Entry {
   readonly page: number;
-  readonly header: Uint8Array;
-  readonly body: Uint8Array;
+  /** The header and the body. */
+  readonly parts: readonly Uint8Array[];
 }
 
 /** The maximum that Node can read in one call; beyond it the process crashes. */
@@ -165,18 +161,8 @@ const largestRead = 2 ** 31 - 1;
 
 const flags = constants.O_RDWR | constants.O_CREAT;
 
-/** Writes everything: the system may take less than it was given, usually when a disk is almost full. */
-async function writeAll(handle: FileHandle, parts: readonly Uint8Array[], position: number): Promise<void> {
-  let [rest, at] = [parts, position];
-  while (rest.length > 0) {
-    const { bytesWritten } = await handle.writev(rest, at);
-    rest = behind(rest, bytesWritten);
-    at += bytesWritten;
-  }
-}
-
 /** Returns the rest of the parts after some bytes. */
-function behind(parts: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
+function behind(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
   let skip = bytes;
   return parts.flatMap((part) => {
     const left = part.subarray(skip);
@@ -203,13 +189,12 @@ const headerBytes = 32;
 const magic = 0x01_50_4c_89;
 const sumAt = 16;
 
-/** Creates the header of a page's record. */
 export function headerOf(page: number, body: Uint8Array): Buffer {
   const header = Buffer.allocUnsafe(headerBytes);
   header.writeUInt32LE(magic, 0);
   header.writeUInt32LE(page, 4);
   header.writeUInt32LE(body.byteLength, 8);
-  header.writeUInt32LE(turned(body.byteLength), 12);
+  header.writeUInt32LE(~body.byteLength >>> 0, 12);
   sumOf(header, body).copy(header, sumAt);
   return header;
 }
@@ -219,11 +204,10 @@ function parseHeader(header: Buffer): { readonly page: number; readonly bytes: n
   if (header.length < headerBytes || header.readUInt32LE(0) !== magic) return undefined;
   const length = header.readUInt32LE(8);
   // A wrong length would mislead the reader, and could request as much memory as the file is long.
-  if (header.readUInt32LE(12) !== turned(length)) return undefined;
+  if (header.readUInt32LE(12) !== ~length >>> 0) return undefined;
   return { page: header.readUInt32LE(4), bytes: headerBytes + length };
 }
 
-/** Returns whether bytes are a complete record of this page, as written. */
 function isIntact(record: Buffer, page: number): boolean {
   const found = parseHeader(record);
   if (found?.page !== page || found.bytes !== record.length) return false;
@@ -232,10 +216,7 @@ function isIntact(record: Buffer, page: number): boolean {
 
 /**
  * Yields the complete records at the head of a log, in order: the page number, and the end offset in bytes. Bodies are not read. Stops
- * before the first record that extends beyond the end of the file, or has an invalid header.
- *
- * @param file File descriptor.
- * @param size Size of the file in bytes.
+ * before the first record that extends beyond `size`, the end of the file, or has an invalid header.
  */
 export function* recordsIn(file: number, size: number): Generator<{ readonly page: number; readonly end: number }> {
   const header = Buffer.allocUnsafe(headerBytes);
@@ -253,18 +234,18 @@ export function isLost(thrown: unknown): boolean {
   return errnoOf(thrown) === 'EIO';
 }
 
+function unlessLost(thrown: unknown): { readonly bytesRead: number } {
+  if (isLost(thrown)) return { bytesRead: 0 };
+  throw thrown;
+}
+
 /** Reads synchronously: thousands of reads of a few bytes would take twenty times as long asynchronously. */
 function readAt(file: number, into: Buffer, position: number): number {
   try {
     return readSync(file, into, 0, into.length, position);
   } catch (thrown) {
-    if (isLost(thrown)) return 0;
-    throw thrown;
+    return unlessLost(thrown).bytesRead;
   }
-}
-
-function turned(length: number): number {
-  return ~length >>> 0;
 }
 
 function sumOf(header: Buffer, body: Uint8Array): Buffer {

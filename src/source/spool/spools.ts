@@ -1,8 +1,7 @@
 import { join, resolve } from 'node:path';
-import { defer, firstValueFrom, of, switchMap, type Observable } from 'rxjs';
-
+import { catchError, defer, firstValueFrom, of, switchMap, type Observable } from 'rxjs';
 import { type CollectionReader, isSame, type ListAnswer, type ListRequest } from '../fetch/reader.js';
-import { isRefused } from '../paging.js';
+import { unlessRefused } from '../paging.js';
 import { isSequential, type Position } from '../fetch/request.js';
 import { digestsOf } from '../../vector/index.js';
 import { type Row, SourceError, LeadstreamError } from '../../core/index.js';
@@ -32,21 +31,13 @@ export interface SpoolsOptions extends Omit<SpoolOptions, 'source' | 'now'>, Sou
 /** The spools of a run: one per collection it reads, opened when that is first read. */
 export class Spools {
   readonly #opened = new Map<string, Promise<Spool>>();
-  #resumed = 0;
-  #startedAt: string | undefined;
+  /** Number of pages found from interrupted runs. */
+  resumed = 0;
+  /** When the first of the runs whose pages are used started, ISO 8601; `undefined` before anything was opened. */
+  startedAt: string | undefined;
 
   /** @param options Default: nothing is spooled. */
   constructor(private readonly options?: SpoolsOptions) {}
-
-  /** Number of pages found from interrupted runs. */
-  get resumed(): number {
-    return this.#resumed;
-  }
-
-  /** When the first of the runs whose pages are used started, ISO 8601; `undefined` before anything was opened. */
-  get startedAt(): string | undefined {
-    return this.#startedAt;
-  }
 
   /**
    * Returns a reader that spools the pages it reads, and reuses those that an interrupted run of the same source spooled, unless the last
@@ -91,7 +82,7 @@ export class Spools {
       await spool.close();
       throw failure;
     }
-    if (this.#startedAt === undefined || spool.startedAt < this.#startedAt) this.#startedAt = spool.startedAt;
+    if (this.startedAt === undefined || spool.startedAt < this.startedAt) this.startedAt = spool.startedAt;
     return spool;
   }
 
@@ -105,7 +96,7 @@ export class Spools {
       ? await whatOfChained(reader, spool, last, body)
       : await whatOfNumbered(reader, last, body);
     if (what === undefined) {
-      this.#resumed += spool.resumed - spool.damaged;
+      this.resumed += spool.resumed - spool.damaged;
       return;
     }
     const message = `${reader.collection.name}: page ${last} ${what} since ${spool.startedAt}; all pages are requested again`;
@@ -132,22 +123,20 @@ async function whatOfNumbered<T>(reader: CollectionReader<T>, last: number, body
  * pointer to the next page, such as a cursor that expires, that pointer is stored.
  */
 async function whatOfChained<T>(reader: CollectionReader<T>, spool: Spool, last: number, body: Uint8Array): Promise<string | undefined> {
-  const kept = decoded(reader, body);
+  const kept = decoded(reader, body, false);
   if (kept === undefined) return 'is damaged';
-  const now = await firstValueFrom(reader.request({ page: last, position: kept.position, purpose: 'probe' })).catch((failure: unknown) => {
-    if (isRefused(failure)) return undefined;
-    throw failure;
-  });
+  const now$ = reader.request({ page: last, position: kept.position, purpose: 'probe' }).pipe(catchError(unlessRefused));
+  const now = await firstValueFrom(now$);
   if (now === undefined) return 'is refused';
   if (digestsOf(now.batch).join() !== digestsOf(kept.batch).join()) return 'has changed';
   if (!isSame(now.following, kept.following)) await spool.write(last, now.body);
   return undefined;
 }
 
-/** Decodes a stored page without counting its findings; `undefined` if it is unreadable, and so was never stored this way. */
-function decoded<T>(reader: CollectionReader<T>, body: Uint8Array): ListAnswer | undefined {
+/** Decodes a stored page; `undefined` if it is unreadable, and so was never stored this way. */
+function decoded<T>(reader: CollectionReader<T>, body: Uint8Array, counted: boolean): ListAnswer | undefined {
   try {
-    return reader.decode(body, false);
+    return reader.decode(body, counted);
   } catch (failure) {
     if (failure instanceof SourceError) return undefined;
     throw failure;
@@ -171,15 +160,10 @@ function spooledReader<T extends Row>(reader: CollectionReader<T>, spool: Spool)
   async function spooledAnswer(page: number, position: Position | undefined): Promise<ListAnswer | undefined> {
     const body = await spool.read(page);
     if (body === undefined) return undefined;
-    try {
-      const answer = reader.decode(body);
-      // A page requested at another position has other rows.
-      return position === undefined || isSame(answer.position, position) ? answer : undefined;
-    } catch (failure) {
-      if (!(failure instanceof SourceError)) throw failure;
-      spool.forget(page);
-      return undefined;
-    }
+    const answer = decoded(reader, body, true);
+    if (answer === undefined) return spool.forget(page);
+    // A page requested at another position has other rows.
+    return position === undefined || isSame(answer.position, position) ? answer : undefined;
   }
 
   /** Spools an answer, except an empty page: it ends the list, which every run checks again. */
@@ -236,7 +220,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       const startedAt = usable && found && log.count > 0 ? found.startedAt : new Date(now()).toISOString();
       // Always rewritten, which detects a full disk before the first request.
       await writeMarker(folder, { startedAt, maxAgeMs });
-      return new Spool(folder, log, lock, { startedAt, maxAgeMs, now });
+      return new Spool(folder, log, lock, startedAt, () => ({ startedAt: new Date(now()).toISOString(), maxAgeMs }));
     } catch (failure) {
       await log?.close();
       await lock.release();
@@ -251,26 +235,25 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
  * Every method can throw `SinkError` `E_SINK_WRITE`, naming the folder and `--state-dir`.
  */
 export class Spool {
-  #startedAt: string;
-  #resumed: number;
+  /** Number of pages of an interrupted run found when opening; 0 after `clear`. */
+  resumed: number;
   #open = true;
   #removed = false;
 
-  /** Use `openSpool`. */
+  /**
+   * Use `openSpool`.
+   *
+   * @param startedAt When the first run that spooled these pages started, ISO 8601.
+   * @param restarted Creates the marker of a spool that begins now.
+   */
   constructor(
-    /** Absolute path. */
     readonly folder: string,
     private readonly log: PageLog,
     private readonly lock: Lock,
-    private readonly ages: { readonly startedAt: string; readonly maxAgeMs: number; readonly now: () => number },
+    public startedAt: string,
+    private readonly restarted: () => { readonly startedAt: string; readonly maxAgeMs: number },
   ) {
-    this.#startedAt = ages.startedAt;
-    this.#resumed = log.count;
-  }
-
-  /** Number of pages of an interrupted run found when opening; 0 after `clear`. */
-  get resumed(): number {
-    return this.#resumed;
+    this.resumed = log.count;
   }
 
   /** Number of available pages; 0 after `remove`. */
@@ -281,11 +264,6 @@ export class Spool {
   /** Number of pages found damaged so far; they count as not spooled. */
   get damaged(): number {
     return this.log.damaged;
-  }
-
-  /** When the first run that spooled these pages started, ISO 8601. */
-  get startedAt(): string {
-    return this.#startedAt;
   }
 
   /** Returns the highest page spooled. */
@@ -300,8 +278,8 @@ export class Spool {
   }
 
   /** Counts a page as damaged that read back as stored, but cannot be a valid page. */
-  forget(page: number): void {
-    this.log.forget(page);
+  forget(page: number): undefined {
+    return this.log.forget(page);
   }
 
   /** Writes a page, or replaces it. Once it resolves, the page survives the process. */
@@ -314,9 +292,10 @@ export class Spool {
   async clear(): Promise<void> {
     await inState('E_SINK_WRITE', `cannot clear ${this.folder}`, async () => {
       await this.log.clear();
-      this.#resumed = 0;
-      this.#startedAt = new Date(this.ages.now()).toISOString();
-      await writeMarker(this.folder, { startedAt: this.#startedAt, maxAgeMs: this.ages.maxAgeMs });
+      const marker = this.restarted();
+      this.resumed = 0;
+      this.startedAt = marker.startedAt;
+      await writeMarker(this.folder, marker);
     });
   }
 
