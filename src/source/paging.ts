@@ -36,7 +36,7 @@ export function firstQuery(
   const { paged, served } = collection;
   if (isSequential(served)) return new URLSearchParams(positionAt(served, '', limit).parameters);
   const page = paged ? firstPageOf(collection, { firstPage }) : undefined;
-  return new URLSearchParams(listQuery(collection, { page, limit }, limit));
+  return new URLSearchParams(listQuery(collection, page, limit, limit));
 }
 
 /** Reads the pages of one list. */

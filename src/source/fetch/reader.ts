@@ -1,4 +1,4 @@
-import { catchError, map, of, throwError, type Observable } from 'rxjs';
+import { catchError, of, throwError, type Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, RowOf, Served } from '../../collections/index.js';
 import { isAddressable, SourceError, type Redactor, schema } from '../../core/index.js';
@@ -25,9 +25,9 @@ import type { ScannedAnswer } from './fetching.js';
 
 /** One page of a list. */
 export interface ListRequest {
-  /** Number as the service counts, usually from 1; in a list without page numbers, the ordinal. Without it, neither page nor limit is sent. */
+  /** Number as the service counts; in a list without page numbers, the ordinal. Without it, neither page nor limit is sent. */
   readonly page?: number;
-  /** Where a list without page numbers continues. Default: at the beginning. */
+  /** Where a list without page numbers continues. Default: the beginning. */
   readonly position?: Position | undefined;
   /** Rows per page, or `null` for the service's default; default the client's limit. */
   readonly limit?: number | null;
@@ -52,21 +52,11 @@ export interface CollectionReader<T> {
   readonly collection: Collection;
   /** Rows requested per page, unless a request overrides it. */
   readonly limit: number;
-  /**
-   * Reads one page of the list, or the whole of one that is not paged.
-   *
-   * @throws {SourceError} If the page could not be read in spite of retries.
-   */
+  /** Reads one page of the list, or the whole of one that is not paged. @throws {SourceError} If it could not be read in spite of retries. */
   request(request: ListRequest): Observable<ListAnswer>;
-  /**
-   * Decodes a stored answer; `counted` determines whether `findings` count it, which is the default. @throws {SourceError} If it is not a list of records.
-   */
+  /** Decodes a stored answer. @param counted Whether `findings` count it; they do by default. @throws {SourceError} If it is no list of records. */
   decode(body: Uint8Array, counted?: boolean): ListAnswer;
-  /**
-   * Finds the records with an identifier: none, one, or (area codes) several.
-   *
-   * @throws {SourceError} `E_SOURCE_REFUSED` for an identifier that is empty, consists of dots or is not valid Unicode; it is never sent.
-   */
+  /** Finds records. @throws {SourceError} `E_SOURCE_REFUSED` for an identifier that is empty, only dots or no valid Unicode; it is never sent. */
   find(id: string): Observable<readonly T[]>;
   /** What rows had so far that the collection's definition does not mention. */
   readonly findings: Findings;
@@ -76,9 +66,8 @@ export interface CollectionReader<T> {
   reserve(fields: readonly KnownField[]): void;
 }
 
-/** The options shared by the readers of a service. */
-export interface ReaderOptions {
-  /** Rows per page, unless a request overrides it. */
+/** What the readers of a service share. */
+interface ReaderOptions {
   readonly limit: number;
   readonly surroundings: Surroundings;
   /** Sends a request, and decodes the answer. */
@@ -87,9 +76,6 @@ export interface ReaderOptions {
   readonly onPath: OnPath;
 }
 
-/**
- * @param reveal Secret columns to include.
- */
 export function createReader<C extends Collection>(
   collection: C,
   reveal: readonly string[],
@@ -102,7 +88,7 @@ export function createReader<C extends Collection>(
   function requestAt(path: string, { page, position: asked, limit: size, purpose }: ListRequest): Observable<ListAnswer> {
     const counted = purpose !== 'probe';
     if (!isSequential(served)) {
-      const query = listQuery(collection, { page, limit: size === undefined ? limit : size }, limit);
+      const query = listQuery(collection, page, size === undefined ? limit : size, limit);
       return read({ collection, path, page, query, purpose }, (label, answer) => ({
         batch: batchOf(label, answer, counted),
         body: answer.body,
@@ -115,15 +101,8 @@ export function createReader<C extends Collection>(
       const batch = batchOf(label, answer, counted);
       const following = followingIn(answer, batch, { served, label, position, limit: rows, surroundings });
       if (following.kind === 'unreadable') throw following.failure;
-      return { batch, position, following, answer };
-    }).pipe(map(({ answer, ...known }) => ({ ...known, body: packed(known, answer.body) })));
-  }
-
-  /** Decodes a stored answer. */
-  function decode(body: Uint8Array, counted = true): ListAnswer {
-    if (!isSequential(served)) return { batch: batchOf(name, { status: 200, body }, counted), body };
-    const { answer, ...known } = opened(body);
-    return { batch: batchOf(name, { status: 200, body: answer }, counted), body, ...known };
+      return { batch, position, following, body: packed({ position, following }, answer.body) };
+    });
   }
 
   /** Reads answers of the usual form by columns; others, and those that must be refused, record by record. */
@@ -152,9 +131,10 @@ export function createReader<C extends Collection>(
     findings: decoder.findings,
     recount: () => decoder.findings.recount(),
     reserve: (fields) => decoder.findings.reserve(fields),
-    decode: (body, counted) => {
+    decode: (body, counted = true) => {
       try {
-        return decode(body, counted);
+        const { answer, ...known } = isSequential(served) ? opened(body) : { answer: body };
+        return { batch: batchOf(name, { status: 200, body: answer }, counted), body, ...known };
       } catch (error) {
         throw discreet(error, redact);
       }
@@ -172,17 +152,11 @@ export function createReader<C extends Collection>(
   };
 }
 
-/** Creates the failure for something that does not exist. */
 function notFound(label: string, what: string): SourceError {
   return new SourceError('E_SOURCE_REFUSED', 'permanent', `${label}: HTTP 404: ${what}`, { status: 404 });
 }
 
-/**
- * Returns the list in an answer of a custom collection.
- *
- * @returns `undefined` if the answer is one of those declared to mean that there are no rows.
- * @throws {SourceError} `E_SOURCE_ROWS` and `E_SOURCE_ANSWER`, kind `suspect`.
- */
+/** Returns the list in an answer of a custom collection; `undefined` if the answer is declared to mean that there are no rows. */
 function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Array | undefined {
   const body = withoutMark(answer.body);
   if (body.length === 0 && ends.includes('no_content')) return undefined;
@@ -197,10 +171,9 @@ function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Arr
   const isNothing = place === undefined || valueAt(place, []) === null;
   if (isNothing && ends.includes('no_rows')) return undefined;
   if (place?.[0] === openList) return place;
-  const pointer = `/${rows.join('/')}`;
   const found = readJson(place ?? body);
   const shape = found === undefined || Array.isArray(found) ? '' : ` but ${nameShape(found as Exclude<typeof found, readonly unknown[]>)}`;
-  const message = `there is no list at ${pointer}${place === undefined ? `; the response is ${shape.slice(5)}` : shape}`;
+  const message = `there is no list at /${rows.join('/')}${place === undefined ? `; the response is ${shape.slice(5)}` : shape}`;
   throw new SourceError('E_SOURCE_ROWS', 'suspect', `${label}: HTTP ${answer.status} with ${answer.body.length} bytes: ${message}`);
 }
 
@@ -236,11 +209,11 @@ function withoutMark(body: Uint8Array): Uint8Array {
   return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
 }
 
-const position = schema((z) => z.object({ path: z.string(), parameters: z.array(z.tuple([z.string(), z.string()])).readonly() }));
+const head = schema((z) => {
+  const position = z.object({ path: z.string(), parameters: z.array(z.tuple([z.string(), z.string()])).readonly() });
+  return z.object({ position, next: position.nullable() });
+});
 
-const head = schema((z) => z.object({ position: position(), next: position().nullable() }));
-
-/** What is stored of a page without a number, in addition to its answer. */
 type Known = { readonly position: Position; readonly following: NextOrEnd };
 
 /** Packs a page without a number for storage: its position and that of the next page, on a line of JSON before the answer. */
@@ -253,23 +226,17 @@ function packed({ position, following }: Known, answer: Uint8Array): Uint8Array 
 /** @throws {SourceError} `E_SOURCE_ANSWER` for bytes that were not packed this way. */
 function opened(bytes: Uint8Array): Known & { readonly answer: Uint8Array } {
   const end = bytes.indexOf(lineFeed);
-  const known = end < 0 ? undefined : head().safeParse(parsed(bytes.subarray(0, end))).data;
-  if (known === undefined) throw new SourceError('E_SOURCE_ANSWER', 'permanent', 'a stored page is damaged');
-  const { position, next } = known;
-  return { position, following: next === null ? { kind: 'end' } : { kind: 'next', position: next }, answer: bytes.subarray(end + 1) };
-}
-
-/** Returns whether two positions, or what follows two pages, are the same. */
-export function isSame<T extends Position | NextOrEnd>(one: T | undefined, other: T | undefined): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+  try {
+    const { position, next } = head().parse(JSON.parse(Buffer.from(bytes.subarray(0, Math.max(0, end))).toString('utf8')));
+    return { position, following: next === null ? { kind: 'end' } : { kind: 'next', position: next }, answer: bytes.subarray(end + 1) };
+  } catch {
+    throw new SourceError('E_SOURCE_ANSWER', 'permanent', 'a stored page is damaged');
+  }
 }
 
 const lineFeed = 0x0a;
 
-function parsed(line: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(line).toString('utf8'));
-  } catch {
-    return undefined;
-  }
+/** Returns whether two positions, or what follows two pages, are the same. */
+export function isSame<T extends Position | NextOrEnd>(one: T | undefined, other: T | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -1,5 +1,5 @@
 import { catchError, defer, tap, throwError, type Observable } from 'rxjs';
-import type { Collection, Served } from '../../collections/index.js';
+import type { Collection, Paging, Served } from '../../collections/index.js';
 import { SourceError } from '../../core/index.js';
 import { JsonText, segmentsOf, valueAt } from '../../json/index.js';
 import { type Answer, credentialParameters, type RequestDescription, type Target } from '../../http/index.js';
@@ -14,11 +14,10 @@ export type Following =
 /** A `Following` that was understood. */
 export type NextOrEnd = Exclude<Following, { readonly kind: 'unreadable' }>;
 
-/** An answer's request, needed to find the next page. */
+/** What an answer was the answer to. */
 interface Asking {
   readonly served: Served;
   readonly label: string;
-  /** Position of the answer's page. */
   readonly position: Position;
   readonly limit: number;
   readonly surroundings: Surroundings;
@@ -82,9 +81,8 @@ const parameter = /;\s*([^\s=;,"]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*))
 
 /** Returns a text or number in an answer; `undefined` for `null`, `false`, an empty text, and a missing value. */
 function textAt({ body }: Answer, pointer: string, label: string, what: 'link' | 'cursor'): string | undefined {
-  const value = valueAt(body, segmentsOf(pointer));
-  if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value === 'string') return value;
+  const value = valueAt(body, segmentsOf(pointer)) ?? '';
+  if (typeof value === 'string') return value === '' ? undefined : value;
   if (value.text === 'false') return undefined;
   if (what === 'cursor' && /^-?\d/.test(value.text)) return value.text;
   const code = what === 'link' ? 'E_SOURCE_LINK' : 'E_SOURCE_CURSOR';
@@ -99,16 +97,13 @@ function hasMore({ body }: Answer, pointer: string, label: string): boolean {
 
 /** Returns the field of the last row that is the cursor of the next page. */
 function lastOf(batch: RecordBatch, field = ''): string | undefined {
-  if (batch.length === 0) return undefined;
-  const value = batch.columns.get(field)?.value(batch.length - 1);
+  const value = batch.length === 0 ? undefined : batch.columns.get(field)?.value(batch.length - 1);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** What a link is checked against. */
+/** What a link is checked against: the origin and path of the service, and values that must not be passed on in a link. */
 export interface Surroundings {
-  /** Origin and path of the service. */
   readonly baseUrl: string;
-  /** Values that must not be passed on in a link. */
   readonly secrets: readonly string[];
 }
 
@@ -134,11 +129,9 @@ function refused(label: string, what: string): SourceError {
   return new SourceError('E_SOURCE_LINK', 'permanent', `${label}: the link to the next page ${what}; it was not followed`);
 }
 
-/** Where a list without page numbers continues: the next request. Its content is private to the client. */
+/** Where a list without page numbers continues: the next request, below the base URL and without credentials. */
 export interface Position {
-  /** Below the base URL. */
   readonly path: string;
-  /** Without credentials. */
   readonly parameters: readonly [name: string, value: string][];
 }
 
@@ -149,36 +142,39 @@ export function isSequential(served: Served | undefined): served is Served {
 
 /** Returns the position where a list begins, or continues with a cursor. */
 export function positionAt({ paging, query }: Served, path: string, limit: number, cursor?: string): Position {
-  const size = 'limit' in paging && paging.limit !== undefined ? paging.limit : 'limit';
+  const size = limitIn(paging);
   const parameters = Object.entries(query);
   if (size !== 'none') parameters.push([size, String(limit)]);
   if (cursor !== undefined && paging.scheme === 'cursor') parameters.push([paging.param, cursor]);
   return { path, parameters };
 }
 
-/** A page by its number, and its maximum number of rows: `null` for the service's default. */
-interface Numbered {
-  readonly page: number | undefined;
-  readonly limit: number | null;
+/** Returns the parameter of the page size. */
+function limitIn(paging: Paging): string {
+  return ('limit' in paging ? paging.limit : undefined) ?? 'limit';
 }
 
 /**
  * Returns the parameters of a page of a list with page numbers; without a number, those of every request.
  *
- * @param usual Rows per page for computing an offset if none are given.
+ * @param size Rows per page; `null` for the service's default, which is taken to be the usual number for computing an offset.
  */
-export function listQuery({ served }: Collection, { page, limit: size }: Numbered, usual: number): Readonly<Record<string, string>> {
+export function listQuery(
+  { served }: Collection,
+  page: number | undefined,
+  size: number | null,
+  usual: number,
+): Readonly<Record<string, string>> {
   const { paging } = served ?? {};
   if (page === undefined || paging?.scheme === 'none') return served?.query ?? {};
   if (!paging) return { page: String(page), ...(size === null ? {} : { limit: String(size) }) };
   const rows = size ?? usual;
-  const limit = 'limit' in paging && paging.limit !== undefined ? paging.limit : 'limit';
-  const param = 'param' in paging && paging.param !== undefined ? paging.param : paging.scheme;
+  const limit = limitIn(paging);
+  const param = ('param' in paging ? paging.param : undefined) ?? paging.scheme;
   const place = paging.scheme === 'offset' ? (page - 1) * rows : page;
   return { ...served?.query, [param]: String(place), ...(limit === 'none' ? {} : { [limit]: String(rows) }) };
 }
 
-/** Runs a request at the path of a collection. */
 export type OnPath = <T>(collection: Collection, attempt: (path: string) => Observable<T>) => Observable<T>;
 
 /** Tries the possible paths of a collection in order of preference, and caches the one that exists. */
@@ -194,26 +190,21 @@ export function knownPaths(): OnPath {
     });
 }
 
-/** Returns the paths after the base URL. */
 function pathsOf({ paths }: Collection): readonly string[] {
   return paths.map((path) => (path.startsWith('/') ? path : `/api/${path}`));
 }
 
-/** Describes that there is no list at a path, and what the base URL should have been. */
 export function noSuchList(collection: Collection): string {
-  const [path = '/'] = pathsOf(collection);
-  return `no such collection under this base URL; the base URL is everything before ${path}`;
+  return `no such collection under this base URL; the base URL is everything before ${pathsOf(collection)[0]}`;
 }
 
-/** Returns whether the service reported that something does not exist. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof SourceError && error.status === 404;
 }
 
-/** A request to a collection. */
+/** A request to a collection, at a path below the base URL. */
 export interface Asked {
   readonly collection: Collection;
-  /** Path of the collection, below the base URL. */
   readonly path: string;
   /** Identifier of a record. It is sent, but never shown in messages and events. */
   readonly id?: string;
@@ -227,26 +218,17 @@ export interface Asked {
 
 /** @param baseUrl Without user info and query. */
 export function targetOf(baseUrl: string, asked: Asked): Target {
-  const { path, id, page, query = {}, parameters, purpose } = asked;
+  const { path, id, page, query = {}, parameters = query, purpose } = asked;
   const label = `${shown(baseUrl, asked)}${page === undefined ? '' : ` page ${page}`}`;
-  return {
-    path: id === undefined ? path : `${path}/${encodeURIComponent(id)}`,
-    query: parameters ?? query,
-    purpose,
-    label,
-  };
+  return { path: id === undefined ? path : `${path}/${encodeURIComponent(id)}`, query: parameters, purpose, label };
 }
 
 /** Describes a request for events. */
 export function factsOf(baseUrl: string, asked: Asked): RequestDescription {
   const { collection, id, page, query = {}, purpose = 'page' } = asked;
   const search = new URLSearchParams(query).toString();
-  return {
-    url: `${shown(baseUrl, asked)}${search === '' ? '' : `?${search}`}`,
-    collection: collection.name,
-    page,
-    purpose: id === undefined ? purpose : 'find',
-  };
+  const url = `${shown(baseUrl, asked)}${search === '' ? '' : `?${search}`}`;
+  return { url, collection: collection.name, page, purpose: id === undefined ? purpose : 'find' };
 }
 
 function shown(baseUrl: string, { path, id }: Asked): string {
