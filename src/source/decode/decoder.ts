@@ -6,15 +6,6 @@ import { FieldFindings } from './findings.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 import type { Answer } from '../../http/index.js';
 
-/** A declared field, prepared for decoding. */
-interface Declared {
-  readonly column: string;
-  /** The service's own name. */
-  readonly original: string;
-  /** Whether the field is not secret, or revealed. */
-  readonly wanted: boolean;
-}
-
 /**
  * Converts what the service sent into columns of a collection.
  *
@@ -23,15 +14,12 @@ interface Declared {
  * removed from field names; values are never changed.
  */
 export class Decoder {
-  readonly #declared: readonly Declared[];
-  readonly #declaredNames: ReadonlySet<string>;
-  /** What records have that the collection's definition does not mention. */
+  /** The declared fields, and whether they are not secret, or revealed. */
+  readonly #declared: readonly { readonly column: string; readonly original: string; readonly wanted: boolean }[];
   readonly findings: FieldFindings;
   readonly #dropsUndeclared: boolean;
 
-  /**
-   * @param redact Removes credentials from the names of fields.
-   */
+  /** @param redact Removes credentials from the names of fields. */
   constructor(
     private readonly collection: Collection,
     reveal: readonly string[] = [],
@@ -44,7 +32,6 @@ export class Decoder {
       wanted: field.sensitivity !== 'secret' || reveal.includes(column),
     }));
     this.#dropsUndeclared = collection.served?.dropsUndeclared ?? false;
-    this.#declaredNames = new Set(this.#declared.map(({ original }) => original));
   }
 
   /**
@@ -55,12 +42,8 @@ export class Decoder {
    */
   decode(records: readonly JsonRecord[], counted = true): RecordBatch {
     if (records.length === 0) return RecordBatch.empty;
-    const fieldOf = (original: string) => ({
-      original,
-      values: new Array<string | null>(records.length).fill(null),
-      present: 0,
-      notText: 0,
-    });
+    const { length } = records;
+    const fieldOf = (original: string) => ({ original, values: new Array<string | null>(length).fill(null), present: 0, notText: 0 });
     const declared = this.#declared.map(({ original }) => fieldOf(original));
     const unknown = new Map<string, ReturnType<typeof fieldOf>>();
     const put = (field: ReturnType<typeof fieldOf>, row: number, value: JsonValue) => {
@@ -77,12 +60,12 @@ export class Decoder {
         put(field, row, value);
         known += 1;
       }
-      if (known === 0) throw stranger(this.collection, record);
+      if (known === 0) throw this.#suspect(`a record has none of the fields of ${this.collection.name}; it is ${nameShape(record)}`);
       const names = Object.keys(record);
       this.findings.checkWidth(names.length);
       if (names.length === known || this.#dropsUndeclared) continue;
       for (const [name, value] of Object.entries(record)) {
-        if (this.#declaredNames.has(name)) continue;
+        if (this.findings.declared.has(name)) continue;
         // There is an end to how many are read, however many there are.
         this.findings.countUnknown(name, 0);
         const field = unknown.get(name) ?? fieldOf(name);
@@ -92,16 +75,13 @@ export class Decoder {
     }
     const sent = [...declared.filter(({ present }) => present > 0), ...unknown.values()];
     const columns = sent.map(({ original, values, ...counts }) => [original, { vector: new FlatVector(values), ...counts }] as const);
-    const batch = this.#batchOf(records.length, new Map(columns), counted);
-    if (!batch) throw keyless(this.collection);
+    const batch = this.#batchOf(length, new Map(columns), counted);
+    // Records of another collection can share field names with this one.
+    if (!batch) throw this.#suspect(`no record in the response has the key (${this.collection.key.join(' + ')})`);
     return batch;
   }
 
-  /**
-   * Converts records that all have the same fields into columns.
-   *
-   * @returns `undefined` for records that `decode` must refuse.
-   */
+  /** Converts records that all have the same fields. @returns `undefined` for records that `decode` must refuse. */
   decodeColumns(scanned: Scanned, counted = true): RecordBatch | undefined {
     this.findings.checkWidth(scanned.names.length);
     return this.#batchOf(scanned.rows, columnsIn(scanned), counted);
@@ -118,7 +98,7 @@ export class Decoder {
     for (const { column, original } of this.#declared) findings.countMissing(column, rows - (sent.get(original)?.present ?? 0));
     for (const { column, original } of wanted) findings.countNotText(column, sent.get(original)?.notText ?? 0);
     for (const [original, { vector, present, notText }] of sent) {
-      if (this.#dropsUndeclared || this.#declaredNames.has(original)) continue;
+      if (this.#dropsUndeclared || findings.declared.has(original)) continue;
       const found = findings.countUnknown(original, present);
       if (!found.wanted) continue;
       columns.set(found.column.name, vector);
@@ -126,27 +106,16 @@ export class Decoder {
     }
     return new RecordBatch(rows, columns);
   }
+
+  #suspect(what: string): SourceError {
+    return new SourceError('E_SOURCE_ANSWER', 'suspect', `${this.collection.name}: ${what}`);
+  }
 }
 
 /** Returns whether any row has a non-empty text in a column. */
 function hasText(vector: Vector | undefined): boolean {
   for (let row = 0; vector && row < vector.length; row += 1) if (!vector.isEmpty(row)) return true;
   return false;
-}
-
-/** Creates the failure for records without keys: records of another collection can share field names with this one. */
-function keyless(collection: Collection): SourceError {
-  const message = `${collection.name}: no record in the response has the key (${collection.key.join(' + ')})`;
-  return new SourceError('E_SOURCE_ANSWER', 'suspect', message);
-}
-
-/** Creates the failure for an error object in a list, or records of something else. */
-function stranger(collection: Collection, record: JsonRecord): SourceError {
-  return new SourceError(
-    'E_SOURCE_ANSWER',
-    'suspect',
-    `${collection.name}: a record has none of the fields of ${collection.name}; it is ${nameShape(record)}`,
-  );
 }
 
 /**
@@ -168,15 +137,10 @@ export function readSingle(path: string, answer: Answer): readonly JsonRecord[] 
   if (answer.body.length === 0) return [];
   const value = parse(path, answer);
   if (value === null) return [];
-  if (!isList(value) && isRecord(value)) return singleRecord(path, answer, value);
-  return readList(path, answer);
-}
-
-function singleRecord(path: string, answer: Answer, value: JsonRecord): readonly JsonRecord[] {
+  if (isList(value) || !isRecord(value)) return readList(path, answer);
   const names = Object.keys(value);
-  if (names.length === 0) return [];
   if (names.length <= 2 && names.some((name) => /^(?:error|errors|message)$/i.test(name))) throw suspect(path, answer, nameShape(value));
-  return [value];
+  return names.length === 0 ? [] : [value];
 }
 
 function parse(path: string, answer: Answer): JsonItem | readonly JsonItem[] {
@@ -197,17 +161,14 @@ function isRecord(value: JsonItem): value is JsonRecord {
 export function nameShape(value: JsonItem): string {
   if (value === null) return 'null';
   if (typeof value === 'string') return 'a string';
-  if (value instanceof JsonText) return kindOf(value);
+  if (value instanceof JsonText) {
+    if (value.text.startsWith('[')) return 'an array';
+    return value.text === 'true' || value.text === 'false' ? 'a boolean' : 'a number';
+  }
   const names = Object.keys(value)
     .slice(0, 5)
     .filter((name) => /^[\w .-]{1,40}$/.test(name));
   return names.length === 0 ? 'an object' : `an object with the keys ${names.join(', ')}`;
-}
-
-/** Describes a list within a list, or a value that is neither list nor record. */
-function kindOf({ text }: JsonText): string {
-  if (text.startsWith('[')) return 'an array';
-  return text === 'true' || text === 'false' ? 'a boolean' : 'a number';
 }
 
 /** Creates the failure for an answer that is not what was requested. */

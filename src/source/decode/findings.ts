@@ -7,7 +7,7 @@ export const maxFields = 4_096;
 
 /** What the rows of a collection have that its definition does not mention. Counts are rows. */
 export interface Findings {
-  /** Fields missing from the definition, by the service's name without credentials, in the order found. */
+  /** Undeclared fields, by the service's name without credentials, in the order found. */
   readonly unknown: ReadonlyMap<string, { readonly column: Column; readonly rows: number }>;
   /** Declared columns that rows lacked. */
   readonly missing: ReadonlyMap<string, number>;
@@ -15,18 +15,13 @@ export interface Findings {
   readonly notText: ReadonlyMap<string, number>;
 }
 
-/** An undeclared field and its column. */
-export interface KnownField {
-  readonly name: string;
-  /** The service's own name. */
-  readonly original: string;
-}
+/** An undeclared field: its column, and the service's own name. */
+export type KnownField = Pick<Column, 'name' | 'original'>;
 
-/** An undeclared field that was found. */
-export interface Discovered {
+/** An undeclared field that was found; it is wanted if it is not secret, or revealed. */
+interface Discovered {
   readonly column: Column;
   rows: number;
-  /** Whether the field is not secret, or revealed. */
   readonly wanted: boolean;
 }
 
@@ -37,31 +32,29 @@ export class FieldFindings implements Findings {
   readonly notText = new Map<string, number>();
   /** The undeclared fields by the name that the service sent, with credentials. */
   readonly #sent = new Map<string, Discovered>();
-  readonly #declaredNames: ReadonlySet<string>;
+  /** The declared fields by the service's own name. */
+  readonly declared: ReadonlySet<string>;
   readonly #reserved = new Map<string, string>();
   readonly #seenNameOf: (name: string) => string;
   #nameOf: (name: string) => string;
   /** Whether rows decoded now are counted. Records that are read again were already counted. */
   counting = true;
 
-  /**
-   * @param redact Removes credentials from the names of fields.
-   */
   constructor(
     private readonly collection: Collection,
     private readonly reveal: readonly string[],
     private readonly redact: Redactor,
   ) {
-    this.#declaredNames = new Set(Object.entries(collection.fields).map(([column, field]) => originalName(column, field)));
+    this.declared = new Set(Object.entries(collection.fields).map(([column, field]) => originalName(column, field)));
     this.#nameOf = freeNames(Object.keys(collection.fields));
-    this.#seenNameOf = freeNames(this.#declaredNames, ' ');
+    this.#seenNameOf = freeNames(this.declared, ' ');
   }
 
   /** Fixes the names of undeclared fields, so that they match other places whatever comes first. Call it before decoding. */
   reserve(fields: readonly KnownField[]): void {
     const taken = new Set(Object.keys(this.collection.fields));
     for (const { name, original } of fields) {
-      if (taken.has(name) || this.#reserved.has(original) || this.#declaredNames.has(original)) continue;
+      if (taken.has(name) || this.#reserved.has(original) || this.declared.has(original)) continue;
       this.#reserved.set(original, name);
       taken.add(name);
     }
@@ -87,20 +80,14 @@ export class FieldFindings implements Findings {
     this.#count(this.notText, column, rows);
   }
 
-  /**
-   * Counts rows that have an undeclared field.
-   *
-   * @throws {SourceError} `E_SOURCE_LIMIT` for more fields than allowed.
-   */
+  /** Counts rows that have an undeclared field. @throws {SourceError} `E_SOURCE_LIMIT` for more fields than allowed. */
   countUnknown(sent: string, rows: number): Discovered {
     const found = this.#sent.get(sent) ?? this.#discover(sent);
     if (this.counting) found.rows += rows;
     return found;
   }
 
-  /**
-   * @throws {SourceError} `E_SOURCE_LIMIT` for a record with more fields than allowed.
-   */
+  /** @throws {SourceError} `E_SOURCE_LIMIT` for a record with more fields than allowed. */
   checkWidth(fields: number): void {
     if (fields > maxFields) throw this.#tooWide(`a record has ${amount(fields)} fields, but at most ${amount(maxFields)} are read`);
   }
@@ -110,13 +97,13 @@ export class FieldFindings implements Findings {
   }
 
   #discover(sent: string): Discovered {
-    if (this.#declaredNames.size + this.#sent.size >= maxFields)
+    if (this.declared.size + this.#sent.size >= maxFields)
       throw this.#tooWide(`records have more than ${amount(maxFields)} different fields`);
     const original = this.#seenNameOf(this.redact(sent));
     const name = this.#reserved.get(original) ?? this.#nameOf(snakeCase(original));
-    const sensitivity = this.collection.unknown;
-    const column = undeclaredColumn(name, original, sensitivity);
-    const found = { column, rows: 0, wanted: sensitivity !== 'secret' || this.reveal.includes(name) };
+    const { unknown: sensitivity } = this.collection;
+    const wanted = sensitivity !== 'secret' || this.reveal.includes(name);
+    const found = { column: undeclaredColumn(name, original, sensitivity), rows: 0, wanted };
     this.#sent.set(sent, found);
     this.unknown.set(original, found);
     return found;

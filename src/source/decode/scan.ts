@@ -16,16 +16,13 @@ export interface Scanned {
   readonly notText: Int32Array;
 }
 
-/** One field of all records. */
+/** One field of all records, and the number of rows that have it, and that have neither a string nor `null` in it. */
 export interface SentColumn {
   readonly vector: Utf8Vector | FlatVector;
-  /** Number of rows that have it. */
   readonly present: number;
-  /** Number of rows with neither a string nor `null`. */
   readonly notText: number;
 }
 
-/** Returns the fields as columns, in the order received. */
 export function columnsIn({ rows, names, bytes, bounds, nulls, notText }: Scanned): ReadonlyMap<string, SentColumn> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return new Map(
@@ -57,21 +54,19 @@ export function scan(answer: Uint8Array): Scanned | undefined {
 
 const { space, quote, comma, colon, backslash, openList, closeList, openRecord, closeRecord } = ascii;
 
-/** The layout of an answer's records. */
+/** The layout of an answer's records, as the first one has it. */
 interface Form {
   readonly names: readonly string[];
-  /** Offset of the first record. */
+  /** Offset and length of the first record. */
   readonly start: number;
+  readonly length: number;
   /** The bytes before each value of a record, concatenated, and the length of each part. */
   readonly gaps: Buffer;
   readonly gapLengths: Uint32Array;
   /** The bytes after the last value. */
   readonly close: Buffer;
-  /** Length of the first record in bytes. */
-  readonly length: number;
 }
 
-/** Determines the layout from the first record. */
 function formOf(body: Buffer): Form | undefined {
   let at = afterSpace(body, 0);
   if (body[at] !== openList) return undefined;
@@ -111,7 +106,6 @@ function endOfValue(body: Buffer, start: number): number {
 
 /** A single pass over an answer. */
 class Scan {
-  /** The position of each value: two offsets each, record by record. */
   #bounds: Int32Array;
   readonly #nulls: Int32Array;
   readonly #notText: Int32Array;
@@ -149,9 +143,7 @@ class Scan {
     return { rows, names: form.names, bytes, bounds: this.#bounds, nulls: this.#nulls, notText: this.#notText };
   }
 
-  /**
-   * @returns The offset after the record; -1 if it has another layout.
-   */
+  /** @returns The offset after the record; -1 if it has another layout. */
   #record(start: number, first: number): number {
     const { body, form } = this;
     const { gaps, gapLengths } = form;
@@ -194,32 +186,26 @@ class Scan {
     return at;
   }
 
-  /**
-   * @returns The offset of the quote that ends a text with escapes; -1 if `readJson` must read it.
-   */
+  /** @returns The offset of the quote that ends a text with escapes; -1 if `readJson` must read it. */
   #escaped(start: number, bound: number): number {
     const { body } = this;
     const end = endOfText(body, start - 1);
     const text = end < 0 ? undefined : unescaped(body.toString('utf8', start - 1, end + 1));
     if (text === undefined) return -1;
     // It is never longer than its source.
-    this.#place(bound, this.#plainLength + this.#roomFor(end - start).write(text, this.#plainLength));
+    this.#append(bound, text, end - start);
     return end;
   }
 
-  /**
-   * @returns The offset after a number, a flag, `null`, a list or a record; -1 if there is none.
-   */
+  /** @returns The offset after a number, a flag, `null`, a list or a record; -1 if there is none. */
   #notString(start: number, bound: number, field: number): number {
     const { body } = this;
     const end = endOfValue(body, start);
     if (end < 0) return -1;
-    const nested = body[start] === openList || body[start] === openRecord;
-    if (nested) {
+    if (body[start] === openList || body[start] === openRecord) {
       const text = compact(body, start, end);
       if (text === undefined) return -1;
-      const length = Buffer.byteLength(text);
-      this.#place(bound, this.#plainLength + this.#roomFor(length).write(text, this.#plainLength));
+      this.#append(bound, text, Buffer.byteLength(text));
     } else {
       const isNull = body[start] === letterN;
       if (isNull) this.#nulls[field] = (this.#nulls[field] ?? 0) + 1;
@@ -231,18 +217,13 @@ class Scan {
     return end;
   }
 
-  /** Returns the buffer appended to the body, with space for some more bytes. */
-  #roomFor(length: number): Buffer {
-    const needed = this.#plainLength + length;
+  /** Sets a value to a text of at most some bytes, which is appended to the body. */
+  #append(bound: number, text: string, maxBytes: number): void {
+    const needed = this.#plainLength + maxBytes;
     if (needed > this.#plain.length) this.#plain = Buffer.concat([this.#plain], Math.max(4096, 2 * needed));
-    return this.#plain;
-  }
-
-  /** Sets a value to the text appended up to an offset. */
-  #place(bound: number, plainEnd: number): void {
     this.#bounds[bound] = this.body.length + this.#plainLength;
-    this.#bounds[bound + 1] = this.body.length + plainEnd;
-    this.#plainLength = plainEnd;
+    this.#plainLength += this.#plain.write(text, this.#plainLength);
+    this.#bounds[bound + 1] = this.body.length + this.#plainLength;
   }
 
   #grow(): void {

@@ -22,16 +22,15 @@ function take(request: Request, transport: Transport): void {
   }
   const { id, target } = request;
   const subscription = transport.get(target).subscribe({
-    next: (answer) => answered(id, { answer: scanned(answer) }),
-    error: (thrown: unknown) => answered(id, { failure: failureOf(thrown) }),
+    next: (answer) => post({ id, answer: scanned(answer) }),
+    error: (thrown: unknown) => post({ id, failure: failureOf(thrown) }),
   });
   running.set(id, subscription);
 }
 
-function answered(id: number, what: { readonly answer: ScannedAnswer } | { readonly failure: Failure }): void {
-  running.delete(id);
-  const message: Fetched = { id, ...what };
-  parentPort?.postMessage(message, 'answer' in what ? movable(what.answer) : []);
+function post(message: Fetched): void {
+  running.delete(message.id);
+  parentPort?.postMessage(message, 'answer' in message ? movable(message.answer) : []);
 }
 
 function scanned({ body, ...answer }: Answer): ScannedAnswer {

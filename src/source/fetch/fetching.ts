@@ -26,20 +26,18 @@ export interface Failure {
 
 const workerFile = threadFile(() => new URL('./fetching-worker.cjs', import.meta.url));
 
-/** Returns the default number of fetching threads: 1, or 0 on a machine with one core, or if the thread's file is missing. */
+/** Returns 1, or 0 on a machine with one core, or if the thread's file is missing. */
 export function defaultFetchingThreads(): 0 | 1 {
   return defaultThreads(workerFile);
 }
 
 /**
- * Opens a transport in this thread, or one whose requests are made and answers scanned in another thread, which leaves one message per request here.
- *
- * @param threads 1 for the other thread. If it is unavailable, a process warning is emitted and requests are made here.
+ * Opens a transport in this thread, or with `threads: 1` one whose requests are made and answers scanned in another thread, which leaves one
+ * message per request here. If that is unavailable, a process warning is emitted.
  */
 export function openFetching(options: TransportOptions, threads: number): Transport<ScannedAnswer> {
-  if (threads === 0) return openTransport(options);
-  if (workerFile !== undefined) return new FetchingThread(workerFile, options);
-  warnOfNoThread('fetching-worker.cjs');
+  if (threads > 0 && workerFile !== undefined) return new FetchingThread(workerFile, options);
+  if (threads > 0) warnOfNoThread('fetching-worker.cjs');
   return openTransport(options);
 }
 
@@ -55,7 +53,7 @@ let spare: { readonly thread: Thread<Fetched>; readonly unused: NodeJS.Timeout }
  */
 export function prepareFetching(): void {
   if (workerFile === undefined || defaultFetchingThreads() === 0 || spare !== undefined) return;
-  const thread = startThread(workerFile);
+  const thread = new Thread<Fetched>(workerFile, threadName);
   spare = { thread, unused: setTimeout(() => void takeSpare()?.end(), idleMs).unref() };
 }
 
@@ -66,9 +64,7 @@ function takeSpare(): Thread<Fetched> | undefined {
   return taken?.thread.ended ? undefined : taken?.thread;
 }
 
-function startThread(file: URL): Thread<Fetched> {
-  return new Thread(file, 'leadstream-fetch');
-}
+const threadName = 'leadstream-fetch';
 
 /** Starts with the first request, ends after an idle period, and restarts when needed. */
 class FetchingThread implements Transport<ScannedAnswer> {
@@ -87,7 +83,10 @@ class FetchingThread implements Transport<ScannedAnswer> {
       const thread = this.#begin();
       const asking = {
         answered: (fetched: Fetched) => {
-          if ('failure' in fetched) return subscriber.error(errorOf(fetched.failure));
+          if ('failure' in fetched) {
+            const { code, kind, message, details } = fetched.failure;
+            return subscriber.error(new SourceError(code, kind, message, details));
+          }
           subscriber.next(fetched.answer);
           subscriber.complete();
         },
@@ -113,7 +112,7 @@ class FetchingThread implements Transport<ScannedAnswer> {
     clearTimeout(this.#idle);
     this.#requests += 1;
     if (this.#thread === undefined || this.#thread.ended) {
-      this.#thread = takeSpare() ?? startThread(this.file);
+      this.#thread = takeSpare() ?? new Thread(this.file, threadName);
       this.#thread.say(this.options);
     }
     return this.#thread;
@@ -129,8 +128,4 @@ class FetchingThread implements Transport<ScannedAnswer> {
     this.#ended = Promise.all([this.#ended, this.#thread?.end()]);
     this.#thread = undefined;
   }
-}
-
-function errorOf({ code, kind, message, details }: Failure): SourceError {
-  return new SourceError(code, kind, message, details);
 }
