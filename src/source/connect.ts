@@ -60,10 +60,7 @@ export type SecretsWith<Own extends Collection> = [Own] extends [never]
 /** A stream of rows for each collection that every service has. */
 export type CollectionStreams = { readonly [N in CollectionName]: CollectionStream<Rows[N], Secrets[N]> };
 
-/**
- * A service to read from. Its collections are streams of rows; nothing is requested until something is read. At most `window` pages of each
- * read are in memory.
- */
+/** A service to read from. Its collections are streams of rows. At most `window` pages of each read are in memory. */
 export interface Service<Own extends Collection = never> extends CollectionStreams {
   /** The value of `run` in the events of this connection. */
   readonly id: string;
@@ -79,7 +76,7 @@ export interface Service<Own extends Collection = never> extends CollectionStrea
     name: N,
   ): CollectionStream<RowsWith<Own>[N], SecretsWith<Own>[N]>;
   /**
-   * Ends current and later reads with `SourceError` `E_SOURCE_CLOSED`. It may be called more than once, and `await using` calls it too.
+   * Ends current and later reads with `SourceError` `E_SOURCE_CLOSED`; `await using` calls it, too.
    *
    * @returns Resolves when connections and thread are closed; it never rejects.
    */
@@ -115,17 +112,14 @@ export function connect<Own extends Collection = never>(options: ConnectOptions<
   return service as unknown as Service<Own>;
 }
 
-/** The service connection that a collection is read with. */
 interface Connection {
   readonly client: ServiceClient;
   readonly events: Events;
   readonly options: ReadingOptions & { readonly allowUnstable?: boolean | undefined };
 }
 
-/** A row including the secret fields that were requested. */
 type Revealing<T, Secrets, Reveal> = [Reveal] extends [never] ? T : T & Pick<Secrets, Reveal & keyof Secrets>;
 
-/** A row with only the requested fields. */
 type Chosen<T, Field> = [Field] extends [never] ? T : Pick<T, Field & keyof T>;
 
 /**
@@ -190,6 +184,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
     const { name } = this.#collection;
     const { reveal, fields, signal = this.#read.signal } = { ...this.#read, ...defined(options) };
     const found = await firstValueFrom(this.#connection.client.reader(this.#collection, reveal).find(id).pipe(untilAborted(name, signal)));
+    const only = (names: readonly string[], row: Row) => Object.fromEntries(names.map((field) => [field, row[field] ?? null]));
     const rows = fields === undefined ? found : found.map((row) => only(fields, row));
     // A reader returns the rows of its collection, which the type system cannot follow through the map of collections.
     return rows as readonly Row[] as readonly T[];
@@ -238,16 +233,7 @@ function chosen(columns: readonly Column[], fields: readonly string[] | undefine
   return fields.flatMap((name) => byName.get(name) ?? []);
 }
 
-function only(fields: readonly string[], row: Row): Row {
-  return Object.fromEntries(fields.map((name) => [name, row[name] ?? null]));
-}
-
-/**
- * Ends a stream when a signal is aborted, before any request if it already is.
- *
- * @param what What is being read, for the message.
- * @throws {LeadstreamError} `E_RUN_ABORTED`, by the stream, with the reason of the signal as its `cause`.
- */
+/** Ends a stream with `E_RUN_ABORTED` when a signal is aborted, before any request if it already is. @param what What is being read. */
 export function untilAborted<T>(what: string, signal: AbortSignal | undefined): MonoTypeOperatorFunction<T> {
   return (stream$) => {
     if (signal === undefined) return stream$;

@@ -34,18 +34,13 @@ export interface ReadingOptions extends PagingOptions {
   readonly consistency?: ConsistencyMode | undefined;
   /** Maximum number of passes of `repair` and `prove`. Default 8; 30 for a list without a stable order. */
   readonly maxPasses?: number | undefined;
-  /**
-   * How long to wait before re-checking an end that may be an outage, in milliseconds: an empty list, or an end after a full page. Default 5,000.
-   */
+  /** How long to wait before re-checking an end that may be an outage, an empty list or an end after a full page, in milliseconds. Default 5,000. */
   readonly endWaitMs?: number | undefined;
-  /** Rows that the list had when it was last read; an earlier end is re-checked after a wait, a later one is not. Default: unknown. */
+  /** Rows that the list had the last time; an earlier end is re-checked after a wait, a later one is not. Default: unknown. */
   readonly expectedRows?: number | undefined;
   /** Called at the confirmed end of the list with a function that checks later whether rows have been added after it. */
   readonly onEnd?: ((hasMore: () => Observable<boolean>) => void) | undefined;
-  /**
-   * Whether the end is re-checked when every page was released, so that rows added meanwhile are read too. Only for chains that release
-   * their pages: others would wait forever. Default false.
-   */
+  /** Whether the end is re-checked when every page was released, for rows added meanwhile; a chain that keeps one waits forever. Default false. */
   readonly lookAgain?: boolean | undefined;
   /** The step that reads the list, for events. Default: none, it is the source. */
   readonly at?: string | undefined;
@@ -87,14 +82,12 @@ const readingChecks: Checks = {
   onEnd: callable,
 };
 
-/** Returns the number of pages in memory at a time. */
+/** The number of pages in memory at a time. */
 export function windowOf({ concurrency = defaults.concurrency, window = 2 * concurrency }: ReadingOptions): number {
   return window;
 }
 
-/**
- * @throws {SourceError} `E_SOURCE_CONFIG` for invalid options, naming each one.
- */
+/** @throws {SourceError} `E_SOURCE_CONFIG` for invalid options, naming each one. */
 export function checkConnection(options: Windowed): void {
   checkClient(options, { ...readingChecks, collections: listOf(anyObject), allowUnstable: flag });
   if (!windowHoldsConcurrency(options)) throw wrongOption(`window ${windowTooSmall}`);
@@ -116,16 +109,10 @@ export function collectionIn(registry: Registry, name: string): Collection {
   return found;
 }
 
-/**
- * @throws {SourceError} `E_SOURCE_CONFIG` for invalid options.
- */
 export function checkRead(collection: string, options: unknown): void {
   checkOptions(options, read, `the options of ${collection}.with, like { fields: ['id'] },`);
 }
 
-/**
- * @throws {SourceError} `E_SOURCE_CONFIG` for fields that the collection lacks or withholds.
- */
 export function checkNames(collection: Collection, { reveal = [], fields = [] }: Pick<ReadOptions, 'reveal' | 'fields'>): void {
   const known = Object.keys(collection.fields);
   for (const [option, names] of Object.entries({ reveal, fields })) {
@@ -138,7 +125,7 @@ export function checkNames(collection: Collection, { reveal = [], fields = [] }:
   throw wrongOption(`${collection.name}: fields: '${secret}' is withheld because it is credential-like; name it under reveal, too`);
 }
 
-/** Returns the collections that every service has, and those of a program. */
+/** The collections that every service has, and those of a program. */
 export function registryOf(own: readonly Collection[] = []): Registry {
   return { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
 }

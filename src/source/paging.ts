@@ -19,20 +19,15 @@ export interface PagingOptions {
   readonly events?: Events | undefined;
 }
 
-/** Returns the number that a collection declares for its first page, or else that of the service. Offsets are numbered from 1. */
+/** Returns the number that a collection declares for its first page, or that of the service. Offsets are numbered from 1. */
 export function firstPageOf({ served }: Collection, { firstPage }: Pick<PagingOptions, 'firstPage'>): number | undefined {
   if (!served) return firstPage;
   return served.paging.scheme === 'page' ? (served.paging.first ?? firstPage) : 1;
 }
 
 /** Returns the parameters of the first request of a list, without credentials. */
-export function firstQuery(
-  collection: Collection,
-  {
-    limit = defaults.limit,
-    firstPage = defaults.firstPage,
-  }: { readonly limit?: number | undefined; readonly firstPage?: number | undefined },
-): URLSearchParams {
+export function firstQuery(collection: Collection, options: PagingOptions & { readonly limit?: number | undefined }): URLSearchParams {
+  const { limit = defaults.limit, firstPage = defaults.firstPage } = options;
   const { paged, served } = collection;
   if (isSequential(served)) return new URLSearchParams(positionAt(served, '', limit).parameters);
   const page = paged ? firstPageOf(collection, { firstPage }) : undefined;

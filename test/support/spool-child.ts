@@ -1,5 +1,5 @@
 /** Spools pages endlessly, until it is killed. Arguments: folder, first page. Sends the number of each page spooled. */
-import { openSpool } from '../../src/source/spool/spools.js';
+import { openSpool } from '../../src/source/spool/spool.js';
 import { bodyOf, sourceOf } from './spool.js';
 
 const [folder = '', first = '1'] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 /** Spools pages, two at a time, until the system accepts no more, and then a small one. Argument: folder. Prints the outcome. */
-import { openSpool } from '../../src/source/spool/spools.js';
+import { openSpool } from '../../src/source/spool/spool.js';
 import { sourceOf, type Full } from './spool.js';
 
 const [folder = ''] = process.argv.slice(2);

@@ -37,12 +37,9 @@ export interface ClientOptions {
   readonly retry?: Partial<RetryPolicy> | undefined;
   /** Largest answer after decompression. Default 67,108,864, which is 64 MiB. */
   readonly maxPageBytes?: number | undefined;
-  /**
-   * Additional threads for fetching, 0 or 1. One relieves this thread of HTTP and of finding the texts in the answers, which is more than a
-   * third of the work of reading. Default 0.
-   */
+  /** Additional threads for HTTP and for finding the texts in the answers, more than a third of the work of reading: 0 or 1. Default 0. */
   readonly threads?: number | undefined;
-  /** Values, in addition to the key, that field names and messages must not show. Default: none. */
+  /** More values that field names and messages must not show. Default: none, besides the key. */
   readonly secrets?: readonly string[] | undefined;
   /** Receives events. Default: only the subscribers of the channels do. */
   readonly watch?: Watchers | undefined;
@@ -54,10 +51,9 @@ export interface ClientOptions {
   /** Additional trusted CA certificates, in PEM. Default: none, besides those of `NODE_EXTRA_CA_CERTS`. */
   readonly ca?: string | readonly string[] | undefined;
   /**
-   * Agents for connections, for a program's own sockets, tunnels or limits: `http`, an agent of `node:http`, for a service without TLS;
-   * `https`, one of `node:https`, for one with TLS. The one for `baseUrl` is required. The agents belong to the program: `close()` ends the
-   * requests and leaves them open. `proxy` and the proxy of the environment are then ignored; `ca` still applies. An agent cannot be passed
-   * to another thread, so it cannot be combined with `threads: 1`. Default: a separate agent that keeps up to `concurrency` connections open.
+   * A program's own agents: `http` of `node:http` for a service without TLS, `https` of `node:https` for one with TLS. `close()` leaves them
+   * open. Proxies are then ignored; `ca` still applies. Not with `threads: 1`. Default: a separate agent that keeps up to `concurrency`
+   * connections open.
    */
   readonly agent?: OwnAgents | undefined;
   /** Source of the jitter. Default `Math.random`. */
@@ -66,39 +62,32 @@ export interface ClientOptions {
 
 /** Reads one service; all its readers share connections, pace and retries. */
 export interface ServiceClient {
-  /**
-   * @param reveal Secret columns to include. Default: none.
-   */
+  /** @param reveal Secret columns to include. Default: none. */
   reader<C extends Collection>(collection: C, reveal?: readonly string[]): CollectionReader<RowOf<C>>;
   /** Maximum number of requests in progress; others wait. */
   readonly concurrency: number;
   /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, or immediately if it already is. */
   whileOpen<T>(): MonoTypeOperatorFunction<T>;
-  /**
-   * Ends current, waiting and later requests with `E_SOURCE_CLOSED`. It may be called more than once.
-   *
-   * @returns Resolves when connections and thread are closed; it never rejects.
-   */
+  /** Ends current, waiting and later requests with `E_SOURCE_CLOSED`. Resolves when connections and thread are closed; never rejects. */
   close(): Promise<void>;
 }
 
-/** Creates the events of a separate connection. */
 export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [] }: ClientOptions): Events {
   const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, agent ? false : proxy)), ...secrets];
   return new Events(connectionId(), createRedactor(withheld), watch);
 }
 
 /**
- * @param worksFor The run or connection that the client belongs to. Default: a new connection.
+ * @param events Those of the run or connection that the client belongs to. Default: a new connection.
  * @param limiters Rate limiters shared with other clients of the service. Default: a separate one.
  * @throws {SourceError} `E_SOURCE_CONFIG` for invalid options.
  */
-export function createClient(options: ClientOptions, worksFor?: Events, limiters?: RateLimiters): ServiceClient {
+export function createClient(options: ClientOptions, events?: Events, limiters?: RateLimiters): ServiceClient {
   checkClient(options);
-  const events = worksFor ?? eventsOf(options);
+  events ??= eventsOf(options);
   const { redact } = events;
   const { auth, agent, ca, limit = defaults.limit, concurrency = defaults.concurrency, ratePerSecond = Infinity } = options;
-  const { timeoutMs = defaults.timeoutMs, maxPageBytes = defaults.maxPageBytes } = options;
+  const { timeoutMs = defaults.timeoutMs, maxPageBytes = defaults.maxPageBytes, random = Math.random } = options;
   const { attempts = defaults.attempts, baseMs = defaults.baseMs, capMs = defaults.capMs } = options.retry ?? {};
   // Only the checked parts: a bare `?` or `#` would swallow the path.
   const { origin, pathname } = new URL(options.baseUrl);
@@ -115,7 +104,7 @@ export function createClient(options: ClientOptions, worksFor?: Events, limiters
     concurrency,
     ratePerSecond,
     retry: { attempts, baseMs, capMs },
-    random: options.random ?? Math.random,
+    random,
     limiter: limiters?.of(baseUrl),
     events,
   });

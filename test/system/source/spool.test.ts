@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { appendFile, mkdir, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { collections } from '../../../src/collections/index.js';
-import { openSpool, type Spool, type SpoolOptions } from '../../../src/source/spool/spools.js';
+import { openSpool, type Spool, type SpoolOptions } from '../../../src/source/spool/spool.js';
 import { sweepSpools } from '../../../src/source/index.js';
 import { start } from '../store/support.js';
 import { turns } from '../../support/pages.js';

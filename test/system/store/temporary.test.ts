@@ -3,7 +3,7 @@ import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { recoverCommits, removeTemporaries } from '../../../src/store/index.js';
 import { temporaryName } from '../../../src/store/files.js';
-import { openSpool } from '../../../src/source/spool/spools.js';
+import { openSpool } from '../../../src/source/spool/spool.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
 import { sourceOf } from '../../support/spool.js';

@@ -1,0 +1,270 @@
+import { constants, type FileHandle } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { itemAt, LeadstreamError } from '../../core/index.js';
+import { defaults } from '../../options/index.js';
+import { lockOwn, makePrivate, openOwn, reworded, type Lock } from '../../store/index.js';
+import {
+  accountKey,
+  inState,
+  isFresh,
+  nameOf,
+  readMarker,
+  removeLeftovers,
+  removeSource,
+  type SpooledSource,
+  writeMarker,
+} from './folder.js';
+import { headerBytes, headerOf, isIntact, logName, recordsIn, unlessLost } from './page-log.js';
+
+/** Where pages are spooled and which ones may be reused. */
+export interface SpoolOptions {
+  /** `<state-dir>/spool`; created if missing, private (0700). Never inside a lake: pages contain everything that the service sent. */
+  readonly folder: string;
+  readonly source: SpooledSource;
+  /** Run that uses the spool. */
+  readonly runId: string;
+  /** Age from which spooled pages are not used, counted from the start of the first run, in milliseconds. */
+  readonly maxAgeMs: number;
+  /** Whether spooled pages are discarded. Default `false`. */
+  readonly restart?: boolean;
+  /** Maximum size of a page in bytes; a spooled one that claims more is damaged. Default 67,108,864. */
+  readonly maxPageBytes?: number | undefined;
+  /** Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/**
+ * Opens the spool of a source for one run, and finds the pages that an interrupted run of the same source left. It verifies immediately
+ * that the spool is writable.
+ *
+ * @throws {LeadstreamError} `E_RUN_LOCKED` if another run uses it; `E_STATE_FOREIGN` if existing files were not created by leadstream for this user.
+ * @throws {SinkError} `E_SINK_PATH` if it is not writable.
+ */
+export async function openSpool(options: SpoolOptions): Promise<Spool> {
+  const { source, runId, maxAgeMs, restart = false, maxPageBytes = defaults.maxPageBytes, now = Date.now } = options;
+  const spools = resolve(options.folder);
+  return inState('E_SINK_PATH', `cannot spool pages in ${spools}`, async () => {
+    await makePrivate(spools);
+    const folder = join(spools, nameOf(source, await accountKey(spools)));
+    const lock = await lockOwn(folder, { runId }).catch((failure: unknown) => {
+      throw lockedFor(source.collection.name, failure);
+    });
+    let log: FileHandle | undefined;
+    try {
+      await makePrivate(folder);
+      const found = await readMarker(folder);
+      const usable = !restart && isFresh(found, now(), maxAgeMs);
+      if (!usable) await removeSource(folder);
+      await makePrivate(folder);
+      await removeLeftovers(folder);
+      log = await openOwn(join(folder, logName), constants.O_RDWR | constants.O_CREAT);
+      const spool = new Spool(folder, log, lock, { maxAgeMs, maxPageBytes, now });
+      await spool.begin(usable ? found?.startedAt : undefined);
+      return spool;
+    } catch (failure) {
+      await log?.close().catch(() => undefined);
+      await lock.release();
+      throw failure;
+    }
+  });
+}
+
+/** Explains why the spool of a list is unavailable, for users who think of outputs. */
+function lockedFor(collection: string, failure: unknown): unknown {
+  if (!(failure instanceof LeadstreamError) || failure.code !== 'E_RUN_LOCKED') return failure;
+  const remedy = 'run them one after the other (in one command or separately), or give each its own --state-dir, or set spool: off';
+  return reworded(failure, `another run with this state folder reads ${collection}, too: ${failure.message}; ${remedy}`);
+}
+
+/** A page to write: its header and its body. */
+interface Entry {
+  readonly page: number;
+  readonly parts: readonly Uint8Array[];
+}
+
+/**
+ * The spooled pages of one source, for one run at a time: a log of consecutive records, in the order of spooling. If a page has several
+ * records, the last one counts. Pages that arrive while others are being written are written together.
+ *
+ * Memory: about 50 bytes per page. Every method can throw `SinkError` `E_SINK_WRITE`, naming the folder and `--state-dir`.
+ */
+export class Spool {
+  /** When the first run that spooled these pages started, ISO 8601. */
+  startedAt = '';
+  /** Number of pages of an interrupted run found when opening; 0 after `clear`. */
+  resumed = 0;
+  /** Number of pages found damaged so far, and dropped; they count as not spooled. */
+  damaged = 0;
+  #open = true;
+  /** Index of the current record of each page. */
+  readonly #records = new Map<number, number>();
+  /** Record `i` spans `#bounds[i]` to `#bounds[i + 1]`. A replaced record keeps its place. */
+  readonly #bounds = [0];
+  /** The pages to write together at their turn. */
+  #next: { readonly entries: Entry[]; readonly stored: Promise<void> } | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Whether there may be a partial record after the last one. */
+  #torn = false;
+
+  /** Use `openSpool`. */
+  constructor(
+    readonly folder: string,
+    private readonly log: FileHandle,
+    private readonly lock: Lock,
+    private readonly options: { readonly maxAgeMs: number; readonly maxPageBytes: number; readonly now: () => number },
+  ) {}
+
+  /** Finds the pages in the log, by their headers, and truncates what a killed process left half-written. */
+  async begin(startedAt: string | undefined): Promise<void> {
+    const { size } = await this.log.stat();
+    for (const { page, end } of recordsIn(this.log.fd, size)) {
+      this.#add(page, end);
+      // Lets signals and timers run.
+      if (this.#bounds.length % 1_000 === 0) await setImmediate();
+    }
+    if (size > this.#end) await this.log.truncate(this.#end);
+    this.resumed = this.pages;
+    // Always rewritten, which detects a full disk before the first request.
+    await this.#mark(this.pages > 0 ? startedAt : undefined);
+  }
+
+  /** Number of available pages; 0 after `remove`. */
+  get pages(): number {
+    return this.#records.size;
+  }
+
+  /** Returns the highest page spooled. */
+  last(): number | undefined {
+    let last: number | undefined;
+    for (const page of this.#records.keys()) if (last === undefined || page > last) last = page;
+    return last;
+  }
+
+  /** Returns the bytes of a page as spooled; `undefined` if it was not spooled, or is damaged and therefore dropped. */
+  async read(page: number): Promise<Uint8Array | undefined> {
+    if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} was requested after its spool was closed`);
+    return inState('E_SINK_WRITE', `cannot read page ${page} in ${this.folder}`, async () => {
+      const index = this.#records.get(page);
+      if (index === undefined) return undefined;
+      const from = itemAt(this.#bounds, index);
+      const bytes = itemAt(this.#bounds, index + 1) - from;
+      if (bytes > Math.min(headerBytes + this.options.maxPageBytes, largestRead)) return this.forget(page);
+      const record = Buffer.allocUnsafe(bytes);
+      const { bytesRead } = await this.log.read(record, 0, bytes, from).catch(unlessLost);
+      if (isIntact(record.subarray(0, bytesRead), page)) return record.subarray(headerBytes);
+      return this.#records.get(page) === index ? this.forget(page) : undefined;
+    });
+  }
+
+  /** Counts a page as damaged, because its content cannot be what was stored. */
+  forget(page: number): undefined {
+    if (this.#records.delete(page)) this.damaged += 1;
+  }
+
+  /**
+   * Writes a page, or replaces it; `body` must not change until it resolves, and then the page survives the process. After a failure the
+   * pages of the same write are not stored, and the log continues after the ones before them.
+   */
+  async write(page: number, body: Uint8Array): Promise<void> {
+    if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} came after its spool was closed`);
+    const parts = [headerOf(page, body), body];
+    if (this.#next === undefined) {
+      const entries: Entry[] = [];
+      this.#next = { entries, stored: this.#inTurn(() => this.#append(entries)) };
+    }
+    const { entries, stored } = this.#next;
+    entries.push({ page, parts });
+    await inState('E_SINK_WRITE', `cannot spool page ${page} in ${this.folder}`, () => stored);
+  }
+
+  /** Discards all pages and continues with none, because the list has changed since. */
+  async clear(): Promise<void> {
+    this.#next = undefined;
+    await inState('E_SINK_WRITE', `cannot clear ${this.folder}`, async () => {
+      await this.#inTurn(async () => {
+        await this.log.truncate(0);
+        this.#records.clear();
+        this.#bounds.length = 1;
+        this.#torn = false;
+      });
+      this.resumed = 0;
+      await this.#mark();
+    });
+  }
+
+  /** Removes the pages after they were published, and closes the spool. */
+  async remove(): Promise<void> {
+    if (!(await this.#close())) return;
+    this.#records.clear();
+    try {
+      await inState('E_SINK_WRITE', `cannot remove ${this.folder}`, () => removeSource(this.folder));
+    } finally {
+      await this.lock.release();
+    }
+  }
+
+  /** Closes the spool; its pages are kept for a resumed run. Never rejects; may be called twice, and after `remove`. */
+  async close(): Promise<void> {
+    if (!(await this.#close())) return;
+    if (this.pages === 0) await removeSource(this.folder).catch(() => undefined);
+    await this.lock.release();
+  }
+
+  /** Closes the log after the last write and read. @returns `false` if it already was. */
+  async #close(): Promise<boolean> {
+    if (!this.#open) return false;
+    this.#open = false;
+    await this.#inTurn(() => this.log.close()).catch(() => undefined);
+    return true;
+  }
+
+  async #mark(startedAt = new Date(this.options.now()).toISOString()): Promise<void> {
+    this.startedAt = startedAt;
+    await writeMarker(this.folder, { startedAt, maxAgeMs: this.options.maxAgeMs });
+  }
+
+  async #append(entries: readonly Entry[]): Promise<void> {
+    this.#next = undefined;
+    if (this.#torn) await this.log.truncate(this.#end);
+    this.#torn = true;
+    let rest = entries.flatMap(({ parts }) => parts);
+    // The system may take less than it was given, usually when a disk is almost full.
+    for (let at = this.#end; rest.length > 0;) {
+      const { bytesWritten } = await this.log.writev(rest, at);
+      at += bytesWritten;
+      rest = behind(rest, bytesWritten);
+    }
+    this.#torn = false;
+    for (const { page, parts } of entries) this.#add(page, this.#end + parts.reduce((bytes, part) => bytes + part.byteLength, 0));
+  }
+
+  get #end(): number {
+    return itemAt(this.#bounds, this.#bounds.length - 1);
+  }
+
+  #add(page: number, end: number): void {
+    this.#records.set(page, this.#bounds.length - 1);
+    this.#bounds.push(end);
+  }
+
+  /** Runs operations one after another, even if an earlier one failed. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** The maximum that Node can read in one call; beyond it the process crashes. */
+const largestRead = 2 ** 31 - 1;
+
+/** Returns the rest of the parts after some bytes. */
+function behind(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
+  let skip = bytes;
+  return parts.flatMap((part) => {
+    const left = part.subarray(skip);
+    skip = Math.max(0, skip - part.byteLength);
+    return left.byteLength > 0 ? [left] : [];
+  });
+}
