@@ -110,7 +110,7 @@ class Attempt {
     const outputs = (this.#outputs = await this.#open());
     // A field keeps its column, even if another one with a similar name arrives first.
     const earlier = outputs.earlier.flatMap((output) => output?.undeclared ?? []);
-    reading.source.reserve([...earlier, ...remembered(this.found.fields ?? [])]);
+    reading.source.findings.reserve([...earlier, ...remembered(this.found.fields ?? [])]);
     const { plan } = this.run.pipeline;
     const standing = await standingOutputs(plan, this.claim.outputs, outputs.earlier);
     if (!this.run.options.allowPartial) refuseReplacing(plan, standing);

@@ -59,7 +59,7 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
     const message = `${name}: requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)}`;
     warn(options, { code: 'W_SOURCE_CAP', message });
     // Different pages are read now, with the same rows.
-    reader.recount();
+    reader.findings.recount();
     return openPaged(reader, first.length, options, true);
   }
 }
@@ -92,7 +92,7 @@ function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pag
         switchMap((paged) => {
           if (!paged) return of(all);
           warn(options, { code: 'W_SOURCE_PAGED', message: `${reader.collection.name}: the service returns this list in pages` });
-          reader.recount();
+          reader.findings.recount();
           return openPaged(reader, reader.limit, options);
         }),
       );

@@ -35,7 +35,7 @@ export function firstQuery(collection: Collection, options: PagingOptions & { re
 }
 
 /** Reads the pages of one list. */
-export type ListReader = Pick<CollectionReader<unknown>, 'collection' | 'limit' | 'request' | 'recount'>;
+export type ListReader = Pick<CollectionReader<unknown>, 'collection' | 'limit' | 'request' | 'findings'>;
 
 /** @throws {GateError} `E_GATE_STRICT` under `strict`. */
 export function warn({ strict = false, events }: PagingOptions, warning: Warning): void {

@@ -2,7 +2,7 @@ import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
 import { SourceError, type Redactor } from '../../core/index.js';
 import { JsonText, type JsonRecord, type JsonValue, readJson, type JsonItem } from '../../json/index.js';
-import { FieldFindings } from './findings.js';
+import { Findings } from './findings.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 import type { Answer } from '../../http/index.js';
 
@@ -16,7 +16,7 @@ import type { Answer } from '../../http/index.js';
 export class Decoder {
   /** The declared fields, and whether they are not secret, or revealed. */
   readonly #declared: readonly { readonly column: string; readonly original: string; readonly wanted: boolean }[];
-  readonly findings: FieldFindings;
+  readonly findings: Findings;
   readonly #dropsUndeclared: boolean;
 
   /** @param redact Removes credentials from the names of fields. */
@@ -25,7 +25,7 @@ export class Decoder {
     reveal: readonly string[] = [],
     redact: Redactor = (name) => name,
   ) {
-    this.findings = new FieldFindings(collection, reveal, redact);
+    this.findings = new Findings(collection, reveal, redact);
     this.#declared = Object.entries(collection.fields).map(([column, field]) => ({
       column,
       original: originalName(column, field),

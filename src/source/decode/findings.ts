@@ -5,19 +5,6 @@ import type { RecordBatch } from '../../vector/index.js';
 /** Maximum number of fields in a record, and in all records of a collection together: with more, names are really data. */
 export const maxFields = 4_096;
 
-/** What the rows of a collection have that its definition does not mention. Counts are rows. */
-export interface Findings {
-  /** Undeclared fields, by the service's name without credentials, in the order found. */
-  readonly unknown: ReadonlyMap<string, { readonly column: Column; readonly rows: number }>;
-  /** Declared columns that rows lacked. */
-  readonly missing: ReadonlyMap<string, number>;
-  /** Columns whose value was not a string and is kept as its JSON text. */
-  readonly notText: ReadonlyMap<string, number>;
-}
-
-/** An undeclared field: its column, and the service's own name. */
-export type KnownField = Pick<Column, 'name' | 'original'>;
-
 /** An undeclared field that was found; it is wanted if it is not secret, or revealed. */
 interface Discovered {
   readonly column: Column;
@@ -25,10 +12,13 @@ interface Discovered {
   readonly wanted: boolean;
 }
 
-/** Records what the rows of a collection have that its definition does not mention, and names the columns of undeclared fields. */
-export class FieldFindings implements Findings {
+/** What the rows of a collection have that its definition does not mention, counted in rows, and the columns of undeclared fields. */
+export class Findings {
+  /** Undeclared fields, by the service's name without credentials, in the order found. */
   readonly unknown = new Map<string, Discovered>();
+  /** Declared columns that rows lacked. */
   readonly missing = new Map<string, number>();
+  /** Columns whose value was not a string and is kept as its JSON text. */
   readonly notText = new Map<string, number>();
   /** The undeclared fields by the name that the service sent, with credentials. */
   readonly #sent = new Map<string, Discovered>();
@@ -51,7 +41,7 @@ export class FieldFindings implements Findings {
   }
 
   /** Fixes the names of undeclared fields, so that they match other places whatever comes first. Call it before decoding. */
-  reserve(fields: readonly KnownField[]): void {
+  reserve(fields: readonly Pick<Column, 'name' | 'original'>[]): void {
     const taken = new Set(Object.keys(this.collection.fields));
     for (const { name, original } of fields) {
       if (taken.has(name) || this.#reserved.has(original) || this.declared.has(original)) continue;
@@ -68,7 +58,6 @@ export class FieldFindings implements Findings {
     for (const found of this.#sent.values()) found.rows = 0;
   }
 
-  /** Counts rows that lack a declared column. */
   countMissing(column: string, rows: number): void {
     this.#count(this.missing, column, rows);
   }
@@ -121,9 +110,7 @@ export function discoveredColumns(findings: Findings, reveal: readonly string[] 
     .filter(({ name, sensitivity }) => sensitivity !== 'secret' || reveal.includes(name));
 }
 
-/**
- * Returns the columns of these fields that rows have, in the order of the rows. Pages come in order, whereas answers may arrive in any order.
- */
+/** Returns those of these columns that rows have, in the order of the rows: pages come in order, whereas answers may arrive in any. */
 export function discoveredIn({ columns }: RecordBatch, findings: Findings, reveal: readonly string[] = []): readonly Column[] {
   const byName = new Map(discoveredColumns(findings, reveal).map((column) => [column.name, column]));
   return [...columns.keys()].flatMap((name) => byName.get(name) ?? []);

@@ -6,7 +6,7 @@ import { discreet, type Answer } from '../../http/index.js';
 import { type JsonRecord, isJson, JsonText, placeOf, readJson, valueAt, without } from '../../json/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { Decoder, readSingle, readList, nameShape, suspect } from '../decode/decoder.js';
-import type { Findings, KnownField } from '../decode/findings.js';
+import type { Findings } from '../decode/findings.js';
 import {
   isNotFound,
   type OnPath,
@@ -60,10 +60,6 @@ export interface CollectionReader<T> {
   find(id: string): Observable<readonly T[]>;
   /** What rows had so far that the collection's definition does not mention. */
   readonly findings: Findings;
-  /** Restarts the counts of `findings`, since everything read will come again. */
-  recount(): void;
-  /** Fixes the names of undeclared fields to match other places. Call it before reading. */
-  reserve(fields: readonly KnownField[]): void;
 }
 
 /** What the readers of a service share. */
@@ -129,8 +125,6 @@ export function createReader<C extends Collection>(
     collection,
     limit,
     findings: decoder.findings,
-    recount: () => decoder.findings.recount(),
-    reserve: (fields) => decoder.findings.reserve(fields),
     decode: (body, counted = true) => {
       try {
         const { answer, ...known } = isSequential(served) ? opened(body) : { answer: body };
