@@ -233,7 +233,7 @@ function chosen(columns: readonly Column[], fields: readonly string[] | undefine
   return fields.flatMap((name) => byName.get(name) ?? []);
 }
 
-/** Ends a stream with `E_RUN_ABORTED` when a signal is aborted, before any request if it already is. @param what What is being read. */
+/** Ends a stream with `E_RUN_ABORTED` when a signal is aborted, before any request if it already is. @param what What is read. */
 export function untilAborted<T>(what: string, signal: AbortSignal | undefined): MonoTypeOperatorFunction<T> {
   return (stream$) => {
     if (signal === undefined) return stream$;

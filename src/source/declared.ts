@@ -1,20 +1,20 @@
 import type { z } from 'zod';
-import { SourceError, type DeclaredType, type Sensitivity, declaredTypes, schema, sensitivities, unknownName } from '../core/index.js';
+import { defined, type DeclaredType, type Sensitivity, declaredTypes, schema, sensitivities, unknownName } from '../core/index.js';
 import { schemaProblems, distinct, settings, usually } from '../options/index.js';
 import { type Collection, type EndForm, type Field, type Paging, type Served, collectionNames } from '../collections/index.js';
-import { credentialParameters } from '../http/index.js';
+import { credentialParameters, wrongOption } from '../http/index.js';
 import { segmentsOf } from '../json/index.js';
 
 const schemes = ['page', 'offset', 'cursor', 'link', 'none'] as const satisfies readonly Paging['scheme'][];
 const endForms = ['empty_object', 'null', 'no_content', 'no_rows', 'not_found', 'empty_page'] as const satisfies readonly EndForm[];
 
-/** The options that a scheme supports, and those it requires. */
-const takes: Readonly<Record<(typeof schemes)[number], { readonly may: readonly string[]; readonly must?: readonly string[] }>> = {
-  page: { may: ['param', 'limit', 'first'] },
-  offset: { may: ['param', 'limit'] },
-  cursor: { may: ['param', 'limit', 'next', 'last', 'more'], must: ['param'] },
-  link: { may: ['limit', 'next'] },
-  none: { may: [] },
+/** The options that a scheme supports. */
+const takes: Readonly<Record<(typeof schemes)[number], readonly string[]>> = {
+  page: ['param', 'limit', 'first'],
+  offset: ['param', 'limit'],
+  cursor: ['param', 'limit', 'next', 'last', 'more'],
+  link: ['limit', 'next'],
+  none: [],
 };
 
 const pointer = schema((z) =>
@@ -43,16 +43,13 @@ const paging = schema((z) =>
       last: z.string().min(1).optional().describe('cursor: the field of the last row that is the cursor of the next page.'),
       more: pointer().optional().describe('cursor: where a response says whether there are more rows, true or false.'),
     })
-    .superRefine((given, context) => {
-      const { may, must = [] } = takes[given.scheme];
+    .superRefine(({ scheme, ...given }, context) => {
       const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
       for (const [key, value] of Object.entries(given))
-        if (key !== 'scheme' && value !== undefined && !may.includes(key))
-          refuse(key, `'${key}' does not apply to the scheme ${given.scheme}`);
-      for (const key of must)
-        if (Reflect.get(given, key) === undefined)
-          refuse('scheme', `the scheme ${given.scheme} needs '${key}', the parameter of the cursor`);
-      if (given.scheme === 'cursor' && (given.next === undefined) === (given.last === undefined))
+        if (value !== undefined && !takes[scheme].includes(key)) refuse(key, `'${key}' does not apply to the scheme ${scheme}`);
+      if (scheme !== 'cursor') return;
+      if (given.param === undefined) refuse('scheme', "the scheme cursor needs 'param', the parameter of the cursor");
+      if ((given.next === undefined) === (given.last === undefined))
         refuse('scheme', "the scheme cursor needs either 'next', a pointer to the cursor, or 'last', a field of the last row");
     }),
 );
@@ -69,11 +66,6 @@ const field = schema((z) => {
     }),
   ]);
 });
-
-/** Whether the name of a parameter suggests a credential. */
-function isCredentialLike(name: string): boolean {
-  return credentialParameters.includes(name.toLowerCase()) || /(?:^|[_-])(?:api[_-]?key|token|secret|password)$/i.test(name);
-}
 
 const declaration = schema((z) => {
   const column = z
@@ -108,53 +100,37 @@ const declaration = schema((z) => {
   });
 });
 
-type Declaration = z.output<ReturnType<typeof declaration>>;
-
-/** Returns the schema of a declared collection, as written in a file or a program. */
+/** The schema of a declared collection, as written in a file or a program. */
 export function collectionShape(name: unknown) {
-  return declaration().superRefine((declared, context) => {
-    const refuse = (path: readonly (string | number)[], message: string) => context.addIssue({ code: 'custom', path: [...path], message });
-    const problem = nameProblem(name);
-    if (problem !== undefined) refuse([], problem);
-    refuseWrongNames(declared, refuse);
-    refuseWrongParameters(declared, refuse);
+  return declaration().superRefine(({ fields, key, paging, query = {} }, context) => {
+    const refuse = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
+    if (collectionNames.some((known) => known === name))
+      refuse([], `'${String(name)}' is a collection that every service has; choose another name`);
+    else if (typeof name !== 'string' || !/^[a-z][a-z0-9_]{0,63}$/.test(name))
+      refuse([], 'a collection name may contain only a-z, 0-9 and _, and begins with a letter');
+
+    const checkColumn = (path: (string | number)[], column: string, why: string) => {
+      const declared = Object.hasOwn(fields, column) ? fields[column] : undefined;
+      if (declared === undefined) refuse(path, unknownName('field', column, Object.keys(fields)));
+      else if (typeof declared === 'object' && declared.sensitivity === 'secret')
+        refuse(path, `'${column}' is secret, so it is withheld${why}`);
+    };
+    key.forEach((column, index) => checkColumn(['key', index], column, ' and cannot identify rows'));
+    if (paging.last !== undefined) checkColumn(['paging', 'last'], paging.last, '');
+
+    const { scheme, param = scheme === 'page' || scheme === 'offset' ? scheme : undefined, limit = 'limit' } = paging;
+    const own = scheme === 'none' ? [] : [param, limit];
+    if (param === limit && scheme !== 'none') refuse(['paging', 'limit'], `'${limit}' is already the parameter 'param'`);
+    for (const parameter of Object.keys(query)) {
+      if (own.includes(parameter)) refuse(['query', parameter], `'${parameter}' is a parameter of paging`);
+      if (credentialParameters.includes(parameter.toLowerCase()) || credentialLike.test(parameter))
+        refuse(['query', parameter], `'${parameter}' is named like a credential, and credentials are accepted only under service.auth`);
+    }
   });
 }
 
-type Refuse = (path: readonly (string | number)[], message: string) => void;
-
-function refuseWrongNames({ fields, key, paging: { last } }: Declaration, refuse: Refuse): void {
-  const columns = Object.keys(fields);
-  key.forEach((name, index) => {
-    const declared = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (declared === undefined) refuse(['key', index], unknownName('field', name, columns));
-    else if (typeof declared === 'object' && declared.sensitivity === 'secret')
-      refuse(['key', index], `'${name}' is secret, so it is withheld and cannot identify rows`);
-  });
-  const cursor = last !== undefined && Object.hasOwn(fields, last) ? fields[last] : undefined;
-  if (last !== undefined && cursor === undefined) refuse(['paging', 'last'], unknownName('field', last, columns));
-  if (typeof cursor === 'object' && cursor.sensitivity === 'secret') refuse(['paging', 'last'], `'${last}' is secret, so it is withheld`);
-}
-
-function refuseWrongParameters({ query = {}, paging }: Declaration, refuse: Refuse): void {
-  const defaults = { page: 'page', offset: 'offset', cursor: undefined, link: undefined, none: undefined };
-  const own = [paging.param ?? defaults[paging.scheme], paging.scheme === 'none' ? undefined : (paging.limit ?? 'limit')];
-  if (own[0] !== undefined && own[0] === own[1]) refuse(['paging', 'limit'], `'${own[0]}' is already the parameter '${'param'}'`);
-  for (const name of Object.keys(query)) {
-    if (own.includes(name)) refuse(['query', name], `'${name}' is a parameter of paging`);
-    if (isCredentialLike(name))
-      refuse(['query', name], `'${name}' is named like a credential, and credentials are accepted only under service.auth`);
-  }
-}
-
-/** Describes what is wrong with the name of a custom collection; `undefined` if it is valid. */
-function nameProblem(name: unknown): string | undefined {
-  if (collectionNames.some((known) => known === name))
-    return `'${String(name)}' is a collection that every service has; choose another name`;
-  return typeof name === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(name)
-    ? undefined
-    : `a collection name may contain only a-z, 0-9 and _, and begins with a letter`;
-}
+/** Names of parameters that suggest a credential. */
+const credentialLike = /(?:^|[_-])(?:api[_-]?key|token|secret|password)$/i;
 
 /** Returns whether a URL keeps a path unchanged; otherwise requests would go to another path than the one written. */
 function isPath(text: string): boolean {
@@ -228,17 +204,12 @@ export function defineCollection<const N extends string, const F extends FieldDe
   declaration: CollectionDeclaration<F>,
 ): CollectionOf<N, F> {
   const problems = schemaProblems(collectionShape(name), declaration);
-  if (problems.length > 0)
-    throw new SourceError(
-      'E_SOURCE_CONFIG',
-      'permanent',
-      problems.map(({ message }) => `collection ${String(name)}: ${message}`).join('; '),
-    );
+  if (problems.length > 0) throw wrongOption(problems.map(({ message }) => `collection ${String(name)}: ${message}`).join('; '));
   // A valid declaration creates the fields of its type, which the type system cannot follow through the map of fields.
   return collectionOf(name, collectionShape(name).parse(declaration)) as unknown as CollectionOf<N, F>;
 }
 
-/** Creates the collection of a valid declaration. */
+/** The collection of a valid declaration. */
 export function collectionOf(name: string, declared: z.output<ReturnType<typeof collectionShape>>): Collection {
   const { path, key, rows = '', paging, query = {}, end = [], undeclared } = declared;
   const entries = Object.entries(declared.fields).map(([column, field]) => {
@@ -249,16 +220,16 @@ export function collectionOf(name: string, declared: z.output<ReturnType<typeof 
     const original = segments.join('.');
     return [column, { type, sensitivity, ...(original === column ? {} : { original }) }];
   });
-  const nested = entries.filter(({ segments }) => segments.length > 1).map(({ segments }) => [segments.join('.'), segments] as const);
+  const nested = entries.flatMap(({ segments }) => (segments.length > 1 ? [segments] : []));
   const whole = new Set(entries.flatMap(({ segments }) => (segments.length === 1 ? segments : [])));
-  const outer = nested.flatMap(([, [name = '']]) => (whole.has(name) ? [] : [name]));
   const served: Served = {
-    paging: pagingOf(paging),
+    // The shape has checked which options go with the scheme.
+    paging: defined(paging) as Paging,
     rows: segmentsOf(rows),
     query,
     ends: [end].flat(),
-    nested: new Map(nested),
-    opened: new Set(outer),
+    nested: new Map(nested.map((segments) => [segments.join('.'), segments])),
+    opened: new Set(nested.flatMap(([name = '']) => (whole.has(name) ? [] : [name]))),
     dropsUndeclared: undeclared === 'drop',
   };
   return {
@@ -271,10 +242,4 @@ export function collectionOf(name: string, declared: z.output<ReturnType<typeof 
     fields: Object.fromEntries(fields),
     served,
   };
-}
-
-/** The shape has checked which options go with the scheme. */
-function pagingOf({ scheme, param = '', ...paging }: z.output<ReturnType<typeof collectionShape>>['paging']): Paging {
-  const given = Object.fromEntries(Object.entries(paging).filter(([, value]) => value !== undefined));
-  return { scheme, ...(param === '' ? {} : { param }), ...given } as Paging;
 }

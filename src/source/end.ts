@@ -252,7 +252,7 @@ export class EndOfList {
   }
 }
 
-/** Waits before re-checking a possible end of a list, after some rows, and reports the wait. It is the only place that waits there. */
+/** Waits before re-checking a possible end of a list after some rows, and reports the wait. Nothing else waits there. */
 export async function endWait({ reader, options, consistency }: ReadSettings, ask: Ask, read: number): Promise<void> {
   const { at, events, endWaitMs: delayMs = defaults.endWaitMs } = options;
   events?.emit('wait', () => ({ collection: reader.collection.name, at, read, delayMs }));
@@ -290,7 +290,7 @@ export class Positions {
     return this.reading.namesOf(await ask(this.list.row(position).pipe(catchError(noRows))));
   }
 
-  /** Counts the current rows, by searching for the last position with a row, from a guess; `undefined` if they cannot be counted this way. */
+  /** Counts the current rows by searching for the last position with one, from a guess; `undefined` if that is impossible. */
   count(guess: number): Observable<number | undefined> {
     return task(async (ask) => {
       if (!(await this.areHonoured(ask)) || this.list.repeated !== undefined) return undefined;

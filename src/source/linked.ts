@@ -16,7 +16,7 @@ const maxReturns = 10;
 /**
  * A list whose pages have no numbers: each points to the next, so they are requested one after another.
  *
- * The end is what the service reports: rows cannot be counted from outside. Only the end itself, single pages, and the whole list can be re-checked.
+ * The end is what the service reports: rows cannot be counted from outside. Only the end, single pages and the whole can be re-checked.
  */
 export class LinkedList implements List {
   readonly numbered = false;
@@ -107,11 +107,7 @@ export class LinkedList implements List {
     return false;
   }
 
-  /**
-   * Checks a list of one full page, which may have a link to more rows in an unexpected place: with a page one row shorter, there must be a second one.
-   *
-   * @throws {SourceError} `E_SOURCE_CURSOR` if there is still none.
-   */
+  /** Checks a list of one page, which may have a link to more rows in an unexpected place: a page one row shorter must be followed by another. */
   async #refuseBlindEnd(ask: Ask): Promise<void> {
     const { rows, pages } = this.reading.progress;
     if (pages !== 1 || rows < 2) return;
@@ -150,10 +146,9 @@ export class LinkedList implements List {
   /** Some services accept a cursor only once. */
   #refusedAgain(number: number): void {
     this.#uncheck(`pages after the first: the service refuses the cursor of page ${number} a second time`);
-    warn(this.reading.options, {
-      code: 'W_SOURCE_UNCHECKED',
-      message: `${this.reading.reader.collection.name}: page ${number} cannot be requested again, so it is not known whether the list changed; consistency: prove reads it again`,
-    });
+    const unknown = `page ${number} cannot be requested again, so it is not known whether the list changed`;
+    const message = `${this.reading.reader.collection.name}: ${unknown}; consistency: prove reads it again`;
+    warn(this.reading.options, { code: 'W_SOURCE_UNCHECKED', message });
   }
 }
 
@@ -163,11 +158,7 @@ interface Place {
   readonly position: Position | undefined;
 }
 
-/**
- * The pages of a list in which each points to the next. They are numbered as they arrive; answers without rows that point to a next page have no number.
- *
- * Memory: the position of each page, and of each answer without rows.
- */
+/** The pages of a list in which each points to the next. They are numbered as they arrive; answers without rows in the middle are not. */
 class LinkedPages {
   readonly #positions: (Position | undefined)[] = [undefined];
   /** The page that named each position. */
@@ -185,11 +176,7 @@ class LinkedPages {
     private readonly purpose: 'page' | 'probe',
   ) {}
 
-  /**
-   * Reads the first page, or the one after a page that was read; it has no rows after the last.
-   *
-   * @throws {SourceError} `E_SOURCE_CURSOR` if two pages point to the same next page, `E_SOURCE_ENDLESS` and `E_SOURCE_MAX_PAGES`.
-   */
+  /** Reads the first page, or the one after a page that was read; it has no rows after the last. */
   page(number: number): Observable<RecordBatch> {
     return task(async (ask) => {
       const { options } = this.settings;
@@ -233,9 +220,7 @@ class LinkedPages {
     return number;
   }
 
-  /**
-   * Requests an answer again if it has no rows in the middle of a list, which may be an error of the service; a second one with rows replaces it.
-   */
+  /** Requests an answer again if it has no rows in the middle of a list, which may be an error; a second one with rows replaces it. */
   async #asked(ask: Ask, page: number, position: Position | undefined): Promise<ListAnswer> {
     const request = { page, position, purpose: this.purpose };
     const first = await ask(this.settings.reader.request({ ...request, fresh: page === this.#fresh }));

@@ -10,9 +10,6 @@ import { task } from '../flow/index.js';
 /**
  * Determines how a service pages a list: a cap below the limit requested, pages where the document describes none, and a page before the
  * first one. It reads page 1, and page 2 if page 1 is short; neither is requested again. A list without pages is one batch.
- *
- * @throws {SourceError} `E_SOURCE_FIRST_PAGE`, and, from the pages, `E_SOURCE_PAGE_IGNORED` and `E_SOURCE_MAX_PAGES`.
- * @throws {GateError} `E_GATE_STRICT` for a warning under `strict`.
  */
 export function openList(reader: ListReader, options: PagingOptions = {}): Observable<Pages | RecordBatch> {
   return reader.collection.paged ? openPaged(reader, reader.limit, options) : openUnpaged(reader, options);
@@ -170,10 +167,7 @@ function divisorOf(rows: number): number {
   return size;
 }
 
-/**
- * The pages of a list by number. Each is compared with the one before it, in whatever order the answers arrive: a page waits for the
- * fingerprint of its neighbour, unless the neighbour may never be requested.
- */
+/** The pages of a list by number. Each waits for the fingerprint of the one before it, unless that may never be requested. */
 export class Pages {
   /** Pages that repeat the one before them. */
   readonly #repeats = new Set<number>();
@@ -184,10 +178,7 @@ export class Pages {
   /** Pages after the first one that seems to be the end may never be requested, so nothing may wait for their fingerprints. */
   #seemingEnd = Infinity;
 
-  /**
-   * @param seeds Pages already read; each is used once.
-   * @param maxPages Maximum number of pages with rows.
-   */
+  /** @param seeds Pages already read; each is used once. */
   constructor(
     private readonly name: string,
     private readonly request: Requesting,
@@ -197,16 +188,15 @@ export class Pages {
     private readonly maxPages: number,
   ) {}
 
-  /**
-   * Reads one page. A page that repeats the one before it, as some services do past the end, counts as empty.
-   *
-   * @param fresh Whether a stored answer must not be used.
-   */
+  /** Reads one page. One that repeats the page before it, as some services do past the end, counts as empty. */
   page(number: number, fresh = false): Observable<RecordBatch> {
     return this.#read(number, fresh).pipe(
       switchMap((batch) => {
         if (batch.length === 0) return of(this.#noRowsOn(number));
-        if (number - this.firstPage >= this.maxPages) throw this.#tooManyPages(number);
+        if (number - this.firstPage >= this.maxPages) {
+          const message = `${this.name}: page ${number} has rows, but max_pages is ${this.maxPages}`;
+          throw new SourceError('E_SOURCE_MAX_PAGES', 'permanent', message);
+        }
         if (number === this.#seemingEnd) this.#seemingEnd = Infinity;
         if (number === this.firstPage) return of(batch);
         return this.#fingerprint(number - 1).pipe(
@@ -245,12 +235,16 @@ export class Pages {
   }
 
   #read(page: number, fresh: boolean): Observable<RecordBatch> {
+    const take = (fingerprint: string) => {
+      this.#fingerprints.set(page, fingerprint);
+      this.#announce(page, fingerprint);
+    };
     return defer(() => {
       const seed = this.seeds.get(page);
       this.seeds.delete(page);
       this.#asked.add(page);
       return seed && !fresh ? of(seed) : this.request({ page, limit: this.limit, fresh });
-    }).pipe(tap({ next: (batch) => this.#take(page, fingerprintOf(batch)), error: () => this.#take(page, '') }));
+    }).pipe(tap({ next: (batch) => take(fingerprintOf(batch)), error: () => take('') }));
   }
 
   /** Emits the fingerprint of a page, once known; empty if the page failed. A page that may never be requested looks like the last page. */
@@ -267,11 +261,6 @@ export class Pages {
     return this.#fingerprints.get(this.#seemingEnd - 1) ?? '';
   }
 
-  #take(page: number, fingerprint: string): void {
-    this.#fingerprints.set(page, fingerprint);
-    this.#announce(page, fingerprint);
-  }
-
   #announce(page: number, fingerprint: string): void {
     this.#waiting.get(page)?.next(fingerprint);
     this.#waiting.get(page)?.complete();
@@ -284,10 +273,5 @@ export class Pages {
     for (const awaited of this.#waiting.keys())
       if (awaited > this.#seemingEnd && !this.#asked.has(awaited)) this.#announce(awaited, this.#lastLook);
     return RecordBatch.empty;
-  }
-
-  #tooManyPages(number: number): SourceError {
-    const message = `${this.name}: page ${number} has rows, but max_pages is ${this.maxPages}`;
-    return new SourceError('E_SOURCE_MAX_PAGES', 'permanent', message);
   }
 }

@@ -34,13 +34,13 @@ export interface ReadingOptions extends PagingOptions {
   readonly consistency?: ConsistencyMode | undefined;
   /** Maximum number of passes of `repair` and `prove`. Default 8; 30 for a list without a stable order. */
   readonly maxPasses?: number | undefined;
-  /** How long to wait before re-checking an end that may be an outage, an empty list or an end after a full page, in milliseconds. Default 5,000. */
+  /** Wait before re-checking an end that may be an outage (an empty list, an end after a full page), in milliseconds. Default 5,000. */
   readonly endWaitMs?: number | undefined;
   /** Rows that the list had the last time; an earlier end is re-checked after a wait, a later one is not. Default: unknown. */
   readonly expectedRows?: number | undefined;
   /** Called at the confirmed end of the list with a function that checks later whether rows have been added after it. */
   readonly onEnd?: ((hasMore: () => Observable<boolean>) => void) | undefined;
-  /** Whether the end is re-checked when every page was released, for rows added meanwhile; a chain that keeps one waits forever. Default false. */
+  /** Whether the end is re-checked when every page was released; a chain that keeps one waits forever. Default false. */
   readonly lookAgain?: boolean | undefined;
   /** The step that reads the list, for events. Default: none, it is the source. */
   readonly at?: string | undefined;

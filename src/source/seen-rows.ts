@@ -101,7 +101,7 @@ export function namesOf(batch: RecordBatch, key: readonly string[]): readonly st
 }
 
 /**
- * Returns how many numbers are out of sequence: the minimum to remove so that the rest increases. A row that moved counts once, however far.
+ * Returns how many numbers are out of sequence: the minimum to remove so that the rest increases. What moved counts once, however far.
  *
  * Time n log n, memory 4 bytes per number.
  */

@@ -37,7 +37,7 @@ export interface ClientOptions {
   readonly retry?: Partial<RetryPolicy> | undefined;
   /** Largest answer after decompression. Default 67,108,864, which is 64 MiB. */
   readonly maxPageBytes?: number | undefined;
-  /** Additional threads for HTTP and for finding the texts in the answers, more than a third of the work of reading: 0 or 1. Default 0. */
+  /** Additional threads for HTTP and for finding the texts in answers, a third of the work of reading: 0 or 1. Default 0. */
   readonly threads?: number | undefined;
   /** More values that field names and messages must not show. Default: none, besides the key. */
   readonly secrets?: readonly string[] | undefined;

@@ -32,7 +32,7 @@ export function defaultFetchingThreads(): 0 | 1 {
 }
 
 /**
- * Opens a transport in this thread, or with `threads: 1` one whose requests are made and answers scanned in another thread, which leaves one
+ * Opens a transport in this thread, or with one thread a transport whose requests are made and answers scanned there, which leaves one
  * message per request here. If that is unavailable, a process warning is emitted.
  */
 export function openFetching(options: TransportOptions, threads: number): Transport<ScannedAnswer> {

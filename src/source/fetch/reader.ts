@@ -52,11 +52,11 @@ export interface CollectionReader<T> {
   readonly collection: Collection;
   /** Rows requested per page, unless a request overrides it. */
   readonly limit: number;
-  /** Reads one page of the list, or the whole of one that is not paged. @throws {SourceError} If it could not be read in spite of retries. */
+  /** Reads one page of the list, or the whole of one that is not paged. @throws {SourceError} If all retries failed. */
   request(request: ListRequest): Observable<ListAnswer>;
-  /** Decodes a stored answer. @param counted Whether `findings` count it; they do by default. @throws {SourceError} If it is no list of records. */
+  /** Decodes a stored answer. @param counted Whether `findings` count it. Default true. @throws {SourceError} For no list of records. */
   decode(body: Uint8Array, counted?: boolean): ListAnswer;
-  /** Finds records. @throws {SourceError} `E_SOURCE_REFUSED` for an identifier that is empty, only dots or no valid Unicode; it is never sent. */
+  /** Finds records. @throws {SourceError} `E_SOURCE_REFUSED`, without a request, for an identifier that cannot be in a path. */
   find(id: string): Observable<readonly T[]>;
   /** What rows had so far that the collection's definition does not mention. */
   readonly findings: Findings;

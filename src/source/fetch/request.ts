@@ -23,10 +23,7 @@ interface Asking {
   readonly surroundings: Surroundings;
 }
 
-/**
- * Returns what follows a page. A failure has the code `E_SOURCE_LINK` for a link that leads elsewhere, `E_SOURCE_CURSOR` for an invalid cursor, and
- * `E_SOURCE_ANSWER`, kind `suspect`, if the answer does not indicate whether there is more.
- */
+/** Returns what follows a page. Unreadable: a link that leads elsewhere, an invalid cursor, or no sign whether there is more. */
 export function followingIn(answer: Answer, batch: RecordBatch, asking: Asking): Following {
   try {
     const position = nextIn(answer, batch, asking);
@@ -55,11 +52,8 @@ function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | 
 }
 
 /**
- * Returns the target of the first link with the relation `next` in a `Link` header (RFC 8288), as it is written: it may be relative. Links with an `anchor` are
- * not about the answer and are skipped.
- *
- * @example
- * nextLinkIn('<https://a.example/x?page=2>; rel="next", <https://a.example/x?page=9>; rel="last"'); // 'https://a.example/x?page=2'
+ * Returns the target of the first link with the relation `next` in a `Link` header (RFC 8288), as it is written: it may be relative. Links
+ * with an `anchor` are not about the answer and are skipped.
  */
 export function nextLinkIn(header: string): string | undefined {
   for (const [, target = '', parameters = ''] of header.matchAll(link)) {
@@ -108,9 +102,8 @@ export interface Surroundings {
 }
 
 /**
- * Resolves a link against the address of its page (RFC 3986). Credentials in it are removed, since every request has our own.
- *
- * @throws {SourceError} `E_SOURCE_LINK` for another origin, or a path outside the base URL.
+ * Resolves a link against the address of its page (RFC 3986), unless it leads outside the base URL. Credentials in it are removed: every
+ * request has our own.
  */
 function followed(link: string, from: Position, label: string, { baseUrl, secrets }: Surroundings): Position {
   const { origin, pathname } = new URL(baseUrl);

@@ -38,7 +38,7 @@ export interface SpoolOptions {
  * Opens the spool of a source for one run, and finds the pages that an interrupted run of the same source left. It verifies immediately
  * that the spool is writable.
  *
- * @throws {LeadstreamError} `E_RUN_LOCKED` if another run uses it; `E_STATE_FOREIGN` if existing files were not created by leadstream for this user.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` if another run uses it; `E_STATE_FOREIGN` for files that are not this user's.
  * @throws {SinkError} `E_SINK_PATH` if it is not writable.
  */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
