@@ -124,9 +124,8 @@ type Chosen<T, Field> = [Field] extends [never] ? T : Pick<T, Field & keyof T>;
 
 /**
  * All rows of a collection. Each loop, subscription or stream reads it from the start to its confirmed end; errors come after the rows
- * before them. With a `consistency` other than `off` it ends with an error where a pipeline would be refused: `GateError`
- * `E_GATE_CONSISTENCY` for an unstable list, and under `strict` `E_GATE_STRICT` for one that drifted, which is otherwise a warning. A
- * consumer that leaves early causes no further requests.
+ * before them. Unless `consistency` is `off`, it ends with a `GateError` where a pipeline would be refused: `E_GATE_CONSISTENCY` for an
+ * unstable list, and under `strict` `E_GATE_STRICT` for one that drifted, which is otherwise a warning.
  *
  * @typeParam Secrets The fields that are withheld unless revealed.
  *

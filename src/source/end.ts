@@ -1,10 +1,10 @@
 import { catchError, type Observable, timer } from 'rxjs';
-import { itemAt, SourceError } from '../core/index.js';
+import { SourceError } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { task, type Ask, type ListEnd } from '../flow/index.js';
 import { noRows, warn } from './paging.js';
 import type { Pages } from './list.js';
-import { type Counting, fingerprintOf, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
+import { type Counting, fingerprintOf, type LastPage, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
 import { defaults } from '../options/index.js';
 
 /** Maximum times that a read continues after an end that was not one. */
@@ -70,7 +70,7 @@ export class EndOfList {
     });
   }
 
-  /** Returns whether an end may be an outage: one where there is nothing, one directly after a full page, or one before the expected rows. */
+  /** Returns whether an end may be an outage: one of an empty list, directly after a full page, or before the expected rows. */
   #mayBeNone({ after }: ListEnd): boolean {
     const { options, progress } = this.reading;
     const expected = this.#isFirst ? (options.expectedRows ?? 0) : progress.rows;
@@ -97,7 +97,7 @@ export class EndOfList {
     return true;
   }
 
-  /** Continues with a page that had no rows and is now full. If that keeps happening, the page is unreliable. */
+  /** Continues with a page that had no rows and is now full, unless that keeps happening. */
   #comeBack(page: number): number {
     this.#returns = this.progress.rows === this.#rowsAtReturn ? this.#returns + 1 : 1;
     this.#rowsAtReturn = this.progress.rows;
@@ -121,10 +121,8 @@ export class EndOfList {
   /** Checks pages that were not requested yet, so the result does not depend on how far ahead the requests are. */
   async #lookFarBehind(ask: Ask, end: number): Promise<void> {
     if (this.list.repeated !== undefined) return;
-    const pages = [end + 1, end + 2, end + 8];
-    const answers = await Promise.all(pages.map((behind) => ask(this.list.probe(behind).pipe(catchError(noRows)))));
-    for (const [index, batch] of answers.entries()) {
-      const behind = itemAt(pages, index);
+    const look = async (behind: number) => ({ behind, batch: await ask(this.list.probe(behind).pipe(catchError(noRows))) });
+    for (const { behind, batch } of await Promise.all([end + 1, end + 2, end + 8].map(look))) {
       if (batch.length === 0 || fingerprintOf(batch) === this.progress.last?.fingerprint) continue;
       // Unless the list now extends that far.
       if ((await this.#again(ask, end)).length === 0) throw rowsAfterEnd(behind, end);
@@ -136,7 +134,7 @@ export class EndOfList {
     this.counted = true;
     this.counting = 'rows';
     if (!last) return undefined;
-    if (!(await this.positions.areHonoured(ask))) return this.#countByPages(ask, end);
+    if (!(await this.positions.areHonoured(ask))) return this.#countByPages(ask, end, last);
     let [there, next]: (string | undefined)[] = [];
     for (let look = 1; look <= 2; look += 1) {
       [there] = await this.positions.at(ask, rows - 1);
@@ -164,12 +162,8 @@ export class EndOfList {
     return undefined;
   }
 
-  /**
-   * Counts by pages, for a service that does not support pages of one row: the last page still ends with the last row, and the next is empty.
-   */
-  async #countByPages(ask: Ask, end: number): Promise<number | undefined> {
-    const { last } = this.progress;
-    if (!last) return undefined;
+  /** Counts by pages, where those of one row are not supported: the last page still ends with the last row, and the next is empty. */
+  async #countByPages(ask: Ask, end: number, last: LastPage): Promise<number | undefined> {
     this.counting = 'pages';
     for (let look = 1; look <= 2; look += 1) {
       const shown = this.reading.namesOf(await this.#again(ask, last.number));
@@ -184,10 +178,7 @@ export class EndOfList {
     return undefined;
   }
 
-  /**
-   * Detects capped page numbers after a full page: with pages one row shorter, the page of the next number has rows, unless there is no
-   * page of that number.
-   */
+  /** Detects capped page numbers: with pages one row shorter, the page after the last full one has rows, unless its number has no page. */
   async #refuseCapByLimit(ask: Ask, end: number): Promise<void> {
     const { limit } = this.list;
     if (limit < 2 || !this.progress.endsFull(limit) || end === this.list.firstPage + 1) return;
@@ -208,10 +199,7 @@ export class EndOfList {
     return undefined;
   }
 
-  /**
-   * The last row cannot be found by its position. If positions work up to the number of the last page, and not beyond it, then page numbers
-   * are capped, and the list is longer than could be read.
-   */
+  /** Detects capped page numbers where the last row has no position: positions work up to the number of the last page, and not beyond. */
   async #refuseCap(ask: Ask, end: number): Promise<void> {
     const beyond = end - this.list.firstPage;
     if (beyond < 1 || beyond >= this.progress.rows || !this.progress.endsFull(this.list.limit)) return;

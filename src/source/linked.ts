@@ -107,7 +107,7 @@ export class LinkedList implements List {
     return false;
   }
 
-  /** Checks a list of one page, which may have a link to more rows in an unexpected place: a page one row shorter must be followed by another. */
+  /** Checks a list of one page, which may have a link to more rows elsewhere: a page one row shorter must be followed by another. */
   async #refuseBlindEnd(ask: Ask): Promise<void> {
     const { rows, pages } = this.reading.progress;
     if (pages !== 1 || rows < 2) return;

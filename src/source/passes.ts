@@ -27,16 +27,14 @@ export function crawl({ reader, options }: ReadSettings, way: Way, firstPage = w
   });
 }
 
-/** A list, whether its pages have numbers or each points to the next, with what is known of it from its first read. */
+/** A list and its first read, whether pages have numbers, so that rows have positions and can be counted, or each points to the next. */
 export interface List extends Way {
-  /** Its first read. */
   readonly reading: Reading;
-  /** Whether rows have positions: then they can be counted, and rows added meanwhile can be found after the end. */
   readonly numbered: boolean;
   readonly counting: Counting;
   /** Whether the list kept growing, so that the read ended at its last confirmed end. */
   readonly growing: boolean;
-  /** Processes what the first read found on its next page. */
+  /** Receives each page of the first read. */
   take(page: Page, taken: Taken): void;
   /** Checks whether the list has rows after its end by now. It emits the page to continue with. */
   lookAgain(): Observable<number | undefined>;
@@ -44,7 +42,6 @@ export interface List extends Way {
   check(ask: Ask): Promise<boolean>;
   /** Returns the current number of rows, near a guess; `undefined` if it cannot be counted. */
   count(guess: number): Observable<number | undefined>;
-  /** Opens the list for a pass, whose progress decides about its end. */
   pass(number: number, progress: ReadProgress): Observable<ListPass>;
 }
 
@@ -58,7 +55,6 @@ export interface ListPass extends Way {
   reachesEnd(ask: Ask): Promise<boolean>;
 }
 
-/** The results of one pass over a list. */
 class Pass {
   readonly progress = new ReadProgress();
   readonly gaps = new Gaps();

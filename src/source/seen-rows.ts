@@ -59,11 +59,7 @@ export class SeenRows {
     return this.#next - 1;
   }
 
-  /**
-   * Processes the rows of a page.
-   *
-   * @param onRow Called with the previous mark of every key; 0 if it had none.
-   */
+  /** @param onRow Called with the previous mark of every key; 0 if it had none. */
   take(batch: RecordBatch, names: readonly string[], onRow?: (before: number) => void): Sighting {
     const digests = digestsOf(batch);
     const fresh: number[] = [];
@@ -100,11 +96,7 @@ export function namesOf(batch: RecordBatch, key: readonly string[]): readonly st
   return Array.from({ length: batch.length }, (_, row) => nameAt(row) ?? (textOf ??= textsOf(batch))(row));
 }
 
-/**
- * Returns how many numbers are out of sequence: the minimum to remove so that the rest increases. What moved counts once, however far.
- *
- * Time n log n, memory 4 bytes per number.
- */
+/** Returns how many numbers to remove, at least, so that the rest increases: n log n, and 4 bytes per number. */
 export function outOfSequence(numbers: Uint32Array): number {
   // The smallest last number of an increasing run of each length (patience sorting).
   const ends = new Uint32Array(numbers.length);
@@ -125,7 +117,7 @@ export function outOfSequence(numbers: Uint32Array): number {
 
 const fingerprints = new WeakMap<RecordBatch, string>();
 
-/** Identifies a page in a few bytes: the number of rows, and the first and last one. Several callers need it, so it is cached. */
+/** Identifies a page in a few bytes: the number of rows, and the first and last one. */
 export function fingerprintOf(batch: RecordBatch): string {
   let fingerprint = fingerprints.get(batch);
   if (fingerprint === undefined) {
@@ -138,7 +130,7 @@ export function fingerprintOf(batch: RecordBatch): string {
   return fingerprint;
 }
 
-/** Returns a function for the text of a row: all its fields, regardless of the fields of other rows and of their order. */
+/** Returns a function for the text of a row: all its fields, whatever their order. */
 function textsOf(batch: RecordBatch): (row: number) => string {
   const columns = Array.from(batch.columns).sort(([a], [b]) => (a < b ? -1 : 1));
   return (row) => {
@@ -236,14 +228,20 @@ export function evenly<I>(items: readonly I[], most: number): readonly I[] {
   return Array.from({ length: most }, (_, index) => items[Math.round(index * step)]).filter((item) => item !== undefined);
 }
 
-/** Returns the numbers of rows from one to the end. */
 function rowsFrom(first: number, end: number): readonly number[] {
   return Array.from({ length: Math.max(0, end - first) }, (_, row) => first + row);
 }
 
-/** Returns the page with only these rows of its batch. */
 function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Page {
   return rows.length === batch.length ? page : withBatch(page, batch.take(rows));
+}
+
+/** The last page read, and the name of its last row. */
+export interface LastPage {
+  readonly number: number;
+  readonly rows: number;
+  readonly name: string;
+  readonly fingerprint: string;
 }
 
 /** How far a read of a list has progressed, by position. */
@@ -255,16 +253,11 @@ export class ReadProgress {
   largest = 0;
   /** Number of the first page that was shorter than an earlier one, and not the last. */
   short: number | undefined;
-  /** The last page read, and the name of its last row. */
-  last: { readonly number: number; readonly rows: number; readonly name: string; readonly fingerprint: string } | undefined;
+  last: LastPage | undefined;
   /** The name of the list's first row. */
   first: string | undefined;
 
-  /**
-   * Adds a page, in order. The last page may come again, with rows added to it.
-   *
-   * @returns Position of its first row, and how many of its rows were already read.
-   */
+  /** Adds the next page, or the last one again with more rows. @returns Its position, and how many of its rows were already read. */
   take(number: number, batch: RecordBatch, names: readonly string[]): { readonly position: number; readonly known: number } {
     const known = this.last?.number === number ? this.last.rows : 0;
     const position = this.rows - known;

@@ -51,7 +51,7 @@ export class Findings {
     this.#nameOf = freeNames(taken);
   }
 
-  /** Resets the counts, for rows that are all read again. Undeclared fields stay known. */
+  /** Resets the counts, for rows that are all read again. */
   recount(): void {
     this.missing.clear();
     this.notText.clear();
@@ -133,13 +133,7 @@ function freeNames(given: Iterable<string>, joint = '_'): (name: string) => stri
   };
 }
 
-/**
- * Returns the column name of a field: words split at non-alphanumerics and at humps, lower case, joined by underscores.
- *
- * @example
- * snakeCase('CONVERTED ON OFFER'); // 'converted_on_offer'
- * snakeCase('TC_base64ApiKey'); // 'tc_base64_api_key'
- */
+/** Returns the column name of a field, `tc_base64_api_key` of `TC_base64ApiKey`: words split at non-alphanumerics and at humps. */
 export function snakeCase(name: string): string {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

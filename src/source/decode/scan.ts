@@ -38,13 +38,10 @@ function withNulls(texts: Utf8Vector): FlatVector {
 }
 
 /**
- * Reads a JSON array of records that all have the same fields in the same order, as the service sends them: 1.3 µs for a record of 33
- * strings where UTF-8 and `JSON.parse` take 6.
+ * Reads a JSON array of records with the same fields in the same order, and the same bytes between the values: 1.3 µs for a record of 33
+ * strings where UTF-8 and `JSON.parse` take 6. A value that is not a string becomes its JSON text; numbers stay as written.
  *
- * It handles only this case. The bytes between the values of the first record must be the same in all others. A value that is not a string
- * becomes its JSON text; numbers stay as written.
- *
- * @returns `undefined` for every other answer, valid or not, which `readJson` must read. The same goes for texts with a NUL or half a surrogate pair.
+ * @returns `undefined` for every other answer, valid or not, and for texts with a NUL or half a surrogate pair: `readJson` must read them.
  */
 export function scan(answer: Uint8Array): Scanned | undefined {
   const body = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);

@@ -36,11 +36,7 @@ function isLeftover(name: string): boolean {
   return name.startsWith(markerName) && name.endsWith(temporaryEnding);
 }
 
-/**
- * Runs an operation in the state folder; failures mention the option that moves it.
- *
- * @throws {SinkError} `code`: `E_SINK_PATH` while a spool is being opened, `E_SINK_WRITE` afterwards.
- */
+/** Runs an operation in the state folder. @throws {SinkError} `code`, with the option that moves that folder. */
 export async function inState<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await attempt(code, what, work);
@@ -83,12 +79,10 @@ export function isFresh(found: Marker | undefined, now: number, maxAgeMs = found
 }
 
 /**
- * Returns when the usable spool of a source was started, ISO 8601; `undefined` if there are no usable pages. Nothing is locked or
- * requested, so another run can take the pages meanwhile.
+ * Returns when the spool of a source, in `<state-dir>/spool`, was started, ISO 8601; `undefined` if it has no pages younger than the maximum
+ * age. Nothing is locked or requested, so another run can take the pages meanwhile.
  *
- * @param folder `<state-dir>/spool`, existing or not.
- * @param maxAgeMs Age from which pages are not used.
- * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder was not created by leadstream for this user.
+ * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder is not this user's.
  */
 export async function spooledSince(folder: string, source: SpooledSource, maxAgeMs: number): Promise<string | undefined> {
   const spools = resolve(folder);
@@ -109,8 +103,6 @@ export async function spooledSince(folder: string, source: SpooledSource, maxAge
  *
  * @param folder `<state-dir>/spool`; may be missing.
  * @returns Names of the folders that were removed.
- * @throws {SinkError} `E_SINK_WRITE`.
- * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder was not created by leadstream for this user.
  */
 export async function sweepSpools(folder: string, now: () => number = Date.now): Promise<readonly string[]> {
   const spools = resolve(folder);
@@ -128,13 +120,7 @@ export async function sweepSpools(folder: string, now: () => number = Date.now):
   });
 }
 
-/**
- * Removes one spool, because its pages were published. A spool in use is left to its run.
- *
- * @param folder `<state-dir>/spool`.
- * @param source Name of the source's folder in it, or a path that ends with it.
- * @throws {SinkError} `E_SINK_WRITE`.
- */
+/** Removes the spool of a source, named by its folder, because its pages were published. A spool in use is left to its run. */
 export async function removeSpool(folder: string, source: string): Promise<void> {
   if (!sourceName.test(basename(source))) return;
   const path = join(resolve(folder), basename(source));
@@ -189,17 +175,13 @@ export function sourceOf(collection: Collection, limit: number, options: SourceO
 /** Names of the folders of sources: `<collection>-<32 hexadecimal digits>`. */
 const sourceName = /^[a-z]\w*-[0-9a-f]{32}$/;
 
-/**
- * Returns the folder name of a source: its collection, and the head of a SHA-256 over everything that distinguishes sources.
- *
- * @param key Random and secret to the spool folder, so that credentials cannot be guessed from the name.
- */
+/** Returns the folder name of a source. @param key Secret to the spool folder, so that credentials cannot be guessed from the name. */
 export function nameOf({ limit, firstPage, ...list }: SpooledSource, key: Buffer): string {
   const { paging } = list.collection.served ?? {};
   return countedName(list, key, [limit, firstPage, ...(paging ? [JSON.stringify(paging)] : [])]);
 }
 
-/** Returns the name of a list, however it is paged. */
+/** Returns the name of a list, however it is paged: its collection, and the head of a SHA-256 over everything that distinguishes lists. */
 export function countedName({ baseUrl, account, collection }: ServiceList, key: Buffer, paged: readonly (number | string)[] = []): string {
   const { origin, pathname } = new URL(baseUrl);
   const digest = createHmac('sha256', key)
@@ -225,7 +207,6 @@ export async function accountKey(folder: string): Promise<Buffer> {
 const keyName = 'account.key';
 const keyBytes = 32;
 
-/** Returns the key of a spool folder, if it has one. */
 async function knownKey(folder: string): Promise<Buffer | undefined> {
   const key = Buffer.from((await readOwn(join(folder, keyName)))?.trim() ?? '', 'hex');
   return key.length === keyBytes ? key : undefined;

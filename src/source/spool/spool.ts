@@ -22,7 +22,6 @@ export interface SpoolOptions {
   /** `<state-dir>/spool`; created if missing, private (0700). Never inside a lake: pages contain everything that the service sent. */
   readonly folder: string;
   readonly source: SpooledSource;
-  /** Run that uses the spool. */
   readonly runId: string;
   /** Age from which spooled pages are not used, counted from the start of the first run, in milliseconds. */
   readonly maxAgeMs: number;
@@ -35,8 +34,7 @@ export interface SpoolOptions {
 }
 
 /**
- * Opens the spool of a source for one run, and finds the pages that an interrupted run of the same source left. It verifies immediately
- * that the spool is writable.
+ * Opens the spool of a source for one run, and finds the pages that an interrupted run of the same source left.
  *
  * @throws {LeadstreamError} `E_RUN_LOCKED` if another run uses it; `E_STATE_FOREIGN` for files that are not this user's.
  * @throws {SinkError} `E_SINK_PATH` if it is not writable.
