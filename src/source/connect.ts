@@ -142,7 +142,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
   constructor(connection: Connection, collection: Collection, read: ReadOptions = {}) {
     const columns = columnsOf(collection, read.reveal);
     super({
-      columns: chosen(columns, read.fields),
+      columns: read.fields?.flatMap((name) => columns.filter((column) => column.name === name)) ?? columns,
       withheld: withheldOf(collection, read.reveal),
       key: collection.key,
       open: (purpose) => open(connection, collection, read, purpose),
@@ -224,12 +224,6 @@ function conclude(
   ]);
   if (failure) throw failure;
   return EMPTY;
-}
-
-function chosen(columns: readonly Column[], fields: readonly string[] | undefined): readonly Column[] {
-  if (fields === undefined) return columns;
-  const byName = new Map(columns.map((column) => [column.name, column]));
-  return fields.flatMap((name) => byName.get(name) ?? []);
 }
 
 /** Ends a stream with `E_RUN_ABORTED` when a signal is aborted, before any request if it already is. @param what What is read. */

@@ -1,10 +1,10 @@
 import { catchError, type Observable, timer } from 'rxjs';
-import { SourceError } from '../core/index.js';
+import { type Consistency, SourceError } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { task, type Ask, type ListEnd } from '../flow/index.js';
-import { noRows, warn } from './paging.js';
+import { noRows, refused, warn } from './paging.js';
 import type { Pages } from './list.js';
-import { type Counting, fingerprintOf, type LastPage, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
+import { fingerprintOf, type LastPage, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
 import { defaults } from '../options/index.js';
 
 /** Maximum times that a read continues after an end that was not one. */
@@ -17,7 +17,7 @@ const maxContinuations = 10;
 export class EndOfList {
   /** Whether the count agreed; `undefined` if the end was not reached. */
   counted: boolean | undefined;
-  counting: Counting = 'none';
+  counting: NonNullable<Consistency['counted']> = 'none';
   /** Whether the list kept growing, so that the read ended at its last confirmed end. */
   growing = false;
   #continuations = 0;
@@ -102,7 +102,7 @@ export class EndOfList {
     this.#returns = this.progress.rows === this.#rowsAtReturn ? this.#returns + 1 : 1;
     this.#rowsAtReturn = this.progress.rows;
     if (this.#returns <= maxContinuations) return page;
-    throw this.#refused('E_SOURCE_ORDER', `page ${page} is sometimes full and sometimes empty`);
+    throw refused(this.reading.reader, 'E_SOURCE_ORDER', `page ${page} is sometimes full and sometimes empty`);
   }
 
   /** Returns the page of the next row: the last one, if it is not full. */
@@ -147,7 +147,7 @@ export class EndOfList {
         return this.#goOn(this.#pageAfter(end));
       }
       if (isNew && look === 2)
-        throw this.#refused('E_SOURCE_ORDER', `row ${rows + 1} exists when requested alone, but page ${end} has no rows`);
+        throw refused(this.reading.reader, 'E_SOURCE_ORDER', `row ${rows + 1} exists when requested alone, but page ${end} has no rows`);
     }
     this.counted = false;
     const shown = this.reading.namesOf(await this.#again(ask, last.number));
@@ -194,8 +194,8 @@ export class EndOfList {
     if (repeated === undefined) return undefined;
     if (this.counting !== 'rows' && this.progress.endsFull(this.list.limit))
       throw repeated === this.list.firstPage + 1 ? this.#ignored(repeated) : this.#capped(repeated - 1);
-    const message = `${this.reading.reader.collection.name}: page ${end} and others repeat the last page`;
-    if (this.#isFirst) warn(this.reading.options, { code: 'W_SOURCE_REPEATS', message });
+    const { reader, options } = this.reading;
+    if (this.#isFirst) warn(reader, options, 'W_SOURCE_REPEATS', `page ${end} and others repeat the last page`);
     return undefined;
   }
 
@@ -228,15 +228,11 @@ export class EndOfList {
 
   #ignored(page: number): SourceError {
     const what = `page ${page} repeats page ${page - 1}; the service ignores the page number`;
-    return this.#refused('E_SOURCE_PAGE_IGNORED', what);
+    return refused(this.reading.reader, 'E_SOURCE_PAGE_IGNORED', what);
   }
 
   #capped(page: number): SourceError {
-    return this.#refused('E_SOURCE_PAGE_CAP', `page ${page} is full, but the service returns no page beyond it`);
-  }
-
-  #refused(code: SourceError['code'], what: string): SourceError {
-    return new SourceError(code, 'permanent', `${this.reading.reader.collection.name}: ${what}`);
+    return refused(this.reading.reader, 'E_SOURCE_PAGE_CAP', `page ${page} is full, but the service returns no page beyond it`);
   }
 }
 

@@ -1,8 +1,8 @@
 import { catchError, of, type Observable } from 'rxjs';
-import { itemAt, SourceError, amountOf } from '../core/index.js';
+import { itemAt } from '../core/index.js';
 import { task, type Ask, type Page } from '../flow/index.js';
 import { digestOf, RecordBatch } from '../vector/index.js';
-import { unlessRefused, warn } from './paging.js';
+import { noNewRows, refused, unlessRefused, warn } from './paging.js';
 import { windowOf } from './options.js';
 import { endWait } from './end.js';
 import { evenly, maxProbes, type Reading, type ReadSettings, type Taken } from './seen-rows.js';
@@ -117,7 +117,7 @@ export class LinkedList implements List {
     if (shorter?.batch.length !== rows - 1)
       return this.#uncheck('that one page is the whole list: the service does not honour the page size');
     const what = `requested ${rows - 1} of its rows, and the service returned them without a ${pointerOf(this.reading)} to the others`;
-    throw refused('E_SOURCE_CURSOR', this.reading, what);
+    throw refused(reader, 'E_SOURCE_CURSOR', what);
   }
 
   #uncheck(what: string): void {
@@ -147,8 +147,8 @@ export class LinkedList implements List {
   #refusedAgain(number: number): void {
     this.#uncheck(`pages after the first: the service refuses the cursor of page ${number} a second time`);
     const unknown = `page ${number} cannot be requested again, so it is not known whether the list changed`;
-    const message = `${this.reading.reader.collection.name}: ${unknown}; consistency: prove reads it again`;
-    warn(this.reading.options, { code: 'W_SOURCE_UNCHECKED', message });
+    const { reader, options } = this.reading;
+    warn(reader, options, 'W_SOURCE_UNCHECKED', `${unknown}; consistency: prove reads it again`);
   }
 }
 
@@ -179,14 +179,22 @@ class LinkedPages {
   /** Reads the first page, or the one after a page that was read; it has no rows after the last. */
   page(number: number): Observable<RecordBatch> {
     return task(async (ask) => {
-      const { options } = this.settings;
+      const { reader, options } = this.settings;
+      const { maxPages = Infinity } = options;
       for (let position = this.#positions[number - 1]; number <= this.#positions.length;) {
-        if (this.#stale > Math.max(10, windowOf(options))) throw this.#endless(number);
+        if (this.#stale > Math.max(10, windowOf(options))) {
+          throw refused(reader, 'E_SOURCE_ENDLESS', `${noNewRows(this.#stale, number)}, and there is always a next page`);
+        }
         const { batch, following } = await this.#asked(ask, number, position);
         const next = following?.kind === 'next' ? following.position : undefined;
         if (next === undefined) this.end = { number, position };
         else this.#name(next, number);
-        if (batch.length > 0) return this.#taken(number, position, batch, next);
+        if (batch.length > 0) {
+          if (number > maxPages) throw refused(reader, 'E_SOURCE_MAX_PAGES', `page ${number} has rows, but max_pages is ${maxPages}`);
+          this.#positions[number - 1] = position;
+          if (next !== undefined) this.#positions[number] = next;
+          return batch;
+        }
         if (next === undefined) break;
         this.empty.push({ number, position });
         this.#stale += 1;
@@ -230,35 +238,18 @@ class LinkedPages {
     return second && second.batch.length > 0 ? second : first;
   }
 
-  #taken(number: number, position: Position | undefined, batch: RecordBatch, next: Position | undefined): RecordBatch {
-    const { maxPages = Infinity } = this.settings.options;
-    if (number > maxPages) throw refused('E_SOURCE_MAX_PAGES', this.settings, `page ${number} has rows, but max_pages is ${maxPages}`);
-    this.#positions[number - 1] = position;
-    if (next !== undefined) this.#positions[number] = next;
-    return batch;
-  }
-
   /** Two pages must not point to the same next page. */
   #name(next: Position, number: number): void {
     const key = JSON.stringify(next);
     const before = this.#named.get(key) ?? number;
     if (before !== number) {
       const what = `page ${number} has the same ${pointerOf(this.settings)} for the next page as page ${before}; the list would never end`;
-      throw refused('E_SOURCE_CURSOR', this.settings, what);
+      throw refused(this.settings.reader, 'E_SOURCE_CURSOR', what);
     }
     this.#named.set(key, number);
-  }
-
-  #endless(number: number): SourceError {
-    const what = `${amountOf(this.#stale, 'page')} up to page ${number - 1} ${this.#stale === 1 ? 'has' : 'have'} no new rows`;
-    return refused('E_SOURCE_ENDLESS', this.settings, `${what}, and there is always a next page`);
   }
 }
 
 function pointerOf({ reader }: ReadSettings): string {
   return reader.collection.served?.paging.scheme === 'link' ? 'link' : 'cursor';
-}
-
-function refused(code: SourceError['code'], { reader }: ReadSettings, what: string): SourceError {
-  return new SourceError(code, 'permanent', `${reader.collection.name}: ${what}`);
 }

@@ -1,9 +1,9 @@
 import { catchError, map, of, switchMap, tap, throwError, type Observable, AsyncSubject, defer } from 'rxjs';
 import { RecordBatch } from '../vector/index.js';
-import { amount, amountOf, SourceError } from '../core/index.js';
+import { amount, amountOf } from '../core/index.js';
 import type { ListRequest } from './fetch/reader.js';
 import { isNotFound } from './fetch/request.js';
-import { isPlainFailure, noRows, isViolation, warn, type PagingOptions, type ListReader } from './paging.js';
+import { isPlainFailure, noRows, isViolation, refused, warn, type PagingOptions, type ListReader } from './paging.js';
 import { fingerprintOf, namesOf } from './seen-rows.js';
 import { task } from '../flow/index.js';
 
@@ -16,12 +16,11 @@ export function openList(reader: ListReader, options: PagingOptions = {}): Obser
 }
 
 export function openPaged(reader: ListReader, limit: number, options: PagingOptions, learned = false): Observable<Pages> {
-  const { name } = reader.collection;
   const firstPage = options.firstPage ?? 1;
   const request = requesting(reader, firstPage);
   const seeds = new Map<number, RecordBatch>();
   const read = (page: number) => request({ page, limit }).pipe(tap((batch) => seeds.set(page, batch)));
-  const list = () => new Pages(name, request, firstPage, limit, seeds, options.maxPages ?? Infinity);
+  const list = () => new Pages(reader, request, firstPage, limit, seeds, options.maxPages ?? Infinity);
 
   return read(firstPage).pipe(
     switchMap((first) => {
@@ -39,8 +38,8 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
   function afterShortPage(first: RecordBatch, second: RecordBatch): Observable<Pages> {
     const isMore = second.length > 0 && fingerprintOf(first) !== fingerprintOf(second);
     if (isMore && learned) {
-      const what = `requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)} and has more after them`;
-      throw new SourceError('E_SOURCE_ORDER', 'permanent', `${name}: ${what}; rows between the pages would be missed`);
+      const what = `${requested(first)} and has more after them; rows between the pages would be missed`;
+      throw refused(reader, 'E_SOURCE_ORDER', what);
     }
     if (isMore) return capped(first);
     if (learned) return of(list());
@@ -52,9 +51,12 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
     );
   }
 
+  function requested(first: RecordBatch): string {
+    return `requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)}`;
+  }
+
   function capped(first: RecordBatch): Observable<Pages> {
-    const message = `${name}: requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)}`;
-    warn(options, { code: 'W_SOURCE_CAP', message });
+    warn(reader, options, 'W_SOURCE_CAP', requested(first));
     // Different pages are read now, with the same rows.
     reader.findings.recount();
     return openPaged(reader, first.length, options, true);
@@ -88,7 +90,7 @@ function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pag
       return hasMorePages(reader, all).pipe(
         switchMap((paged) => {
           if (!paged) return of(all);
-          warn(options, { code: 'W_SOURCE_PAGED', message: `${reader.collection.name}: the service returns this list in pages` });
+          warn(reader, options, 'W_SOURCE_PAGED', 'the service returns this list in pages');
           reader.findings.recount();
           return openPaged(reader, reader.limit, options);
         }),
@@ -109,15 +111,14 @@ function refusePageBefore(
   options: PagingOptions,
 ): Observable<unknown> {
   const before = firstPage - 1;
-  const { name } = reader.collection;
   const namesOn = (page: number) => reader.request({ page, limit, purpose: 'probe' }).pipe(map(({ batch }) => namesIn(reader, batch)));
   return namesOn(before).pipe(
     // Any failure of a missing page can mean that there is no page, but an outage is no answer.
     catchError((error: unknown) => {
       if (!isPlainFailure(error)) return throwError(() => error);
       if (!isViolation(error)) {
-        const message = `${name}: page ${before} could not be requested, so whether the list begins there is unknown; set service.first_page`;
-        warn(options, { code: 'W_SOURCE_UNCHECKED', message });
+        const what = `page ${before} could not be requested, so whether the list begins there is unknown; set service.first_page`;
+        warn(reader, options, 'W_SOURCE_UNCHECKED', what);
       }
       return of([]);
     }),
@@ -127,9 +128,7 @@ function refusePageBefore(
       return namesOn(firstPage).pipe(map((now) => now.includes(row)));
     }),
     tap((same) => {
-      if (same) return;
-      const message = `${name}: page ${before} has rows that page ${firstPage} does not have`;
-      throw new SourceError('E_SOURCE_FIRST_PAGE', 'permanent', message);
+      if (!same) throw refused(reader, 'E_SOURCE_FIRST_PAGE', `page ${before} has rows that page ${firstPage} does not have`);
     }),
   );
 }
@@ -180,7 +179,7 @@ export class Pages {
 
   /** @param seeds Pages already read; each is used once. */
   constructor(
-    private readonly name: string,
+    private readonly reader: ListReader,
     private readonly request: Requesting,
     readonly firstPage: number,
     readonly limit: number,
@@ -193,10 +192,8 @@ export class Pages {
     return this.#read(number, fresh).pipe(
       switchMap((batch) => {
         if (batch.length === 0) return of(this.#noRowsOn(number));
-        if (number - this.firstPage >= this.maxPages) {
-          const message = `${this.name}: page ${number} has rows, but max_pages is ${this.maxPages}`;
-          throw new SourceError('E_SOURCE_MAX_PAGES', 'permanent', message);
-        }
+        if (number - this.firstPage >= this.maxPages)
+          throw refused(this.reader, 'E_SOURCE_MAX_PAGES', `page ${number} has rows, but max_pages is ${this.maxPages}`);
         if (number === this.#seemingEnd) this.#seemingEnd = Infinity;
         if (number === this.firstPage) return of(batch);
         return this.#fingerprint(number - 1).pipe(

@@ -1,14 +1,14 @@
 import { catchError, defer, map, of, switchMap, throwError, type Observable } from 'rxjs';
-import { amountOf, itemAt, SourceError } from '../core/index.js';
+import { itemAt } from '../core/index.js';
 import { type Ask, type ListEnd, type Page, task } from '../flow/index.js';
 import { defaults } from '../options/index.js';
 import { digestOf, type RecordBatch } from '../vector/index.js';
 import { EndOfList, Positions } from './end.js';
 import { openPaged, type Pages } from './list.js';
 import { windowOf } from './options.js';
-import { isViolation, type ListReader } from './paging.js';
+import { isViolation, type ListReader, noNewRows, refused } from './paging.js';
 import { slackOf, type List, type ListPass } from './passes.js';
-import { evenly, maxProbes, type Reading, type ReadProgress, type Repeat, type Taken } from './seen-rows.js';
+import { evenly, maxProbes, type Reading, type ReadProgress, type Taken } from './seen-rows.js';
 
 /** A list whose pages have numbers: several are requested at a time, and its rows have positions. */
 export class NumberedList implements List {
@@ -17,8 +17,8 @@ export class NumberedList implements List {
   readonly concurrency: number;
   readonly #positions: Positions;
   readonly #end: EndOfList;
-  /** Some of the repeated rows, with their positions; at most `maxProbes` per page. */
-  readonly #repeats: Repeat[] = [];
+  /** Some of the repeated rows, with their positions and that of their first occurrence; at most `maxProbes` per page. */
+  readonly #repeats: { readonly name: string; readonly position: number; readonly first: number }[] = [];
   /** Number of consecutive pages without new rows, and of those after which it is checked whether the list has an end at all. */
   #stale = 0;
   #patience: number;
@@ -145,9 +145,8 @@ export class NumberedList implements List {
       const at = (times: number) => this.firstPage + times * (number - this.firstPage);
       const hasRows = async (page: number) => (await ask(this.list.probe(page))).length > 0;
       if ((await hasRows(at(2))) && (await hasRows(at(4)))) {
-        const what = `${amountOf(this.#stale, 'page')} up to page ${number - 1} ${this.#stale === 1 ? 'has' : 'have'} no new rows`;
-        const message = `${this.reading.reader.collection.name}: ${what}, and pages ${at(2)} and ${at(4)} have rows, too`;
-        throw new SourceError('E_SOURCE_ENDLESS', 'permanent', message);
+        const what = `${noNewRows(this.#stale, number)}, and pages ${at(2)} and ${at(4)} have rows, too`;
+        throw refused(this.reading.reader, 'E_SOURCE_ENDLESS', what);
       }
       this.#patience *= 2;
     });

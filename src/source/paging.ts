@@ -2,7 +2,7 @@ import { type Observable, of, throwError } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import type { CollectionReader } from './fetch/reader.js';
 import { listQuery, isSequential, positionAt } from './fetch/request.js';
-import { GateError, type Warning, SourceError } from '../core/index.js';
+import { amountOf, GateError, type Warning, SourceError } from '../core/index.js';
 import type { Events } from '../events/index.js';
 import { defaults } from '../options/index.js';
 import { RecordBatch } from '../vector/index.js';
@@ -37,10 +37,21 @@ export function firstQuery(collection: Collection, options: PagingOptions & { re
 /** Reads the pages of one list. */
 export type ListReader = Pick<CollectionReader<unknown>, 'collection' | 'limit' | 'request' | 'findings'>;
 
-/** @throws {GateError} `E_GATE_STRICT` under `strict`. */
-export function warn({ strict = false, events }: PagingOptions, warning: Warning): void {
-  if (strict) throw new GateError('E_GATE_STRICT', `${warning.code}: ${warning.message}`);
-  events?.warn(warning);
+/** Warns of a list. @throws {GateError} `E_GATE_STRICT` under `strict`. */
+export function warn({ collection }: ListReader, { strict = false, events }: PagingOptions, code: Warning['code'], what: string): void {
+  const message = `${collection.name}: ${what}`;
+  if (strict) throw new GateError('E_GATE_STRICT', `${code}: ${message}`);
+  events?.warn({ code, message });
+}
+
+/** Creates the failure of a list that cannot be read to its end. */
+export function refused({ collection }: ListReader, code: SourceError['code'], what: string): SourceError {
+  return new SourceError(code, 'permanent', `${collection.name}: ${what}`);
+}
+
+/** Describes that a number of pages, up to the one before a number, had no new rows. */
+export function noNewRows(pages: number, number: number): string {
+  return `${amountOf(pages, 'page')} up to page ${number - 1} ${pages === 1 ? 'has' : 'have'} no new rows`;
 }
 
 /** Returns whether an error is a failure to answer, as opposed to a recognised problem and refused credentials. */

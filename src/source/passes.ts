@@ -4,7 +4,7 @@ import { batchOf, type ListEnd, pageOf, pagedBatches, task, type Ask, type Page 
 import type { Consistency } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { windowOf } from './options.js';
-import { type Counting, type Reading, ReadProgress, type ReadSettings, type SeenRows, type Taken } from './seen-rows.js';
+import { type Reading, ReadProgress, type ReadSettings, type SeenRows, type Taken } from './seen-rows.js';
 
 /** How a list is read once, page by page. */
 interface Way {
@@ -31,7 +31,7 @@ export function crawl({ reader, options }: ReadSettings, way: Way, firstPage = w
 export interface List extends Way {
   readonly reading: Reading;
   readonly numbered: boolean;
-  readonly counting: Counting;
+  readonly counting: Consistency['counted'];
   /** Whether the list kept growing, so that the read ended at its last confirmed end. */
   readonly growing: boolean;
   /** Receives each page of the first read. */

@@ -5,16 +5,6 @@ import { digestOf, digestsOf, keysOf, type RecordBatch } from '../vector/index.j
 import type { ReadingOptions } from './options.js';
 import type { ListReader } from './paging.js';
 
-/** A repeated row, and its first occurrence, by position. */
-export interface Repeat {
-  readonly position: number;
-  readonly first: number;
-  readonly name: string;
-}
-
-/** How the rows of a list were counted: one by one, by its page numbers, or not at all. */
-export type Counting = 'rows' | 'pages' | 'none';
-
 /** What a pass found on one page, by row index. */
 export interface Sighting {
   readonly fresh: readonly number[];

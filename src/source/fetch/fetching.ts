@@ -1,5 +1,5 @@
 import { Observable } from 'rxjs';
-import { type CodeOf, limitReached, SourceError, type FailureKind, type SourceFailure } from '../../core/index.js';
+import { limitReached, SourceError, type SourceFailure } from '../../core/index.js';
 import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
 import { openTransport, type Answer, type Transport, type Target, type TransportOptions } from '../../http/index.js';
 import type { Scanned } from '../decode/scan.js';
@@ -17,12 +17,7 @@ export type Request = { readonly id: number; readonly target: Target } | { reado
 export type Fetched = { readonly id: number } & ({ readonly answer: ScannedAnswer } | { readonly failure: Failure });
 
 /** A `SourceError`, whose class would be lost in the transfer. */
-export interface Failure {
-  readonly code: CodeOf<'SOURCE'>;
-  readonly kind: FailureKind;
-  readonly message: string;
-  readonly details: SourceFailure;
-}
+export type Failure = Pick<SourceError, 'code' | 'kind' | 'message'> & { readonly details: SourceFailure };
 
 const workerFile = threadFile(() => new URL('./fetching-worker.cjs', import.meta.url));
 

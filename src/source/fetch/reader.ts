@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Collection, RowOf, Served } from '../../collections/index.js';
 import { isAddressable, SourceError, type Redactor, schema } from '../../core/index.js';
 import { discreet, type Answer } from '../../http/index.js';
-import { type JsonRecord, isJson, JsonText, placeOf, readJson, valueAt, without } from '../../json/index.js';
+import { ascii, type JsonRecord, isJson, JsonText, placeOf, readJson, valueAt, without } from '../../json/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { Decoder, readSingle, readList, nameShape, suspect } from '../decode/decoder.js';
 import type { Findings } from '../decode/findings.js';
@@ -164,14 +164,12 @@ function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Arr
   const place = placeOf(body, rows);
   const isNothing = place === undefined || valueAt(place, []) === null;
   if (isNothing && ends.includes('no_rows')) return undefined;
-  if (place?.[0] === openList) return place;
+  if (place?.[0] === ascii.openList) return place;
   const found = readJson(place ?? body);
   const shape = found === undefined || Array.isArray(found) ? '' : ` but ${nameShape(found as Exclude<typeof found, readonly unknown[]>)}`;
   const message = `there is no list at /${rows.join('/')}${place === undefined ? `; the response is ${shape.slice(5)}` : shape}`;
   throw new SourceError('E_SOURCE_ROWS', 'suspect', `${label}: HTTP ${answer.status} with ${answer.body.length} bytes: ${message}`);
 }
-
-const openList = 0x5b;
 
 /** Copies nested values to separate names, and removes them from their container unless that is declared as a whole. */
 function flattened(records: readonly JsonRecord[], { nested, opened }: Served): readonly JsonRecord[] {
@@ -229,8 +227,3 @@ function opened(bytes: Uint8Array): Known & { readonly answer: Uint8Array } {
 }
 
 const lineFeed = 0x0a;
-
-/** Returns whether two positions, or what follows two pages, are the same. */
-export function isSame<T extends Position | NextOrEnd>(one: T | undefined, other: T | undefined): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
-}

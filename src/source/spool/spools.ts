@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { catchError, firstValueFrom, type Observable } from 'rxjs';
-import { type CollectionReader, isSame, type ListAnswer, type ListRequest } from '../fetch/reader.js';
+import { type CollectionReader, type ListAnswer, type ListRequest } from '../fetch/reader.js';
 import { unlessRefused } from '../paging.js';
 import { isSequential } from '../fetch/request.js';
 import { task } from '../../flow/index.js';
@@ -115,7 +116,7 @@ async function whatOfChained<T>(reader: CollectionReader<T>, spool: Spool, last:
   const now = await firstValueFrom(now$);
   if (now === undefined) return 'is refused';
   if (digestsOf(now.batch).join() !== digestsOf(kept.batch).join()) return 'has changed';
-  if (!isSame(now.following, kept.following)) await spool.write(last, now.body);
+  if (!isDeepStrictEqual(now.following, kept.following)) await spool.write(last, now.body);
   return undefined;
 }
 
@@ -142,7 +143,7 @@ function spooledReader<T extends Row>(reader: CollectionReader<T>, spool: Spool)
       const kept = body && decoded(reader, body, true);
       if (body && !kept) spool.forget(page);
       // A page requested at another position has other rows.
-      if (kept && (position === undefined || isSame(kept.position, position))) return kept;
+      if (kept && (position === undefined || isDeepStrictEqual(kept.position, position))) return kept;
       const answer = await ask(reader.request(asked));
       // An empty page ends the list, which every run checks again.
       if (answer.batch.length > 0) await spool.write(page, answer.body);
