@@ -148,7 +148,7 @@ class AnswerRead {
       this.#first(),
       defer(() => {
         const { options, consistency } = this.settings;
-        options.onEnd?.(() => this.#again().pipe(map((batch) => this.#missing(this.#namesOf(batch)).length > 0)));
+        options.onEnd?.(() => this.#again().pipe(map(({ missing }) => missing.length > 0)));
         return consistency.mode === 'off' ? EMPTY : this.#compare();
       }),
     ).pipe(map((page) => this.#drain.track(page)));
@@ -170,8 +170,15 @@ class AnswerRead {
     );
   }
 
-  #again(): Observable<RecordBatch> {
-    return this.settings.reader.request({ purpose: 'probe' }).pipe(map(({ batch }) => batch));
+  /** Requests the list again, and finds the rows that were missing. */
+  #again() {
+    return this.settings.reader.request({ purpose: 'probe' }).pipe(
+      map(({ batch }) => {
+        const known = new Set(this.#names);
+        const names = this.#namesOf(batch);
+        return { batch, names, missing: names.flatMap((name, row) => (known.has(name) ? [] : [row])) };
+      }),
+    );
   }
 
   #namesOf(batch: RecordBatch): readonly string[] {
@@ -191,11 +198,9 @@ class AnswerRead {
     const { consistency, options } = this.settings;
     const { mode } = consistency;
     return this.#again().pipe(
-      switchMap((batch) => {
+      switchMap(({ batch, names, missing }) => {
         consistency.probes += 1;
-        const names = this.#namesOf(batch);
         const same = isDeepStrictEqual(names, this.#names);
-        const missing = this.#missing(names);
         if (!same && consistency.drift.length === 0) consistency.drift.push('the list has changed');
         if (mode === 'check') {
           consistency.outcome = same ? 'stable' : 'drifted';
@@ -217,10 +222,5 @@ class AnswerRead {
         return concat(found$, this.#pass(number + 1, cleanNow));
       }),
     );
-  }
-
-  #missing(names: readonly string[]): readonly number[] {
-    const known = new Set(this.#names);
-    return names.flatMap((name, row) => (known.has(name) ? [] : [row]));
   }
 }

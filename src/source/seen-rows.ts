@@ -5,17 +5,6 @@ import { digestOf, digestsOf, keysOf, type RecordBatch } from '../vector/index.j
 import type { ReadingOptions } from './options.js';
 import type { ListReader } from './paging.js';
 
-/** What a pass found on one page, by row index. */
-export interface Sighting {
-  readonly fresh: readonly number[];
-  /** Rows whose key occurred earlier in this pass, with the place of the first one, counted from 0 since the start of the first read. */
-  readonly repeats: readonly { readonly row: number; readonly first: number }[];
-  /** Number of rows whose key did not occur earlier in this pass. */
-  readonly distinct: number;
-  /** Number of rows with other values than the first time. */
-  readonly changed: number;
-}
-
 /**
  * The keys of a list, each with the place where the last pass first found it.
  *
@@ -49,8 +38,12 @@ export class SeenRows {
     return this.#next - 1;
   }
 
-  /** @param onRow Called with the previous mark of every key; 0 if it had none. */
-  take(batch: RecordBatch, names: readonly string[], onRow?: (before: number) => void): Sighting {
+  /**
+   * @param onRow Called with the previous mark of every key; 0 if it had none.
+   * @returns The rows with unknown keys; those whose key occurred earlier in this pass, with the place of the first one, counted from 0
+   * since the start of the first read; and the number of rows with other values than the first time, and of keys new in this pass.
+   */
+  take(batch: RecordBatch, names: readonly string[], onRow?: (before: number) => void) {
     const digests = digestsOf(batch);
     const fresh: number[] = [];
     const repeats: { row: number; first: number }[] = [];
@@ -134,17 +127,7 @@ function textsOf(batch: RecordBatch): (row: number) => string {
 }
 
 /** The rows of a page in the first read of a list. */
-export interface Taken {
-  /** The page with only its new rows. */
-  readonly fresh: Page;
-  readonly names: readonly string[];
-  /** Position of its first row in the list. */
-  readonly position: number;
-  /** Rows whose key occurred before, except those of a page that came again. */
-  readonly repeats: Sighting['repeats'];
-  /** Whether no row is new; `undefined` for a page that came again. */
-  readonly isStale: boolean | undefined;
-}
+export type Taken = ReturnType<Reading['take']>;
 
 /** What a list is read with. */
 export type ReadSettings = Pick<Reading, 'reader' | 'options' | 'consistency'>;
@@ -170,8 +153,12 @@ export class Reading {
     this.seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
   }
 
-  /** Takes the next page, or the last one again, and reports it as read: of a page that came again only the new rows. */
-  take(page: Page): Taken {
+  /**
+   * Takes the next page, or the last one again, and reports it as read: of a page that came again only the new rows.
+   *
+   * @returns The page with only its new rows, and its position; `isStale` if it has none, and is no page that came again.
+   */
+  take(page: Page) {
     const { consistency, seen } = this;
     const batch = batchOf(page);
     const names = this.namesOf(batch);

@@ -15,9 +15,10 @@ import {
 } from '../../store/index.js';
 import { logName, isLost } from './page-log.js';
 import { SinkError, LeadstreamError, schema } from '../../core/index.js';
-import { accountOf, type Credentials } from '../../http/index.js';
+import { accountOf } from '../../http/index.js';
 import type { Collection } from '../../collections/index.js';
-import { firstPageOf } from '../paging.js';
+import type { ClientOptions } from '../fetch/client.js';
+import { firstPageOf, type PagingOptions } from '../paging.js';
 
 /** Removes what killed runs left half-written in the folder of a source. */
 export async function removeLeftovers(folder: string): Promise<void> {
@@ -160,11 +161,7 @@ export interface SpooledSource extends ServiceList {
 }
 
 /** The options of a service that distinguish sources. */
-export interface SourceOptions {
-  readonly baseUrl: string;
-  readonly auth: Credentials;
-  readonly firstPage?: number | undefined;
-}
+export type SourceOptions = Pick<ClientOptions, 'baseUrl' | 'auth'> & Pick<PagingOptions, 'firstPage'>;
 
 /** Returns the source of a collection at a service, read with pages of `limit` rows. */
 export function sourceOf(collection: Collection, limit: number, options: SourceOptions): SpooledSource {
