@@ -269,9 +269,10 @@ export class Positions {
     return rows.length === 1;
   }
 
-  /** Returns the names of the rows at a position: one, or none after the end. */
+  /** Returns the names of the rows at a position: one, or none after the end. A service that ignores the limit returns more. */
   async at(ask: Ask, position: number): Promise<readonly string[]> {
-    return this.reading.namesOf(await ask(this.list.row(position).pipe(catchError(noRows))));
+    const row$ = this.list.probe(this.list.firstPage + position, 1);
+    return this.reading.namesOf(await ask(row$.pipe(catchError(noRows))));
   }
 
   /** Counts the current rows by searching for the last position with one, from a guess; `undefined` if that is impossible. */

@@ -14,9 +14,8 @@ import type { Position } from './fetch/request.js';
 const maxReturns = 10;
 
 /**
- * A list whose pages have no numbers: each points to the next, so they are requested one after another.
- *
- * The end is what the service reports: rows cannot be counted from outside. Only the end, single pages and the whole can be re-checked.
+ * A list whose pages have no numbers: each points to the next, so they are requested one after another. The end is what the service says:
+ * rows cannot be counted from outside. Only the end, single pages and the whole can be re-checked.
  */
 export class LinkedList implements List {
   readonly numbered = false;
@@ -78,8 +77,6 @@ export class LinkedList implements List {
   pass(): Observable<ListPass> {
     const pages = new LinkedPages(this.reading, 'probe');
     return of({
-      firstPage: 1,
-      concurrency: 1,
       maxRows: Infinity,
       page: (number) => pages.page(number),
       confirm: () => of(undefined),

@@ -9,10 +9,25 @@ import { task } from '../flow/index.js';
 
 /**
  * Determines how a service pages a list: a cap below the limit requested, pages where the document describes none, and a page before the
- * first one. It reads page 1, and page 2 if page 1 is short; neither is requested again. A list without pages is one batch.
+ * first one. It reads page 1, and page 2 if page 1 is short; neither is requested again. A list without pages is one batch, which holds
+ * unless a second page has other rows.
  */
-export function openList(reader: ListReader, options: PagingOptions = {}): Observable<Pages | RecordBatch> {
-  return reader.collection.paged ? openPaged(reader, reader.limit, options) : openUnpaged(reader, options);
+export function openList(reader: ListReader, options: PagingOptions): Observable<Pages | RecordBatch> {
+  if (reader.collection.paged) return openPaged(reader, reader.limit, options);
+  return reader.request({}).pipe(
+    switchMap(({ batch: all }) => {
+      // The owner declares that the list has no pages, and it may not accept parameters.
+      if (all.length === 0 || reader.collection.served) return of(all);
+      return hasMorePages(reader, all).pipe(
+        switchMap((paged) => {
+          if (!paged) return of(all);
+          warn(reader, options, 'W_SOURCE_PAGED', 'the service returns this list in pages');
+          reader.findings.recount();
+          return openPaged(reader, reader.limit, options);
+        }),
+      );
+    }),
+  );
 }
 
 export function openPaged(reader: ListReader, limit: number, options: PagingOptions, learned = false): Observable<Pages> {
@@ -79,24 +94,6 @@ function requesting(reader: ListReader, firstPage: number): Requesting {
 
 function namesIn({ collection }: ListReader, batch: RecordBatch): readonly string[] {
   return namesOf(batch, collection.key);
-}
-
-/** Opens an unpaged list, which is one answer unless a second page has other rows. */
-function openUnpaged(reader: ListReader, options: PagingOptions): Observable<Pages | RecordBatch> {
-  return reader.request({}).pipe(
-    switchMap(({ batch: all }) => {
-      // The owner declares that the list has no pages, and it may not accept parameters.
-      if (all.length === 0 || reader.collection.served) return of(all);
-      return hasMorePages(reader, all).pipe(
-        switchMap((paged) => {
-          if (!paged) return of(all);
-          warn(reader, options, 'W_SOURCE_PAGED', 'the service returns this list in pages');
-          reader.findings.recount();
-          return openPaged(reader, reader.limit, options);
-        }),
-      );
-    }),
-  );
 }
 
 /**
@@ -224,11 +221,6 @@ export class Pages {
   /** Requests the current state of a page, perhaps of another size, for comparison; it is not spooled. */
   probe(page: number, limit = this.limit): Observable<RecordBatch> {
     return this.request({ page, limit, purpose: 'probe' });
-  }
-
-  /** Requests the row at a position, counted from 0, as a page of one row. A service that ignores the limit returns more. */
-  row(position: number): Observable<RecordBatch> {
-    return this.probe(this.firstPage + position, 1);
   }
 
   #read(page: number, fresh: boolean): Observable<RecordBatch> {

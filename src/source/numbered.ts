@@ -84,7 +84,7 @@ export class NumberedList implements List {
   }
 
   pass(number: number, progress: ReadProgress): Observable<ListPass> {
-    const { reading, firstPage, concurrency } = this;
+    const { reading, firstPage } = this;
     const opened = (limit: number) => openPaged(resized(reading.reader, limit), limit, { firstPage });
     return opened(otherLimit(this.list.limit, number)).pipe(
       // A service may accept only some page sizes.
@@ -92,8 +92,6 @@ export class NumberedList implements List {
       map((list) => {
         const end = new EndOfList(list, progress, this.#positions, reading);
         return {
-          firstPage,
-          concurrency,
           maxRows: 3 * reading.progress.rows + 10 * this.list.limit,
           page: (page) => list.page(page),
           confirm: (claim) => end.confirm(claim),
@@ -134,11 +132,7 @@ export class NumberedList implements List {
     return asked.length;
   }
 
-  /**
-   * Checks pages further on if there were too many without new rows.
-   *
-   * @throws {SourceError} `E_SOURCE_ENDLESS` if the list has rows however far ahead it is checked.
-   */
+  /** Refuses a list that had too many pages without new rows, and has rows however far ahead it is checked. */
   #lookBehind(number: number): Observable<void> {
     if (this.#stale <= this.#patience) return of(undefined);
     return task(async (ask) => {
@@ -163,10 +157,7 @@ function resized(reader: ListReader, limit: number): ListReader {
   };
 }
 
-/**
- * Returns the page size of a further pass: a different one each time, so that page borders fall elsewhere. Primes below the limit come
- * first, since they share no borders with each other.
- */
+/** Returns the page size of a pass, so that page borders fall elsewhere: primes first, since they share no borders with each other. */
 function otherLimit(limit: number, pass: number): number {
   const below = Array.from({ length: limit - 1 }, (_, index) => limit - 1 - index);
   const primes = below.filter(isPrime);

@@ -46,7 +46,7 @@ export interface List extends Way {
 }
 
 /** A list opened for one pass. */
-export interface ListPass extends Way {
+export interface ListPass extends Pick<Way, 'page' | 'confirm'> {
   /** A pass with more rows is abandoned, since the list grows as fast as it is read. */
   readonly maxRows: number;
   /** Receives whether a page had no key that was new in this pass. */
@@ -109,7 +109,8 @@ export class Passes {
       switchMap((list) => {
         pass.list = list;
         const confirm = (end: ListEnd) => (pass.isEndless ? of(undefined) : list.confirm(end));
-        return crawl(this.#first, { ...list, confirm });
+        const { firstPage, concurrency } = this.list;
+        return crawl(this.#first, { firstPage, concurrency, page: (page) => list.page(page), confirm });
       }),
       takeWhile((page) => {
         pass.isEndless = pass.progress.rows > (pass.list?.maxRows ?? Infinity);
@@ -171,9 +172,8 @@ export class Passes {
   }
 
   /**
-   * Returns whether a pass is plausible. One that found fewer keys than the previous read hit an outage. One that found repeated keys while
-   * the list kept its length has skipped as many others, unless the list contains them twice: then just as many were repeated before, and
-   * no new row was found.
+   * Returns whether a pass hit no outage, which takes keys away, and skipped no rows: then it found as many repeated keys while the list
+   * kept its length, unless the list contains them twice: then just as many were repeated before, and no new row was found.
    */
   #isLikeBefore(pass: Pass): boolean {
     const { rows, distinct, repeated } = this.#before;
@@ -199,10 +199,7 @@ export class Passes {
   }
 }
 
-/**
- * Returns how many consecutive passes must miss nothing. Where passes find fewer keys than an earlier read did, they may all be part of one
- * outage: more of them must agree before the list is taken to have shrunk.
- */
+/** Returns how many consecutive passes must miss nothing: more if fewer keys are found than before, which may be a long outage. */
 function passesNeeded({ mode }: Consistency, keys: number, maxKeys: number): number {
   if (keys < maxKeys - slackOf(maxKeys)) return 4;
   return mode === 'prove' ? 2 : 1;
@@ -216,13 +213,12 @@ export function slackOf(rows: number): number {
   return Math.max(3, rows * 0.01);
 }
 
-/** Detects missed rows: new rows at the head or the tail of a list were added, one between two known rows was missed. */
+/** Detects missed rows: those at the head or the tail of a list were added, one between two known rows was missed. */
 class Gaps {
   found = false;
   #known = false;
   #pending = false;
 
-  /** Processes the rows of a page from an index. */
   take(from: number, rows: number, missed: readonly number[]): void {
     const isMissed = new Set(missed);
     for (let row = from; row < rows; row += 1) {

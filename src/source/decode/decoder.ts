@@ -7,9 +7,9 @@ import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 import type { Answer } from '../../http/index.js';
 
 /**
- * Converts what the service sent into columns of a collection. A declared field that is missing is `null`. An undeclared field is kept under
- * its snake_case name. A value that is not a string is kept as its JSON text, a number as written. Secret fields are left out unless `reveal`
- * names their column. Credentials are removed from field names; values are never changed.
+ * Converts what the service sent into columns of a collection. A declared field that is missing is `null`. An undeclared one is kept under
+ * its snake_case name. A value that is not a string is kept as its JSON text, a number as written. Secret fields are left out unless
+ * `reveal` names their column. Credentials are removed from field names; values are never changed.
  */
 export class Decoder {
   /** The declared fields, and whether they are not secret, or revealed. */
@@ -32,7 +32,7 @@ export class Decoder {
     this.#dropsUndeclared = collection.served?.dropsUndeclared ?? false;
   }
 
-  /** @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, for a record without any declared field, and for records that all lack their key. */
+  /** @throws {SourceError} `E_SOURCE_ANSWER`, `suspect`, for a record without any declared field, and for records that all lack their key. */
   decode(records: readonly JsonRecord[], counted = true): RecordBatch {
     if (records.length === 0) return RecordBatch.empty;
     const { length } = records;
@@ -111,7 +111,7 @@ function hasText(vector: Vector | undefined): boolean {
   return false;
 }
 
-/** Reads a list answer, a JSON array of objects and nothing else. @throws {SourceError} `E_SOURCE_ANSWER`, kind `suspect`, without content. */
+/** Reads a list answer, a JSON array of objects and nothing else. @throws {SourceError} `E_SOURCE_ANSWER`, `suspect`, without content. */
 export function readList(path: string, answer: Answer): readonly JsonRecord[] {
   const value = parse(path, answer);
   if (!isList(value)) throw suspect(path, answer, `not an array but ${nameShape(value)}`);

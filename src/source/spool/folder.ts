@@ -80,7 +80,7 @@ export function isFresh(found: Marker | undefined, now: number, maxAgeMs = found
 }
 
 /**
- * Returns when the spool of a source, in `<state-dir>/spool`, was started, ISO 8601; `undefined` if it has no pages younger than the maximum
+ * Returns when the spool of a source, in `<state-dir>/spool`, was started, ISO 8601; `undefined` if it has no pages below the maximum
  * age. Nothing is locked or requested, so another run can take the pages meanwhile.
  *
  * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder is not this user's.
