@@ -75,11 +75,7 @@ export interface Service<Own extends Collection = never> extends CollectionStrea
   collection<N extends keyof RowsWith<Own> & keyof SecretsWith<Own> & string>(
     name: N,
   ): CollectionStream<RowsWith<Own>[N], SecretsWith<Own>[N]>;
-  /**
-   * Ends current and later reads with `SourceError` `E_SOURCE_CLOSED`; `await using` calls it, too.
-   *
-   * @returns Resolves when connections and thread are closed; it never rejects.
-   */
+  /** Ends current and later reads with `E_SOURCE_CLOSED`, as `await using` does. Resolves when all is closed; never rejects. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

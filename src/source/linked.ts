@@ -26,6 +26,8 @@ export class LinkedList implements List {
   readonly #sizes: number[] = [];
   /** How often the read continued after its end. */
   #returns = 0;
+  readonly page = (number: number) => this.#pages.page(number);
+  readonly count = () => of(undefined);
 
   constructor(readonly reading: Reading) {
     this.#pages = new LinkedPages(reading, 'page');
@@ -33,10 +35,6 @@ export class LinkedList implements List {
 
   get growing(): boolean {
     return this.#returns >= maxReturns;
-  }
-
-  page(number: number): Observable<RecordBatch> {
-    return this.#pages.page(number);
   }
 
   take({ number }: Page, { names, repeats, isStale }: Taken): void {
@@ -62,10 +60,6 @@ export class LinkedList implements List {
 
   lookAgain(): Observable<number | undefined> {
     return task(async (ask) => ((await this.#goesOn(ask)) ? this.#pages.end.number : undefined));
-  }
-
-  count(): Observable<undefined> {
-    return of(undefined);
   }
 
   async check(ask: Ask): Promise<boolean> {

@@ -22,6 +22,9 @@ export class NumberedList implements List {
   /** Number of consecutive pages without new rows, and of those after which it is checked whether the list has an end at all. */
   #stale = 0;
   #patience: number;
+  readonly confirm = (end: ListEnd) => this.#end.confirm(end);
+  readonly lookAgain = () => this.#end.lookAgain();
+  readonly count = (guess: number) => this.#positions.count(guess);
 
   constructor(
     readonly reading: Reading,
@@ -51,18 +54,6 @@ export class NumberedList implements List {
         return this.list.page(number, fresh);
       }),
     );
-  }
-
-  confirm(end: ListEnd): Observable<number | undefined> {
-    return this.#end.confirm(end);
-  }
-
-  lookAgain(): Observable<number | undefined> {
-    return this.#end.lookAgain();
-  }
-
-  count(guess: number): Observable<number | undefined> {
-    return this.#positions.count(guess);
   }
 
   take({ number }: Page, { names, position, repeats, isStale }: Taken): void {

@@ -106,7 +106,7 @@ class ListRead {
   }
 }
 
-/** Publishes the read of a list, and its pages as they arrive. Code that relies on the counts uses `onPage` instead. */
+/** Publishes the read of a list, and its pages as they arrive. */
 function watched(
   { collection: { name: collection } }: ListReader,
   options: ReadingOptions,

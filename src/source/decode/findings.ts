@@ -40,7 +40,7 @@ export class Findings {
     this.#seenNameOf = freeNames(this.declared, ' ');
   }
 
-  /** Fixes the names of undeclared fields, so that they match other places whatever comes first. Call it before decoding. */
+  /** Fixes the names of undeclared fields before anything is decoded, so that they match other places whatever comes first. */
   reserve(fields: readonly Pick<Column, 'name' | 'original'>[]): void {
     const taken = new Set(Object.keys(this.collection.fields));
     for (const { name, original } of fields) {

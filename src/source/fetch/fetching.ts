@@ -42,10 +42,7 @@ const idleMs = 3_000;
 /** A thread that loads what it needs before its options are known. */
 let spare: { readonly thread: Thread<Fetched>; readonly unused: NodeJS.Timeout } | undefined;
 
-/**
- * Starts a thread for the first connection that needs one, for a program that will read but does not know what yet. It does nothing if
- * threads are unavailable; an unused thread ends after three seconds.
- */
+/** Starts a thread for the first connection that needs one, if threads are available; unused, it ends after three seconds. */
 export function prepareFetching(): void {
   if (workerFile === undefined || defaultFetchingThreads() === 0 || spare !== undefined) return;
   const thread = new Thread<Fetched>(workerFile, threadName);

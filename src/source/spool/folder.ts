@@ -99,11 +99,8 @@ export async function spooledSince(folder: string, source: SpooledSource, maxAge
 }
 
 /**
- * Removes spools that are too old to be used, so that raw pages do not remain when a pipeline is not run again. It touches only folders
- * and files with leadstream's names; spools in use are left alone.
- *
- * @param folder `<state-dir>/spool`; may be missing.
- * @returns Names of the folders that were removed.
+ * Removes spools in `<state-dir>/spool` that are too old to be used, so that raw pages do not remain when a pipeline is not run again. It
+ * touches only folders and files with leadstream's names; spools in use are left alone. Returns the names of the folders removed.
  */
 export async function sweepSpools(folder: string, now: () => number = Date.now): Promise<readonly string[]> {
   const spools = resolve(folder);

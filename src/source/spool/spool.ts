@@ -95,9 +95,8 @@ export class Spool {
   /** Number of pages found damaged so far, and dropped; they count as not spooled. */
   damaged = 0;
   #open = true;
-  /** Index of the current record of each page. */
+  /** The current record of each page. Record `i` spans `#bounds[i]` to `#bounds[i + 1]`; a replaced one keeps its place. */
   readonly #records = new Map<number, number>();
-  /** Record `i` spans `#bounds[i]` to `#bounds[i + 1]`. A replaced record keeps its place. */
   readonly #bounds = [0];
   /** The pages to write together at their turn. */
   #next: { readonly entries: Entry[]; readonly stored: Promise<void> } | undefined;
@@ -132,7 +131,6 @@ export class Spool {
     return this.#records.size;
   }
 
-  /** Returns the highest page spooled. */
   last(): number | undefined {
     let last: number | undefined;
     for (const page of this.#records.keys()) if (last === undefined || page > last) last = page;
@@ -176,7 +174,7 @@ export class Spool {
     await inState('E_SINK_WRITE', `cannot spool page ${page} in ${this.folder}`, () => stored);
   }
 
-  /** Discards all pages and continues with none, because the list has changed since. */
+  /** Discards all pages, because the list has changed since. */
   async clear(): Promise<void> {
     this.#next = undefined;
     await inState('E_SINK_WRITE', `cannot clear ${this.folder}`, async () => {
@@ -246,7 +244,6 @@ export class Spool {
     this.#bounds.push(end);
   }
 
-  /** Runs operations one after another, even if an earlier one failed. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(work);
     this.#turn = done.catch(() => undefined);
@@ -257,7 +254,6 @@ export class Spool {
 /** The maximum that Node can read in one call; beyond it the process crashes. */
 const largestRead = 2 ** 31 - 1;
 
-/** Returns the rest of the parts after some bytes. */
 function behind(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
   let skip = bytes;
   return parts.flatMap((part) => {

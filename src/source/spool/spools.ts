@@ -105,10 +105,7 @@ async function whatOfNumbered<T>(reader: CollectionReader<T>, last: number, body
   return Buffer.compare(now.body, body) === 0 ? undefined : 'has changed';
 }
 
-/**
- * Describes what changed in the last page of a list without page numbers; `undefined` if nothing did. If the same rows now have another
- * pointer to the next page, such as a cursor that expires, that pointer is stored.
- */
+/** The same for a list without page numbers. If the same rows now have another pointer to the next page, that pointer is stored. */
 async function whatOfChained<T>(reader: CollectionReader<T>, spool: Spool, last: number, body: Uint8Array): Promise<string | undefined> {
   const kept = decoded(reader, body, false);
   if (kept === undefined) return 'is damaged';
