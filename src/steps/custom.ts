@@ -1,18 +1,15 @@
 import { defer, map } from 'rxjs';
 import { LeadstreamError, reasonOf, repeated, StepError, strictest, whatWasThrown } from '../core/index.js';
-import type { Column, DeclaredType, Row, Value, ValueOf } from '../core/index.js';
+import type { DeclaredType, Row, Value, ValueOf } from '../core/index.js';
 import { batchOf, columnsNamed, declaredColumns, DeclaredValues, isRow, ofEachRow, refusedPromise, withBatch } from '../flow/index.js';
-import type { ColumnsContext, NamedColumns, Page, Refused, Step, StepContext } from '../flow/index.js';
+import type { NamedColumns, Page, Refused, Step, StepContext } from '../flow/index.js';
 import { check, checkGiven, extended, extensionConfig, extensionOf, kindOf, object, oneOf, texts } from '../options/index.js';
 import type { Extension, ExtensionDeclaration } from '../options/index.js';
 import { derivedColumns } from './derive/derive.js';
-import { requireColumn } from './fields.js';
+import { requireColumn, takeRows } from './fields.js';
 import { stepOf, type StepDefinition } from './step.js';
 
-/**
- * The columns that a step adds or overwrites: type and sensitivity by name. By default they are as sensitive as the most sensitive column of the
- * rows, because the function sees all of them.
- */
+/** The columns that a step adds: type and sensitivity by name. By default they are as sensitive as the most sensitive column, since the function sees all. */
 export type AddedColumns = NamedColumns;
 
 /** A value, or a function that makes it from the options of a step. */
@@ -20,7 +17,6 @@ type Of<O, T> = T | ((options: O) => T);
 
 /** What a step returns for a row. */
 type Given = GivenRow | readonly GivenRow[] | null | undefined;
-
 type GivenRow = Readonly<Record<string, Value | undefined>>;
 
 /** What a custom step gets besides its options. */
@@ -64,7 +60,7 @@ export type Stepped<T, A extends AddedColumns, R extends string> = [keyof A | R]
 type TypeIn<D> = D extends DeclaredType ? D : D extends { readonly type: infer T extends DeclaredType } ? T : never;
 
 /** Any declaration, as seen by the code that runs it. */
-export type AnyStep = StepDeclaration<unknown, unknown, AddedColumns, string>;
+type AnyStep = StepDeclaration<unknown, unknown, AddedColumns, string>;
 
 /** What `defineStep` returns: a function that makes the step from its options, for programs, and a definition that pipeline files can refer to. */
 export interface CustomStep<I = never, A extends AddedColumns = AddedColumns, R extends string = string> extends Extension<
@@ -121,7 +117,7 @@ export function customStepOf(value: unknown): StepDefinition | undefined {
 }
 
 function definitionOf(name: string, step: AnyStep): StepDefinition {
-  const { summary = 'A step from a plug-in.', version = '', rows = 'same' } = step;
+  const { summary = 'A step from a plug-in.', version = '' } = step;
   return {
     ...{ name, summary, examples: [], version },
     config: () => extensionConfig(step.options),
@@ -133,9 +129,21 @@ function definitionOf(name: string, step: AnyStep): StepDefinition {
         plan.problem([], reasonOf(thrown));
         return input;
       }
-      return leavingColumns(columns, rows === 'any', input, plan);
+      const { needs, adds, removes } = columns;
+      for (const field of [...needs, ...removes]) requireColumn(field, input, plan, []);
+      const stay = input.filter((column) => !removes.includes(column.name));
+      // The function gets whole rows, so what it reads besides `needs` is unknown.
+      const left = derivedColumns(columnsNamed(adds, strictest(input)), stay);
+      return step.rows === 'any' ? repeated(left) : left;
     },
-    open: (options, runtime) => opened(step, options, columnsFor(name, step, options), runtime),
+    open: (options, { at, tally }) => {
+      const columns = columnsFor(name, step, options);
+      return (pages$) =>
+        defer(() => {
+          const of = openedBy(step, options, at);
+          return pages$.pipe(map((page) => stepped(page, of, step.rows ?? 'same', columns, { at, tally })));
+        });
+    },
   };
 }
 
@@ -148,17 +156,14 @@ const kind = {
   refuse: (problem: string) => new StepError('E_STEP_CONFIG', problem),
 };
 
-/** The columns of a step for given options. */
-interface StepColumns {
-  readonly needs: readonly string[];
-  readonly adds: AddedColumns;
-  readonly removes: readonly string[];
-}
-
 const columnChecks = object({ needs: texts(), adds: declaredColumns, removes: texts() });
 
-/** @throws {StepError} `E_STEP_CONFIG` if they are invalid. Whatever a function of the declaration throws. */
-function columnsFor(name: string, { needs, adds, removes }: AnyStep, options: unknown): StepColumns {
+/**
+ * Returns the columns of a step for given options.
+ *
+ * @throws {StepError} `E_STEP_CONFIG` if they are invalid. Whatever a function of the declaration throws.
+ */
+function columnsFor(name: string, { needs, adds, removes }: AnyStep, options: unknown) {
   const valueOf = <T>(given: Of<unknown, T> | undefined, none: T): T => {
     const value = typeof given === 'function' ? (given as (options: unknown) => T)(options) : given;
     return value === undefined ? none : value;
@@ -166,32 +171,6 @@ function columnsFor(name: string, { needs, adds, removes }: AnyStep, options: un
   const columns = { needs: valueOf(needs, []), adds: valueOf(adds, {}), removes: valueOf(removes, []) };
   checkGiven(name, columnChecks, columns);
   return columns;
-}
-
-/**
- * Returns the columns that leave a step, and reports problems with the ones that it needs.
- *
- * @param repeats Whether one row can become several.
- */
-function leavingColumns(
-  { needs, adds, removes }: StepColumns,
-  repeats: boolean,
-  input: readonly Column[],
-  context: ColumnsContext,
-): readonly Column[] {
-  for (const name of [...needs, ...removes]) requireColumn(name, input, context, []);
-  const stay = input.filter(({ name }) => !removes.includes(name));
-  // The function gets whole rows, so what it reads besides `needs` is unknown.
-  const left = derivedColumns(columnsNamed(adds, strictest(input)), stay);
-  return repeats ? repeated(left) : left;
-}
-
-function opened(step: AnyStep, options: unknown, columns: StepColumns, context: StepContext): Step {
-  return (pages$) =>
-    defer(() => {
-      const of = openedBy(step, options, context.at);
-      return pages$.pipe(map((page) => stepped(page, of, step.rows ?? 'same', columns, context)));
-    });
 }
 
 function openedBy(step: AnyStep, options: unknown, at: string): (row: Row) => unknown {
@@ -208,34 +187,33 @@ function stepped(
   page: Page,
   of: (row: Row) => unknown,
   most: 'same' | 'fewer' | 'any',
-  { adds, removes }: StepColumns,
-  { at, tally }: StepContext,
+  { adds, removes }: ReturnType<typeof columnsFor>,
+  { at, tally }: Pick<StepContext, 'at' | 'tally'>,
 ): Page {
   const batch = batchOf(page);
-  const names = [...batch.columns.keys()];
-  const stay = names.filter((name) => !removes.includes(name));
+  const stay = [...batch.columns.keys()].filter((name) => !removes.includes(name));
   const unchanged = stay.filter((name) => !Object.hasOwn(adds, name));
-  const known = new Set([...names, ...Object.keys(adds)]);
+  const known = new Set([...batch.columns.keys(), ...Object.keys(adds)]);
   const values = new DeclaredValues(adds);
   /** For each row returned, the index of the row it was made from. */
   const places: number[] = [];
   let row = 0;
 
-  function wrongFields(given: Row, of: Row): Refused | undefined {
-    const other = unchanged.find((name) => !isSame(given[name], of[name])) ?? Object.keys(given).find((name) => !known.has(name));
-    if (other === undefined) return undefined;
+  function wrongRow(given: unknown, source: Row): Refused | undefined {
+    if (!isRow(given)) return { what: `returned ${kindOf(given)}`, remedy: 'return a row, like { ...row }' };
+    const other = unchanged.find((name) => !isSame(given[name], source[name])) ?? Object.keys(given).find((name) => !known.has(name));
+    if (other === undefined) return values.take(given);
     if (!Object.hasOwn(given, other))
       return { what: `left out the field '${other}'`, remedy: 'return { ...row, … }, or list it under removes' };
     return { what: `${known.has(other) ? 'changed' : 'added'} the field '${other}'`, remedy: 'list it under adds, with its type' };
   }
 
-  function refused(given: unknown, of: Row): Refused | undefined {
+  function refused(given: unknown, source: Row): Refused | undefined {
     const some: readonly unknown[] = Array.isArray(given) ? given : given === null || given === undefined ? [] : [given];
     const wrong = refusedPromise(given) ?? wrongCount(some.length, most);
     if (wrong) return wrong;
     for (const each of some) {
-      if (!isRow(each)) return { what: `returned ${kindOf(each)}`, remedy: 'return a row, like { ...row }' };
-      const fault = wrongFields(each, of) ?? values.take(each);
+      const fault = wrongRow(each, source);
       if (fault) return fault;
       places.push(row);
     }
@@ -246,16 +224,13 @@ function stepped(
   }
 
   ofEachRow(withBatch<Row>(page, batch), { at, of, refused });
-  const left = batch.select(stay);
-  const isOneForOne = places.length === row && places.every((place, index) => place === index);
-  return withBatch(page, (isOneForOne ? left : left.take(places)).with(values.columns()));
+  return withBatch(page, takeRows(batch.select(stay), places).with(values.columns()));
 }
 
 function wrongCount(count: number, most: 'same' | 'fewer' | 'any'): Refused | undefined {
-  const remedy = (rows: string, which: string) => `declare rows: '${rows}' if the step ${which}`;
-  if (count === 0 && most === 'same') return { what: 'returned no row', remedy: remedy('fewer', 'leaves rows out') };
-  if (count > 1 && most !== 'any') return { what: `returned ${count} rows`, remedy: remedy('any', 'returns several') };
-  return undefined;
+  if (count === 0 && most === 'same') return { what: 'returned no row', remedy: "declare rows: 'fewer' if the step leaves rows out" };
+  if (count < 2 || most === 'any') return undefined;
+  return { what: `returned ${count} rows`, remedy: "declare rows: 'any' if the step returns several" };
 }
 
 function isSame(one: unknown, other: unknown): boolean {

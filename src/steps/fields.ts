@@ -1,5 +1,5 @@
 import { map } from 'rxjs';
-import { didYouMean, schema, StepError, strictest, type Column, type Row } from '../core/index.js';
+import { didYouMean, schema, StepError, strictest, type Column, type Row, type Zod } from '../core/index.js';
 import { missingDuckdb } from '../engine/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
 import { batchOf, withBatch, type ColumnsContext, type ConfigPath, type Step } from '../flow/index.js';
@@ -7,6 +7,12 @@ import type { RecordBatch } from '../vector/index.js';
 
 /** The name of a new column. `__proto__` is not allowed: assigning to it would have no effect. */
 export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name may contain only a-z, 0-9 and _'));
+
+/** The key `on_error` of a file. @param which Text to follow `What happens to a row`. */
+export function onErrorKey(z: Zod, which: string) {
+  const words = `What happens to a row ${which}. Default: the pipeline's on_error.`;
+  return z.enum(['reject', 'null', 'fail']).optional().describe(words);
+}
 
 /** Returns the sensitivity of a computed column: that of the most sensitive field it uses. */
 export function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {

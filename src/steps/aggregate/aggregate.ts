@@ -6,7 +6,7 @@ import { defaultMemory, memory, plainCast, programSpill, scratchFolder } from '.
 import { FlatVector, type Mapped, type RecordBatch } from '../../vector/index.js';
 import type { Expression } from '../expression/expression.js';
 import { expressions, outcomesOf } from '../on-error.js';
-import { checkDuckdb, columnName, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
+import { checkDuckdb, columnName, onErrorKey, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { checkedConfig, defineStep, stepOf, type StepRuntime } from '../step.js';
 import { Aggregator, type AggregatePlan } from './aggregator.js';
 import { aggregateNames, aggregateOf, aggregatesListed, callIn, numberTypes, planCall } from './calls.js';
@@ -108,12 +108,7 @@ export const aggregateStep = defineStep('aggregate', {
           `Result by new field, one call each: ${aggregatesListed}. The argument is a field, read by its declared type, or an expression (CEL), and null is ignored; the condition of count is an expression.`,
         ),
       memory: memory().describe('Memory for groups; the rest is spilled to files in the state folder.'),
-      on_error: z
-        .enum(['reject', 'null', 'fail'])
-        .optional()
-        .describe(
-          "What happens to a row with a value that does not cast or an expression that fails; with null it counts, with null as that value. Default: the pipeline's on_error.",
-        ),
+      on_error: onErrorKey(z, 'with a value that does not cast or an expression that fails; with null it counts, with null as that value'),
     }),
   blocking: true,
   examples: [

@@ -4,7 +4,7 @@ import { batchOf, withBatch, type OnError, type Step, type StepContext } from '.
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
 import { checkedConfig, defineStep, stepOf } from '../step.js';
-import { type WithoutUndefined, requireColumn } from '../fields.js';
+import { type WithoutUndefined, onErrorKey, requireColumn } from '../fields.js';
 
 /** Options of `cast` besides the types. */
 export interface CastOptions {
@@ -43,22 +43,6 @@ export function cast<T extends Row, const C extends Types<NoInfer<T>> = Types<T>
   return stepOf(castStep, checkedConfig(castStep, { types }, options, context), Object.keys(types), context);
 }
 
-/** Casts fields, any of which may be missing from a page. */
-function castRows(types: Readonly<Partial<Record<string, DeclaredType>>>, onError: OnError, context: StepContext): Step {
-  const casts = Object.entries<DeclaredType | undefined>(types).flatMap(([field, type]) =>
-    type ? [{ field, castColumn: casting(type) }] : [],
-  );
-
-  return map((page) => {
-    const batch = batchOf(page);
-    const present = casts.filter(({ field }) => batch.columns.has(field));
-    const columns = new Map(present.map(({ field, castColumn }) => [field, castColumn(batch.column(field))]));
-    const done = batch.with(Array.from(columns, ([field, { vector }]) => [field, vector] as const));
-    const kept = keptRows({ page: page.number, batch }, columns, onError, context);
-    return withBatch(page, kept === undefined ? done : done.take(kept));
-  });
-}
-
 /** Casts the values of a column. A value that does not cast becomes `null` and is marked unfit. Text stays as it is. */
 function casting(type: DeclaredType): (vector: Vector) => Mapped {
   const parse = parserOf(type);
@@ -80,10 +64,7 @@ export const castStep = defineStep('cast', {
   config: (z) =>
     z.strictObject({
       types: z.record(z.string(), z.enum(declaredTypes)).optional().describe('Type by field. Default: every field by its declared type.'),
-      on_error: z
-        .enum(['reject', 'null', 'fail'])
-        .optional()
-        .describe("What happens to a row whose value does not cast. Default: the pipeline's on_error."),
+      on_error: onErrorKey(z, 'whose value does not cast'),
     }),
   examples: [{}, { types: { age: 'integer' }, on_error: 'null' }],
   columns: ({ types }, input, plan) => {
@@ -99,7 +80,16 @@ export const castStep = defineStep('cast', {
     });
   },
   open: ({ types, on_error }, runtime) => {
-    const declared = Object.fromEntries((runtime.input ?? []).filter((column) => !column.cast).map(({ name, type }) => [name, type]));
-    return castRows(types ?? declared, on_error ?? runtime.onError ?? 'reject', runtime);
+    const { input = [], onError = 'reject' } = runtime;
+    const declared = Object.fromEntries(input.filter((column) => !column.cast).map(({ name, type }) => [name, type]));
+    const casts = Object.entries(types ?? declared).map(([field, type]) => ({ field, castColumn: casting(type) }));
+    return map((page) => {
+      const batch = batchOf(page);
+      const present = casts.filter(({ field }) => batch.columns.has(field));
+      const columns = new Map(present.map(({ field, castColumn }) => [field, castColumn(batch.column(field))]));
+      const done = batch.with(Array.from(columns, ([field, { vector }]) => [field, vector] as const));
+      const kept = keptRows({ page: page.number, batch }, columns, on_error ?? onError, runtime);
+      return withBatch(page, kept === undefined ? done : done.take(kept));
+    });
   },
 });

@@ -1,10 +1,10 @@
 import { map } from 'rxjs';
-import { repeated, textOf, type Row, type Value } from '../../core/index.js';
+import { itemAt, repeated, textOf, type Row, type Value } from '../../core/index.js';
 import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { JsonText, readJson, type JsonItem } from '../../json/index.js';
-import { FlatVector, memoOf, Unfit, type RecordBatch } from '../../vector/index.js';
+import { FlatVector, memoOf, Unfit } from '../../vector/index.js';
 import { keptRows } from '../on-error.js';
-import { columnName, requireColumn } from '../fields.js';
+import { columnName, onErrorKey, requireColumn, takeRows } from '../fields.js';
 import { checkedConfig, defineStep, nothingKept, stepOf } from '../step.js';
 
 /** How a list is written, and what happens to rows. */
@@ -35,63 +35,6 @@ export function explode<T extends Row>(field: keyof NoInfer<T> & string, options
   return stepOf(explodeStep, checkedConfig(explodeStep, { field }, options, context), [field], context);
 }
 
-/** Explodes rows with any fields. */
-function exploding<T extends Row>(
-  field: string,
-  { separator, empty = 'keep', position, onError = 'reject' }: ExplodeOptions,
-  context: StepContext,
-): Step<T, T> {
-  const listsIn = memoOf((value) => listOf(value, separator));
-  const { tally } = context;
-
-  function fitting(page: number, batch: RecordBatch): readonly number[] {
-    const listAt = listsIn(batch.columnOrNulls(field));
-    const unfit = (row: number): string | undefined => {
-      const list = listAt(row);
-      return list instanceof Unfit ? list.reason : undefined;
-    };
-    const all = Array.from({ length: batch.length }, (_, row) => row);
-    if (all.every((row) => unfit(row) === undefined)) return all;
-    const outcomes = new Map([[field, { vector: batch.columnOrNulls(field), unfit }]]);
-    return keptRows({ page, batch }, outcomes, onError, context) ?? all;
-  }
-
-  return map((page) => {
-    const batch = batchOf(page);
-    const listAt = listsIn(batch.columnOrNulls(field));
-    const given: Given = { rows: [], elements: [], positions: [] };
-    for (const row of fitting(page.number, batch)) {
-      const list = listAt(row);
-      const elements = list instanceof Unfit ? [] : list;
-      if (elements.length > 0) tally.expanded += elements.length - 1;
-      else if (empty === 'drop' && !(list instanceof Unfit)) tally.filtered += 1;
-      else put(given, row, null, null);
-      elements.forEach((element, index) => put(given, row, element, BigInt(index + 1)));
-    }
-    const columns = [[field, new FlatVector(given.elements)] as const];
-    if (position !== undefined) columns.push([position, new FlatVector(given.positions)]);
-    return withBatch<T>(page, takeAll(batch, given.rows).with(columns));
-  });
-}
-
-/** What leaves the step: for each row its index in the page, the element and its number. */
-interface Given {
-  readonly rows: number[];
-  readonly elements: Value[];
-  readonly positions: Value[];
-}
-
-function put({ rows, elements, positions }: Given, row: number, element: string | null, position: bigint | null): void {
-  rows.push(row);
-  elements.push(element);
-  positions.push(position);
-}
-
-function takeAll(batch: RecordBatch, rows: readonly number[]): RecordBatch {
-  const same = rows.length === batch.length && rows.every((row, index) => row === index);
-  return same ? batch : batch.take(rows);
-}
-
 /**
  * Returns the elements of a list that is stored as text. `null`, an empty text and white space are lists without elements.
  *
@@ -114,16 +57,11 @@ function arrayOf(text: string): readonly (string | null)[] | Unfit {
   // Half a surrogate pair has no encoding in UTF-8.
   if (!text.startsWith('[') || !text.isWellFormed()) return noArray;
   const items = readJson(Buffer.from(text));
-  return isList(items) ? items.map(elementOf) : noArray;
+  return isList(items) ? items.map((item) => (item === null || typeof item === 'string' ? item : jsonOf(item))) : noArray;
 }
 
 function isList(items: JsonItem | readonly JsonItem[] | undefined): items is readonly JsonItem[] {
   return Array.isArray(items);
-}
-
-function elementOf(item: JsonItem): string | null {
-  if (item === null || typeof item === 'string') return item;
-  return jsonOf(item);
 }
 
 function jsonOf(item: JsonItem): string {
@@ -151,12 +89,7 @@ export const explodeStep = defineStep('explode', {
         .default('keep')
         .describe("What happens to a row whose list is empty: keep keeps it with null as the element, drop drops it, like SQL's unnest."),
       position: columnName().optional().describe('Name of an extra field for the number of the element, from 1. Default: none.'),
-      on_error: z
-        .enum(['reject', 'null', 'fail'])
-        .optional()
-        .describe(
-          "What happens to a row whose field does not hold a JSON array; with null the element is null. Default: the pipeline's on_error.",
-        ),
+      on_error: onErrorKey(z, 'whose field does not hold a JSON array; with null the element is null'),
     }),
   examples: [{ field: 'meta' }, { field: 'tag_string_local', separator: ',', empty: 'drop', position: 'tag_no' }],
   columns: ({ field, position }, input, plan) => {
@@ -169,6 +102,42 @@ export const explodeStep = defineStep('explode', {
     if (position === undefined) return exploded;
     return [...exploded, { name: position, original: position, type: 'integer', cast: true, sensitivity: 'plain' }];
   },
-  open: ({ on_error, ...config }, runtime) => exploding(config.field, { ...config, onError: on_error ?? runtime.onError }, runtime),
+  open: ({ field, separator, empty, position, on_error }, runtime) => {
+    const { tally, onError = 'reject' } = runtime;
+    const listsIn = memoOf((value) => listOf(value, separator));
+    return map((page) => {
+      const batch = batchOf(page);
+      const column = batch.columnOrNulls(field);
+      const listAt = listsIn(column);
+      const lists = Array.from({ length: batch.length }, (_, row) => listAt(row));
+      const unfit = (row: number) => {
+        const list = lists[row];
+        return list instanceof Unfit ? list.reason : undefined;
+      };
+      const isUnfit = lists.some((list) => list instanceof Unfit);
+      const outcomes = new Map([[field, { vector: column, unfit: isUnfit ? unfit : undefined }]]);
+      const kept = keptRows({ page: page.number, batch }, outcomes, on_error ?? onError, runtime) ?? lists.keys();
+
+      /** For each row that leaves: its index in the page, the element and its number. */
+      const [rows, elements, positions]: [number[], Value[], Value[]] = [[], [], []];
+      const put = (row: number, element: string | null, number: bigint | null) => {
+        rows.push(row);
+        elements.push(element);
+        positions.push(number);
+      };
+      for (const row of kept) {
+        const list = itemAt(lists, row);
+        if (list instanceof Unfit || (list.length === 0 && empty === 'keep')) put(row, null, null);
+        else if (list.length === 0) tally.filtered += 1;
+        else {
+          tally.expanded += list.length - 1;
+          list.forEach((element, index) => put(row, element, BigInt(index + 1)));
+        }
+      }
+      const columns = [[field, new FlatVector(elements)] as const];
+      if (position !== undefined) columns.push([position, new FlatVector(positions)]);
+      return withBatch(page, takeRows(batch, rows).with(columns));
+    });
+  },
   remark: (_, tally, arrived) => nothingKept(tally, arrived),
 });

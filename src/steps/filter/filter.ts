@@ -1,9 +1,9 @@
 import { map } from 'rxjs';
-import { schema, StepError } from '../../core/index.js';
+import { itemAt, schema, StepError } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
 import { countOf, keepRows, withBatch, type ConfigPath, type Page, type Step } from '../../flow/index.js';
 import { expressions, evaluating, keptRows } from '../on-error.js';
-import { defineStep, nothingKept, stepOf, type StepRuntime } from '../step.js';
+import { defineStep, nothingKept, stepOf } from '../step.js';
 
 /** The configuration of a filter. */
 export interface FilterConfig {
@@ -57,35 +57,32 @@ export const filterStep = defineStep('filter', {
     return input;
   },
   open: ({ where, otherwise }, runtime) => {
-    if (typeof where === 'string') return filtering(where, otherwise, runtime);
+    const { at, tally, input = [] } = runtime;
+    if (typeof where !== 'string')
+      return map((page) => {
+        const kept: Page = keepRows(page as Page<never>, where, at);
+        tally.filtered += countOf(page) - countOf(kept);
+        return kept;
+      });
+    const expression = expressions().openExpression(where, runtime);
+    const fields = input.map(({ name }) => name).filter((name) => expression.names.includes(name));
+    const evaluate = evaluating(new Map([['condition', expression]]), runtime);
     return map((page) => {
-      const kept: Page = keepRows(page as Page<never>, where, runtime.at);
-      runtime.tally.filtered += countOf(page) - countOf(kept);
-      return kept;
+      const { batch, columns } = evaluate(page);
+      const vector = itemAt([...columns.values()], 0);
+      const isTrue = (row: number) => vector.value(row) === true;
+      if (otherwise === 'drop') {
+        const kept = batch.filter(isTrue);
+        tally.filtered += batch.length - kept.length;
+        return withBatch(page, kept);
+      }
+      const unfit = (row: number) => (isTrue(row) ? undefined : `does not satisfy ${where.replaceAll(/\s+/g, ' ')}`);
+      const outcomes = new Map([[fields.join(' + ') || 'condition', { vector, unfit }]]);
+      const failure = (field: string, reason: string, row: string) =>
+        new StepError('E_STEP_CONDITION', `${at}: ${field} ${reason} in ${row}`);
+      const kept = keptRows({ page: page.number, batch }, outcomes, otherwise, runtime, failure);
+      return withBatch(page, kept === undefined ? batch : batch.take(kept));
     });
   },
   remark: (_, tally, arrived) => nothingKept(tally, arrived),
 });
-
-/** Keeps the rows for which an expression is true. */
-function filtering(where: string, otherwise: FilterConfig['otherwise'], runtime: StepRuntime): Step {
-  const expression = expressions().openExpression(where, runtime);
-  const fields = (runtime.input ?? []).map(({ name }) => name).filter((name) => expression.names.includes(name));
-  const evaluate = evaluating(new Map([['condition', expression]]), runtime);
-  return map((page) => {
-    const { batch, columns } = evaluate(page);
-    const condition = columns.get('condition');
-    const isTrue = (row: number) => condition?.value(row) === true;
-    if (otherwise === 'drop' || condition === undefined) {
-      const kept = batch.filter(isTrue);
-      runtime.tally.filtered += batch.length - kept.length;
-      return withBatch(page, kept);
-    }
-    const unfit = (row: number) => (isTrue(row) ? undefined : `does not satisfy ${where.replaceAll(/\s+/g, ' ')}`);
-    const outcomes = new Map([[fields.join(' + ') || 'condition', { vector: condition, unfit }]]);
-    const failure = (field: string, reason: string, row: string) =>
-      new StepError('E_STEP_CONDITION', `${runtime.at}: ${field} ${reason} in ${row}`);
-    const kept = keptRows({ page: page.number, batch }, outcomes, otherwise, runtime, failure);
-    return withBatch(page, kept === undefined ? batch : batch.take(kept));
-  });
-}

@@ -17,38 +17,6 @@ export function limit<T extends Row>(rows: number, context?: StepContext): Step<
   return stepOf(limitStep, checkedConfig(limitStep, rows, {}, context), [], context);
 }
 
-function limiting<T extends Row>(rows: number, { tally, stop }: StepContext): Step<T, T> {
-  return (pages$) =>
-    defer(() => {
-      let left = rows;
-      const limited$ = pages$.pipe(
-        map((page) => {
-          const count = countOf(page);
-          const passed = Math.min(count, left);
-          left -= passed;
-          tally.beyondLimit += count - passed;
-          return passed === count ? page : firstOf(page, passed);
-        }),
-      );
-      if (!stop) return limited$.pipe(takeWhile(() => left > 0, true));
-      // The page goes first: stopping the source can complete the stream at once.
-      return new Observable<Page<T>>((subscriber) =>
-        limited$.subscribe({
-          next: (page) => {
-            subscriber.next(page);
-            if (left === 0) stop();
-          },
-          error: (error: unknown) => subscriber.error(error),
-          complete: () => subscriber.complete(),
-        }),
-      );
-    });
-}
-
-function firstOf<T extends Row>(page: Page<T>, rows: number): Page<T> {
-  return withBatch(page, batchOf(page).keep(Array.from({ length: rows }, (_, row) => row)));
-}
-
 /** After a blocking step all rows have been read, and the first of its output pass: after `sort`, the top ones. */
 export const limitStep = defineStep('limit', {
   summary:
@@ -59,5 +27,34 @@ export const limitStep = defineStep('limit', {
   examples: [100],
   most: (rows) => rows,
   columns: (_, input) => input,
-  open: (rows, runtime) => limiting(rows, runtime),
+  open:
+    (rows, { tally, stop }) =>
+    (pages$) =>
+      defer(() => {
+        let left = rows;
+        const limited$ = pages$.pipe(
+          map((page) => {
+            const count = countOf(page);
+            const passed = Math.min(count, left);
+            left -= passed;
+            tally.beyondLimit += count - passed;
+            if (passed === count) return page;
+            const batch = batchOf(page);
+            const kept = batch.filter((row) => row < passed);
+            return withBatch(page, kept);
+          }),
+        );
+        if (!stop) return limited$.pipe(takeWhile(() => left > 0, true));
+        // The page goes first: stopping the source can complete the stream at once.
+        return new Observable<Page>((subscriber) =>
+          limited$.subscribe({
+            next: (page) => {
+              subscriber.next(page);
+              if (left === 0) stop();
+            },
+            error: (error: unknown) => subscriber.error(error),
+            complete: () => subscriber.complete(),
+          }),
+        );
+      }),
 });

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { map } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
 import { schema, textOf, type Column, type Row, type Value, StepError } from '../../core/index.js';
-import { mapping, type Mapped, type Vector } from '../../vector/index.js';
+import { mapping, RecordBatch, type Mapped, type Vector } from '../../vector/index.js';
 import { batchOf, withBatch, type ConfigPath, type Step } from '../../flow/index.js';
 import { checkArguments, usually } from '../../options/index.js';
 import { type WithoutUndefined, requireColumn } from '../fields.js';
@@ -42,12 +42,7 @@ export interface MaskOptions {
   readonly hmacKey?: string | undefined;
 }
 
-const taken = schema((z) =>
-  z.strictObject({
-    masks: z.record(z.string(), z.enum(maskKinds)),
-    options: z.strictObject({ hmacKey: z.string().optional() }),
-  }),
-);
+const taken = schema((z) => z.strictObject({ masks: z.record(z.string(), z.enum(maskKinds)) }));
 
 /**
  * Hides the values of some fields. Empty and missing values stay as they are, so that completeness can still be judged.
@@ -64,31 +59,14 @@ export function mask<T extends Row, const M extends Masks<NoInfer<T>> = Masks<T>
   masks: M & WithoutUndefined<M> & { readonly [F in Exclude<keyof M, keyof NoInfer<T>>]: never },
   options: MaskOptions = {},
 ): Step<T, Masked<T, M>> {
-  checkArguments('mask', taken, { masks, options });
-  requireKey(Object.values<Mask | undefined>(masks), options);
-  const kinds: Readonly<Record<string, Mask>> = masks;
-  return stepOf(maskStep, { preset: undefined, as: defaultMask, masks: kinds }, Object.keys(masks), undefined, options);
+  checkArguments('mask', taken, { masks });
+  return stepOf(maskStep, { preset: undefined, as: defaultMask, masks }, Object.keys(masks), undefined, { hmacKey: options.hmacKey });
 }
-
-/** Returns the column as it leaves the step; nothing if it is dropped. */
-function masked(column: Column, kind: Mask | undefined): readonly Column[] {
-  if (kind === 'drop') return [];
-  if (kind === undefined) return [column];
-  const hidden = { ...column, source: undefined };
-  if (kind === 'null') return [hidden];
-  const sensitivity = kind === 'last4' ? column.sensitivity : 'plain';
-  return [{ ...hidden, type: 'text', cast: true, sensitivity }];
-}
-
-const named = schema((z) =>
-  z.strictObject({ collection: z.object({ fields: z.record(z.string(), z.object({})) }), as: z.enum(maskKinds).optional() }),
-);
 
 /**
  * Returns masks for all fields of a collection that are declared personal, for `mask`. They can be combined with others.
  *
  * @param as Default `drop`.
- * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments.
  *
  * @example
  * service.leads.pipe(mask({ ...personalMasks(collections.leads), email: 'hmac' }, { hmacKey }));
@@ -97,46 +75,13 @@ export function personalMasks<C extends Collection, const As extends Mask = type
   collection: C,
   as?: As,
 ): { readonly [K in PersonalOf<C>]: As } {
-  checkArguments('personalMasks', named, { collection, as });
-  const { fields } = collection;
-  const personal = Object.entries(fields).filter(([, { sensitivity }]) => sensitivity === 'personal');
+  const personal = Object.entries(collection.fields).filter(([, { sensitivity }]) => sensitivity === 'personal');
   return Object.fromEntries(personal.map(([name]) => [name, as ?? defaultMask])) as { readonly [K in PersonalOf<C>]: As };
 }
 
 type PersonalOf<C extends Collection> = {
   [K in keyof C['fields'] & string]: C['fields'][K] extends { readonly sensitivity: 'personal' } ? K : never;
 }[keyof C['fields'] & string];
-
-/**
- * Masks rows with any fields.
- *
- * @param kindOf Returns the kind of mask of a column, which must depend only on its name.
- */
-function masking(kindOf: (name: string) => Mask | undefined, options: MaskOptions): Step {
-  const hidings = new Map<string, (vector: Vector) => Mapped>();
-
-  function hidingOf(name: string, kind: Exclude<Mask, 'drop'>): (vector: Vector) => Mapped {
-    const hide = hidings.get(name) ?? hiding(coverOf[kind](options));
-    hidings.set(name, hide);
-    return hide;
-  }
-
-  return map((page) => {
-    const batch = batchOf(page);
-    const names = [...batch.columns.keys()];
-    const hidden = names.flatMap((name) => {
-      const kind = kindOf(name);
-      return kind === undefined || kind === 'drop' ? [] : [[name, hidingOf(name, kind)(batch.column(name)).vector] as const];
-    });
-    return withBatch(page, batch.select(names.filter((name) => kindOf(name) !== 'drop')).with(hidden));
-  });
-}
-
-/** @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key. */
-function requireKey(kinds: readonly (Mask | undefined)[], { hmacKey }: MaskOptions): void {
-  if (kinds.includes('hmac') && !isKey(hmacKey))
-    throw new StepError('E_STEP_CONFIG', 'mask: hmac needs the option hmacKey, with at least 16 characters');
-}
 
 /** The message for pipeline files. */
 const needsKey = 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters';
@@ -145,24 +90,13 @@ function isKey(key: string | undefined): key is string {
   return key !== undefined && key.length >= 16;
 }
 
-/** @param key Already checked by `requireKey`. */
-function keyedDigest(key = ''): (text: string) => string {
-  return (text) => createHmac('sha256', key).update(text).digest('hex');
-}
-
-/** What replaces a non-empty value: a function of its text, or a constant. */
-type Cover = ((text: string) => string) | string | null;
-
-const coverOf: { readonly [K in Exclude<Mask, 'drop'>]: (options: MaskOptions) => Cover } = {
-  null: () => null,
-  hmac: ({ hmacKey }) => keyedDigest(hmacKey),
-  last4: () => last4,
-  redact: () => '[redacted]',
-};
-
-/** Hides the values of a column. With a constant replacement, texts are not even read. */
-function hiding(cover: Cover): (vector: Vector) => Mapped {
-  if (typeof cover === 'function') return mapping((value) => hidden(value, cover));
+/** Hides the values of a column. Without a function of the text, texts are not even read. */
+function hiding(kind: Exclude<Mask, 'drop'>, key: string): (vector: Vector) => Mapped {
+  if (kind === 'hmac' || kind === 'last4') {
+    const digest = (text: string) => createHmac('sha256', key).update(text).digest('hex');
+    return mapping((value) => hidden(value, kind === 'hmac' ? digest : last4));
+  }
+  const cover = kind === 'null' ? null : '[redacted]';
   return mapping((value) => hidden(value, () => cover), { quick: (texts, row) => (texts.isEmpty(row) ? '' : cover) });
 }
 
@@ -178,15 +112,12 @@ function last4(text: string): string {
   return '*'.repeat(hiddenCount) + characters.slice(hiddenCount).join('');
 }
 
-/** What a file may request for a field: a mask or, with a preset, to keep it as it is. */
-type Wanted = Mask | 'keep';
-
 export interface MaskConfig {
   readonly preset: 'personal' | undefined;
   /** Kind of mask for the fields of the preset. */
   readonly as: Mask;
-  /** By field. */
-  readonly masks: Readonly<Record<string, Wanted>>;
+  /** By field: a mask or, with a preset, `keep`. */
+  readonly masks: Readonly<Record<string, Mask | 'keep'>>;
 }
 
 const config = schema((z) =>
@@ -206,11 +137,7 @@ const config = schema((z) =>
     )
     .transform(({ preset, as, ...masks }, context): MaskConfig => {
       if (as !== undefined && preset === undefined)
-        context.addIssue({
-          code: 'custom',
-          path: ['as'],
-          message: "'as' needs preset: personal; rename a field of this name first",
-        });
+        context.addIssue({ code: 'custom', path: ['as'], message: "'as' needs preset: personal; rename a field of this name first" });
       return { preset, as: as ?? defaultMask, masks };
     }),
 );
@@ -222,15 +149,36 @@ export const maskStep = defineStep('mask', {
     { sin_number: 'drop', email: 'hmac', cell_phone: 'last4' },
     { preset: 'personal', as: 'redact', zipcode: 'keep', email: 'hmac' },
   ],
-  columns: (masks, input, plan) => {
-    checkMasks(masks, input, plan);
-    return input.flatMap((column) => masked(column, kindOf(masks, column.name, column.undeclared ? 'personal' : column.sensitivity)));
+  columns: (config, input, plan) => {
+    checkMasks(config, input, plan);
+    return input.flatMap((column): readonly Column[] => {
+      const kind = kindOf(config, column.name, column.undeclared ? 'personal' : column.sensitivity);
+      if (kind === undefined || kind === 'drop') return kind === undefined ? [column] : [];
+      const hidden = { ...column, source: undefined };
+      if (kind === 'null') return [hidden];
+      return [{ ...hidden, type: 'text', cast: true, sensitivity: kind === 'last4' ? column.sensitivity : 'plain' }];
+    });
   },
-  open: (masks, runtime) => {
-    requireKey([...(masks.preset ? [masks.as] : []), ...Object.values(masks.masks).filter((kind) => kind !== 'keep')], runtime);
-    const sensitivities = new Map(runtime.input?.map(({ name, sensitivity }) => [name, sensitivity]));
-    // A column missing from the plan is one that the service returns undeclared: it may be personal.
-    return masking((name) => kindOf(masks, name, sensitivities.get(name) ?? 'personal'), runtime);
+  open: (config, { input, hmacKey = '' }) => {
+    const kinds = [...(config.preset ? [config.as] : []), ...Object.values(config.masks)];
+    if (kinds.includes('hmac') && !isKey(hmacKey))
+      throw new StepError('E_STEP_CONFIG', 'mask: hmac needs the option hmacKey, with at least 16 characters');
+    const sensitivities = new Map(input?.map(({ name, sensitivity }) => [name, sensitivity]));
+    const hidings = new Map<string, (vector: Vector) => Mapped>();
+    return map((page) => {
+      const batch = batchOf(page);
+      const columns = new Map(batch.columns);
+      for (const [name, vector] of batch.columns) {
+        // A column missing from the plan is one that the service returns undeclared: it may be personal.
+        const kind = kindOf(config, name, sensitivities.get(name) ?? 'personal');
+        if (kind === 'drop') columns.delete(name);
+        if (kind === undefined || kind === 'drop') continue;
+        const hide = hidings.get(name) ?? hiding(kind, hmacKey);
+        hidings.set(name, hide);
+        columns.set(name, hide(vector).vector);
+      }
+      return withBatch(page, new RecordBatch(batch.length, columns));
+    });
   },
 });
 
@@ -241,16 +189,19 @@ function kindOf({ preset, as, masks }: MaskConfig, name: string, sensitivity: Co
 }
 
 function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[], plan: PlanContext): void {
-  const keyMissing = 'hmacKey' in plan && !isKey(plan.hmacKey);
-  // A key that is set but invalid is wrong in every environment.
-  const refuse = (path: ConfigPath) => (plan.hmacKey ? plan.problem(path, needsKey) : plan.unset?.(path, 'LEADSTREAM_HMAC_KEY', needsKey));
+  const checkKey = (kind: Mask | 'keep', path: ConfigPath) => {
+    if (kind !== 'hmac' || !('hmacKey' in plan) || isKey(plan.hmacKey)) return;
+    // A key that is set but invalid is wrong in every environment.
+    if (plan.hmacKey) plan.problem(path, needsKey);
+    else plan.unset?.(path, 'LEADSTREAM_HMAC_KEY', needsKey);
+  };
   for (const [name, kind] of Object.entries(masks)) {
     requireColumn(name, input, plan, [name], true);
-    if (kind === 'hmac' && keyMissing) refuse([name]);
+    checkKey(kind, [name]);
     if (kind === 'keep' && !preset) plan.problem([name], 'keep needs preset: personal; without it, leave the field out');
   }
   if (!preset) return;
-  if (as === 'hmac' && keyMissing) refuse(['as']);
+  checkKey(as, ['as']);
   if (!input.some(({ sensitivity }) => sensitivity === 'personal'))
     plan.problem(['preset'], 'no field here is declared personal; name the fields, or leave the step out');
 }

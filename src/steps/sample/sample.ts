@@ -1,6 +1,6 @@
 import { map } from 'rxjs';
 import type { Row } from '../../core/index.js';
-import { batchOf, halfSipHash, withBatch, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, halfSipHash, withBatch, type Step } from '../../flow/index.js';
 import { usually } from '../../options/index.js';
 import { keyOf, keysOf, type RecordBatch } from '../../vector/index.js';
 import { checkedConfig, defineStep, nothingKept, stepOf } from '../step.js';
@@ -31,22 +31,6 @@ export function sample<T extends Row>(options: SampleOptions<keyof NoInfer<T> & 
   return stepOf(sampleStep, checkedConfig(sampleStep, options, {}), options.by);
 }
 
-function sampling<T extends Row>({ percent: share, by, seed: start = defaultSeed }: SampleOptions, { tally }: StepContext): Step<T, T> {
-  const words = Uint32Array.of(start, 0, 0, 0);
-  const below = (share / 100) * 2 ** 32;
-  const hash = new Uint32Array(1);
-  return map((page) => {
-    const batch = batchOf(page);
-    const keyAt = keysOf(batch, by);
-    const kept = batch.filter((row) => {
-      halfSipHash(keyAt(row) ?? wholeRow(batch, row), words, hash);
-      return (hash[0] ?? 0) < below;
-    });
-    tally.filtered += batch.length - kept.length;
-    return withBatch<T>(page, kept);
-  });
-}
-
 /** Returns one text for all values of a row, regardless of the order of its columns. */
 function wholeRow({ columns }: RecordBatch, row: number): string {
   const values = [...columns].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, vector]) => [name, keyOf([vector.value(row)])]);
@@ -72,6 +56,21 @@ export const sampleStep = defineStep('sample', {
     (by ?? plan.collection?.key ?? []).forEach((name, index) => requireColumn(name, input, plan, by ? ['by', index] : []));
     return input;
   },
-  open: ({ by, ...config }, runtime) => sampling({ ...config, by: by ?? runtime.collection?.key ?? [] }, runtime),
+  open: ({ percent, by, seed = defaultSeed }, { collection, tally }) => {
+    const key = by ?? collection?.key ?? [];
+    const words = Uint32Array.of(seed, 0, 0, 0);
+    const below = (percent / 100) * 2 ** 32;
+    const hash = new Uint32Array(1);
+    return map((page) => {
+      const batch = batchOf(page);
+      const keyAt = keysOf(batch, key);
+      const kept = batch.filter((row) => {
+        halfSipHash(keyAt(row) ?? wholeRow(batch, row), words, hash);
+        return (hash[0] ?? 0) < below;
+      });
+      tally.filtered += batch.length - kept.length;
+      return withBatch(page, kept);
+    });
+  },
   remark: (_, tally, arrived) => nothingKept(tally, arrived),
 });

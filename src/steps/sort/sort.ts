@@ -3,7 +3,7 @@ import { declaredTypes, schema, type Row } from '../../core/index.js';
 import { defaultMemory, memory, programSpill, RowSorter, scratchFolder, type SortKey } from '../../engine/index.js';
 import { blocking, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { taking } from '../../vector/index.js';
-import { checkDuckdb, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
+import { checkDuckdb, onErrorKey, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { scratchFailure, keptRows } from '../on-error.js';
 import { checkedConfig, defineStep, stepOf } from '../step.js';
 
@@ -71,10 +71,7 @@ export const sortStep = defineStep('sort', {
           'Fields in order of importance, each with asc (default) or desc: timestamp desc. Rows without a value come last; in a text field, empty text is a value and the smallest one.',
         ),
       memory: memory().describe('Memory for rows; the rest is spilled to a file in the state folder.'),
-      on_error: z
-        .enum(['reject', 'null', 'fail'])
-        .optional()
-        .describe("What happens to a row whose value does not cast; with null it comes last. Default: the pipeline's on_error."),
+      on_error: onErrorKey(z, 'whose value does not cast; with null it comes last'),
     }),
   blocking: true,
   keepsRows: true,
