@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { schema, type Zod } from '../core/index.js';
+import type { OnError } from '../flow/index.js';
 import { usually } from '../options/index.js';
 
 /** Memory that a step which takes all rows may use before it spills, in bytes. */
@@ -28,7 +29,17 @@ export const memory = schema((z) =>
   ),
 );
 
-/** The options of programs for what a step spills. */
+/** The options of a step of programs that takes all rows. */
+export interface SpillOptions {
+  /** Memory for rows, in bytes, before they are spilled. At least 32,000,000; default 256,000,000. */
+  readonly memory?: number | undefined;
+  /** Private folder for rows that do not fit. Default: one in the system's folder for temporary files. */
+  readonly folder?: string | undefined;
+  /** What happens to a row with a value that is not of its type. Default `reject`. */
+  readonly onError?: OnError | undefined;
+}
+
+/** The schema of `SpillOptions`, in snake_case. */
 export function programSpill(z: Zod) {
   return {
     memory: z.number().min(leastMemory).optional(),

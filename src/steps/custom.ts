@@ -101,11 +101,7 @@ export function defineStep<
 >(name: string, declaration: StepDeclaration<I, O, A, R>): CustomStep<I, A, R> {
   // Only the declaration needs to know the types of its options and columns.
   const step = declaration as unknown as AnyStep;
-  const make = (given: () => unknown): Step => {
-    const options = given();
-    columnsFor(name, step, options);
-    return stepOf(definitionOf(name, step), options, []);
-  };
+  const make = (options: () => unknown): Step => stepOf(definitionOf(name, step), options(), []);
   return extended(kind, name, step, make) as unknown as CustomStep<I, A, R>;
 }
 

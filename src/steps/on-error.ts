@@ -3,6 +3,7 @@ import { batchOf, failureAt, type OnError, type Page, type StepContext } from '.
 import { dictionaryEncoder, mapping, mappedFrom, taking, Unfit, type Mapped, type RecordBatch, type Vector } from '../vector/index.js';
 import { ExpressionFault } from './expression/functions.js';
 import type * as Expressions from './expression/expression.js';
+import type { StepRuntime } from './step.js';
 
 let loaded: typeof Expressions | undefined;
 
@@ -17,19 +18,6 @@ export function expressions(): typeof Expressions {
   return loaded;
 }
 
-/** The rows of a page at a step. */
-interface Arrived {
-  readonly page: number;
-  readonly batch: RecordBatch;
-}
-
-/** The rows of a page that are not rejected, with the results of each expression for them. */
-export interface Evaluated {
-  readonly batch: RecordBatch;
-  /** By the name of the expression, in the order given. */
-  readonly columns: ReadonlyMap<string, Vector>;
-}
-
 /**
  * Treats rows with an unfit value according to `onError`: under `fail` and `reject` the first unfit value of a row counts, under `null` every one.
  *
@@ -37,7 +25,7 @@ export interface Evaluated {
  * @returns The indexes of the rows that stay; `undefined` when all do.
  */
 export function keptRows(
-  { page, batch }: Arrived,
+  { page, batch }: { readonly page: number; readonly batch: RecordBatch },
   outcomes: ReadonlyMap<string, Mapped>,
   onError: OnError,
   { at, tally, reject }: StepContext,
@@ -67,18 +55,15 @@ export function keptRows(
 }
 
 /**
- * Evaluates expressions on all rows of a page, and treats rows that fail according to `onError`.
+ * Evaluates expressions on all rows of a page, and treats rows that fail according to `onError`. It returns the rows that stay, with the results.
  *
  * @param expressions By their names in rejects and messages.
  * @throws {StepError} `E_STEP_EXPRESSION` under `fail`, from the returned function.
  */
-export function evaluating(
-  expressions: ReadonlyMap<string, Expressions.Expression>,
-  context: StepContext & { readonly onError?: OnError },
-): (page: Page) => Evaluated {
+export function evaluating(expressions: ReadonlyMap<string, Expressions.Expression>, context: StepRuntime) {
   const outcomesIn = outcomesOf(expressions);
 
-  return (page) => {
+  return (page: Page) => {
     const batch = batchOf(page);
     const outcomes = outcomesIn(batch);
     const columns = new Map(Array.from(outcomes, ([name, { vector }]) => [name, vector]));
@@ -93,11 +78,6 @@ export function evaluating(
     const take = taking(kept);
     return { batch: batch.take(kept), columns: new Map(Array.from(columns, ([name, vector]) => [name, take(vector)])) };
   };
-}
-
-/** Returns a function that makes the error of a step that cannot spill rows to disk. */
-export function scratchFailure(at: string): (message: string) => StepError {
-  return (message) => new StepError('E_STEP_SCRATCH', `${at}: ${message}`);
 }
 
 /**

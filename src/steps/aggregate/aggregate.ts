@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { declaredTypes, schema, StepError, type Column, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
 import { blocking, ofEachRow, pageOf, refusedCondition, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { callback, repeatsIn } from '../../options/index.js';
-import { defaultMemory, memory, plainCast, programSpill, scratchFolder } from '../../engine/index.js';
+import { defaultMemory, memory, plainCast, programSpill, scratchFolder, type SpillOptions } from '../../engine/index.js';
 import { FlatVector, type Mapped, type RecordBatch } from '../../vector/index.js';
 import type { Expression } from '../expression/expression.js';
 import { expressions, outcomesOf } from '../on-error.js';
@@ -22,15 +22,8 @@ export type Aggregated<B extends readonly GroupBy[], C> = { readonly [G in B[num
   readonly [K in keyof C]: Result<C[K]>;
 };
 
-/** The options of an aggregation. */
-export interface AggregateOptions {
-  /** Maximum memory for rows, in bytes, beyond which they are kept in files. At least 32,000,000; default 256,000,000. */
-  readonly memory?: number | undefined;
-  /** Folder for these files, which are private and have no name. Default: one in the system's temporary folder. */
-  readonly folder?: string | undefined;
-  /** What happens to a row with a value that does not have its type. Default `reject`; with `null` the row counts, with that value as `null`. */
-  readonly onError?: OnError | undefined;
-}
+/** The options of an aggregation. With `onError: 'null'` a row with a value that is not of its type counts, with `null` for that value. */
+export type AggregateOptions = SpillOptions;
 
 /**
  * Turns each group of rows into one row. It reads the stream to the end before it emits the first page. Groups are sorted by their fields,

@@ -2,7 +2,7 @@ import { itemAt, StepError, type DeclaredType, type Value } from '../../core/ind
 import { Database, sqlTypeOf, sqlValues, valueOf } from '../../engine/index.js';
 import type { BatchReader, Collector, OnError, StepContext } from '../../flow/index.js';
 import { FlatVector, RecordBatch, taking, type Mapped } from '../../vector/index.js';
-import { scratchFailure, keptRows } from '../on-error.js';
+import { keptRows } from '../on-error.js';
 import { aggregateOf, resultType, type AggregateName } from './calls.js';
 
 /** What an aggregation computes. Values have labels. */
@@ -29,7 +29,10 @@ export class Aggregator implements Collector {
     private readonly context: StepContext,
   ) {
     const columns = Array.from(plan.values.values(), (type, index) => [`value${index}`, sqlTypeOf(type)] as const);
-    this.#rows = new Database({ present: 'BOOLEAN', ...Object.fromEntries(columns) }, { ...spill, failed: scratchFailure(context.at) });
+    this.#rows = new Database(
+      { present: 'BOOLEAN', ...Object.fromEntries(columns) },
+      { ...spill, failed: (message) => new StepError('E_STEP_SCRATCH', `${context.at}: ${message}`) },
+    );
   }
 
   async add(arrived: RecordBatch, page: number): Promise<void> {

@@ -2,7 +2,7 @@ import { map } from 'rxjs';
 import type { z } from 'zod';
 import { declaredTypes, schema, strictest, type Column, type DeclaredType, type Row, type Value, type ValueOf } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
-import { batchOf, ofEachRow, withBatch, type Page, type Step } from '../../flow/index.js';
+import { ofEachRow, withBatch, type Page, type Step } from '../../flow/index.js';
 import { FlatVector, ownValue } from '../../vector/index.js';
 import type { Expression } from '../expression/expression.js';
 import { columnName, sensitivityOf } from '../fields.js';
@@ -51,20 +51,11 @@ const taken = schema((z) =>
  */
 export function derive<T extends Row, const D extends Readonly<Record<string, Derivation<T>>>>(derivations: D): Step<T, WithDerived<T, D>> {
   checkArguments('derive', taken, { derivations });
-  const functions = Object.entries<Derivation<T>>(derivations).map(([name, derivation]) => [
-    name,
-    typeof derivation === 'function' ? { type: 'text' as const, of: derivation } : derivation,
-  ]);
-  return stepOf(deriveStep, Object.fromEntries(functions) as DeriveConfig, []);
+  return stepOf(deriveStep, derivations as DeriveConfig, []);
 }
 
 /** By new field: the expression of a file, or the function of a program. */
-type DeriveConfig = Readonly<Record<string, string | DerivedBy>>;
-
-export interface DerivedBy {
-  readonly type: DeclaredType;
-  readonly of: (row: never) => Value | undefined;
-}
+type DeriveConfig = Readonly<Record<string, string | Derivation<never>>>;
 
 export const deriveStep = defineStep('derive', {
   summary: 'Adds fields computed by expressions (CEL) from the fields that the row had before the step.',
@@ -72,21 +63,23 @@ export const deriveStep = defineStep('derive', {
   examples: [{ zip_city: 'zip_city(zipcode)', zip_state: 'zip_state(zipcode)' }],
   columns: (config, input, plan) => {
     const derived = Object.entries(config).map(([name, source]): Derived => {
-      if (typeof source !== 'string') return { name, type: source.type, sensitivity: strictest(input) };
+      if (typeof source === 'function') return { name, type: 'text', sensitivity: strictest(input) };
+      if (typeof source === 'object') return { name, type: source.type, sensitivity: strictest(input) };
       const expression = expressions().planExpression(source, input, plan, [name], Object.keys(config));
       return { name, type: expression?.type ?? 'text', sensitivity: sensitivityOf(source, input) };
     });
     return derivedColumns(derived, input);
   },
   open: (config, runtime) => {
-    const [compiled, functions] = [new Map<string, Expression>(), new Map<string, DerivedBy['of']>()];
+    const compiled = new Map<string, Expression>();
+    const functions = new Map<string, (row: never) => Value | undefined>();
     for (const [name, source] of Object.entries(config)) {
       if (typeof source === 'string') compiled.set(name, expressions().openExpression(source, runtime));
-      else functions.set(name, source.of);
+      else functions.set(name, typeof source === 'function' ? source : source.of);
     }
     const evaluate = evaluating(compiled, runtime);
     return map((page) => {
-      const { batch, columns } = compiled.size > 0 ? evaluate(page) : { batch: batchOf(page), columns: [] };
+      const { batch, columns } = evaluate(page);
       const values = Array.from(functions, ([name, of]) => {
         const derived = ofEachRow(page as Page<never>, { at: runtime.at, name, of: (row) => ownValue(of(row) ?? null) });
         return [name, new FlatVector(derived)] as const;
@@ -96,12 +89,7 @@ export const deriveStep = defineStep('derive', {
   },
 });
 
-/** A column that `derive` adds or overwrites. */
-export interface Derived {
-  readonly name: string;
-  readonly type: DeclaredType;
-  readonly sensitivity: Column['sensitivity'];
-}
+type Derived = Pick<Column, 'name' | 'type' | 'sensitivity'>;
 
 /** Returns the columns that leave the step. An overwritten column keeps its position. */
 export function derivedColumns(derived: readonly Derived[], input: readonly Column[]): readonly Column[] {

@@ -1,21 +1,14 @@
 import type { z } from 'zod';
-import { declaredTypes, schema, type Row } from '../../core/index.js';
-import { defaultMemory, memory, programSpill, RowSorter, scratchFolder, type SortKey } from '../../engine/index.js';
+import { declaredTypes, schema, StepError, type Row } from '../../core/index.js';
+import { defaultMemory, memory, programSpill, RowSorter, scratchFolder, type SortKey, type SpillOptions } from '../../engine/index.js';
 import { blocking, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { taking } from '../../vector/index.js';
 import { checkDuckdb, onErrorKey, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
-import { scratchFailure, keptRows } from '../on-error.js';
+import { keptRows } from '../on-error.js';
 import { checkedConfig, defineStep, stepOf } from '../step.js';
 
-/** Options of `sort` besides its keys. */
-export interface SortOptions {
-  /** Memory for rows, in bytes, before they are spilled. At least 32,000,000; default 256,000,000. */
-  readonly memory?: number | undefined;
-  /** Private folder for rows that do not fit. Default: one in the system's folder for temporary files. */
-  readonly folder?: string | undefined;
-  /** What happens to a row whose key is not of its type. Default `reject`; with `null` it comes last. */
-  readonly onError?: OnError | undefined;
-}
+/** Options of `sort` besides its keys. With `onError: 'null'` a row whose key is not of its type comes last. */
+export type SortOptions = SpillOptions;
 
 const configOfProgram = schema((z) => {
   const key = z.strictObject({ field: z.string().min(1), type: z.enum(declaredTypes).optional(), descending: z.boolean().optional() });
@@ -99,8 +92,8 @@ export const sortStep = defineStep('sort', {
       return wanted ? [{ type: types.get(wanted.field) ?? 'text', ...wanted }] : [];
     });
     const wayOut = on_error ?? onError;
-    return blocking(runtime.at, () => {
-      const sorter = new RowSorter(keys, { memory, folder, failed: scratchFailure(at) });
+    return blocking(at, () => {
+      const sorter = new RowSorter(keys, { memory, folder, failed: (message) => new StepError('E_STEP_SCRATCH', `${at}: ${message}`) });
       return {
         add: (batch, page) => {
           const read = sorter.keysOf(batch);
