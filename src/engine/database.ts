@@ -8,7 +8,6 @@ export const duckdbPackage = '@duckdb/node-api@1.5.6-r.1';
 /** Types of columns that rows are stored in; a text is a BLOB, which has the order of its code points. */
 export type SqlType = 'BLOB' | 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'INTEGER';
 
-/** A value of a column. */
 export type SqlValue = Uint8Array | boolean | bigint | number | null;
 
 /** Returns the next rows of a result, by column; `undefined` after the last ones. */
@@ -17,9 +16,7 @@ export type Reader = () => Promise<{ readonly rows: number; readonly columns: re
 export interface DatabaseOptions {
   /** Maximum memory for rows, in bytes, at least `leastMemory`; the rest is spilled to files. */
   readonly memory: number;
-  /** Private folder for these files. */
   readonly folder: string;
-  /** Creates the error to throw. */
   failed(message: string): Error;
   /** Creates the error of a query that DuckDB refuses because of the rows, from the class of DuckDB's error. Default: `failed`. */
   refused?(kind: string): Error;
@@ -41,7 +38,6 @@ export function missingDuckdb(): string | undefined {
  * What does not fit into memory is in a private folder, which is removed on `close`, and by the next one to open if this process is killed.
  */
 export class Database {
-  /** Whether `close` was called; the work that is under way then. */
   #closed = false;
   #working: Promise<unknown> = Promise.resolve();
   #opened: Opened | undefined;
@@ -54,7 +50,7 @@ export class Database {
     private readonly options: DatabaseOptions,
   ) {}
 
-  /** Appends rows. @param columns The values of each column. */
+  /** @param columns The values of each column. */
   append(rows: number, columns: readonly (readonly SqlValue[])[]): Promise<void> {
     return this.#run(async () => {
       const { api, appender, chunk } = await this.#filled();
@@ -177,7 +173,6 @@ interface Opened {
   readonly instance: DuckDB.DuckDBInstance;
   readonly connection: DuckDB.DuckDBConnection;
   readonly appender: DuckDB.DuckDBAppender;
-  /** Filled again and again. */
   readonly chunk: DuckDB.DuckDBDataChunk;
 }
 

@@ -38,7 +38,6 @@ function isInstant(value: Value): value is Date {
   return value instanceof Date && !Number.isNaN(value.getTime());
 }
 
-/** Returns the type of the column that stores values of a declared type. */
 export function sqlTypeOf(type: DeclaredType): SqlType {
   return stored[type].sql;
 }
@@ -69,7 +68,6 @@ export function sqlValues(vector: Vector): readonly SqlValue[] {
   });
 }
 
-/** Returns the value that a stored one represents. */
 export function valueOf(value: SqlValue, type: DeclaredType): Value {
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('utf8');
   return (type === 'timestamp' || type === 'date') && value !== null ? new Date(Number(value)) : value;

@@ -3,14 +3,13 @@ import { itemAt, type Value } from '../core/index.js';
 import { FlatVector, RecordBatch, Utf8Vector } from '../vector/index.js';
 
 /**
- * Rows as bytes, one by one, for a table that moves rows without reading them: every value comes back as it was. Only the process that encoded a row can decode
- * it.
+ * Rows as bytes, one by one: every value comes back as it was. Only the process that encoded a row can decode it.
  *
  * A row is the number of its shape and a word per column, which is the length of a text, or says that the value is `null` or among the others, where instants are numbers; then the texts in
  * UTF-8; then the other values, serialized together.
  */
 export class RowBytes {
-  /** The columns of rows that have been encoded. */
+  /** The lists of columns so far. */
   readonly #shapes: (readonly string[])[] = [];
   readonly #known = new Map<string, number>();
 
@@ -75,7 +74,6 @@ function textIn(value: Value): Value | Buffer {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0') ? Buffer.from(value) : value;
 }
 
-/** A column of rows that are decoded. */
 class Restored {
   readonly #bounds: Int32Array;
   readonly #others = new Map<number, Value>();

@@ -6,12 +6,10 @@ import { Database, type DatabaseOptions } from './database.js';
 import { plainCast, sqlTypeOf, sqlValues } from './plain.js';
 import { RowBytes } from './row-bytes.js';
 
-/** A sort key: a field, the type as which its values are compared, and the direction. */
+/** A sort key: a field, the type as which its values are compared (default `text`), and the direction (default ascending). */
 export interface SortKey {
   readonly field: string;
-  /** Default `text`. */
   readonly type?: DeclaredType | undefined;
-  /** Default false. */
   readonly descending?: boolean | undefined;
 }
 
@@ -42,7 +40,7 @@ export class RowSorter {
     return new Map(this.#casts.map(({ field, cast }) => [field, cast(batch.columnOrNulls(field))]));
   }
 
-  /** Adds rows. @param keys Their keys, as returned by `keysOf`. */
+  /** @param keys As returned by `keysOf`. */
   async add(batch: RecordBatch, keys: readonly Vector[]): Promise<void> {
     if (batch.length === 0) return;
     const rows = this.#bytes.encode(batch);
@@ -51,7 +49,6 @@ export class RowSorter {
     await this.#keys.append(batch.length, [...keys.map(sqlValues), places, rows.map(({ length }) => length)]);
   }
 
-  /** Returns all rows in order. */
   async finish(): Promise<BatchReader> {
     if (this.#file === undefined) return { next: () => Promise.resolve(RecordBatch.empty) };
     const next = await this.#keys.sorted('place, size', `${this.#order}place`);

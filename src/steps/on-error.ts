@@ -98,7 +98,7 @@ export function outcomesOf(expressions: ReadonlyMap<string, Expressions.Expressi
   };
 }
 
-/** @returns The function that evaluates an expression. `columnOf` returns the columns of the batch, as dictionaries where that pays off. */
+/** `columnOf` returns the columns of the batch, as dictionaries where that pays off. */
 function evaluator(expression: Expressions.Expression): (batch: RecordBatch, columnOf: (name: string) => Vector) => Mapped {
   const mappingOf = remembering((column) => mapping((value) => attempt(expression, { [column]: value })));
 

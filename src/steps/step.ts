@@ -21,7 +21,6 @@ import { requireFields } from './fields.js';
 export interface PlanContext extends ColumnsContext {
   /** The collection at the start of the chain. */
   readonly collection?: Collection;
-  /** The other collections. */
   readonly collections?: Registry;
   /** Checks queries in SQL. */
   readonly queries?: Queries;
@@ -44,13 +43,11 @@ export interface StepRuntime extends StepContext {
   readonly distinct?: boolean;
   /** When the run was first started, also after a resume: the only clock of expressions. */
   readonly firstStart?: Date;
-  /** Key of `mask: hmac`. */
   readonly hmacKey?: string | undefined;
   /** Private folder for what does not fit into memory, created when needed. */
   readonly scratch?: string | undefined;
   /** Reads the pages of another collection, with some of its secret columns if requested. */
   read?(collection: Collection, reveal: readonly string[]): Observable<Page>;
-  /** Returns access to single records of another collection, with some of its secret columns if requested. */
   lookup?(collection: Collection, reveal: readonly string[]): Lookup;
 }
 
@@ -58,30 +55,26 @@ export interface StepRuntime extends StepContext {
 export interface Lookup {
   /** Returns the records with an identifier: none, one, or several. Cold: each subscription is one request with its retries. */
   find(id: string): Observable<readonly Row[]>;
-  /** Number of requests that may be under way at once. */
   readonly concurrency: number;
-  /** Counted by the step, for the report. */
   readonly counts: LookupCounts;
 }
 
-/** How rows were looked up. */
+/** How rows were looked up, as counted by the step. */
 export interface LookupCounts {
-  /** Number of identifiers requested from the service. */
+  /** Identifiers requested from the service. */
   requests: number;
   /** Number of rows whose identifier was already known. */
   hits: number;
-  /** Number of requested identifiers without a record. */
+  /** Requests without a record. */
   misses: number;
 }
 
-/** A warning about something a step did that is valid but rarely intended. */
+/** A warning about what a step did. */
 export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_MATCH' };
 
 /** The result of a step's own gate. */
 export interface StepGate {
-  /** The option that sets it. */
   readonly gate: string;
-  /** The reason not to publish, if any. */
   readonly violation: (Violation & { readonly code: 'E_GATE_MATCH' }) | undefined;
 }
 
@@ -91,7 +84,6 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   readonly summary: string;
   /** For a custom step, the version set by its author, which is part of the fingerprint. Built-in steps have none. */
   readonly version?: string | undefined;
-  /** Schema of the configuration in a file. */
   readonly config: () => z.ZodType<C>;
   /** Valid configurations for a chain of leads. They appear in the reference and are checked by a test. */
   readonly examples: readonly unknown[];
@@ -101,22 +93,18 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   most?(config: C): number;
   /** Whether every row that leaves it is an unchanged input row, and none leaves twice. Default false. */
   readonly keepsRows?: boolean;
-  /** Returns the columns that leave the step; `undefined` after a problem without which they cannot be known. */
+  /** Returns `undefined` after a problem without which they cannot be known. */
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[] | undefined;
   /** Returns the name of the other collection that it reads completely. */
   reads?(config: C): string | undefined;
   open(config: C, runtime: StepRuntime): Step;
   /** Returns the result of the step's own gate, based on its tally; `undefined` if none is set. */
   gate?(config: C, tally: Tally): StepGate | undefined;
-  /**
-   * Returns a warning about its tally that is not a failure.
-   *
-   * @param arrived Number of rows that arrived.
-   */
+  /** Returns a warning about its tally that is not a failure. @param arrived Number of rows that arrived. */
   remark?(config: C, tally: Tally, arrived: number): StepRemark | undefined;
 }
 
-/** A step as declared. Its schema is built on first use. */
+/** Its schema is built on first use. */
 interface Declaration<C> extends Omit<StepDefinition<string, C>, 'name' | 'config'> {
   config(z: Zod): z.ZodType<C>;
 }

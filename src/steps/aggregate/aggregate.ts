@@ -137,7 +137,7 @@ function opened({ by = [], compute, on_error }: AggregateConfig, runtime: StepRu
   const { at, input = [], onError = 'reject' } = runtime;
   const fields = new Map<string, TypedField>();
   const compiled = new Map<string, Expression>();
-  const conditions = new Map<string, RowCondition>();
+  const conditions = new Map<string, Parameters<typeof ofEachRow<never, boolean>>[1]>();
   const values = new Map<string, DeclaredType>();
 
   /** Returns a label. A field can be read as several types; its own name is for the first of them. */
@@ -170,38 +170,26 @@ function opened({ by = [], compute, on_error }: AggregateConfig, runtime: StepRu
     if ('message' in call) throw new StepError('E_STEP_CONFIG', `${at}: compute.${name}: ${call.message}`);
     return { name, aggregate: call.aggregate, label: labelOf(name, call.argument) };
   });
-  const read = reading(fields, compiled, conditions);
-  return { values, by: keys.map(({ field }) => field), compute: computations, read, onError: on_error ?? onError };
-}
-
-/** Returns a function that reads the plain values of fields, expressions and conditions. */
-function reading(
-  fields: ReadonlyMap<string, TypedField>,
-  expressions: ReadonlyMap<string, Expression>,
-  conditions: ReadonlyMap<string, RowCondition>,
-): AggregatePlan['read'] {
   const casts = Array.from(fields, ([label, { field, type }]) => ({ label, field, cast: plainCast(type) }));
-  const evaluate = outcomesOf(expressions);
-  const plain = new Map(Array.from(expressions, ([label, { type }]) => [label, plainCast(type)]));
+  const evaluate = outcomesOf(compiled);
+  const plain = new Map(Array.from(compiled, ([label, { type }]) => [label, plainCast(type)]));
 
-  return (batch, page) => {
-    const read = new Map<string, Mapped>();
-    for (const { label, field, cast } of casts) read.set(label, cast(batch.columnOrNulls(field)));
+  function read(batch: RecordBatch, page: number): ReadonlyMap<string, Mapped> {
+    const found = new Map<string, Mapped>();
+    for (const { label, field, cast } of casts) found.set(label, cast(batch.columnOrNulls(field)));
     for (const [label, { vector, unfit }] of evaluate(batch)) {
       const cast = plain.get(label)?.(vector);
-      if (cast) read.set(label, { vector: cast.vector, unfit: unfit ? (row) => unfit(row) ?? cast.unfit?.(row) : cast.unfit });
+      if (cast) found.set(label, { vector: cast.vector, unfit: unfit ? (row) => unfit(row) ?? cast.unfit?.(row) : cast.unfit });
     }
-    for (const [label, condition] of conditions) read.set(label, flags(batch, page, condition));
-    return read;
-  };
-}
+    for (const [label, condition] of conditions) {
+      // The rows of the pages have the type that the caller named.
+      const holds = ofEachRow(pageOf<never>(page, batch, { release: () => {} }), condition);
+      found.set(label, { vector: new FlatVector(holds.map((is) => (is ? true : null))), unfit: undefined });
+    }
+    return found;
+  }
 
-type RowCondition = Parameters<typeof ofEachRow<never, boolean>>[1];
-
-/** Reads a condition. The rows of the pages have the type that the caller named. */
-function flags(batch: RecordBatch, page: number, condition: RowCondition): Mapped {
-  const holds = ofEachRow(pageOf<never>(page, batch, { release: () => {} }), condition);
-  return { vector: new FlatVector(holds.map((is) => (is ? true : null))), unfit: undefined };
+  return { values, by: keys.map(({ field }) => field), compute: computations, read, onError: on_error ?? onError };
 }
 
 /** The name of an aggregate in code: `countDistinct` for `count_distinct`. */

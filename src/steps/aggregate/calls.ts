@@ -1,5 +1,4 @@
 import { unknownName, type Column, type DeclaredType } from '../../core/index.js';
-import type { ConfigPath } from '../../flow/index.js';
 import { expressions } from '../on-error.js';
 import { requireColumn, sensitivityOf } from '../fields.js';
 import type { PlanContext } from '../step.js';
@@ -63,15 +62,12 @@ export interface AggregateFunction {
 
 export const aggregateNames = Object.keys(aggregates) as readonly AggregateName[];
 
-/** The numeric types. */
 export const numberTypes = ['integer', 'decimal'] as const satisfies readonly DeclaredType[];
 
-/** Returns the entry of an aggregate. */
 export function aggregateOf(name: AggregateName): AggregateFunction {
   return aggregates[name];
 }
 
-/** The list of aggregates, for the reference. */
 export const aggregatesListed = aggregateNames.map((name) => `${name} (${aggregateOf(name).summary})`).join(', ');
 
 /** A field, and the type it is read as. */
@@ -114,15 +110,19 @@ export function planCall(name: string, given: string | Call, input: readonly Col
     return unknown;
   }
   const { aggregate, argument } = call;
-  const type = typeOf(call, input, plan, path);
+  const column = typeof argument === 'object' ? requireColumn(argument.field, input, plan, path) : undefined;
+  const type =
+    typeof argument === 'string'
+      ? expressions().planExpression(argument, input, plan, path)?.type
+      : typeof argument === 'object'
+        ? argument.type
+        : 'flag';
   if (type === undefined) return unknown;
-  const sensitivity = typeof argument === 'string' ? sensitivityOf(argument, input) : undefined;
-  const column = typeof argument === 'object' ? input.find((each) => each.name === argument.field) : undefined;
-  return {
-    ...unknown,
-    type: resultType(aggregate, type),
-    sensitivity: aggregateOf(aggregate).gives === 'count' ? 'plain' : (sensitivity ?? column?.sensitivity ?? 'plain'),
-  };
+  const misused = misuse(call, type);
+  if (misused !== undefined) plan.problem(path, `${aggregate} takes ${misused}`);
+  const seen = typeof argument === 'string' ? sensitivityOf(argument, input) : (column?.sensitivity ?? 'plain');
+  const sensitivity = aggregateOf(aggregate).gives === 'count' ? 'plain' : seen;
+  return { ...unknown, type: resultType(aggregate, type), sensitivity };
 }
 
 /** Returns the type of a result. @param type That of the values that the aggregate takes. */
@@ -131,22 +131,13 @@ export function resultType(aggregate: AggregateName, type: DeclaredType): Declar
   return gives === 'count' ? 'integer' : gives === 'same' ? type : gives;
 }
 
-/** Returns the type of the values that a call takes, if they are valid. */
-function typeOf({ aggregate, argument }: Call, input: readonly Column[], plan: PlanContext, path: ConfigPath): DeclaredType | undefined {
+/** Returns what an aggregate takes instead of values of a type; `undefined` if it takes them. */
+function misuse({ aggregate, argument }: Call, type: DeclaredType): string | undefined {
   const { takes } = aggregateOf(aggregate);
-  const refuse = (message: string) => {
-    plan.problem(path, `${aggregate} takes ${message}`);
-    return undefined;
-  };
-  if (typeof argument === 'function') return 'flag';
-  if (argument === undefined) return takes === 'rows' ? 'flag' : refuse(`a field or an expression, as in ${aggregate}(field)`);
-  if (typeof argument === 'object') requireColumn(argument.field, input, plan, path);
-  const type = typeof argument === 'object' ? argument.type : expressions().planExpression(argument, input, plan, path)?.type;
-  if (type === undefined || takes === 'values') return type;
-  if (takes === 'rows') return type === 'flag' ? type : refuse(`a condition, which is true or false, but this is ${type}`);
-  if (type === 'integer' || type === 'decimal') return type;
-  const text = typeof argument === 'object' ? argument.field : argument;
-  return refuse(`numbers, but this is ${type}${type === 'text' ? `; write ${aggregate}(num(${text})) to read it as a number` : ''}`);
+  if (argument === undefined) return takes === 'rows' ? undefined : `a field or an expression, as in ${aggregate}(field)`;
+  if (takes === 'rows') return type === 'flag' ? undefined : `a condition, which is true or false, but this is ${type}`;
+  if (takes === 'values' || type === 'integer' || type === 'decimal') return undefined;
+  return `numbers, but this is ${type}${type === 'text' ? `; write ${aggregate}(num(…)) to read it as a number` : ''}`;
 }
 
 /** Returns the index at which an open parenthesis closes, and whether it has a comma; skips string literals and inner brackets. */

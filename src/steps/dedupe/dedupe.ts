@@ -66,7 +66,10 @@ export const dedupeStep = defineStep('dedupe', {
     refuseRepeats(by ?? [], plan, ['by']);
     (by ?? plan.collection?.key ?? []).forEach((name, index) => {
       const column = requireColumn(name, input, plan, by ? ['by', index] : []);
-      if (!by && column && !isOnceOf(name, column)) plan.problem([], noKey(name));
+      // Rows that an earlier step repeated or gave a new key are not duplicates.
+      if (by || !column || isOnceOf(name, column)) return;
+      const reason = `because an earlier step changes ${name} or repeats rows; list fields under by`;
+      plan.problem([], `the collection's key does not identify a row here, ${reason}`);
     });
     return input;
   },
@@ -78,8 +81,3 @@ export const dedupeStep = defineStep('dedupe', {
     return nothingToDo ? identity : deduping(key, { normalize }, runtime.tally);
   },
 });
-
-/** Explains that the collection's key is no longer unique here. Rows that an earlier step repeated or gave a new key are not duplicates. */
-function noKey(name: string): string {
-  return `the collection's key does not identify a row here, because an earlier step changes ${name} or repeats rows; list fields under by`;
-}

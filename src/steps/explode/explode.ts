@@ -36,10 +36,10 @@ export function explode<T extends Row>(field: keyof NoInfer<T> & string, options
 }
 
 /**
- * Returns the elements of a list that is stored as text. `null`, an empty text and white space are lists without elements.
+ * Returns the elements of a list that is stored as text; none for `null` and white space.
  *
- * @param separator Text between elements. Elements are trimmed, and blank ones left out. Without it the text is a JSON array: strings are returned as
- * they are, other values except `null` as their JSON text, in which no number changes.
+ * @param separator Without it the text is a JSON array: strings are returned as they are, other values except `null` as their JSON text, in which no
+ * number changes.
  */
 function listOf(value: Value, separator?: string): readonly (string | null)[] | Unfit {
   const text = textOf(value, 'text')?.trim() ?? '';

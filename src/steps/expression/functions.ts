@@ -4,25 +4,24 @@ import { areaCode, zipCity, zipPrefix, zipState } from './geography.js';
 /** Explains why an expression has no value for a row. The message names kinds of values, never a value. */
 export class ExpressionFault extends Error {}
 
-/** One of our functions. `returns` is the CEL type of its result when that is not `null`. */
+/** A function by its CEL types, for values that are not `null`. */
 export interface ExpressionFunction {
-  /** CEL types of the argument when it is not `null`; empty for a function without arguments. */
+  /** The types of the argument; empty for a function without arguments. */
   readonly takes: readonly ('dyn' | 'string' | 'int' | 'double' | 'bool' | 'google.protobuf.Timestamp')[];
   readonly returns: 'string' | 'double' | 'bool' | 'google.protobuf.Timestamp';
   /** Whether the instant that it returns is a calendar day. */
   readonly day?: true;
   readonly summary: string;
   readonly example: string;
-  /** @param start When the run was first started. */
   readonly call: (operand: unknown, start: Start) => string | number | boolean | Date | null;
 }
 
-/** When a run was first started. */
+/** Returns when the run was first started. */
 export type Start = () => Date;
 
 /**
- * The functions available in expressions besides CEL's own. All take at most one value; `null` returns `null` (`blank` returns true). A value that
- * cannot be read is an error of the row, except in look-ups, where "unknown" is an answer: `null`.
+ * The functions besides CEL's own. All take at most one value; `null` returns `null` (`blank` returns true). A value that cannot be read is an error of the
+ * row, except in look-ups, where "unknown" is an answer: `null`.
  */
 export const functions: Readonly<Record<string, ExpressionFunction>> = {
   zip_city: ofText('City of a US or Canadian zipcode.', "zip_city('10001') == 'New York'", zipCity),

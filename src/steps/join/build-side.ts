@@ -1,11 +1,11 @@
 import { itemAt, parserOf, StepError, type DeclaredType, type Value } from '../../core/index.js';
-import { batchOf, failureAt, KeyMap, withBatch, type Page, type RowPlace } from '../../flow/index.js';
+import { batchOf, failureAt, KeyMap, withBatch, type Page } from '../../flow/index.js';
 import { DictionaryVector, keyOf, KeptColumn, keysOf, maxDictionary, memoByKey } from '../../vector/index.js';
 import type { RecordBatch, Vector } from '../../vector/index.js';
 import { casefold, takeRows } from '../fields.js';
 import type { StepRuntime } from '../step.js';
 
-/** How two sides are joined, whatever fields they have. */
+/** How two sides are joined. */
 export interface Matching {
   /** Right field by left field. */
   readonly on: Readonly<Record<string, string>>;
@@ -26,9 +26,6 @@ const unmatched = -1;
 
 /** Number of replaced rows below which removing them is not worth the time. */
 const negligible = 65_536;
-
-/** Number of rows moved at a time. */
-const atATime = 4096;
 
 /**
  * Collects the rows of the other side.
@@ -99,8 +96,13 @@ export class GrowingBuildSide {
       for (let row = 0; row < batch.length; row += 1) {
         const found = matchesOf(row);
         if (typeof found !== 'number') {
-          if (pick === 'error')
-            throw severalMatch(found.length, Object.values(on), { at, page: page.number, index: row, row: batch.row(row) });
+          if (pick === 'error') {
+            const several = `${found.length} rows match on ${Object.values(on).join(' + ')}`;
+            throw failureAt(
+              { at, page: page.number, index: row, row: batch.row(row) },
+              (where) => new StepError('E_STEP_MATCHES', `${at}: ${several} for ${where}; choose one with pick`),
+            );
+          }
           tally.matched += 1;
           tally.expanded += found.length - 1;
           for (const match of found) {
@@ -150,7 +152,7 @@ export class GrowingBuildSide {
     this.#columns = columnsFor([...old.keys()]);
     for (const [name, column] of this.#columns) {
       const from = columnIn(old, name);
-      for (let at = 0; at < live.length; at += atATime) column.append(from.take(Array.from(live.subarray(at, at + atATime))));
+      for (let at = 0; at < live.length; at += 4096) column.append(from.take(Array.from(live.subarray(at, at + 4096))));
     }
     this.#rows = live.length;
   }
@@ -243,14 +245,6 @@ export function takenName(name: string): string {
   return `there is already a field '${name}'; choose another name under as, or leave it out of select`;
 }
 
-function severalMatch(count: number, fields: readonly string[], place: RowPlace): StepError {
-  return failureAt(
-    place,
-    (row) => new StepError('E_STEP_MATCHES', `${place.at}: ${count} rows match on ${fields.join(' + ')} for ${row}; choose one with pick`),
-  );
-}
-
-/** Returns the value of a field of a row. */
 type ValueOf = (field: string) => Value;
 
 /** Decides whether a row replaces the one kept so far. */
@@ -269,12 +263,10 @@ function preferenceOf(pick: Choice, key: readonly string[]): Preference {
 
   return (candidate, kept) => {
     const [a, b] = [comparable(candidate(field)), comparable(kept(field))];
-    if (b === undefined && a !== undefined) return true;
     if (a === undefined && b !== undefined) return false;
-    if (a !== undefined && b !== undefined) {
-      if (a > b) return sign > 0;
-      if (a < b) return sign < 0;
-    }
+    if (a !== undefined && b === undefined) return true;
+    if (a !== undefined && b !== undefined && a > b) return sign > 0;
+    if (a !== undefined && b !== undefined && a < b) return sign < 0;
     return comesFirst(candidate, kept, key);
   };
 }

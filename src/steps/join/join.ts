@@ -36,9 +36,8 @@ export interface JoinOptions<Left extends Row, Right extends Row, As extends str
   /** Right columns that break ties of `pick`, compared as text. Default: the row read first stays. */
   readonly key?: readonly (keyof Right & string)[] | undefined;
   /**
-   * Minimum share of rows with a match, like `'95%'`. With fewer, the stream fails after its last row with `GateError` `E_GATE_MATCH`, and `writeTo`
-   * publishes nothing. If a later step such as `limit` ends the stream, the rows up to then count. Default: no minimum, and a warning if no row at
-   * all has a match.
+   * Minimum share of rows with a match, like `'95%'`. With fewer, the stream fails after its last row, and `writeTo` publishes nothing. If a later step
+   * such as `limit` ends the stream, the rows up to then count. Default: no minimum, and a warning if no row at all has a match.
    */
   readonly minMatch?: `${number}%` | undefined;
 }
@@ -49,10 +48,9 @@ export type Joined<Left, Right, As extends string, Field extends keyof Right & s
 };
 
 /**
- * Constraints that `JoinOptions` alone cannot express: no value of `on` is `undefined`, and no added field already exists in a row with known fields.
+ * What `JoinOptions` alone cannot express: no value of `on` is `undefined`, and no added field already exists in a row with known fields.
  *
- * @typeParam On The type of `on`. @typeParam Name The names under `select`, whether they are fields or not, so that the compiler can report those
- * that are not.
+ * @typeParam Name The names under `select`, whether they are fields or not, so that the compiler can report those that are not.
  */
 export type Meeting<Left, Right, On, As extends string, Name extends string> = Named<On> & Addition<Left, Right, As, Name>;
 

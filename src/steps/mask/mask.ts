@@ -10,7 +10,6 @@ import { defineStep, stepOf, type PlanContext } from '../step.js';
 
 const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
 
-/** The default kind of mask of a preset. */
 const defaultMask = 'drop';
 
 /**
@@ -33,7 +32,6 @@ export type Masked<T, M> = string extends keyof T
 
 type MaskedValue<V, K> = K extends undefined ? V : K extends 'null' ? null : string | Extract<V, null>;
 
-/** Kind of mask by field. */
 type Masks<T> = Readonly<Partial<Record<keyof T & string, Mask>>>;
 
 /** Options of `mask` besides the fields. */
@@ -83,7 +81,6 @@ type PersonalOf<C extends Collection> = {
   [K in keyof C['fields'] & string]: C['fields'][K] extends { readonly sensitivity: 'personal' } ? K : never;
 }[keyof C['fields'] & string];
 
-/** The message for pipeline files. */
 const needsKey = 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters';
 
 function isKey(key: string | undefined): key is string {

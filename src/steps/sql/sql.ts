@@ -11,6 +11,7 @@ import {
   sqlTypeOf,
   sqlValues,
   valueOf,
+  type SpillOptions,
 } from '../../engine/index.js';
 import {
   describeQuery,
@@ -32,22 +33,16 @@ import {
 } from '../../flow/index.js';
 import type { OnError, Step, StepContext } from '../../flow/index.js';
 import { FlatVector, RecordBatch, taking } from '../../vector/index.js';
-import { checkDuckdb, columnName, requireDuckdb, unknownName } from '../fields.js';
-import { keptRows, scratchFailure } from '../on-error.js';
+import { checkDuckdb, columnName, onErrorKey, requireDuckdb, unknownName } from '../fields.js';
+import { keptRows } from '../on-error.js';
 import { checkedConfig, defineStep } from '../step.js';
 
 /** The options of a query of a program. */
-export interface SqlOptions<Out> {
+export interface SqlOptions<Out> extends SpillOptions {
   /** All columns of the result, so that steps and `writeTo` can use them. Default: unknown until the query runs. */
   readonly columns?: MadeColumns<Out> | undefined;
   /** Types of columns of `rows`, by name. Default: text. */
   readonly types?: Readonly<Record<string, DeclaredType>> | undefined;
-  /** Maximum memory, in bytes, beyond which rows are kept in files. At least 32,000,000; default 256,000,000. */
-  readonly memory?: number | undefined;
-  /** Folder for these files, which are private. Default: one in the system's temporary folder. */
-  readonly folder?: string | undefined;
-  /** What happens to a row with a value that does not have its type, if the query reads it. Default `reject`. */
-  readonly onError?: OnError | undefined;
 }
 
 const configOfProgram = schema((z) => {
@@ -130,10 +125,7 @@ export const sqlStep = defineStep('sql', {
             'Sensitivity by column of the result. Default: that of the most sensitive column that the query uses, and plain for count(*).',
           ),
         memory: memory().describe('Memory for rows; the rest is spilled to files in the state folder.'),
-        on_error: z
-          .enum(['reject', 'null', 'fail'])
-          .optional()
-          .describe("What happens to a row with a value that does not cast, if the query uses it. Default: the pipeline's on_error."),
+        on_error: onErrorKey(z, 'with a value that does not cast, if the query uses it'),
       }),
     ]);
   },
@@ -243,7 +235,7 @@ class QueryRows implements Collector {
       new StepError('E_STEP_EXPRESSION', `${at}: the query failed on these rows: ${kind}; guard its expressions, as by TRY_CAST and CASE`);
     const database = new Database(
       { present: 'BOOLEAN', ...Object.fromEntries(stored) },
-      { memory, folder, failed: scratchFailure(at), refused },
+      { memory, folder, failed: (message) => new StepError('E_STEP_SCRATCH', `${at}: ${message}`), refused },
     );
     this.#opened = { described, casts: described.reads.map(({ type }) => plainCast(type)), rows: database };
     return this.#opened;

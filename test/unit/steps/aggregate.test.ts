@@ -240,7 +240,7 @@ describe('aggregate in a file', () => {
     ['count(lead_status)', 'count takes a condition, which is true or false, but this is text'],
     ['count(*)', 'expression: '],
     ['median(age)', "unknown aggregate 'median'; there are count, count_distinct, sum, min, max, avg"],
-    ['sum(campaign_id)', 'sum takes numbers, but this is text; write sum(num(campaign_id))'],
+    ['sum(campaign_id)', 'sum takes numbers, but this is text; write sum(num(…))'],
     ['count() / 2', 'count() is a complete result; calculate with results in a derive step after this one'],
     ['max(emial)', "unknown field 'emial', did you mean 'email'?"],
     ["count(lead_status = 'sold')", 'expression: '],
