@@ -36,7 +36,7 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
     return this.message.split('\n');
   }
 
-  /** The exit status of a process that ends with this error. */
+  /** Exit status of a process that ends with this error. */
   get exit(): number {
     return this.cause instanceof SystemSignal ? this.cause.exit : catalogue[this.code].exit;
   }
@@ -95,11 +95,7 @@ export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
 export type FailureKind = 'transient' | 'suspect' | 'permanent';
 
 /** Details of a failed read, in addition to its message. */
-export interface SourceFailure {
-  readonly status?: number | undefined;
-  readonly retryAfterMs?: number | undefined;
-  readonly systemCode?: string | undefined;
-}
+export type SourceFailure = Partial<Pick<SourceError, 'status' | 'retryAfterMs' | 'systemCode'>>;
 
 /**
  * Thrown when the service, or the connection to it, failed.
@@ -113,7 +109,7 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   readonly kind: FailureKind;
   /** HTTP status, if there was a response. */
   readonly status: number | undefined;
-  /** Milliseconds that the service asked to wait (`Retry-After`). */
+  /** Milliseconds that the service requests to wait (`Retry-After`). */
   readonly retryAfterMs: number | undefined;
   /** The system's error code if there was no response, such as `ECONNREFUSED`; the message includes the host. */
   readonly systemCode: string | undefined;
@@ -127,7 +123,7 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   }
 
   /** Returns the same failure with another message. */
-  saying(message: string): SourceError {
+  withMessage(message: string): SourceError {
     return new SourceError(this.code, this.kind, message, this);
   }
 }
@@ -182,7 +178,7 @@ export function onAbort(signal: AbortSignal, act: () => void): () => void {
 export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   override readonly name: string = 'GateError';
 
-  /** Combines all refusals into one error; `undefined` if there are none. */
+  /** `undefined` without refusals. */
   static of(refusals: readonly Violation[]): GateError | undefined {
     const [first] = refusals;
     const messages = refusals.map(({ message }) => message);
@@ -193,7 +189,7 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
 const discreet = new WeakMap<object, string>();
 
 /** Sets the message of a failure for places that must not distinguish records, such as events. */
-export function saidDiscreetly<E extends Error>(failure: E, message: string): E {
+export function withDiscreetMessage<E extends Error>(failure: E, message: string): E {
   discreet.set(failure, message);
   return failure;
 }
@@ -210,7 +206,8 @@ export function warnProcess({ code, message }: Warning): void {
 
 /** Adds the origin of refused credentials, like `auth.rest_api_key is from ${NAME}`, to an error; returns any other error unchanged. */
 export function withKeyOrigin(thrown: unknown, origin: string): unknown {
-  return thrown instanceof SourceError && thrown.code === 'E_SOURCE_AUTH' ? thrown.saying(`${thrown.message}; ${origin}`) : thrown;
+  const isAuth = thrown instanceof SourceError && thrown.code === 'E_SOURCE_AUTH';
+  return isAuth ? thrown.withMessage(`${thrown.message}; ${origin}`) : thrown;
 }
 
 /**
@@ -246,12 +243,12 @@ export function reasonOf(thrown: unknown): string {
 /** Converts something thrown that means that a limit of open files or memory was reached; returns `undefined` for anything else. */
 export function limitReached(thrown: unknown, message = reasonOf(thrown)): LeadstreamError | undefined {
   if (thrown instanceof LeadstreamError || typeof thrown !== 'object' || thrown === null) return undefined;
-  const said = reasonOf(thrown);
+  const own = reasonOf(thrown);
   const code = 'code' in thrown ? String(thrown.code) : '';
   // If a thread could not start, only the message has the reason.
-  const reason = code === 'ERR_WORKER_INIT_FAILED' ? (/\bE[A-Z]+$/.exec(said)?.[0] ?? '') : code;
+  const reason = code === 'ERR_WORKER_INIT_FAILED' ? (/\bE[A-Z]+$/.exec(own)?.[0] ?? '') : code;
   if (tooManyFiles.has(reason)) return new LeadstreamError('E_RUN_FILES', message, { cause: thrown });
-  if (noMemory.has(reason) || ranOut.test(said)) return new LeadstreamError('E_RUN_MEMORY', message, { cause: thrown });
+  if (noMemory.has(reason) || ranOut.test(own)) return new LeadstreamError('E_RUN_MEMORY', message, { cause: thrown });
   return undefined;
 }
 

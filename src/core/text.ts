@@ -48,7 +48,7 @@ export function printable(text: string): string {
 /** Serializes a value as JSON with such characters escaped. `redact` is applied to every text and name in it, so that the result is valid JSON. */
 export function jsonOf(value: unknown, options: { readonly redact?: (text: string) => string; readonly indent?: number } = {}): string {
   const { redact = (text) => text, indent } = options;
-  return JSON.stringify(value, (_name, item: unknown) => redacted(item, redact), indent).replaceAll(besidesLines, escaped);
+  return JSON.stringify(value, (_name, item: unknown) => redacted(item, redact), indent).replaceAll(steeringExceptLines, escaped);
 }
 
 function redacted(item: unknown, redact: (text: string) => string): unknown {
@@ -60,7 +60,7 @@ function redacted(item: unknown, redact: (text: string) => string): unknown {
 const harmless = /^[ -~]*$/;
 const steering = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 /** Indented JSON has line breaks between its values. */
-const besidesLines = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+const steeringExceptLines = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 const short: Readonly<Record<string, string>> = { '\b': '\\b', '\t': '\\t', '\n': '\\n', '\f': '\\f', '\r': '\\r' };
 

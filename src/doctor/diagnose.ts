@@ -4,20 +4,15 @@ import type { Collection } from '../collections/index.js';
 import { SourceError } from '../core/index.js';
 import { defaults } from '../options/index.js';
 import { checkConnection, collectionIn, registryOf, type ConnectOptions } from '../source/index.js';
-import { type Check, type DiagnoseOptions, type Diagnosis, type DiagnosisFinding, maxRequests, Probe } from './probe.js';
+import { checks, type DiagnoseOptions, type Diagnosis, type DiagnosisFinding, maxRequests, Probe } from './probe.js';
 import { findEnd, findLatency, findOrder, findPaging, findSingle, lookAt } from './list.js';
 import { withKey, type Credentials } from '../http/index.js';
 
 /** Default requests per second. */
 const usualRate = 10;
 
-/** The checks of a service, in order; the first two do not depend on its lists. */
-const serviceChecks = [
-  ...(['reachable', 'credentials'] as const),
-  ...(['collections', 'first_page', 'limit', 'end_of_list', 'order', 'single_record', 'latency'] as const),
-];
 /** The checks without which a run may still be possible. */
-const optional: readonly Check[] = ['single_record', 'latency'];
+const optional: readonly string[] = ['single_record', 'latency'];
 
 /**
  * Finds out how a service behaves where its documentation is silent: which credentials work, the number of the first page, the cap of `limit`, what
@@ -72,7 +67,8 @@ async function examine(probe: Probe, connection: ConnectOptions<Collection>, col
     const accepted = await probe.check('declared_list', () => lookAt(probe, collection, paged?.firstPage, limits));
     if (paged && accepted !== undefined) limit = Math.min(limit ?? accepted, accepted);
   }
-  for (const check of standard.length > 0 ? serviceChecks : serviceChecks.slice(0, 2))
+  // The first two do not depend on the lists.
+  for (const check of standard.length > 0 ? checks.slice(0, -1) : checks.slice(0, 2))
     if (probe.findings.every((finding) => finding.check !== check)) probe.add(check, 'unknown', 'not determined: see the findings above');
   return { form, measured: list?.name, firstPage: paged?.firstPage, limit };
 }
@@ -91,12 +87,10 @@ function blockOf(given: Readonly<Record<string, unknown>>, { form, firstPage, li
   return form?.remark === undefined ? text : text.replace(/^(\s+rest_api_key: .*)$/m, `$1 # set it to ${form.remark}`);
 }
 
-/** A form of credentials, as named in findings. */
+/** A form of credentials, as named in findings, with a remark about its value, if that is not the configured one. */
 interface CredentialForm {
-  /** Like `rest_api_key`. */
   readonly name: string;
   readonly auth: Credentials;
-  /** A note about its value, if that is not the configured one. */
   readonly remark?: string;
 }
 
@@ -106,27 +100,17 @@ function formsOf(configured: Credentials): readonly CredentialForm[] {
   if (!('authorized_uid' in configured)) return [own];
   const { authorized_rest_api_key: key } = configured;
   const md5 = createHash('md5').update(key).digest('hex');
-  return [
-    own,
-    { name: "rest_api_key, the user's key", auth: { rest_api_key: key }, remark: 'the key of authorized_rest_api_key' },
-    {
-      name: "rest_api_key, the MD5 of the user's key",
-      auth: { rest_api_key: md5 },
-      remark: 'the MD5 of authorized_rest_api_key, in lower-case hex',
-    },
-  ];
+  const byKey = { name: "rest_api_key, the user's key", auth: { rest_api_key: key }, remark: 'the key of authorized_rest_api_key' };
+  const byMd5 = {
+    name: "rest_api_key, the MD5 of the user's key",
+    auth: { rest_api_key: md5 },
+    remark: 'the MD5 of authorized_rest_api_key, in lower-case hex',
+  };
+  return [own, byKey, byMd5];
 }
 
-/**
- * Finds out whether the expected service answers, and which credentials it accepts. Requests are then sent with these.
- *
- * @returns The form that works; `undefined` if nothing else can be measured.
- */
-async function findCredentials(
-  probe: Probe,
-  collections: readonly Collection[],
-  configured: Credentials,
-): Promise<CredentialForm | undefined> {
+/** Finds out which credentials the service accepts, and sends requests with these. @returns `undefined` if nothing else can be measured. */
+async function findCredentials(probe: Probe, collections: readonly Collection[], configured: Credentials) {
   const tried: { readonly form: CredentialForm; readonly failure: SourceError | undefined }[] = [];
   for (const form of formsOf(configured)) tried.push({ form, failure: await failureWith(probe, form.auth, collections) });
   const failures = tried.flatMap(({ failure }) => failure ?? []);
@@ -137,20 +121,19 @@ async function findCredentials(
     return undefined;
   }
   probe.add('reachable', 'ok', 'the service answers');
-  const told = tried.map(
-    ({ form, failure: why }) => `${form.name} ${why ? (isDenied(why) ? 'is refused' : `failed: ${why.message}`) : 'works'}`,
-  );
+  const resultOf = (why: SourceError | undefined) => (why ? (isDenied(why) ? 'is refused' : `failed: ${why.message}`) : 'works');
+  const lines = tried.map(({ form, failure: why }) => `${form.name} ${resultOf(why)}`);
   if (!working) {
     const isOpen = !failures.every(isDenied);
-    probe.add('credentials', isOpen ? 'unknown' : 'problem', `${told.join('; ')}; check the key, and that the account has read access`);
+    probe.add('credentials', isOpen ? 'unknown' : 'problem', `${lines.join('; ')}; check the key, and that the account has read access`);
     return undefined;
   }
   const { form } = working;
   const wrong = await failureWith(probe, withKey(form.auth, `wrong-${randomBytes(8).toString('hex')}`), collections);
-  if (!wrong) told.push('a wrong key works, too: the service does not check credentials here');
-  else told.push(isDenied(wrong) ? 'a wrong key is refused' : `with a wrong key: ${wrong.message}`);
+  if (!wrong) lines.push('a wrong key works, too: the service does not check credentials here');
+  else lines.push(isDenied(wrong) ? 'a wrong key is refused' : `with a wrong key: ${wrong.message}`);
   probe.use(form.auth);
-  probe.add('credentials', form.remark === undefined && wrong && isDenied(wrong) ? 'ok' : 'note', told.join('; '));
+  probe.add('credentials', form.remark === undefined && wrong && isDenied(wrong) ? 'ok' : 'note', lines.join('; '));
   return form;
 }
 
@@ -177,10 +160,10 @@ async function findCollections(probe: Probe, collections: readonly Collection[])
     });
     if (failure) failures.push(failure);
   }
-  const told = [...failures.map(({ message }) => message), ...(empty.length > 0 ? [`without rows: ${empty.join(', ')}`] : [])];
+  const lines = [...failures.map(({ message }) => message), ...(empty.length > 0 ? [`without rows: ${empty.join(', ')}`] : [])];
   const isProblem = failures.some(({ kind }) => kind !== 'transient');
   const outcome = isProblem ? 'problem' : failures.length > 0 ? 'unknown' : empty.length > 0 ? 'note' : 'ok';
-  probe.add('collections', outcome, [`with rows: ${filled.map(({ name }) => name).join(', ') || 'none'}`, ...told].join('; '));
+  probe.add('collections', outcome, [`with rows: ${filled.map(({ name }) => name).join(', ') || 'none'}`, ...lines].join('; '));
   return filled.find(({ paged }) => paged);
 }
 

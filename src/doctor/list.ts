@@ -136,7 +136,7 @@ export async function findSingle(probe: Probe, collection: Collection, { firstPa
 
 /** Measures how long pages of two sizes take. */
 export async function findLatency(probe: Probe, collection: Collection, { firstPage, limit }: Paged): Promise<void> {
-  const told: string[] = [];
+  const lines: string[] = [];
   for (const size of new Set([Math.min(defaults.limit, limit), limit])) {
     const times: number[] = [];
     while (times.length < 3) {
@@ -144,9 +144,9 @@ export async function findLatency(probe: Probe, collection: Collection, { firstP
       times.push(probe.lastMs);
     }
     times.sort((a, b) => a - b);
-    told.push(`limit=${size}: ${itemAt(times, 1)} ms`);
+    lines.push(`limit=${size}: ${itemAt(times, 1)} ms`);
   }
-  probe.add('latency', 'ok', `median of 3 requests: ${told.join(', ')}`);
+  probe.add('latency', 'ok', `median of 3 requests: ${lines.join(', ')}`);
 }
 
 /** Number of pages of a declared list that are read one after another. */
@@ -178,9 +178,9 @@ export async function lookAt(
       const isShort = pages.length < pagesRead;
       const isNumbered = paging?.scheme === 'page' || paging?.scheme === 'offset';
       const end = isShort ? 'and then the list ends' : 'each names the next one, and the end was not reached';
-      const [outcome, told] =
+      const [outcome, what] =
         isShort || !isNumbered ? (['ok', end] as const) : await findEnd(probe, collection, { firstPage: first, limit });
-      add(outcome, `${rows}; ${told}`);
+      add(outcome, `${rows}; ${what}`);
       return limit;
     }
     return undefined;

@@ -167,17 +167,11 @@ export class Probe {
 }
 
 /** What is found out about a service, in this order; `declared_list` once for each collection that a file or program declares. */
-export type Check =
-  | 'reachable'
-  | 'credentials'
-  | 'collections'
-  | 'first_page'
-  | 'limit'
-  | 'end_of_list'
-  | 'order'
-  | 'single_record'
-  | 'latency'
-  | 'declared_list';
+export const checks = [
+  ...(['reachable', 'credentials', 'collections', 'first_page', 'limit', 'end_of_list'] as const),
+  ...(['order', 'single_record', 'latency', 'declared_list'] as const),
+];
+type Check = (typeof checks)[number];
 
 /** The result of one check. */
 export interface DiagnosisFinding {

@@ -22,11 +22,7 @@ export class Events {
   /** The names that the watchers subscribe to. */
   readonly #watched: ReadonlySet<string>;
 
-  /**
-   * @param id Identifies the run or connection.
-   * @param redact Removes credentials from every text.
-   * @param watchers Receive only the events of this run or connection.
-   */
+  /** @param id Identifies the run or connection. @param redact Removes credentials from every text. */
   constructor(
     readonly id: string,
     readonly redact: Redactor,
@@ -36,12 +32,7 @@ export class Events {
     this.#watched = new Set([...this.#handlers.keys()].map((key) => key.replace(/:.*/, '')));
   }
 
-  /**
-   * Publishes that something happened.
-   *
-   * @param onChannel Whether to publish it to all of the process, too.
-   * @returns Whether anyone listens.
-   */
+  /** Publishes that something happened, with `onChannel` to all of the process, too. @returns Whether anyone listens. */
   emit<N extends MomentName>(name: N, facts: () => Moments[N], onChannel = true): boolean {
     const handlers = this.#handlers.get(name) ?? [];
     const isPublic = onChannel && moments[name].hasSubscribers;
@@ -52,21 +43,12 @@ export class Events {
     return true;
   }
 
-  /**
-   * Publishes a warning.
-   *
-   * @param onChannel False if the channel gets it elsewhere.
-   * @returns Whether anyone listens.
-   */
+  /** Publishes a warning. @returns Whether anyone listens. */
   warn({ code, message }: Warning, onChannel = true): boolean {
     return this.emit('warning', () => ({ code, message: printable(message) }), onChannel);
   }
 
-  /**
-   * Publishes the start of an operation, and how it ended.
-   *
-   * @param done Returns what is known after success.
-   */
+  /** Publishes the start of an operation, and how it ended. @param done Returns what is known after success. */
   async during<N extends OperationName, T>(
     name: N,
     begun: () => Operations[N]['begun'],
@@ -83,11 +65,7 @@ export class Events {
     return value;
   }
 
-  /**
-   * Publishes the start and end of an operation that is a stream; unsubscribing aborts it.
-   *
-   * @param done Returns what is known at the end, however it ended.
-   */
+  /** Does the same for a stream; unsubscribing aborts it. @param done Returns what is known at the end, however it ended. */
   during$<N extends OperationName, T>(
     name: N,
     begun: () => Operations[N]['begun'],
@@ -163,9 +141,8 @@ class OpenOperation {
 /** Converts a failure for events. */
 export function eventError(failure: unknown): EventError {
   if (!(failure instanceof LeadstreamError)) return { code: 'UNKNOWN', message: failure instanceof Error ? failure.name : typeof failure };
-  const { code } = failure;
-  const message = discreetMessage(failure);
-  return failure instanceof SourceError && failure.status !== undefined ? { code, message, status: failure.status } : { code, message };
+  const status = failure instanceof SourceError ? failure.status : undefined;
+  return { code: failure.code, message: discreetMessage(failure), ...(status !== undefined && { status }) };
 }
 
 /** Returns a copy of facts with credentials removed from its texts; nested values are frozen. */
@@ -227,16 +204,6 @@ export function watchersProblem(watch: unknown): string | undefined {
     if (!isRecord(watcher)) return `must be an object that maps event names to functions, like { page: (event) => {} }`;
     const unknown = Object.keys(watcher).find((name) => !eventNames.includes(name));
     if (unknown !== undefined) return unknownName('event', unknown, eventNames);
-    for (const [name, handler] of partsOf(watcher, eventNames)) {
-      if (Object.hasOwn(moments, name)) {
-        if (!isHandler(handler)) return `${name} must be a function`;
-      } else if (
-        !isRecord(handler) ||
-        !Object.keys(handler).every((key) => phases.some((phase) => phase === key)) ||
-        !partsOf(handler, phases).every(([, inner]) => isHandler(inner))
-      )
-        return `${name} must be an object of functions for ${phases.join(', ')}`;
-    }
   }
   return undefined;
 }

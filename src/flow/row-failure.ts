@@ -1,5 +1,5 @@
 import { catchError, throwError, type MonoTypeOperatorFunction } from 'rxjs';
-import { type LeadstreamError, saidDiscreetly, textOf, type Column, type Row } from '../core/index.js';
+import { type LeadstreamError, withDiscreetMessage, textOf, type Column, type Row } from '../core/index.js';
 import type { Page } from './page.js';
 
 /** The row at which something failed. */
@@ -52,7 +52,7 @@ export function namingRow(failure: unknown, known: (at: string) => KnownRows | u
   const { place, told } = failed;
   const rows = known(place.at);
   const key = rows && keyOf(place.row, rows);
-  return key === undefined ? failure : saidDiscreetly(told(`the row with ${key} (${positionOf(place)})`), failure.message);
+  return key === undefined ? failure : withDiscreetMessage(told(`the row with ${key} (${positionOf(place)})`), failure.message);
 }
 
 /**

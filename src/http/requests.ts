@@ -77,7 +77,7 @@ export function createRequests<A extends Answer>(transport: Transport<A>, option
 
 /** Returns the same failure without credentials in its message. */
 export function discreet(error: unknown, redact: Redactor): unknown {
-  return error instanceof SourceError ? error.saying(redact(error.message)) : error;
+  return error instanceof SourceError ? error.withMessage(redact(error.message)) : error;
 }
 
 /** Whether a service asks for less: it answers with 429, or names a time to come back. */
@@ -131,11 +131,11 @@ export function retryAttempts(
 }
 
 function exhausted(error: SourceError, attempts: number): SourceError {
-  return error.saying(`${error.message} (after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`);
+  return error.withMessage(`${error.message} (after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`);
 }
 
 function tooLong(error: SourceError, waitMs: number): SourceError {
-  return error.saying(
+  return error.withMessage(
     `${error.message}: the service asks to wait ${Math.ceil(waitMs / 1000)} s, but a run waits at most ${maxWaitMs / 1000} s`,
   );
 }

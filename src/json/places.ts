@@ -82,9 +82,7 @@ function afterDigits(json: Uint8Array, start: number): number {
   }
 }
 
-/**
- * Returns the offset after the list or record that begins at an offset, however deeply nested; -1 if it does not end. Its content is not validated.
- */
+/** Returns the offset after the list or record that begins at an offset; -1 if it does not end. Its content is not validated. */
 export function endOfNested(json: Uint8Array, start: number): number {
   let depth = 0;
   let at = start;
@@ -100,12 +98,7 @@ export function endOfNested(json: Uint8Array, start: number): number {
   return depth === 0 ? at : -1;
 }
 
-/**
- * Returns the text of a list or record without white space. Numbers and the order of members are preserved; strings are written as
- * `JSON.stringify` does.
- *
- * @returns `undefined` for invalid JSON.
- */
+/** Returns the text of a list or record without white space, with strings as `JSON.stringify` writes them; `undefined` for invalid JSON. */
 export function compact(json: Buffer, start: number, end: number): string | undefined {
   if (!isJson(json.subarray(start, end))) return undefined;
   const pieces: string[] = [];

@@ -2,10 +2,8 @@ import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from
 import { JsonText, readJson, type JsonValue } from './read.js';
 
 /**
- * Returns the bytes of the value at a JSON pointer (RFC 6901), in a valid JSON document without a byte order mark.
- *
- * @param segments Names of members and indexes of items along the path.
- * @returns `undefined` if there is no such value. If a name occurs twice, the last one counts, as in `JSON.parse`.
+ * Returns the bytes of the value at a JSON pointer (RFC 6901), in a valid JSON document without a byte order mark; `undefined` if there is none. If a name
+ * occurs twice, the last one counts, as in `JSON.parse`.
  */
 export function placeOf(json: Uint8Array, segments: readonly string[]): Uint8Array | undefined {
   const body = bufferOf(json);
@@ -72,13 +70,7 @@ function bufferOf(json: Uint8Array): Buffer {
   return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
 }
 
-/**
- * Returns the names and indexes in a JSON pointer.
- *
- * @example
- * segmentsOf('/data/a~1b'); // ['data', 'a/b']
- * segmentsOf(''); // [], the whole
- */
+/** Returns the names and indexes in a JSON pointer: `/data/a~1b` names `a/b` of `data`. */
 export function segmentsOf(pointer: string): readonly string[] {
   return pointer
     .split('/')
@@ -87,10 +79,8 @@ export function segmentsOf(pointer: string): readonly string[] {
 }
 
 /**
- * Returns the text of a record or list without the value at a JSON pointer; everything else is preserved as written. A member is removed,
+ * Returns the text of a record or list without the value at a JSON pointer, everything else as written; `undefined` if nothing is left. A member is removed,
  * and with it a record that had no other; in a list `null` takes its place.
- *
- * @returns `undefined` if nothing is left.
  */
 export function without(json: string, [name, ...inner]: readonly string[]): string | undefined {
   if (name === undefined) return undefined;

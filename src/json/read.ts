@@ -17,10 +17,7 @@ export type JsonItem = JsonRecord | JsonValue;
 
 /**
  * Reads JSON without changing any value: `JSON.parse` turns 12345678901234567890 into 12345678901234567000, 1.10 into 1.1 and 1e400 into
- * Infinity. The values of a record stay text, even nested ones; those that are not strings are wrapped in `JsonText`.
- *
- * @param json In UTF-8; a byte order mark is skipped.
- * @returns `undefined` for invalid JSON or UTF-8.
+ * Infinity. The values of a record stay text, even nested ones. Returns `undefined` for invalid JSON or UTF-8; a byte order mark is skipped.
  */
 export function readJson(json: Uint8Array): JsonItem | readonly JsonItem[] | undefined {
   if (!isUtf8(json)) return undefined;

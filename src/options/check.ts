@@ -2,8 +2,8 @@ import { LeadstreamError, StepError, unknownName } from '../core/index.js';
 import { rangeText, type Range } from './settings.js';
 
 /**
- * A requirement on a value given in code: returns its problems, each a sentence that begins with the place and shows no value. Unlike a schema it needs no
- * library, so that programs do not load the checks of pipeline files with every import.
+ * A requirement on a value given in code: returns its problems, each a sentence that begins with the place and shows no value. It needs no zod, so that
+ * programs start quickly.
  */
 export type Check = (value: unknown, place: string) => readonly string[];
 
@@ -52,7 +52,6 @@ export function listOf(item: Check, least: 0 | 1 = 0): Check {
   };
 }
 
-/** Checks for a list of texts. @param least Minimum number of items. Default 0. */
 export function texts(least: 0 | 1 = 0): Check {
   return listOf(text, least);
 }
@@ -65,12 +64,7 @@ export function judged(problemOf: (value: unknown) => string | undefined): Check
   };
 }
 
-/**
- * Checks for an object with these keys and no others, each optional.
- *
- * @param required Keys that are not optional.
- * @param others Whether other keys are allowed, in an `open` object. Default `closed`.
- */
+/** Checks for an object with these keys, all optional but the `required` ones; other keys are allowed in an `open` object. */
 export function object(checks: Checks, required: readonly string[] = [], others: 'open' | 'closed' = 'closed'): Check {
   const known = Object.keys(checks);
   const whole = check(`an object with ${known.join(', ')}`, isRecord);
@@ -86,12 +80,7 @@ export function object(checks: Checks, required: readonly string[] = [], others:
   };
 }
 
-/**
- * Checks the arguments of a function that creates a step or changes a stream. It loads nothing.
- *
- * @param at Name of the function, for messages.
- * @throws {StepError} `E_STEP_CONFIG`.
- */
+/** Checks the arguments of a function that creates a step or changes a stream. @throws {StepError} `E_STEP_CONFIG`. */
 export function checkGiven(at: string, wanted: Check, given: unknown): void {
   const problems = wanted(given, '');
   if (problems.length > 0) throw new StepError('E_STEP_CONFIG', `${at}: ${problems.join('; ')}`);

@@ -6,13 +6,9 @@ import { callable, check, object, text, type Checks } from './check.js';
 export interface ExtensionDeclaration<I, O> {
   /** What it does, in one sentence. */
   readonly summary?: string | undefined;
-  /**
-   * Change it when the behaviour changes: it is part of the pipeline's fingerprint, with the name. leadstream does not inspect the code. Default: none.
-   */
+  /** Change it when the behaviour changes: it is part of the pipeline's fingerprint, with the name. Default: none. */
   readonly version?: string | undefined;
-  /**
-   * Checks its options: a schema of zod, valibot, arktype or any other library that follows standardschema.dev. Default: it takes none.
-   */
+  /** Checks its options: a schema of zod, valibot, arktype or another library that follows standardschema.dev. Default: it takes none. */
   readonly options?: StandardSchema<I, O> | undefined;
 }
 
@@ -44,9 +40,7 @@ export interface Extension<K extends 'step' | 'sink' = 'step' | 'sink', D = unkn
 /**
  * Checks the definition of a step or sink, and attaches it to the function that makes one.
  *
- * @param own The keys that the declaration may have in addition to those of all extensions; it must have `open`.
- * @param make Makes one; `options` returns the checked options.
- * @param refuse Creates the error for an invalid declaration or invalid options.
+ * @param own The keys that the declaration may have in addition to those of all extensions.
  */
 export function extended<K extends 'step' | 'sink', D extends ExtensionDeclaration<unknown, unknown>, T>(
   { kind, own, refuse }: { readonly kind: K; readonly own: Checks; refuse(problem: string): Error },

@@ -11,15 +11,7 @@ export interface SchemaProblem {
   readonly onKey: boolean;
 }
 
-/**
- * Returns every problem that a schema finds in a value, in the words of zod unless the schema has its own. These show no value.
- *
- * @param at Path of the value, with which the paths of problems begin.
- *
- * @example
- * schemaProblems(z.strictObject({ limit: z.number() }), { limt: '5' });
- * // [{ path: ['limit'], message: "'limit' is missing" }, { path: ['limt'], message: "unknown key 'limt', did you mean 'limit'?", onKey: true }]
- */
+/** Returns every problem that a schema finds in a value at a path, in the words of zod unless the schema has its own. These show no value. */
 export function schemaProblems(wanted: z.ZodType, value: unknown, at: Path = []): readonly SchemaProblem[] {
   const { error } = wanted.safeParse(value, { reportInput: true, error: wordsFor });
   const issues = error ? error.issues.flatMap(ofAlternativeMeant) : [];
@@ -28,14 +20,7 @@ export function schemaProblems(wanted: z.ZodType, value: unknown, at: Path = [])
   return issues.flatMap((issue) => (issue.code === 'too_small' && wrongKind.has(issue.path.join('.')) ? [] : problemsOf(issue, at)));
 }
 
-/**
- * Checks the arguments of a function against a schema.
- *
- * @param at Name of the function, for messages.
- * @param taken Schema of an object with the arguments.
- * @param given The arguments by name.
- * @throws {StepError} `E_STEP_CONFIG`.
- */
+/** Checks the arguments of a function, by name, against a schema. @throws {StepError} `E_STEP_CONFIG`. */
 export function checkArguments(at: string, taken: () => z.ZodType, given: unknown): void {
   const problems = schemaProblems(taken(), given).map(({ message }) => message);
   if (problems.length > 0) throw new StepError('E_STEP_CONFIG', `${at}: ${problems.join('; ')}`);
@@ -72,13 +57,8 @@ function problemsOf(issue: Issue, at: Path): readonly SchemaProblem[] {
 
 /** Returns the last key of a path, with the indexes below it. */
 function nameOf(path: Path): string {
-  const at = path.findLastIndex((part) => typeof part === 'string');
-  return at < 0
-    ? ''
-    : `${path[at]}${path
-        .slice(at + 1)
-        .map((index) => `[${index}]`)
-        .join('')}`;
+  const [key, ...indexes] = path.slice(path.findLastIndex((part) => typeof part === 'string'));
+  return typeof key === 'string' ? `${key}${indexes.map((index) => `[${index}]`).join('')}` : '';
 }
 
 /** Returns the issue itself, or for a union without words of its own those of the alternative that has the right kind and the fewest issues. */
@@ -112,14 +92,7 @@ export function standsTwice(name: string): string {
   return `'${name}' is listed twice; list it once`;
 }
 
-/**
- * Makes a list schema refuse repeated items.
- *
- * @param nameOf Returns what distinguishes the items. Default: their text.
- *
- * @example
- * distinct(z.array(z.string())).safeParse(['id', 'id']); // [1] 'id' is listed twice; list it once
- */
+/** Makes a list schema refuse repeated items. @param nameOf Returns what distinguishes them. Default: their text. */
 export function distinct<T extends z.ZodType>(list: z.ZodArray<T>, nameOf: (item: z.output<T>) => string = String): z.ZodArray<T> {
   return list
     .superRefine((items, context) => {

@@ -69,11 +69,7 @@ export const defaults = {
 /** Where the JSON schema of a value holds such a default, until it becomes the default of the key. */
 export const usual = 'x-usual';
 
-/**
- * Makes a value optional; the code that uses it applies the default. The JSON schema and the reference show the default.
- *
- * @param text The default as written in a file. zod would drop a `default` of a value parsed from text, such as a duration.
- */
+/** Makes a value optional whose default the code applies, and the reference shows. zod would drop a `default` of a value parsed from text. */
 export function usually<T extends z.ZodType>(schema: T, text: string | number | boolean): z.ZodOptional<T> {
   return schema.optional().meta({ [usual]: text });
 }
@@ -99,13 +95,13 @@ function ranged(z: Zod, { whole = false, min = 0, max }: Omit<Range, 'above'>) {
 /** The message for a window smaller than the concurrency. */
 export const windowTooSmall = 'must be at least the concurrency';
 
-/** Returns whether a window, if set, holds as many pages as are requested at once. */
-export function windowHoldsConcurrency({ window, concurrency = defaults.concurrency }: Windowed): boolean {
-  return window === undefined || window >= concurrency;
-}
-
 /** Settings that include a window. */
 export interface Windowed {
   readonly window?: number | undefined;
   readonly concurrency?: number | undefined;
+}
+
+/** Returns whether a window, if set, holds as many pages as are requested at once. */
+export function windowHoldsConcurrency({ window, concurrency = defaults.concurrency }: Windowed): boolean {
+  return window === undefined || window >= concurrency;
 }

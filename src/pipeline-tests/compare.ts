@@ -15,33 +15,27 @@ export interface Difference {
   readonly received: unknown;
 }
 
-/** What a run came to. */
+/** What ended a run, what it did until then, the rows that left the last step, and what it printed. */
 export interface Outcome {
-  /** What ended it. */
   readonly failure: { readonly code: string; readonly message: string } | undefined;
-  /** What it did, even if it failed; none if it failed before it could begin. */
   readonly report: Pick<RunReport, 'sinks'> | undefined;
-  /** The rows that left the last step. */
   readonly rows: readonly TextRow[];
   readonly stdout: string;
 }
 
-/** Location of the files, and the types of the columns of tables. */
-interface Place {
-  readonly folder: string;
-  typeOf(column: string): DeclaredType;
-}
+/** Returns the declared type of a column of a table. */
+type TypeOf = (column: string) => DeclaredType;
 
 type Expected = PipelineTest['expect'];
 type ExpectedRows = NonNullable<Expected['rows']>;
 
 /** Compares the result of a run with what its test expects. @returns All differences, each cause before its consequences. */
-export async function differencesOf(expected: Expected, outcome: Outcome, place: Place): Promise<readonly Difference[]> {
+export async function differencesOf(expected: Expected, outcome: Outcome, folder: string, typeOf: TypeOf): Promise<readonly Difference[]> {
   const { error, rows, books = {}, files = {}, stdout } = expected;
   const { failure, report } = outcome;
   const inFiles: Difference[] = [];
   for (const [name, file] of Object.entries(files))
-    inFiles.push(...(await fileDifferences(`files ${name}`, join(place.folder, name), file, place)));
+    inFiles.push(...(await fileDifferences(`files ${name}`, join(folder, name), file, typeOf)));
   return [
     ...(error === failure?.code ? [] : [{ at: 'error', expected: error, received: failure && `${failure.code}: ${failure.message}` }]),
     ...(rows === undefined ? [] : rowDifferences('rows', rows, outcome.rows)),
@@ -63,7 +57,7 @@ async function fileDifferences(
   at: string,
   path: string,
   { rows, text, exists }: NonNullable<Expected['files']>[string],
-  { typeOf }: Place,
+  typeOf: TypeOf,
 ): Promise<readonly Difference[]> {
   const found = await stat(path).catch(() => undefined);
   if (exists !== (found !== undefined)) return [{ at, expected: exists ? 'a file' : undefined, received: exists ? undefined : 'a file' }];
@@ -102,7 +96,7 @@ function differing(at: string, expected: unknown, received: unknown): readonly D
 }
 
 /** Reads a table of Parquet files. @param typeOf The declared type of a column, to distinguish days from instants. */
-async function tableRows(path: string, typeOf: Place['typeOf']): Promise<readonly TextRow[]> {
+async function tableRows(path: string, typeOf: TypeOf): Promise<readonly TextRow[]> {
   const rows: TextRow[] = [];
   for (const file of (await readdir(path, { recursive: true })).filter((entry) => entry.endsWith('.parquet')).toSorted()) {
     // Partition columns exist only in the names of folders.

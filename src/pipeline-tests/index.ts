@@ -83,7 +83,7 @@ async function differencesIn(test: PipelineTest, signal: AbortSignal | undefined
       const tested = await test.open({ folder, url, key });
       const types = new Map(tested.pipeline.plan.columns().map(({ name, type }) => [name, type]));
       const outcome = await outcomeOf(tested, test, join(base, 'state'), signal);
-      return await differencesOf(test.expect, outcome, { folder, typeOf: (column) => types.get(column) ?? 'text' });
+      return await differencesOf(test.expect, outcome, folder, (column) => types.get(column) ?? 'text');
     } finally {
       await close();
     }

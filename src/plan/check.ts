@@ -65,7 +65,7 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
   const own = ownCollections(resolved, problem);
   const registry = own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
   const plan = registry && planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry, queries }, issues);
-  const connection = shape && connectionOf(shape.service, env, { problem: issues.givenProblem, inFile: problem, unset });
+  const connection = shape && connectionOf(shape.service, env, problem, unset);
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, { baseDir, pipeline }, problem);
   const hooks = shape && hooksOf(shape, env, problem);
   if (parts.on_new_field === 'restart' && chain.sinks.some(({ definition }) => definition.prints))

@@ -40,15 +40,6 @@ function accountIn(env: Environment): Account | { readonly missing: string } | {
   return { missing: 'LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY' };
 }
 
-/** Where problems of a connection are reported. */
-interface Connecting {
-  /** Receives problems of values from the environment. */
-  readonly problem: Problem;
-  /** Receives problems of the file. */
-  readonly inFile: Problem;
-  readonly unset: Unset;
-}
-
 /**
  * Returns the connection described by a pipeline file. Address and account both come either from the file or from the environment: an
  * account of the environment is never sent to an address of the file.
@@ -56,14 +47,21 @@ interface Connecting {
 export function connectionOf(
   service: ServiceSpec | undefined,
   env: Environment,
-  { problem, inFile, unset }: Connecting,
+  problem: Problem,
+  unset: Unset,
 ): ConnectOptions | undefined {
-  const none = service?.base_url === undefined && service?.auth === undefined;
-  const reached = none ? reachedBy(env, problem, unset) : reachedByFile(service, problem, inFile);
+  const isOfFile = service?.base_url !== undefined || service?.auth !== undefined;
+  const reached = isOfFile ? accountOf(service, problem) : accountFrom(env, problem, unset);
   if (reached === undefined) return undefined;
-  const { retry, ...settings }: Partial<ServiceSpec> = service ?? {};
+  const wrong = keyProblem(reached.auth);
+  if (wrong)
+    problem(
+      isOfFile ? ['service', 'auth', wrong.field] : [],
+      `the ${isOfFile ? 'key' : `${wrong.field} in the environment`} ${wrong.message}`,
+    );
   const way = proxyIn(reached.baseUrl, env);
-  if (way.problem !== undefined) problem(none ? [] : ['service', 'base_url'], way.problem);
+  if (way.problem !== undefined) problem(isOfFile ? ['service', 'base_url'] : [], way.problem);
+  const { retry, ...settings }: Partial<ServiceSpec> = service ?? {};
   return {
     ...reached,
     proxy: way.proxy ?? false,
@@ -90,24 +88,18 @@ interface Account {
   readonly auth: Credentials;
 }
 
-function reachedByFile({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem, inFile: Problem): Account | undefined {
-  const wrong = auth && keyProblem(auth);
-  if (wrong) problem(['service', 'auth', wrong.field], `the key ${wrong.message}`);
+function accountOf({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem): Account | undefined {
   if (baseUrl !== undefined && auth !== undefined) return { baseUrl, auth };
   const [given, missing] = baseUrl === undefined ? ['auth', 'base_url'] : ['base_url', 'auth'];
-  inFile(['service'], `'${missing}' is missing: ${given} needs it; leave out both to use those of the environment`, true);
+  problem(['service'], `'${missing}' is missing: ${given} needs it; leave out both to use those of the environment`, true);
   return undefined;
 }
 
-function reachedBy(env: Environment, problem: Problem, unset: Unset): Account | undefined {
+function accountFrom(env: Environment, problem: Problem, unset: Unset): Account | undefined {
   const without = 'without service.base_url and service.auth, the environment';
   const found = accountIn(env);
+  if ('baseUrl' in found) return found;
   if ('missing' in found) unset([], found.missing, `${without} must set ${found.missing}`);
-  else if ('problem' in found) problem([], `${without} names the account, and ${found.problem}`);
-  else {
-    const wrong = keyProblem(found.auth);
-    if (wrong) problem([], `the ${wrong.field} in the environment ${wrong.message}`);
-    return found;
-  }
+  else problem([], `${without} names the account, and ${found.problem}`);
   return undefined;
 }

@@ -30,11 +30,6 @@ export class IssueList {
     if (onKey === true || !this.#isUnknown(path)) this.#add('E_SPEC_INVALID', path, message, onKey);
   };
 
-  /** Adds a problem of a value that a known reference gave. */
-  readonly givenProblem: Problem = (path, message) => {
-    if (!this.#isUnknown(path)) this.#add('E_SPEC_REFERENCE', path, message);
-  };
-
   /** Adds a problem of a reference, which leaves the value unknown. */
   readonly referenceProblem: Problem = (path, message, onKey) => {
     this.#unresolved(path);

@@ -11,7 +11,7 @@ import { isFault } from '../service/index.js';
 
 const name = schema((z) => z.string().min(1));
 
-/** The shape of `service.auth`: credentials of one of the forms. What is wrong with a key is told later, with where it comes from. */
+/** The shape of `service.auth`: credentials of one of the forms. A wrong key is reported later, with where it comes from. */
 export const authShape = schema((z) => {
   const shape: z.ZodType = z.union(
     credentialForms.map(({ fields }) => {
