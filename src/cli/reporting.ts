@@ -11,7 +11,7 @@ export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' |
 /** Whether a run ended because its reader had had enough, which is not a failure of a pipeline that only prints. */
 export async function leftByReader(failure: unknown, pipeline: Pipeline | undefined): Promise<boolean> {
   const { ClosedPipeError } = await import('../index.js');
-  return failure instanceof ClosedPipeError && (pipeline?.plan.sinks.every(({ definition }) => definition.name === 'stdout') ?? false);
+  return failure instanceof ClosedPipeError && (pipeline?.plan.sinks.every(({ definition }) => definition.prints) ?? false);
 }
 
 /** Runs a pipeline and reports on stderr what happens: what it is doing, retries, warnings, and the summary at the end. */

@@ -132,7 +132,7 @@ export function startStatus(
   observed: Observed,
   { console, stderr, stdout }: StatusPlace,
 ): Status {
-  const isPrinted = stdout.isTTY === true && plan.sinks.some(({ definition }) => definition.name === 'stdout');
+  const isPrinted = stdout.isTTY === true && plan.sinks.some(({ definition }) => definition.prints);
   if (console.level === 'error' || console.level === 'warn' || isPrinted) return { isLive: false, clear: () => {}, end: () => {} };
   if (stderr.isTTY && console.format === 'text') return liveStatus(name, observed, stderr);
   const timer = setInterval(() => {

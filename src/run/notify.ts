@@ -20,7 +20,7 @@ export async function notify({ pipeline, options, runId, startedAt, warnings, wa
   const { name, hooks, plan } = pipeline;
   const hasFailed = 'failure' in end;
   // If a run only prints, a reader that closes the pipe is not a failure.
-  if (hasFailed && end.failure instanceof ClosedPipeError && plan.sinks.every(({ output }) => output === undefined)) return;
+  if (hasFailed && end.failure instanceof ClosedPipeError && plan.sinks.every(({ definition }) => definition.prints)) return;
   const { read = 0, sinks = [] } = (hasFailed ? failedRunOf(end.failure) : end.report) ?? {};
   const written = hasFailed ? {} : Object.fromEntries(sinks.map(({ at, books }) => [at, books.written]));
   const warned = await post(name, hooks, end, options.signal, {

@@ -1,10 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
-import { loadPipeline, runPipeline } from '../../../src/index.js';
+import { z } from 'zod';
+import { ClosedPipeError, defineSink, loadPipeline, runPipeline } from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
-import { folderWith } from '../../support/temporary.js';
+import { folderWith, temporaryFolder } from '../../support/temporary.js';
 import { token, webhook } from '../../support/webhook.js';
 
 const hooks = 'on_success: { webhook: "${HOOK}" }\non_failure: { webhook: "${HOOK}" }\n';
@@ -104,6 +106,27 @@ describe('on_success and on_failure', () => {
     expect((await checked('leak.yaml', 'https://hooks.example/secret-token')).stderr).toContain('the variable HOOK holds a credential');
     expect(await checked('defaults.yaml', 'https://hooks.example/secret-token')).toMatchObject({ code: 0 });
     expect(await cli(['validate', 'no-url.yaml'], { cwd })).toMatchObject({ code: 0 });
+  });
+
+  test('tell that a reader left a run that does more than print', async () => {
+    const { url, told } = await webhook();
+    const from = await service();
+    const quiet = defineSink('quiet', {
+      options: z.strictObject({}),
+      open: () => ({ write: () => {}, commit: () => {}, abort: () => {} }),
+    });
+    const leaving = async (sinks: string) => {
+      const given = { text: pipelineText(`${hooks}from: users\nto: [${sinks}]`), file: 'p.yaml' };
+      const cwd = await temporaryFolder();
+      const pipeline = await loadPipeline(given, { env: { ...from.env, HOOK: url }, cwd, sinks: [quiet] });
+      const stdout = new PassThrough();
+      stdout.destroy(Object.assign(new Error('closed'), { code: 'EPIPE' }));
+      stdout.on('error', () => {});
+      await expect(runPipeline(pipeline, { stdout })).rejects.toBeInstanceOf(ClosedPipeError);
+      return told.length;
+    };
+    expect(await leaving('{ stdout: {} }')).toBe(0);
+    expect(await leaving('{ stdout: {} }, { quiet: {} }')).toBe(1);
   });
 
   test('keep a run that was stopped two seconds at most, and are tried once', async () => {
