@@ -206,7 +206,6 @@ function open({ client, events, options }: Connection, collection: Collection, r
   };
 }
 
-/** Applies the checks of a pipeline to a stream. */
 function conclude(
   collection: string,
   consistency: Consistency,

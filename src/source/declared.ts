@@ -8,7 +8,6 @@ import { segmentsOf } from '../json/index.js';
 const schemes = ['page', 'offset', 'cursor', 'link', 'none'] as const satisfies readonly Paging['scheme'][];
 const endForms = ['empty_object', 'null', 'no_content', 'no_rows', 'not_found', 'empty_page'] as const satisfies readonly EndForm[];
 
-/** The options that a scheme supports. */
 const takes: Readonly<Record<(typeof schemes)[number], readonly string[]>> = {
   page: ['param', 'limit', 'first'],
   offset: ['param', 'limit'],
@@ -129,7 +128,6 @@ export function collectionShape(name: unknown) {
   });
 }
 
-/** Names of parameters that suggest a credential. */
 const credentialLike = /(?:^|[_-])(?:api[_-]?key|token|secret|password)$/i;
 
 /** Returns whether a URL keeps a path unchanged; otherwise requests would go to another path than the one written. */

@@ -7,7 +7,6 @@ import type { Pages } from './list.js';
 import { fingerprintOf, type LastPage, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
 import { defaults } from '../options/index.js';
 
-/** Maximum times that a read continues after an end that was not one. */
 const maxContinuations = 10;
 
 /**
@@ -30,7 +29,6 @@ export class EndOfList {
   /** Whether it is the end of the first read, rather than of a pass, which repeats its warnings and changes nothing about it. */
   readonly #isFirst: boolean;
 
-  /** @param progress That of the first read, or of a pass. */
   constructor(
     private readonly list: Pages,
     private readonly progress: ReadProgress,
@@ -244,12 +242,10 @@ export async function endWait({ reader, options, consistency }: ReadSettings, as
   consistency.waitedMs += delayMs;
 }
 
-/** Creates the failure for rows after a page that stays empty. */
 function rowsAfterEnd(page: number, end: number): SourceError {
   return new SourceError('E_SOURCE_ORDER', 'permanent', `page ${page} has rows, but page ${end} has none`);
 }
 
-/** A list with rows beyond this position has rows everywhere. */
 const maxRows = 2 ** 40;
 
 /** The rows of a list by position, counted from 0: pages of one row, if the service supports them. */

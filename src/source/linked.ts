@@ -10,7 +10,6 @@ import type { List, ListPass } from './passes.js';
 import type { ListAnswer } from './fetch/reader.js';
 import type { Position } from './fetch/request.js';
 
-/** Maximum times that a read continues after an end that was not one. */
 const maxReturns = 10;
 
 /**
@@ -24,7 +23,6 @@ export class LinkedList implements List {
   readonly concurrency = 1;
   readonly #pages: LinkedPages;
   readonly #sizes: number[] = [];
-  /** How often the read continued after its end. */
   #returns = 0;
   readonly page = (number: number) => this.#pages.page(number);
   readonly count = () => of(undefined);
@@ -152,7 +150,6 @@ interface Place {
 /** The pages of a list in which each points to the next. They are numbered as they arrive; answers without rows in the middle are not. */
 class LinkedPages {
   readonly #positions: (Position | undefined)[] = [undefined];
-  /** The page that named each position. */
   readonly #named = new Map<string, number>();
   /** The answers without rows that pointed to a next page. */
   readonly empty: Place[] = [];
@@ -161,7 +158,6 @@ class LinkedPages {
   #fresh: number | undefined;
   #stale = 0;
 
-  /** @param purpose That of all its requests. */
   constructor(
     private readonly settings: ReadSettings,
     private readonly purpose: 'page' | 'probe',
@@ -195,12 +191,10 @@ class LinkedPages {
     });
   }
 
-  /** Records whether a page had no new row. */
   notice(isStale: boolean): void {
     this.#stale = isStale ? this.#stale + 1 : 0;
   }
 
-  /** Returns the place of a page that was read. */
   at(number: number): Place {
     return { number, position: this.#positions[number - 1] };
   }
@@ -229,7 +223,6 @@ class LinkedPages {
     return second && second.batch.length > 0 ? second : first;
   }
 
-  /** Two pages must not point to the same next page. */
   #name(next: Position, number: number): void {
     const key = JSON.stringify(next);
     const before = this.#named.get(key) ?? number;

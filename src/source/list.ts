@@ -80,7 +80,6 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
 
 type Requesting = (asked: ListRequest) => Observable<RecordBatch>;
 
-/** Returns how pages are requested: one that is not found after the first one has no rows. */
 function requesting(reader: ListReader, firstPage: number): Requesting {
   return (asked) =>
     reader.request(asked).pipe(
@@ -156,7 +155,6 @@ function hasMorePages(reader: ListReader, all: RecordBatch): Observable<boolean>
   });
 }
 
-/** Returns the largest page size with a border after the given number of rows. */
 function divisorOf(rows: number): number {
   let size = Math.min(rows, 500);
   while (rows % size !== 0) size -= 1;
@@ -165,7 +163,6 @@ function divisorOf(rows: number): number {
 
 /** The pages of a list by number. Each waits for the fingerprint of the one before it, unless that may never be requested. */
 export class Pages {
-  /** Pages that repeat the one before them. */
   readonly #repeats = new Set<number>();
   readonly #fingerprints = new Map<number, string>();
   /** The pages waiting for the fingerprint of one. */
@@ -207,7 +204,6 @@ export class Pages {
     );
   }
 
-  /** The first page read that repeated the one before it. */
   get repeated(): number | undefined {
     return this.#repeats.size === 0 ? undefined : Math.min(...this.#repeats);
   }

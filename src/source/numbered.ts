@@ -98,7 +98,6 @@ export class NumberedList implements List {
     );
   }
 
-  /** Compares some pages with what was read. */
   async #checkPages(ask: Ask): Promise<void> {
     const { digests, consistency } = this.reading;
     const numbers = evenly([...digests.keys()], maxProbes);
@@ -138,7 +137,6 @@ export class NumberedList implements List {
   }
 }
 
-/** Returns a reader of the same list with another page size, whose requests are only probes. */
 function resized(reader: ListReader, limit: number): ListReader {
   return {
     ...reader,

@@ -34,7 +34,6 @@ export function firstQuery(collection: Collection, options: PagingOptions & { re
   return new URLSearchParams(listQuery(collection, page, limit, limit));
 }
 
-/** Reads the pages of one list. */
 export type ListReader = Pick<CollectionReader<unknown>, 'collection' | 'limit' | 'request' | 'findings'>;
 
 /** Warns of a list. @throws {GateError} `E_GATE_STRICT` under `strict`. */
@@ -44,7 +43,6 @@ export function warn({ collection }: ListReader, { strict = false, events }: Pag
   events?.warn({ code, message });
 }
 
-/** Creates the failure of a list that cannot be read to its end. */
 export function refused({ collection }: ListReader, code: SourceError['code'], what: string): SourceError {
   return new SourceError(code, 'permanent', `${collection.name}: ${what}`);
 }

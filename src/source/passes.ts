@@ -6,7 +6,6 @@ import type { RecordBatch } from '../vector/index.js';
 import { windowOf } from './options.js';
 import { type Reading, ReadProgress, type ReadSettings, type SeenRows, type Taken } from './seen-rows.js';
 
-/** How a list is read once, page by page. */
 interface Way {
   readonly firstPage: number;
   readonly concurrency: number;
@@ -34,7 +33,6 @@ export interface List extends Way {
   readonly counting: Consistency['counted'];
   /** Whether the list kept growing, so that the read ended at its last confirmed end. */
   readonly growing: boolean;
-  /** Receives each page of the first read. */
   take(page: Page, taken: Taken): void;
   /** Checks whether the list has rows after its end by now. It emits the page to continue with. */
   lookAgain(): Observable<number | undefined>;
@@ -45,11 +43,9 @@ export interface List extends Way {
   pass(number: number, progress: ReadProgress): Observable<ListPass>;
 }
 
-/** A list opened for one pass. */
 export interface ListPass extends Pick<Way, 'page' | 'confirm'> {
   /** A pass with more rows is abandoned, since the list grows as fast as it is read. */
   readonly maxRows: number;
-  /** Receives whether a page had no key that was new in this pass. */
   notice?(isStale: boolean): void;
   /** Returns whether the pages read reach the last row of the list, as far as rows can be counted. */
   reachesEnd(ask: Ask): Promise<boolean>;
@@ -60,7 +56,6 @@ class Pass {
   readonly gaps = new Gaps();
   repeated = 0;
   distinct = 0;
-  /** Rows that no earlier read found. */
   missed = 0;
   isEndless = false;
   list: ListPass | undefined;
@@ -68,7 +63,6 @@ class Pass {
 
 /** Further passes over a list, which emit the rows missed so far, until a pass misses nothing. */
 export class Passes {
-  /** Number of consecutive passes that missed nothing. */
   #clean = 0;
   #lastNumber: number;
   /** The results of the previous read, and the maximum number of keys in any read. */
@@ -120,7 +114,6 @@ export class Passes {
     );
   }
 
-  /** Returns the unknown rows of a page, if any. */
   #missedOn(page: Page, pass: Pass): Page | undefined {
     const { consistency } = this.#first;
     const batch = batchOf(page);

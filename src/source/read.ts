@@ -53,7 +53,6 @@ class ListRead {
 
   constructor(private readonly list: List) {}
 
-  /** Emits the pages of the list, the rows that were missed, and rows added after the end meanwhile. */
   pages(): Observable<Page> {
     const { list } = this;
     const { options, consistency } = list.reading;
@@ -80,7 +79,6 @@ class ListRead {
     );
   }
 
-  /** Re-checks some places of the list, then runs the passes if needed. */
   #checks(): Observable<Page> {
     const { list } = this;
     const { reading } = list;
@@ -92,7 +90,6 @@ class ListRead {
     }).pipe(switchMap((needed) => (needed && seen ? new Passes(list, seen).pages() : EMPTY)));
   }
 
-  /** Reads rows added after the end, once everything else is done. */
   #lookAgain(): Observable<Page> {
     return task(async (ask) => {
       await this.#drain.empty();

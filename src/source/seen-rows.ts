@@ -33,7 +33,6 @@ export class SeenRows {
     return this.#keys.markOf(name) > this.#base;
   }
 
-  /** The place of the next row. */
   get place(): number {
     return this.#next - 1;
   }
@@ -60,12 +59,10 @@ export class SeenRows {
     return { fresh, repeats, changed, distinct: names.length - repeats.length };
   }
 
-  /** Number of keys that this pass has in common with the previous one. */
   get inCommon(): number {
     return this.#sequence?.length ?? 0;
   }
 
-  /** Returns the share of the keys in common with the previous pass that are out of sequence. */
   moved(): number {
     const sequence = this.#sequence ?? [];
     return sequence.length === 0 ? 0 : outOfSequence(Uint32Array.from(sequence)) / sequence.length;
@@ -129,7 +126,6 @@ function textsOf(batch: RecordBatch): (row: number) => string {
 /** The rows of a page in the first read of a list. */
 export type Taken = ReturnType<Reading['take']>;
 
-/** What a list is read with. */
 export type ReadSettings = Pick<Reading, 'reader' | 'options' | 'consistency'>;
 
 /** The first read of a list so far: its rows, and what shows that the list changed meanwhile. */
@@ -183,12 +179,10 @@ export class Reading {
     return { fresh: withRowsOf(page, batch, fresh), names, position, repeats, isStale };
   }
 
-  /** Returns the names of rows, which identify them, in order. */
   namesOf(batch: RecordBatch): readonly string[] {
     return namesOf(batch, this.reader.collection.key);
   }
 
-  /** Records evidence that the list changed. */
   drift(what: string): void {
     this.drifted = true;
     if (this.consistency.drift.length < maxProbes) this.consistency.drift.push(what);
@@ -213,7 +207,6 @@ function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Pa
   return rows.length === batch.length ? page : withBatch(page, batch.take(rows));
 }
 
-/** The last page read, and the name of its last row. */
 export interface LastPage {
   readonly number: number;
   readonly rows: number;
@@ -221,17 +214,14 @@ export interface LastPage {
   readonly fingerprint: string;
 }
 
-/** How far a read of a list has progressed, by position. */
 export class ReadProgress {
   /** Rows on the pages read, including repeated keys. */
   rows = 0;
   pages = 0;
-  /** Rows of the longest page. */
   largest = 0;
   /** Number of the first page that was shorter than an earlier one, and not the last. */
   short: number | undefined;
   last: LastPage | undefined;
-  /** The name of the list's first row. */
   first: string | undefined;
 
   /** Adds the next page, or the last one again with more rows. @returns Its position, and how many of its rows were already read. */

@@ -17,7 +17,6 @@ export class Decoder {
   readonly findings: Findings;
   readonly #dropsUndeclared: boolean;
 
-  /** @param redact Removes credentials from the names of fields. */
   constructor(
     private readonly collection: Collection,
     reveal: readonly string[] = [],
@@ -105,7 +104,6 @@ export class Decoder {
   }
 }
 
-/** Returns whether any row has a non-empty text in a column. */
 function hasText(vector: Vector | undefined): boolean {
   for (let row = 0; vector && row < vector.length; row += 1) if (!vector.isEmpty(row)) return true;
   return false;

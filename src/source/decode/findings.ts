@@ -51,7 +51,6 @@ export class Findings {
     this.#nameOf = freeNames(taken);
   }
 
-  /** Resets the counts, for rows that are all read again. */
   recount(): void {
     this.missing.clear();
     this.notText.clear();
@@ -76,7 +75,6 @@ export class Findings {
     return found;
   }
 
-  /** @throws {SourceError} `E_SOURCE_LIMIT` for a record with more fields than allowed. */
   checkWidth(fields: number): void {
     if (fields > maxFields) throw this.#tooWide(`a record has ${amount(fields)} fields, but at most ${amount(maxFields)} are read`);
   }

@@ -5,7 +5,6 @@ import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from
 /** A list of records with the same layout. It can be transferred between threads. */
 export interface Scanned {
   readonly rows: number;
-  /** Names of the fields, in the order received. */
   readonly names: readonly string[];
   /** The answer, followed by the texts that it does not contain literally: those with escapes, lists and records. */
   readonly bytes: Uint8Array;
@@ -93,7 +92,6 @@ function formOf(body: Buffer): Form | undefined {
   return { names: [...names], start, gaps: Buffer.concat(gaps), gapLengths, close, length: at + 1 - start };
 }
 
-/** Returns the offset after the value that begins at an offset; -1 if none does. */
 function endOfValue(body: Buffer, start: number): number {
   const byte = body[start];
   if (byte !== quote) return byte === openList || byte === openRecord ? endOfNested(body, start) : endOfLiteral(body, start);
@@ -101,7 +99,6 @@ function endOfValue(body: Buffer, start: number): number {
   return end < 0 ? -1 : end + 1;
 }
 
-/** A single pass over an answer. */
 class Scan {
   #bounds: Int32Array;
   readonly #nulls: Int32Array;

@@ -23,7 +23,6 @@ import {
 import { scan } from '../decode/scan.js';
 import type { ScannedAnswer } from './fetching.js';
 
-/** One page of a list. */
 export interface ListRequest {
   /** Number as the service counts; in a list without page numbers, the ordinal. Without it, neither page nor limit is sent. */
   readonly page?: number;
@@ -62,11 +61,9 @@ export interface CollectionReader<T> {
   readonly findings: Findings;
 }
 
-/** What the readers of a service share. */
 interface ReaderOptions {
   readonly limit: number;
   readonly surroundings: Surroundings;
-  /** Sends a request, and decodes the answer. */
   readonly read: <T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T) => Observable<T>;
   readonly redact: Redactor;
   readonly onPath: OnPath;
@@ -80,7 +77,6 @@ export function createReader<C extends Collection>(
   const { name, served } = collection;
   const decoder = new Decoder(collection, reveal, redact);
 
-  /** Requests one page at a path of the collection. */
   function requestAt(path: string, { page, position: asked, limit: size, purpose }: ListRequest): Observable<ListAnswer> {
     const counted = purpose !== 'probe';
     if (!isSequential(served)) {

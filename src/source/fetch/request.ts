@@ -11,10 +11,8 @@ export type Following =
   | { readonly kind: 'end' }
   | { readonly kind: 'unreadable'; readonly failure: SourceError };
 
-/** A `Following` that was understood. */
 export type NextOrEnd = Exclude<Following, { readonly kind: 'unreadable' }>;
 
-/** What an answer was the answer to. */
 interface Asking {
   readonly served: Served;
   readonly label: string;
@@ -89,7 +87,6 @@ function hasMore({ body }: Answer, pointer: string, label: string): boolean {
   throw new SourceError('E_SOURCE_ANSWER', 'suspect', `${label}: there is neither true nor false at ${pointer}`);
 }
 
-/** Returns the field of the last row that is the cursor of the next page. */
 function lastOf(batch: RecordBatch, field = ''): string | undefined {
   const value = batch.length === 0 ? undefined : batch.columns.get(field)?.value(batch.length - 1);
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -142,16 +139,11 @@ export function positionAt({ paging, query }: Served, path: string, limit: numbe
   return { path, parameters };
 }
 
-/** Returns the parameter of the page size. */
 function limitIn(paging: Paging): string {
   return ('limit' in paging ? paging.limit : undefined) ?? 'limit';
 }
 
-/**
- * Returns the parameters of a page of a list with page numbers; without a number, those of every request.
- *
- * @param size Rows per page; `null` for the service's default, which is taken to be the usual number for computing an offset.
- */
+/** Returns the parameters of a page by number, with `null` as the service's default size; without a number, those of every request. */
 export function listQuery(
   { served }: Collection,
   page: number | undefined,
@@ -201,7 +193,6 @@ export interface Asked {
   readonly path: string;
   /** Identifier of a record. It is sent, but never shown in messages and events. */
   readonly id?: string;
-  /** Number of the page, for messages and events. */
   readonly page?: number | undefined;
   readonly query?: Readonly<Record<string, string>>;
   /** The parameters of a list without page numbers, instead of `query`. Never shown in messages and events. */
@@ -209,14 +200,12 @@ export interface Asked {
   readonly purpose?: 'page' | 'probe' | undefined;
 }
 
-/** @param baseUrl Without user info and query. */
 export function targetOf(baseUrl: string, asked: Asked): Target {
   const { path, id, page, query = {}, parameters = query, purpose } = asked;
   const label = `${shown(baseUrl, asked)}${page === undefined ? '' : ` page ${page}`}`;
   return { path: id === undefined ? path : `${path}/${encodeURIComponent(id)}`, query: parameters, purpose, label };
 }
 
-/** Describes a request for events. */
 export function factsOf(baseUrl: string, asked: Asked): RequestDescription {
   const { collection, id, page, query = {}, purpose = 'page' } = asked;
   const search = new URLSearchParams(query).toString();

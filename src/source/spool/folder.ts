@@ -20,7 +20,6 @@ import type { Collection } from '../../collections/index.js';
 import type { ClientOptions } from '../fetch/client.js';
 import { firstPageOf, type PagingOptions } from '../paging.js';
 
-/** Removes what killed runs left half-written in the folder of a source. */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (isLeftover(name)) await removeFile(join(folder, name));
 }
@@ -157,7 +156,6 @@ export interface SpooledSource extends ServiceList {
   readonly firstPage: number;
 }
 
-/** The options of a service that distinguish sources. */
 export type SourceOptions = Pick<ClientOptions, 'baseUrl' | 'auth'> & Pick<PagingOptions, 'firstPage'>;
 
 /** Returns the source of a collection at a service, read with pages of `limit` rows. */

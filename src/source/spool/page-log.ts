@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 import { errnoOf } from '../../store/index.js';
 
-/** Name of the file with the pages, in the folder of a source. */
 export const logName = 'pages.log';
 
 /**

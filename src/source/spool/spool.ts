@@ -75,7 +75,6 @@ function lockedFor(collection: string, failure: unknown): unknown {
   return reworded(failure, `another run with this state folder reads ${collection}, too: ${failure.message}; ${remedy}`);
 }
 
-/** A page to write: its header and its body. */
 interface Entry {
   readonly page: number;
   readonly parts: readonly Uint8Array[];
@@ -98,13 +97,11 @@ export class Spool {
   /** The current record of each page. Record `i` spans `#bounds[i]` to `#bounds[i + 1]`; a replaced one keeps its place. */
   readonly #records = new Map<number, number>();
   readonly #bounds = [0];
-  /** The pages to write together at their turn. */
   #next: { readonly entries: Entry[]; readonly stored: Promise<void> } | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   /** Whether there may be a partial record after the last one. */
   #torn = false;
 
-  /** Use `openSpool`. */
   constructor(
     readonly folder: string,
     private readonly log: FileHandle,

@@ -10,7 +10,6 @@ import type { Events } from '../../events/index.js';
 import { sourceOf, type SourceOptions } from './folder.js';
 import { openSpool, type Spool, type SpoolOptions } from './spool.js';
 
-/** Where and how pages are spooled, and the service that they are from. */
 export interface SpoolsOptions extends Omit<SpoolOptions, 'source' | 'now'>, SourceOptions {
   readonly events: Events;
 }
@@ -117,7 +116,6 @@ async function whatOfChained<T>(reader: CollectionReader<T>, spool: Spool, last:
   return undefined;
 }
 
-/** Decodes a stored page; `undefined` if it is unreadable, and so was never stored this way. */
 function decoded<T>(reader: CollectionReader<T>, body: Uint8Array, counted: boolean): ListAnswer | undefined {
   try {
     return reader.decode(body, counted);
