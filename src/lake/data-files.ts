@@ -11,7 +11,7 @@ import {
   type ParquetEngine,
   type RowGroup,
 } from '../parquet/index.js';
-import { makeFolders, PartialFile, sha256File, type RenameAction, attempt, linked, openRegular } from '../store/index.js';
+import { makeFolders, PartialFile, sha256File, type RenameAction, attempt, closing, linked, openRegular } from '../store/index.js';
 import { dataFileNameOf, type ManifestFile } from './manifest.js';
 import type { PartitionedBatch } from './partitions.js';
 import { openTo, partialEnding } from './table.js';
@@ -271,15 +271,12 @@ export async function checkRetained(at: string, folder: string, files: readonly 
 }
 
 async function retainedFault(path: string, bytes: number): Promise<string | undefined> {
-  const file = await openRegular(path);
-  try {
+  return closing(await openRegular(path), async (file) => {
     const { size } = await file.stat();
     if (size !== bytes) return `has ${amountOf(size, 'byte')}, but its manifest says ${amount(bytes)}`;
     const ends = Buffer.alloc(8);
     await file.read(ends, 0, 4, 0);
     await file.read(ends, 4, 4, Math.max(0, bytes - 4));
     return ends.toString('latin1') === 'PAR1PAR1' ? undefined : 'is not a Parquet file';
-  } finally {
-    await file.close();
-  }
+  });
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { readRegular } from '../store/index.js';
+import { jsonIn, readRegular } from '../store/index.js';
 import { declaredTypes, schema, type OutputColumn } from '../core/index.js';
 
 /**
@@ -77,11 +77,7 @@ export async function loadManifest(path: string): Promise<{ readonly text?: stri
 }
 
 export function manifestIn(text: string): Manifest | undefined {
-  try {
-    return manifest().safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return manifest().safeParse(jsonIn(text)).data;
 }
 
 /** A field that the service returns but does not document. */

@@ -3,7 +3,7 @@ import { constants, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { schema } from '../core/index.js';
-import { attempt, makeState, openOwn, openRegular, unlessMissing } from '../store/index.js';
+import { attempt, closing, jsonIn, makeState, openOwn, openRegular, unlessMissing } from '../store/index.js';
 
 const entry = schema((z) =>
   z.object({
@@ -49,14 +49,11 @@ export class RunLog {
     const place = await placeOf(table);
     const line = JSON.stringify({ at: new Date().toISOString(), run, table: place, sha256: sha256Of(manifest) });
     await attempt('E_SINK_WRITE', `cannot write ${this.path}`, async () => {
-      const file = await openOwn(this.path, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY);
-      try {
+      await closing(await openOwn(this.path, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY), async (file) => {
         // The line before may have been cut off by a power failure.
         await file.appendFile(`\n${line}\n`);
         await file.datasync();
-      } finally {
-        await file.close();
-      }
+      });
     });
   }
 
@@ -84,25 +81,15 @@ export class RunLog {
       const file = await openRegular(this.path).catch(unlessMissing(undefined));
       if (file === undefined) return [];
       const found: Entry[] = [];
-      try {
+      await closing(file, async () => {
         for await (const line of file.readLines()) {
-          const one = entryIn(line);
+          // A truncated line is ignored.
+          const one = entry().safeParse(jsonIn(line)).data;
           if (one?.table === table || one?.run === run) found.push(one);
         }
-      } finally {
-        await file.close();
-      }
+      });
       return found;
     });
-  }
-}
-
-/** A truncated line is ignored. */
-function entryIn(line: string): Entry | undefined {
-  try {
-    return entry().safeParse(JSON.parse(line)).data;
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { constants, copyFile, link, open, readdir, rename, stat, unlink, lstat, mkdir, rmdir } from 'node:fs/promises';
+import { constants, copyFile, link, open, readdir, rename, stat, unlink, lstat, mkdir, rmdir, type FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
 import { SinkError } from '../core/index.js';
@@ -8,21 +8,36 @@ import { SinkError } from '../core/index.js';
 export function sha256File(path: string): Promise<string> {
   return attempt('E_SINK_WRITE', `cannot read back ${path}`, async () => {
     const hash = createHash('sha256');
-    const file = await open(path);
-    try {
+    return closing(await open(path), async (file) => {
       const chunk = Buffer.allocUnsafe(chunkBytes);
       for (;;) {
         const { bytesRead } = await file.read(chunk, 0, chunkBytes);
         if (bytesRead === 0) return hash.digest('hex');
         hash.update(chunk.subarray(0, bytesRead));
       }
-    } finally {
-      await file.close();
-    }
+    });
   });
 }
 
 const chunkBytes = 1 << 20;
+
+/** Works with an open file, and closes it. */
+export async function closing<T>(file: FileHandle, work: (file: FileHandle) => Promise<T>): Promise<T> {
+  try {
+    return await work(file);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Parses JSON; `undefined` for any other text. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Removes a file or link, if it exists. `rm` would examine it twice first, which is most of the cost of cleaning up. */
 export async function removeFile(path: string): Promise<void> {
@@ -49,17 +64,11 @@ const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSU
 
 async function copied(from: string, to: string): Promise<void> {
   await copyFile(from, to, constants.COPYFILE_EXCL);
-  const copy = await open(to, 'r');
-  try {
-    await copy.sync();
-  } finally {
-    await copy.close();
-  }
+  await closing(await open(to, 'r'), (copy) => copy.sync());
 }
 
 /**
- * Replaces a whole file, so that readers see either the old contents or the new. Writes a temporary file next to it and renames that.
- * `removeTemporaries` removes what killed processes left behind.
+ * Replaces a whole file, so that readers see either the old contents or the new. `removeTemporaries` removes what killed processes left behind.
  *
  * @param mode Permissions, regardless of the umask.
  * @param durable Whether the contents survive a power loss; otherwise they survive the process.
@@ -68,15 +77,12 @@ async function copied(from: string, to: string): Promise<void> {
 export async function replaceFile(path: string, data: string, mode: number, durable = false): Promise<void> {
   const temporary = temporaryName(path);
   try {
-    const file = await open(temporary, 'wx', mode);
-    try {
+    await closing(await open(temporary, 'wx', mode), async (file) => {
       // Node's permission model forbids it, and private files are private from the start.
       if (mode !== 0o600) await file.chmod(mode);
       await file.writeFile(data);
       if (durable) await file.datasync();
-    } finally {
-      await file.close();
-    }
+    });
     await rename(temporary, path);
   } catch (failure) {
     await removeFile(temporary).catch(() => undefined);
@@ -136,7 +142,7 @@ function chainOf(path: string): readonly string[] {
   return above === path ? [path] : [...chainOf(above), path];
 }
 
-/** Creates a folder. Returns `false` if it already exists, for example because another run created it at the same moment. */
+/** Creates a folder; `false` if another run created it at the same moment. */
 async function make(folder: string): Promise<boolean> {
   try {
     await mkdir(folder);
@@ -167,14 +173,11 @@ export async function removeFolders(folders: readonly string[]): Promise<void> {
 
 /** Makes the names in a folder durable. File systems that do not support this for folders are tolerated. */
 export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } catch (thrown) {
-    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(errnoOf(thrown) ?? '')) throw thrown;
-  } finally {
-    await folder.close();
-  }
+  await closing(await open(path, 'r'), (folder) =>
+    folder.sync().catch((thrown: unknown) => {
+      if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(errnoOf(thrown) ?? '')) throw thrown;
+    }),
+  );
 }
 
 /**

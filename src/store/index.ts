@@ -9,6 +9,8 @@ export {
 } from './commit.js';
 export { attempt, errnoOf, reworded, unlessMissing } from './failure.js';
 export {
+  closing,
+  jsonIn,
   linked,
   makeFolders,
   notOurFolder,

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { z } from 'zod';
 import { LeadstreamError, schema, SinkError } from '../core/index.js';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
-import { linked, removeFile, makeFolders, removeFolders } from './files.js';
+import { closing, jsonIn, linked, removeFile, makeFolders, removeFolders } from './files.js';
 import { openRegular } from './own.js';
 
 interface LockOptions {
@@ -31,7 +31,7 @@ export interface Lock {
  * A lock is taken over immediately if its process is dead, which can be determined on the same host; a living process there keeps it. Otherwise it is taken
  * over when its last heartbeat is older than a minute, so the clocks of hosts that share outputs must agree to within less than that.
  *
- * @param outputs Absolute paths, existing or not; for a table the link. Missing folders above them are created.
+ * @param outputs Absolute paths. Missing folders above them are created.
  * @throws {LeadstreamError} `E_RUN_LOCKED` naming output, run, host, process and time.
  * @throws {SinkError} `E_SINK_PATH` if a lock cannot be written; `E_SINK_FOREIGN` if a file of that name is not ours.
  */
@@ -85,10 +85,14 @@ async function turn(path: string, runId: string, turns: number): Promise<Lock> {
   try {
     return await lockOwn(path, { runId });
   } catch (failure) {
-    if (turns === 0 || !(failure instanceof LeadstreamError) || failure.code !== 'E_RUN_LOCKED') throw failure;
+    if (turns === 0 || !isLocked(failure)) throw failure;
     await wait(turnMs);
     return turn(path, runId, turns - 1);
   }
+}
+
+export function isLocked(failure: unknown): boolean {
+  return failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED';
 }
 
 /** The lock of one output. `acquire` describes how it changes hands. */
@@ -204,21 +208,11 @@ async function isHeld(found: Found): Promise<boolean> {
 async function readLock(path: string): Promise<Found | undefined> {
   const file = await openRegular(path).catch(unlessMissing(undefined));
   if (file === undefined) return undefined;
-  try {
+  return closing(file, async () => {
     const { mtimeMs } = await file.stat();
     const text = await file.readFile('utf8');
-    return { owner: ownerIn(text), empty: text === '', silentMs: Date.now() - mtimeMs };
-  } finally {
-    await file.close();
-  }
-}
-
-function ownerIn(text: string): Owner | undefined {
-  try {
-    return owner().safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+    return { owner: owner().safeParse(jsonIn(text)).data, empty: text === '', silentMs: Date.now() - mtimeMs };
+  });
 }
 
 function lockedBy(output: string, { owner: other }: Found): LeadstreamError {
@@ -254,10 +248,7 @@ const owner = schema((z) => {
     id: z.string().regex(/^[0-9a-f]{16}$/),
     run: plain,
     host: plain,
-    /**
-     * Identifies the scope of process ids: boot and pid namespace on Linux, because containers share host names and process ids. `null` if the
-     * system does not provide it; empty where there are no namespaces.
-     */
+    /** Scope of process ids: boot and pid namespace on Linux, because containers share host names and process ids. `null` if unknown; else empty. */
     space: z.string().nullable(),
     pid: z.int().positive(),
     /** Start of the process in clock ticks since boot (proc_pid_stat(5), field 22), to detect a reused process id. */
@@ -274,7 +265,7 @@ async function thisProcess(id: string, run: string): Promise<Owner> {
   return { id, run, host: hostname(), space: await processSpace(), pid: process.pid, started, since: new Date().toISOString() };
 }
 
-/** Returns whether the owner's process is alive; `undefined` if that cannot be determined from here. */
+/** Whether the owner's process is alive; `undefined` if that cannot be determined from here. */
 async function lives(other: Owner): Promise<boolean | undefined> {
   if (other.host !== hostname() || other.space === null || other.space !== (await processSpace())) return undefined;
   try {
@@ -300,7 +291,7 @@ async function processSpace(): Promise<string | null> {
   }
 }
 
-/** Returns state and start of a process. The second field, the name, may contain spaces and brackets, so fields are counted after it. */
+/** The second field, the name, may contain spaces and brackets, so fields are counted after it. */
 async function processStat(pid: number): Promise<{ state: string; started: string } | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const [state, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ');

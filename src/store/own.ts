@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, open, stat, type FileHandle } from 'node:fs/promis
 import { dirname } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
 import { errnoOf, unlessMissing } from './failure.js';
-import { makeFolders } from './files.js';
+import { closing, makeFolders } from './files.js';
 
 /**
  * Creates the state folder if it is missing, private, and checks that it is ours. Others may be able to write in it: a mounted volume belongs to root and
@@ -47,14 +47,12 @@ async function closeToOthers(folder: string): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch((thrown: unknown) => {
     throw ['ELOOP', 'ENOTDIR'].includes(errnoOf(thrown) ?? '') ? foreign(folder, 'is a link, or not a folder') : thrown;
   });
-  try {
+  await closing(handle, async () => {
     const { uid, mode } = await handle.stat();
     refuseOthers(folder, uid);
     if ((mode & 0o002) !== 0) throw foreign(folder, 'is writable by everyone');
     if ((mode & 0o077) !== 0) await handle.chmod(0o700);
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 /** Opens a regular file. Refuses links, and does not block on a pipe. @throws `refused`, or the system's error. */
@@ -73,12 +71,7 @@ export async function openRegular(
 
 /** Reads a regular file. @throws As `openRegular`. */
 export async function readRegular(path: string): Promise<Buffer> {
-  const handle = await openRegular(path);
-  try {
-    return await handle.readFile();
-  } finally {
-    await handle.close();
-  }
+  return closing(await openRegular(path), (handle) => handle.readFile());
 }
 
 /** Opens a file of the state folder. @throws {LeadstreamError} `E_STATE_FOREIGN` for a file of another user, and for anything but a regular file. */
@@ -96,11 +89,7 @@ export async function openOwn(path: string, flags: number): Promise<FileHandle> 
 /** Returns the text of a file of the state folder; `undefined` if it is missing. @throws As `openOwn`. */
 export async function readOwn(path: string): Promise<string | undefined> {
   const handle = await openOwn(path, constants.O_RDONLY).catch(unlessMissing(undefined));
-  try {
-    return await handle?.readFile('utf8');
-  } finally {
-    await handle?.close();
-  }
+  return handle && closing(handle, () => handle.readFile('utf8'));
 }
 
 /** Systems without users have no `geteuid`. */
@@ -109,7 +98,6 @@ function refuseOthers(path: string, uid: number): void {
   if (user !== undefined && uid !== user) throw foreign(path, `belongs to user ${uid}, not to user ${user}, who runs this`);
 }
 
-/** Creates the error for something in the state folder that is not recognized as ours. */
 export function foreign(path: string, fault: string): LeadstreamError {
   return new LeadstreamError('E_STATE_FOREIGN', `${path} ${fault}`);
 }

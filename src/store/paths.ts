@@ -103,8 +103,8 @@ function takes(output: string, place: string): boolean {
   return place.startsWith(hidden) && hiddenEnding.test(name);
 }
 
-/** What follows `.<name>.`: the runs of a table and those that a gate refused, locks, and files being written. */
-const hiddenEnding = /^(?:runs|failed|lock(?:-[^/]+\.lock)?|[\w-]+\.partial)$/;
+/** What follows `.<name>.`: the runs of a table, locks, and files being written. */
+const hiddenEnding = /^(?:runs|lock(?:-[^/]+\.lock)?|[\w-]+\.partial)$/;
 
 /** Resolves the links of a path that need not exist. */
 function realOf(path: string): string {

@@ -2,10 +2,10 @@ import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { LeadstreamError, schema, SinkError, reasonOf } from '../core/index.js';
 import { attempt, reworded } from './failure.js';
-import { removeFile, removeTemporaries, replaceFile, syncFolder } from './files.js';
+import { jsonIn, removeFile, removeTemporaries, replaceFile, syncFolder } from './files.js';
 import { foreign, isPrivate, makePrivate, readOwn } from './own.js';
 import { actionIn, outputOf, prepareCommit, type Commit, type KnownAction, type PreparedCommit } from './commit.js';
-import { lockOutputs, type Lock } from './lock.js';
+import { isLocked, lockOutputs } from './lock.js';
 
 /** A commit of a run, as stored in the redo log. Once logged, it will be carried out, by this run or a later one. */
 export interface LoggedCommit extends Commit {
@@ -43,10 +43,8 @@ const document = schema((z) =>
   }),
 );
 
-/** The part of a document that shows whether this version can read it. */
 const head = schema((z) => z.object({ version: z.int() }));
 
-/** What follows the run in the names of logged commits. */
 const commitEnding = '.commit.json';
 
 /**
@@ -100,12 +98,7 @@ async function loggedCommits(folder: string): Promise<readonly StoredCommit[]> {
 async function readCommit(path: string): Promise<StoredCommit | undefined> {
   const text = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readOwn(path));
   if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Reported as damaged below.
-  }
+  const value = jsonIn(text);
   const found = head().safeParse(value).data?.version ?? version;
   if (found !== version) {
     const remedy = 'recover it with the version of leadstream that logged it (run --recover)';
@@ -135,13 +128,11 @@ function giveUp(path: string): string {
 }
 
 interface RecoveryOptions {
-  /** The recovering run, which is named in the locks it takes. */
   readonly runId: string;
-  /** Outputs that the caller has locked. Absolute paths. Default: none. */
+  /** Outputs that the caller has locked. */
   readonly held?: readonly string[];
-  /** Selects the commits to recover. Default: all. */
   readonly only?: (commit: LoggedCommit) => boolean;
-  /** Does the remaining work of a commit after its actions; called before the commit is removed from the log. */
+  /** Does the remaining work of a commit, before it is removed from the log. */
   readonly settle?: (commit: LoggedCommit) => Promise<void>;
 }
 
@@ -168,7 +159,10 @@ export async function recoverCommits(folder: string, options: RecoveryOptions): 
 async function recover(folder: string, commit: StoredCommit, { runId, held = [], settle }: RecoveryOptions): Promise<boolean> {
   const { path, loggedAt } = commit;
   // Outputs that no action changes are irrelevant to a commit, even if it lists them.
-  const lock = await lockRest(changedOutputs(commit), held, runId).catch((failure: unknown) => {
+  const outputs = changedOutputs(commit);
+  const rest = outputs.filter((output) => !held.includes(output));
+  const lock = await lockOutputs(rest, { runId }).catch((failure: unknown) => {
+    if (isLocked(failure) && rest.length === outputs.length) return undefined;
     if (isLocked(failure)) throw failure;
     throw reworded(failure, `cannot recover ${path}: ${reasonOf(failure)}; ${giveUp(path)}`);
   });
@@ -188,19 +182,4 @@ async function recover(folder: string, commit: StoredCommit, { runId, held = [],
   } finally {
     await lock.release();
   }
-}
-
-/** Locks the outputs that the caller does not hold; returns `undefined` if a living run holds one and the caller has no share in the commit. */
-async function lockRest(outputs: readonly string[], held: readonly string[], runId: string): Promise<Lock | undefined> {
-  const rest = outputs.filter((output) => !held.includes(output));
-  try {
-    return await lockOutputs(rest, { runId });
-  } catch (failure) {
-    if (rest.length === outputs.length && isLocked(failure)) return undefined;
-    throw failure;
-  }
-}
-
-function isLocked(failure: unknown): boolean {
-  return failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED';
 }

@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readSync, rmSync } from 'node:fs';
 import { mkdir, open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LeadstreamError } from '../core/index.js';
 import { temporaryName } from './files.js';
-import { lockOwn, type Lock } from './lock.js';
+import { isLocked, lockOwn, type Lock } from './lock.js';
 import { makePrivate } from './own.js';
 
 /** The position of something in a scratch file, in bytes. */
@@ -96,7 +95,7 @@ export class ScratchFolder {
     try {
       return new ScratchFolder(path, await lockOwn(path, { runId: 'scratch' }));
     } catch (failure) {
-      if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return undefined;
+      if (isLocked(failure)) return undefined;
       throw failure;
     }
   }
