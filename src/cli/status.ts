@@ -21,16 +21,13 @@ interface RequestCounts extends Record<OperationEvent<'request'>['purpose'], num
   bytes: number;
   /** Attempts that were repeated, by HTTP status, or error code if there was no answer. */
   readonly retries: Record<string, number>;
-  /** Milliseconds that answers took together, and the longest of them. */
-  totalMs: number;
-  longestMs: number;
 }
 
 const [mostStages, mostPoints] = [100, 200];
 
 /** Observes a run through its events, for its report, its metrics and the status line. Memory is bounded, however long the run takes. */
 export class Observed {
-  readonly requests: RequestCounts = { page: 0, probe: 0, find: 0, bytes: 0, retries: {}, totalMs: 0, longestMs: 0 };
+  readonly requests: RequestCounts = { page: 0, probe: 0, find: 0, bytes: 0, retries: {} };
   /** The first hundred, in the order in which they began; stages may overlap. */
   readonly stages: Stage[] = [];
   /** Milliseconds since the start of the run, and the rows of the source that were read by then; at most 200 points. */
@@ -38,12 +35,13 @@ export class Observed {
   #spacingMs = 100;
   readonly #startedAt = performance.now();
   readonly #open = new Map<object, Stage>();
-  readonly #inFlight = new Map<object, number>();
 
   readonly watcher: Watcher = {
     request: {
-      start: (event) => void this.#inFlight.set(event, this.#now()),
-      asyncEnd: (event) => this.#answered(event),
+      asyncEnd: ({ purpose, bytes = 0 }) => {
+        this.requests[purpose] += 1;
+        this.requests.bytes += bytes;
+      },
     },
     retry: ({ error: { code, status = code } }) => {
       this.requests.retries[status] = (this.requests.retries[status] ?? 0) + 1;
@@ -59,16 +57,6 @@ export class Observed {
     const [stage] = [...this.#open.values()].slice(-1);
     if (stage) return { ...stage, forMs: this.#now() - stage.startMs };
     return { stage: this.stages.length === 0 ? 'opening' : 'finishing', startMs: 0, forMs: 0 };
-  }
-
-  #answered(event: OperationEvent<'request'>): void {
-    const ms = this.#now() - (this.#inFlight.get(event) ?? this.#now());
-    this.#inFlight.delete(event);
-    this.requests[event.purpose] += 1;
-    this.requests.bytes += event.bytes ?? 0;
-    if (event.aborted) return;
-    this.requests.totalMs += ms;
-    this.requests.longestMs = Math.max(this.requests.longestMs, ms);
   }
 
   #page(event: MomentEvent<'page'>): void {

@@ -114,7 +114,7 @@ export class Run {
     return this.claim();
   }
 
-  /** Records whose pages this run spools. @returns `false` if the outputs have the day of an interrupted run whose pages turned out to be unusable. */
+  /** Records whose pages this run spools. @returns `false` if the outputs have the day of an interrupted run whose pages cannot be used. */
   async begin({ firstStart }: Claim, spooled: Spools): Promise<boolean> {
     const { name } = this.pipeline;
     if (spooled.startedAt === undefined) return true;
@@ -150,7 +150,7 @@ export class Run {
     return Counts.open(this.state.folder('counts'), { pipeline, run: this.runId, events: this.events }, connection, collections);
   }
 
-  /** Returns what to lock for sinks without a path: only one run of a pipeline at a time, per state folder, writes to them. */
+  /** What to lock for sinks without a path: one run of a pipeline at a time, per state folder, writes to them. */
   async #withoutPath(): Promise<readonly string[]> {
     const { name, plan } = this.pipeline;
     if (!plan.sinks.some(({ definition, output }) => !definition.prints && output === undefined)) return [];

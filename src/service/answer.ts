@@ -18,7 +18,7 @@ export type DataSource = { readonly [N in CollectionName]: ServedTable } & Reado
 /** What a request for a collection asks for. It contains no credential. */
 export interface RequestFacts {
   readonly collection: string;
-  /** The path that was requested, for example `/api/areacode/212`. */
+  /** For example `/api/areacode/212`. */
   readonly path: string;
   /** Identifier at the end of the path; `null` for the list. */
   readonly id: string | null;
@@ -28,13 +28,13 @@ export interface RequestFacts {
   readonly limit: number;
   /** `probe` when the header `x-leadstream-purpose` says so: a second read for checking, not for rows. */
   readonly purpose: 'page' | 'probe';
-  /** The parameters of the request, without credentials. */
+  /** Without credentials. */
   readonly query: Readonly<Record<string, string>>;
   /** Number of the request in order of arrival, from 1, over all collections. */
   readonly sequence: number;
 }
 
-/** JSON texts of rows that are sent as a list with status 200. Iterate over them only once: they are computed on the way. */
+/** JSON texts of rows that are sent as a list with status 200. */
 export interface RowsAnswer {
   readonly kind: 'rows';
   readonly rows: Iterable<string>;
@@ -42,7 +42,6 @@ export interface RowsAnswer {
   readonly within?: readonly string[];
 }
 
-/** An answer that is sent as it is. */
 export interface RawAnswer {
   readonly kind: 'raw';
   readonly status: number;
@@ -102,7 +101,7 @@ export type FaultSpec = string;
 const faultForm =
   'a fault is a status from 400 to 599, like 503 or 503=SECONDS, or delay=MS, cut or empty, and @ with page=3-5, collection=NAME, times=N, like 503@page=3,times=2';
 
-/** What the kinds of faults do, by name, and the conditions that they may have; each is made from its value, or refuses it by `undefined`. */
+/** Kinds of faults and their conditions, by name; each is made from its value, or refuses it by `undefined`. */
 export interface FaultGrammar {
   readonly kinds: Readonly<Record<string, (value: string) => Responder | undefined>>;
   readonly terms: Readonly<Record<string, (value: string) => ((facts: RequestFacts) => boolean) | undefined>>;
@@ -182,7 +181,6 @@ function statusFault(status: number, retryAfter: string): Responder | undefined 
   return () => failure(status, 'injected fault', retryAfter === '' ? {} : { 'retry-after': retryAfter });
 }
 
-/** Sends half of the body of a successful answer and ends the connection. A refusal passes unchanged. */
 const cut: Responder = async (facts, next) => {
   const answer = await next(facts);
   if (answer.kind !== 'rows') return answer;
@@ -197,7 +195,6 @@ const cut: Responder = async (facts, next) => {
   };
 };
 
-/** Up to nine digits, so that a wait is not longer than a timer can be. */
 function wholeNumber(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

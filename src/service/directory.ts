@@ -7,7 +7,6 @@ import { byName, itemAt, LeadstreamError } from '../core/index.js';
 import { JsonText, readJson, type JsonRecord } from '../json/index.js';
 import type { DataSource, ServedTable } from './answer.js';
 
-/** A row as JSON text, and the value of its identifier, by which it is found. */
 interface FileRow {
   readonly text: string;
   readonly id?: string | undefined;
@@ -153,7 +152,6 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   yield rest;
 }
 
-/** Reads a file as text, without a byte order mark. */
 async function* textsOf(file: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {

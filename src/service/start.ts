@@ -32,7 +32,7 @@ export interface StartOptions {
   readonly port?: number;
   /** Address to listen on; the default, 127.0.0.1, can be reached from this machine only. */
   readonly host?: string;
-  /** Called once per GET or HEAD on a collection's path, even if it is refused, before the answer is sent. */
+  /** Called once per GET or HEAD on a collection's path, even if it is refused. */
   readonly onRequest?: (entry: RequestEntry) => void;
 }
 

@@ -55,8 +55,7 @@ function bridgeHeads({ seed, counts, ids }: World) {
   };
 }
 
-/** Words that the generator draws from. Apostrophes and letters beyond ASCII are intentional. */
-
+// Apostrophes and letters beyond ASCII are intentional.
 const firstNames = ['Mary', 'Linda', 'Mateo', 'Priya', 'Wei', 'Kwame', 'Amélie', 'José', 'Zoë', 'Søren', 'Łukasz', "D'Angelo"] as const;
 
 const lastNames = ['Smith', 'Garcia', 'Patel', "O'Brien", 'St. Clair', 'Smith-Jones', 'Nguyễn', 'Müller', 'Gagné', 'Žižka'] as const;
