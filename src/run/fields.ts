@@ -92,23 +92,18 @@ export class RunColumns {
 
   /** Returns one warning for all declared fields that are gone, and one per undeclared field that is new to the outputs; beyond twenty, only their number. */
   warnings(partial: boolean): readonly Warning[] {
-    const { name: collection } = this.plan.collection;
     const gone = partial ? [] : this.source.gone;
-    const warn = (code: Warning['code'], message: string): Warning => ({ code, message: `${collection}: ${message}` });
     const known = new Set(this.earlier.flatMap((published) => published?.undeclared ?? []).map(({ original }) => original));
     const fresh = [...this.source.findings.unknown].filter(([original]) => !known.has(original));
     const fates = fresh.length > 0 ? this.#fates() : () => '';
     const [fields, columns] = gone.length === 1 ? ['field', 'its column is'] : ['fields', 'their columns are'];
+    const added = fresh.slice(0, most).map(([original, { column }]) => `an undeclared field ${JSON.stringify(original)}; ${fates(column)}`);
+    if (fresh.length > most) added.push(`${fresh.length - most} more undeclared fields`);
+    const warn = (code: Warning['code'], message: string) => ({ code, message: `${this.plan.collection.name}: ${message}` });
+    const missing = `no row had the declared ${fields} ${gone.join(', ')}; ${columns} null throughout`;
     return [
-      ...(gone.length > 0
-        ? [warn('W_SOURCE_FIELD_GONE', `no row had the declared ${fields} ${gone.join(', ')}; ${columns} null throughout`)]
-        : []),
-      ...fresh
-        .slice(0, most)
-        .map(([original, { column }]) =>
-          warn('W_SOURCE_FIELD_NEW', `the service has an undeclared field ${JSON.stringify(original)}; ${fates(column)}`),
-        ),
-      ...(fresh.length > most ? [warn('W_SOURCE_FIELD_NEW', `the service has ${fresh.length - most} more undeclared fields`)] : []),
+      ...(gone.length > 0 ? [warn('W_SOURCE_FIELD_GONE', missing)] : []),
+      ...added.map((what) => warn('W_SOURCE_FIELD_NEW', `the service has ${what}`)),
     ];
   }
 

@@ -1,25 +1,9 @@
-import {
-  amount,
-  amountOf,
-  GateError,
-  type Column,
-  type OutputColumn,
-  type Violation,
-  type Warning,
-  type WarningCode,
-} from '../core/index.js';
+import { amount, amountOf, GateError, itemAt } from '../core/index.js';
+import type { Column, OutputColumn, Violation, Warning, WarningCode } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
 import type { Published } from '../lake/index.js';
-import {
-  defaultReadShrink,
-  gatesIn,
-  percent,
-  writtenColumns,
-  type Expect,
-  type Measured,
-  type Pipeline,
-  type Plan,
-} from '../plan/index.js';
+import { defaultReadShrink, gatesIn, percent, writtenColumns } from '../plan/index.js';
+import type { Expect, Measured, Pipeline, Plan } from '../plan/index.js';
 import { driftOf, refuseUnstable } from '../source/index.js';
 import { isOccupied } from '../store/index.js';
 import type { Count, Counts, OutputCount } from './counts.js';
@@ -40,13 +24,13 @@ export async function standingOutputs(
   paths: readonly string[],
   earlier: readonly (Published | undefined)[],
 ): Promise<ReadonlyMap<string, string>> {
+  const standing = new Map<string, string>();
   const publishing = sinks.flatMap(({ at, output }, index) => (output === undefined ? [] : [{ at, published: earlier[index] }]));
-  const found = publishing.map(async ({ at, published }, index): Promise<readonly (readonly [string, string])[]> => {
-    const path = paths[index];
-    const isThere = path !== undefined && (published ? !published.partial : await isOccupied(path));
-    return isThere ? [[at, path]] : [];
-  });
-  return new Map((await Promise.all(found)).flat());
+  for (const [index, { at, published }] of publishing.entries()) {
+    const path = itemAt(paths, index);
+    if (published ? !published.partial : await isOccupied(path)) standing.set(at, path);
+  }
+  return standing;
 }
 
 /** Refuses to replace outputs by a partial list. @throws {GateError} `E_GATE_PARTIAL`, with a line for each. */

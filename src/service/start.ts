@@ -4,19 +4,8 @@ import { isIPv6 } from 'node:net';
 import { collections, type Collection } from '../collections/index.js';
 import { LeadstreamError, reasonOf } from '../core/index.js';
 import { authoriser, credentialNames, type Account } from './accounts.js';
-import {
-  bodyOf,
-  failure,
-  json,
-  type Answer,
-  type Answerer,
-  type DataSource,
-  type RequestFacts,
-  type Responder,
-  type ServedTable,
-  faultResponder,
-  type FaultSpec,
-} from './answer.js';
+import { bodyOf, failure, json, faultResponder } from './answer.js';
+import type { Answer, Answerer, DataSource, RequestFacts, Responder, ServedTable, FaultSpec } from './answer.js';
 
 /** What the service serves, to whom, how it misbehaves, and where it listens. */
 export interface StartOptions {

@@ -2,17 +2,8 @@ import { collectionNames, type Collection } from '../../collections/index.js';
 import { LeadstreamError } from '../../core/index.js';
 import type { Diagnosis, DiagnosisFinding } from '../../doctor/index.js';
 import type { ConnectOptions } from '../../index.js';
-import {
-  command,
-  connectionOf,
-  loadOne,
-  onlyPipeline,
-  pipelineOptions,
-  textOrJson,
-  type ArgumentsOf,
-  type CommandContext,
-  type Parser,
-} from '../command.js';
+import { command, connectionOf, loadOne, onlyPipeline, pipelineOptions, textOrJson } from '../command.js';
+import type { ArgumentsOf, CommandContext, Parser } from '../command.js';
 import { painterFor, print, type Painter, type Tone } from '../console.js';
 
 const options = (yargs: Parser) =>

@@ -1,16 +1,6 @@
 import { resolve } from 'node:path';
-import {
-  command,
-  filesNamed,
-  flag,
-  loadOptionsOf,
-  named,
-  pipelineOptions,
-  repeated,
-  type ArgumentsOf,
-  type CommandContext,
-  type Parser,
-} from '../command.js';
+import { command, filesNamed, flag, loadOptionsOf, named, pipelineOptions, repeated } from '../command.js';
+import type { ArgumentsOf, CommandContext, Parser } from '../command.js';
 import { LeadstreamError, SpecError } from '../../core/index.js';
 import type { Pipeline } from '../../index.js';
 import type { Metrics } from '../metrics.js';
