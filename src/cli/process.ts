@@ -38,7 +38,6 @@ function outliveReaders(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 }
 
-/** Resolves when everything written to a stream has left this process, or never will because its reader is gone. */
 async function flushed(stream: NodeJS.WritableStream): Promise<void> {
   await new Promise<void>((done) => void stream.write('', () => done()));
 }
@@ -49,7 +48,7 @@ interface Signals {
   readonly signal: AbortSignal;
   /** Exit code of the signal received: 130, 143 or 129. */
   readonly exitCode: number | undefined;
-  /** Marks the work as done: a signal that arrives while the process exits no longer changes how it ends. */
+  /** A signal that arrives while the process exits no longer changes how it ends. */
   done(code: number): void;
 }
 
@@ -58,7 +57,7 @@ const exits = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const satisfies Reco
 /** Closing a terminal or stopping a service may send a signal twice, once by a shell and once by the system. */
 const onceMs = 500;
 
-/** Stops the work on the first signal. The second ends the process at once, unless it arrives together with the first. */
+/** The second signal ends the process at once, unless it arrives together with the first. */
 function onSignals(): Signals {
   const abort = new AbortController();
   let exitCode: ExitCode | undefined;
@@ -90,7 +89,6 @@ function onSignals(): Signals {
   };
 }
 
-/** Whether everything printed has left this process. */
 function isWritten(): boolean {
   return process.stdout.writableLength === 0 && process.stderr.writableLength === 0;
 }

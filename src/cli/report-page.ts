@@ -27,7 +27,6 @@ function nameOf({ pipeline, file }: PipelineDocument): string {
   return pipeline ?? file ?? 'Pipeline file';
 }
 
-/** Shows all of a document: what it counts and how it ended as text, the flow of rows and their progress as pictures, and everything else as tables. */
 function partOf(document: PipelineDocument): string {
   const { status, pipeline: _pipeline, error, progress = [], ...rest } = document;
   const { exit = 1, collection, read = 0, pages = 0, partial = false, startedAt = '', finishedAt = '' } = rest;
@@ -55,7 +54,6 @@ function part(title: string, content: string): string {
   return content === '' ? '' : `<section><h2>${escaped(title)}</h2><div class="part">${content}</div></section>`;
 }
 
-/** Makes a table of a list of records with their names as its head, or of the members of a record. */
 function tableOf(name: string, value: unknown): string {
   const title = wordsOf(`${name.charAt(0).toUpperCase()}${name.slice(1)}`);
   if (!Array.isArray(value)) return table(title, Object.entries(value ?? {}));
@@ -91,7 +89,6 @@ function textOf(value: unknown): string {
   return members.map(([name, member]) => `${wordsOf(name)} ${textOf(member)}`).join(', ');
 }
 
-/** Returns the words of a key. */
 function wordsOf(name: string): string {
   return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
@@ -105,7 +102,7 @@ interface Bar {
   readonly from: number;
 }
 
-/** Returns the flow of rows from the source to the first sink; the table of row counts has the others. Leaves out steps that do not change the number of rows. */
+/** The flow of rows to the first sink. Steps that do not change the number are left out. */
 function flowOf({ collection, read = 0, consistency, steps = [], sinks: [sink] = [], status }: PipelineDocument): readonly Bar[] {
   if (collection === undefined || read === 0) return [];
   const bars: Bar[] = [{ label: collection, kind: 'way', rows: read, from: 0 }];
@@ -134,7 +131,6 @@ function flowOf({ collection, read = 0, consistency, steps = [], sinks: [sink] =
   return [...bars, { label, kind: 'way', rows: written, from: 0 }];
 }
 
-/** Draws the flow as bars below one another. They take their space and colours from the page. */
 function flowPicture(bars: readonly Bar[]): string {
   const most = Math.max(...bars.map(({ rows, from }) => rows + from));
   const rows = bars.map(({ label, kind, rows, from }) => {
@@ -158,7 +154,6 @@ function progressPicture(progress: NonNullable<PipelineDocument['progress']>): s
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Escapes a text for a page. */
 function escaped(text: string): string {
   return printable(text).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '');
 }

@@ -32,7 +32,6 @@ export interface SeriesDocument {
 
 export type ReportDocument = PipelineDocument | SeriesDocument;
 
-/** Combines what is known of a run. */
 export function documentOf(
   pipeline: Pipeline | undefined,
   { status, ...how }: Pick<PipelineDocument, 'status' | 'exit' | 'error'>,
@@ -58,7 +57,7 @@ export class ReportFiles {
     private readonly context: CommandContext,
   ) {}
 
-  /** Empties the files. One that cannot be written is reported before the first request, and after a killed run no earlier report can be taken for its own. */
+  /** Empties the files: after a killed run no earlier report can be taken for its own. */
   static async open(files: readonly string[], context: CommandContext): Promise<ReportFiles> {
     const places = new Map(files.map((file) => [file, fixedPath(file, '--report', context.cwd)]));
     for (const work of [refuseForeign, (path: string) => put(path, '')])
@@ -69,7 +68,7 @@ export class ReportFiles {
     return new ReportFiles(places, context);
   }
 
-  /** Writes the report to each file: a page if its name ends in `.html`, otherwise JSON. If it cannot be written, it warns: what was published stays. */
+  /** If a report cannot be written, it warns: what was published stays. */
   async write(report: ReportDocument): Promise<void> {
     const { console } = this.context;
     for (const [file, path] of this.files)
@@ -85,7 +84,6 @@ export class ReportFiles {
   }
 }
 
-/** Refuses to write over a file that is not a report. */
 async function refuseForeign(path: string): Promise<void> {
   await removeTemporaries(dirname(path), (name) => name === basename(path));
   const found = await stat(path).catch((): Stats | undefined => undefined);

@@ -8,13 +8,11 @@ import { Observed, startStatus } from './status.js';
 /** Options of a run that come from the command line. */
 export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial' | 'limiters'>;
 
-/** Whether a run ended because its reader had had enough, which is not a failure of a pipeline that only prints. */
 export async function leftByReader(failure: unknown, pipeline: Pipeline | undefined): Promise<boolean> {
   const { ClosedPipeError } = await import('../index.js');
   return failure instanceof ClosedPipeError && (pipeline?.plan.sinks.every(({ definition }) => definition.prints) ?? false);
 }
 
-/** Runs a pipeline and reports on stderr what happens: what it is doing, retries, warnings, and the summary at the end. */
 export async function runAndReport(
   pipeline: Pipeline,
   context: CommandContext,
@@ -52,7 +50,7 @@ export async function runAndReport(
   }
 }
 
-/** Reports the end of a run with its summary. For machines, each step and output gets its own line. */
+/** For machines, each step and output gets its own line. */
 function finished(console: Console, report: RunReport, summary: readonly string[]): void {
   const { pipeline, runId: run } = report;
   for (const step of report.steps) console.event('step.finished', { pipeline, run, ...step });
@@ -62,7 +60,6 @@ function finished(console: Console, report: RunReport, summary: readonly string[
   console.event('run.finished', { pipeline, run, report }, console.format === 'json' ? summary.slice(0, 1) : summary);
 }
 
-/** Reports the pages of a failed run that are kept. */
 function keptLine(pages: number, { restart }: RunFlags): readonly string[] {
   if (pages === 0) return [];
   const next = restart ? 'run it again without --restart to continue' : 'run the same command to continue';

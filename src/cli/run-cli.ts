@@ -27,11 +27,7 @@ const commands = [init, run, validate, doctor, explain, explainRow, preview, tes
 /**
  * Runs a command line. It never throws and never ends the process: failures are reported on stderr.
  *
- * @param argv The words after the program's name.
  * @returns The exit code; 130 when `signal` stopped the work, whichever signal it was.
- *
- * @example
- * await runCli(['validate', 'p.yaml'], { env: {}, cwd: '/srv', stdout, stderr, signal });
  */
 export async function runCli(argv: readonly string[], surroundings: Surroundings): Promise<number> {
   const { env, stdout, stderr, secrets = createSecrets(secretsIn(env)) } = surroundings;
@@ -61,13 +57,12 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   }
 }
 
-/** Parses a command line and does its work. `shown` is the text of the help or the version, which `isAnswered` says was requested. */
+/** `shown` is the help or the version, which `isAnswered` says was requested. */
 async function parse(argv: readonly string[], runner: Runner, width: number) {
   let shown = '';
   const parser = commands.reduce((parent, command) => command.add(parent, runner), commonOptions(yargs()));
   // It would format the help of a running command in case it is requested, which takes longer than all the parsing.
   parser.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {};
-  /** The grammar with the options of the command that the parser is in; outside a command, the common ones. */
   const grammar = (): Grammar => {
     const { key, alias, array, boolean } = parser.getOptions();
     return { options: [...Object.keys(key), ...Object.values(alias).flat()], flags: boolean, repeated: array };
@@ -123,13 +118,11 @@ function usageProblem(message: string, words: readonly string[], { options }: Gr
   return `unknown command${orNearest(words, names) ?? `; there are ${names.join(', ')}`}`;
 }
 
-/** Returns the question whether a known word was meant by one of the words typed. */
 function orNearest(words: readonly string[], known: readonly string[]): string | undefined {
   const [near] = words.flatMap((word) => nearest(word, known) ?? []);
   return near === undefined ? undefined : `, did you mean ${near}?`;
 }
 
-/** Describes what the parser lets pass: words after a `--`, and options given twice, without a value, or with one that is not of their kind. */
 function valueProblem(
   values: Readonly<Record<string, unknown>>,
   words: readonly string[],

@@ -7,7 +7,6 @@ import { documentOf, type PipelineDocument, type ReportFiles } from './report.js
 import { leftByReader, runAndReport, type RunFlags } from './reporting.js';
 import { Observed } from './status.js';
 
-/** A pipeline file that could not be loaded. */
 export interface BrokenFile {
   readonly file: string;
   readonly failure: unknown;
@@ -22,11 +21,8 @@ export interface SeriesSurroundings {
 }
 
 /**
- * Runs pipelines one after another and reports each failure when it happens. A failure does not stop the others unless they would meet it too: after a signal,
- * refused credentials or wrong usage, the rest is not run. Of several, the last line lists how each ended, with the code, message and help of the failure that
- * determined the exit code.
- *
- * @returns The exit code: that of the failure that stopped the series, or of the first one; 0 without one.
+ * Runs pipelines one after another. A failure does not stop the others unless they would meet it too: after a signal, refused credentials or wrong usage. It
+ * determines the exit code then, otherwise the first one does.
  */
 export async function runSeries(
   pipelines: readonly Pipeline[],
@@ -57,7 +53,6 @@ class Series {
     private readonly around: SeriesSurroundings,
   ) {}
 
-  /** Reports why a file is left out. */
   async skip({ file, failure }: BrokenFile): Promise<void> {
     reportFailure(this.context.console, failure);
     this.#failure ??= descriptionOf(failure);
@@ -84,7 +79,6 @@ class Series {
     if (this.#endings.length < this.pipelines.length) await this.#write();
   }
 
-  /** Reports how all pipelines ended. @returns The exit code. */
   async end(): Promise<number> {
     await this.#write();
     const exit = this.#failure?.exit ?? 0;

@@ -25,7 +25,7 @@ interface RequestCounts extends Record<OperationEvent<'request'>['purpose'], num
 
 const [mostStages, mostPoints] = [100, 200];
 
-/** Observes a run through its events, for its report, its metrics and the status line. Memory is bounded, however long the run takes. */
+/** For the report, the metrics and the status line. Memory is bounded, however long the run takes. */
 export class Observed {
   readonly requests: RequestCounts = { page: 0, probe: 0, find: 0, bytes: 0, retries: {} };
   /** The first hundred, in the order in which they began; stages may overlap. */
@@ -114,7 +114,7 @@ interface StatusPlace {
   readonly stdout: Pick<OutputStream, 'isTTY'>;
 }
 
-/** Starts to show the status of a run, but not with `--quiet`, or if rows are printed on the same terminal, which is progress enough. */
+/** Rows that are printed on the same terminal are progress enough. */
 export function startStatus(
   { name, plan }: Pick<Pipeline, 'name' | 'plan'>,
   observed: Observed,
@@ -132,7 +132,7 @@ export function startStatus(
   return { isLive: false, clear: () => {}, end: () => clearInterval(timer) };
 }
 
-/** Does not hide the cursor: a hidden cursor must be shown again, and the process can be killed before that. */
+/** Does not hide the cursor: the process can be killed before it is shown again. */
 function liveStatus(name: string, observed: Observed, stderr: OutputStream): Status {
   let shown = '';
   const show = (line: string) => {
@@ -151,7 +151,6 @@ function liveStatus(name: string, observed: Observed, stderr: OutputStream): Sta
   return { isLive: true, clear: () => show(''), end };
 }
 
-/** Returns a line like `reading leads, 120,000 rows (40%), 2,400 rows/s, 34.1 MB, 12 retries`. */
 function statusLine({ current, requests }: Observed): string {
   const { stage, rows, expected = 0, forMs } = current;
   const retries = sum(requests.retries);

@@ -17,7 +17,7 @@ const countsFile = schema((z) =>
     version: z.literal(1),
     /** By list, account and service. */
     sources: z.record(z.string(), count()),
-    /** By path, with placeholders for what is unknown before a run. Includes the rows of the lists that they were made from, by collection. */
+    /** By path, with the rows of the lists that they were made from, by collection. */
     outputs: z.record(z.string(), outputCount()),
   }),
 );
@@ -33,7 +33,7 @@ export type OutputCount = z.output<ReturnType<typeof outputCount>>;
 
 const nothing: CountsFile = { version: 1, sources: {}, outputs: {} };
 
-/** The counts of the last published runs: of lists, before any steps, and of outputs. Paths have placeholders for what is unknown before a run. */
+/** The counts of the last published runs. Paths have placeholders for what is unknown before a run. */
 export class Counts {
   private constructor(
     private readonly path: string,
@@ -46,11 +46,10 @@ export class Counts {
   ) {}
 
   /**
-   * Opens the counts of earlier runs. A file that cannot be read causes a warning, and is treated as missing.
+   * A file that cannot be read causes a warning, and is treated as missing.
    *
    * @param folder `<state-dir>/counts`; created if missing, private (0700).
    * @param collections Lists that may be queried.
-   * @throws {SinkError} `E_SINK_PATH` if the folder cannot be created.
    */
   static async open(
     folder: string,
@@ -73,7 +72,7 @@ export class Counts {
     return new Counts(path, run, names, own, await Promise.all(files.map((name) => read(join(folder, name), events))));
   }
 
-  /** Returns the rows of a list, from the last run of this pipeline that read it, or of any pipeline with this state folder. */
+  /** From the last run of this pipeline that read the list, or of any with this state folder. */
   ofList(collection: string): Count | undefined {
     const name = this.#nameOf(collection);
     const others = this.others.flatMap(({ sources }) => sources[name] ?? []);
@@ -85,7 +84,6 @@ export class Counts {
     return this.own.outputs[path];
   }
 
-  /** Returns the counts of this run, by collection and by path, in the form in which they are stored. */
   of(reads: OutputCount['reads'], outputs: ReadonlyMap<string, number>): RunCounts {
     const { run } = this;
     return {
@@ -105,7 +103,7 @@ export class Counts {
   }
 }
 
-/** Stores the counts of a run whose commit was recovered. If the existing file is damaged, nothing is stored, so that the next run reports it. */
+/** After recovery. Over a damaged file nothing is stored, so that the next run reports it. */
 export async function keepRecovered(folder: string, { pipeline, runId, counts }: LoggedCommit): Promise<void> {
   const { data } = countsFile().omit({ version: true }).safeParse(counts);
   if (data === undefined || basename(pipeline) !== pipeline) return;
@@ -150,7 +148,7 @@ async function read(path: string, events: Events): Promise<CountsFile> {
   }
 }
 
-/** Reads a file; returns empty counts if it is missing. @throws If it cannot be read, or is damaged. */
+/** @throws If it cannot be read, or is damaged. A missing one is empty. */
 async function parsed(path: string): Promise<CountsFile> {
   const text = await readOwn(path);
   return text === undefined ? nothing : countsFile().parse(JSON.parse(text));

@@ -50,12 +50,11 @@ export interface RowExplanation {
 }
 
 /**
- * Passes one record through the steps of a pipeline and explains what each of them does to it. Nothing is written. The other sides of joins are read as in a
- * run. The record is fetched by a single read if the service has one, otherwise from the list, which is also read for a `dedupe` by something else than the
- * collection's key.
+ * Explains what each step does to one record, and writes nothing. The other sides of joins are read as in a run. The record is fetched by a single read if the
+ * service has one, otherwise from the list, which is also read for a `dedupe` by something else than the collection's key.
  *
  * @param key Values of the key of the collection, in the order of its columns.
- * @throws {LeadstreamError} `E_USAGE` for an invalid key, `E_ROW_NOT_FOUND`, `E_RUN_ABORTED`; as `runPipeline`, if the service cannot be read.
+ * @throws {LeadstreamError} `E_USAGE` for an invalid key, `E_ROW_NOT_FOUND`.
  */
 export async function explainRow(pipeline: Pipeline, key: readonly string[], options: ExplainRowOptions = {}): Promise<RowExplanation> {
   const { reveal = false, scan = 10_000, signal, watch } = options;

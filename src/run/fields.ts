@@ -49,7 +49,7 @@ function comes(name: string, batch: RecordBatch): boolean {
   return false;
 }
 
-/** The columns of a run: fixed by what was read when this is created, and compared with what is read later. */
+/** The columns of a run: fixed by what was read so far, and compared with what is read later. */
 export class RunColumns {
   /** The undeclared fields that have a column in this run. */
   readonly #placed: readonly Column[];
@@ -85,12 +85,11 @@ export class RunColumns {
     });
   }
 
-  /** Returns the findings about the fields of the source, for a report. Of a part, nothing is missing. */
+  /** Of a part, nothing is missing. */
   findings(partial: boolean): FindingsReport {
     return findingsOf(this.source.findings, this.#late, partial ? [] : this.source.gone);
   }
 
-  /** Returns one warning for all declared fields that are gone, and one per undeclared field that is new to the outputs; beyond twenty, only their number. */
   warnings(partial: boolean): readonly Warning[] {
     const gone = partial ? [] : this.source.gone;
     const known = new Set(this.earlier.flatMap((published) => published?.undeclared ?? []).map(({ original }) => original));
@@ -128,7 +127,7 @@ export class RunColumns {
   }
 }
 
-/** Maximum number of fields listed: a service whose field names are data can have any number of them. */
+/** Fields listed: where field names are data, there can be any number. */
 const most = 20;
 
 /**
@@ -155,12 +154,10 @@ function onceEach(columns: readonly Column[]): readonly Column[] {
   return columns.filter(({ original }) => !seen.has(original) && seen.add(original));
 }
 
-/** Returns what a manifest records about the undeclared fields of a run. */
 export function remembered(columns: readonly Column[]): readonly UndeclaredField[] {
   return columns.map(({ name, original }) => ({ name, original }));
 }
 
-/** Returns the deviations of the rows from the collection's definition, for the report. */
 export function findingsOf(findings: Findings, late: readonly Column[] = [], gone: readonly string[] = []): FindingsReport {
   return {
     unknown: Object.fromEntries([...findings.unknown].map(([field, { rows }]) => [field, rows])),

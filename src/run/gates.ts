@@ -12,13 +12,7 @@ import type { Output } from './outputs.js';
 import type { Rejects } from './rejects.js';
 import type { GateResult, RunReport } from './report.js';
 
-/**
- * Returns the paths of complete outputs that a run replaces or adds to, by the place of the sink. An empty folder counts as nothing. A table whose manifest
- * marks it as partial is not complete; for a file this cannot be determined.
- *
- * @param paths Absolute paths of the sinks that publish something, in order.
- * @param earlier What is at the outputs of all sinks.
- */
+/** Returns the paths of complete outputs that a run replaces or adds to, by the place of the sink. Of a file it is not known whether it is partial. */
 export async function standingOutputs(
   { sinks }: Pick<Plan, 'sinks'>,
   paths: readonly string[],
@@ -55,20 +49,13 @@ interface GateInput {
   readonly expectations: Expectations | undefined;
   readonly outputs: readonly Output[];
   readonly counts: Counts | undefined;
-  /** Paths of complete outputs that existed before the run, by the place of the sink. */
   readonly standing: ReadonlyMap<string, string>;
   readonly allowShrink: boolean;
 }
 
-/** A list that was read, and its earlier size, if known. */
 type ListCount = ReadList & { readonly earlier: Count | undefined };
 
-/**
- * Runs all checks between a read and its publication, even after a failure, so that all problems are reported together. `passGates` acts on the results.
- * Gates disabled by the pipeline or an option are omitted.
- *
- * @param warn Called for findings that are not failures.
- */
+/** Runs all checks between a read and its publication, even after a failure, so that all problems are reported together. */
 export function evaluateGates(run: GateInput, warn: (warning: Warning) => void): readonly GateResult[] {
   const { pipeline, report, ledger, outputs, rejects, expectations, counts, allowShrink } = run;
   const reads = [{ at: report.collection, consistency: report.consistency }, ...ledger.sides];
@@ -153,13 +140,12 @@ function refuseWarning({ code, message }: Warning): Violation {
   return { code: 'E_GATE_STRICT', message: `${code}: ${message}${once}` };
 }
 
-/** Warnings about missing earlier counts: publishing once in spite of them creates counts to compare with. */
+/** Publishing once in spite of these creates counts to compare with. */
 const uncountedWarnings: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_GATE_BASELINE', 'W_SOURCE_EMPTY']);
 
 /** The gates of `expect` during a run. */
 export type Expectations = ReturnType<typeof openExpectations>;
 
-/** Opens the gates of `expect` for the rows that leave the last step, and for the outputs. */
 export function openExpectations(expect: Expect, columns: readonly Column[]) {
   let rows = 0;
   const gates = gatesIn(expect);
@@ -185,10 +171,7 @@ export function openExpectations(expect: Expect, columns: readonly Column[]) {
   };
 }
 
-/**
- * Returns violations of `schema: freeze`: columns that are new, missing or of another type compared to the last run. Fields that arrived too late to become
- * columns are included: they are as new as those of page 1. Without an earlier manifest there is nothing to compare with.
- */
+/** Compares columns with those of the last manifest, if there is one. Fields that arrived too late for a column are as new as those of page 1. */
 function refuseChanges({ pipeline, ledger, outputs }: GateInput): readonly Violation[] {
   const { undeclared } = ledger.columns;
   const columns = pipeline.plan.columns(undeclared);
@@ -223,10 +206,7 @@ function changesOf(
   return Object.entries(changes).flatMap(([what, names]) => (names.length === 0 ? [] : [`${what}: ${names.join(', ')}`]));
 }
 
-/**
- * Warns of empty lists for which no earlier count is known, and of existing outputs whose size, or whose sources' sizes, are unknown: gates have nothing to
- * compare with. A list that the run of an output did not read is new in the pipeline.
- */
+/** Warns where gates have nothing to compare with. A list that the run of an output did not read is new in the pipeline. */
 function warnOfUnknown({ pipeline, report, standing, outputs, counts }: GateInput, lists: readonly ListCount[]): readonly Warning[] {
   const empty = lists.flatMap(({ name, rows, earlier }): readonly Warning[] => {
     const message = `${name}: no rows were read, and there is no earlier count to compare with`;
@@ -250,7 +230,7 @@ function warnOfUnknown({ pipeline, report, standing, outputs, counts }: GateInpu
   return [...empty, { code: 'W_GATE_BASELINE', message: `${unknown.join(', ')} ${what}: whether lists or outputs shrank is unknown` }];
 }
 
-/** The earlier size of an output comes from its manifest, unless that is of a partial run; otherwise from the counts of the last run. */
+/** A manifest counts before the state folder, unless it is of a partial run. */
 function measured({ at, output, prepared, earlier }: Output, counts: Counts | undefined): Measured {
   return { at, total: prepared.total, earlier: (earlier?.partial ? undefined : earlier) ?? keptOf(output, counts) };
 }
@@ -266,7 +246,6 @@ function earlierOf(collection: string, { counts, outputs }: GateInput): Count | 
   return [counts?.ofList(collection) ?? [], made].flat().toSorted((a, b) => b.rows - a.rows)[0];
 }
 
-/** Returns the known runs of an output: the last one, and that of its table. */
 function runsOf({ output, earlier }: Output, counts: Counts | undefined): readonly Pick<OutputCount, 'run' | 'reads'>[] {
   return [keptOf(output, counts) ?? [], earlier ? { run: earlier.runId, reads: earlier.reads } : []].flat();
 }
@@ -275,7 +254,7 @@ function keptOf(output: string | undefined, counts: Counts | undefined): OutputC
   return output === undefined ? undefined : counts?.ofOutput(output);
 }
 
-/** Warns of what steps remark, and of outputs without a row where rows were rejected, unless that is `refused`. */
+/** Warns of what steps remark, and of outputs without a row where rows were rejected. */
 function warnOfEmptyResults({ pipeline, report, ledger }: GateInput, refused: boolean): readonly Warning[] {
   let left = report.read + report.consistency.repaired - report.consistency.duplicates;
   const remarks = ledger.steps.flatMap(({ step, tally }): readonly Warning[] => {

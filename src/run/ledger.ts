@@ -29,9 +29,8 @@ export interface ReadList {
 export class Ledger {
   readonly source: SourceCount;
   readonly consistency: Consistency;
-  /** The other sides of joins, in the order in which they are opened; their rows as they arrived. */
+  /** The other sides of joins; their rows as they arrived. */
   readonly sides: (Side & { readonly consistency: Consistency; rows: number })[] = [];
-  /** The collections in which joins look up single records, in the order in which they are opened. */
   readonly lookups: (Side & { readonly counts: LookupCounts })[] = [];
   readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
   #columns: RunColumns | undefined;
@@ -67,7 +66,7 @@ export class Ledger {
     return partial ? sides : [{ at: name, name, collection: name, rows: listed(this.source.rows, this.consistency) }, ...sides];
   }
 
-  /** Returns the rows of these lists, by collection. A collection read both as the source and as a side counts as the source. */
+  /** By collection; one that is read both as the source and as a side counts as the source. */
   reads(partial: boolean): Readonly<Record<string, number>> {
     const lists = this.lists(partial).map(({ collection, rows }) => [collection, rows] as const);
     return Object.fromEntries(lists.toReversed());
@@ -115,7 +114,7 @@ export class Ledger {
   }
 }
 
-/** Returns the number of distinct rows of a list: those that arrived, minus repeated ones, plus those that were missed at first. */
+/** The distinct rows of a list. */
 function listed(rows: number, { repaired, duplicates }: Consistency): number {
   return rows - duplicates + repaired;
 }
@@ -141,7 +140,6 @@ export function rowCountsOf(
   };
 }
 
-/** Returns a violation with both sides of the sum, if they differ. */
 export function refuseCounts(at: string, books: RowCounts): readonly Violation[] {
   const came = origins.reduce((sum, origin) => sum + books[origin], 0);
   const went = outcomes.reduce((sum, outcome) => sum + books[outcome], 0);

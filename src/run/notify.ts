@@ -9,13 +9,10 @@ import type { Run } from './start.js';
 /** How a run ended: with the report of what it published, or with the rejection of `runPipeline`. */
 export type RunEnd = { readonly report: RunReport } | { readonly failure: unknown };
 
-/** Timeout of one attempt, the same once the run was stopped, and the pause between two attempts, in milliseconds. */
+/** Timeout of an attempt, that once the run was stopped, and the pause between attempts. */
 const [timeoutMs, stoppedMs, pauseMs] = [5_000, 2_000, 500];
 
-/**
- * Notifies the webhook of a pipeline how a run ended: at most two attempts of five seconds, or a single one of two seconds once the run was stopped. It never
- * fails: if the webhook cannot be reached, that is a warning.
- */
+/** At most two attempts of five seconds, or one of two seconds once the run was stopped. A webhook that cannot be reached is a warning. */
 export async function notify({ pipeline, options, runId, startedAt, warnings, warn }: Run, end: RunEnd): Promise<void> {
   const { name, hooks, plan } = pipeline;
   const hasFailed = 'failure' in end;
@@ -31,7 +28,7 @@ export async function notify({ pipeline, options, runId, startedAt, warnings, wa
   warned.forEach(warn);
 }
 
-/** Sends counts, names and codes; no rows, messages, paths or credentials. @returns A warning if the webhook could not be notified. */
+/** Sends counts, names and codes; no rows, messages, paths or credentials. */
 async function post(pipeline: string, hooks: Hooks, end: RunEnd, stop: AbortSignal | undefined, more: object): Promise<readonly Warning[]> {
   const failure = 'failure' in end ? failureOf(end.failure) : undefined;
   const name = failure ? 'on_failure' : 'on_success';

@@ -8,7 +8,7 @@ import { deduping, type StepDefinition, type StepRuntime } from '../steps/index.
 import { runPipeline } from './run.js';
 import type { Pipeline, PlannedSink, PlannedStep } from '../plan/index.js';
 
-/** What passes one point of a pipeline: what enters the first step, or what leaves a step. */
+/** What enters the first step, or leaves a step. */
 export class Stage {
   readonly rows: Row[] = [];
   passed = 0;
@@ -30,7 +30,7 @@ export class Stage {
     return [...this.planned, ...[...this.#unplanned].map((name) => undeclaredColumn(name))];
   }
 
-  /** Returns the step with its rows observed, without gate and remark, which do not apply to some rows. A run that starts again opens it again. */
+  /** Returns the step observed, without gate and remark, which do not apply to some rows. */
   observing({ definition, ...step }: PlannedStep): PlannedStep {
     const open: StepDefinition['open'] = (config, runtime) => {
       this.rows.length = 0;
@@ -112,7 +112,6 @@ export async function runObserved(pipeline: Pipeline, observing: Observing): Pro
   }
 }
 
-/** Returns the step with joins that see the same rows as in a run. */
 function checkingSides({ definition, ...step }: PlannedStep, given: Pipeline): PlannedStep {
   const open: StepDefinition['open'] = (config, { read, ...runtime }) =>
     definition.open(config, {
@@ -122,7 +121,7 @@ function checkingSides({ definition, ...step }: PlannedStep, given: Pipeline): P
   return { ...step, definition: { ...definition, open } };
 }
 
-/** Returns the rows of a list as a run would see them, from pages read without a check: if a run checks the list, only the first row of each key. */
+/** If a run checks the list, it sees only the first row of each key. */
 export function asChecked({ consistency }: Pipeline, collection: Collection, pages$: Observable<Page>): Observable<Page> {
   if (consistency.mode === 'off' || !collection.paged) return pages$;
   return pages$.pipe(deduping(collection.key, {}, emptyTally()));
@@ -154,7 +153,6 @@ const discardingSink: SinkDefinition = {
 
 export const discarding: PlannedSink = { at: 'nothing', index: 0, definition: discardingSink, config: undefined, output: undefined };
 
-/** Returns a watcher that ignores warnings caused by reading only some rows. */
 function withoutConsequences({ warning, ...others }: Watcher): Watcher {
   if (!warning) return others;
   return { ...others, warning: (event, ...rest) => (consequences.has(event.code) ? undefined : warning(event, ...rest)) };

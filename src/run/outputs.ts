@@ -11,7 +11,7 @@ export interface Output {
   readonly at: string;
   readonly sink: PlannedSink;
   readonly prepared: PreparedOutput;
-  /** Identifies it for later runs: its path, with placeholders for what is unknown before a run, or its place; `undefined` for stdout. */
+  /** Identifies it for later runs: its path with placeholders, or its place; `undefined` for stdout. */
   readonly output: string | undefined;
   readonly earlier: Published | undefined;
   /** Rows that this sink could not write, and values that became `null` under `on_error: null`. */
@@ -20,7 +20,7 @@ export interface Output {
 }
 
 interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
-  /** Returns the columns of the rows; called once, with the first page or at the end, with what is at the outputs. */
+  /** Called once, with the first page or at the end, with what is at the outputs. */
   columns(earlier: readonly (Published | undefined)[]): readonly Column[];
   reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
   readonly events: Events;
@@ -127,22 +127,16 @@ export function prepareSink(writer: SinkWriter, at: string, events: Events): Pro
   );
 }
 
-/** Returns the rows that outputs will contain, by what identifies them for later runs. */
 export function totalsOf(outputs: readonly Output[]): ReadonlyMap<string, number> {
   return new Map(outputs.flatMap(({ output, prepared }) => (output === undefined ? [] : [[output, prepared.total] as const])));
 }
 
-/** Writes the descriptions of outputs. @returns The actions that commit all of them, in order. */
+/** @returns What commits them, in order. */
 export async function actionsOf(outputs: readonly Output[], facts: RunFacts): Promise<readonly Action[]> {
   return (await each(outputs, ({ prepared }) => prepared.actions(facts))).flat();
 }
 
-/**
- * Publishes outputs that no action commits, one after another.
- *
- * @returns The names of the sinks that published.
- * @throws {SinkError} From the first that fails, including what had been published by then.
- */
+/** Publishes outputs that no action commits, one after another. A failure names those before it. @returns The sinks that published. */
 export async function publishUnlogged(outputs: readonly Output[], partial: boolean): Promise<readonly string[]> {
   const done: string[] = [];
   for (const { at, prepared } of outputs) {
@@ -165,7 +159,7 @@ export function published(failure: unknown, names: readonly string[]): unknown {
   return reworded(failure, `${reasonOf(failure)}; ${names.join(', ')} had already published, and will receive all rows again`);
 }
 
-/** Does the same for all items, and waits for all even if one fails, so that nothing keeps writing after a failure. */
+/** Waits for all even if one fails, so that nothing keeps writing after a failure. */
 async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results = await Promise.allSettled(items.map(work));
   return results.map((result) => {

@@ -19,10 +19,7 @@ export interface PreviewOptions {
   readonly watch?: Watchers;
 }
 
-/**
- * Runs the first rows of a pipeline through its steps and writes nothing. It reads until the last step has emitted the requested number of rows, or the sample
- * is read. The other sides of joins are read completely. Personal fields are not masked.
- */
+/** Writes nothing, and reads until the last step has emitted the requested number of rows, or the sample is read. Personal fields are not masked. */
 export async function previewPipeline(pipeline: Pipeline, options: PreviewOptions = {}): Promise<Observed> {
   const { plan } = pipeline;
   const { rows = 10, sample = 1000, step: last = plan.steps.length - 1, signal, watch } = options;

@@ -12,7 +12,7 @@ import type { Rejects } from './rejects.js';
 import type { Claim, Run } from './start.js';
 import { completed } from './stop.js';
 
-/** The read of an attempt: the source, the other sides of joins, and the steps that the pages pass through. */
+/** The read of an attempt: the source, the other sides of joins, and the steps. */
 export class Reading {
   readonly source: CollectionReader<Row>;
   readonly ledger: Ledger;
@@ -28,7 +28,6 @@ export class Reading {
   /** Index of the last step that needs no more rows; -1 if there is none. */
   readonly #stop$ = new BehaviorSubject(-1);
 
-  /** @param found Undeclared fields that have a column wherever they first appear. */
   constructor(
     private readonly run: Run,
     private readonly claim: Claim,
@@ -43,7 +42,7 @@ export class Reading {
     this.expectations = expect && openExpectations(expect, plan.columns());
   }
 
-  /** Whether a limit stopped the read, so that rows of the list may be missing: requests are aborted, pages that have left the source go on. */
+  /** Whether a limit stopped the read: requests are aborted, pages that have left the source go on. */
   get partial(): boolean {
     return this.stoppedBy !== undefined;
   }
@@ -52,7 +51,7 @@ export class Reading {
     return this.run.pipeline.plan.steps[this.#stop$.value];
   }
 
-  /** Opens the counts and the spooled pages of earlier runs. @returns `false` if the pages that determined the day of the outputs turned out to be unusable. */
+  /** @returns `false` if the pages that determined the day of the outputs cannot be used. */
   async open(): Promise<boolean> {
     this.counts = await this.run.counts();
     this.spools = await this.run.spools();
@@ -130,7 +129,6 @@ export class Reading {
     });
   }
 
-  /** Emits as soon as a step after a place needs no more rows, immediately if that is already so. */
   #after(place: number): Observable<unknown> {
     return this.#stop$.pipe(filter((by) => by > place));
   }

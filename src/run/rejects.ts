@@ -23,13 +23,12 @@ export class Rejects {
     private readonly file: PartialFile | undefined,
   ) {}
 
-  /** Opens the file, before anything is requested. @throws {SinkError} `E_SINK_PATH` if it cannot be written. */
   static async open(options: RejectsOptions, collection: Collection, runId: string): Promise<Rejects> {
     const { path } = options;
     return new Rejects(options, collection, path === undefined ? undefined : await reserveFile(path, runId));
   }
 
-  /** Records a rejected row for the next `flush`. @param columns Those where it was rejected: the key may have other names there, or be gone. */
+  /** @param columns Those where the row was rejected: the key may have other names there, or be gone. */
   readonly add = (at: string, columns: readonly Column[], row: Row, { field, reason }: Fault): void => {
     this.#count += 1;
     const whence = `${at}, ${field}: ${reason}`;
@@ -50,7 +49,6 @@ export class Rejects {
     if (lines.length > 0) await this.file?.append(lines.join(''));
   }
 
-  /** Returns a violation if more rows were rejected than allowed, relative to the rows that were read or created by steps. */
   refuse(rejected: number, read: number): readonly Violation[] {
     const { max, path } = this.options;
     if (rejected <= maxOf(max, read)) return [];
@@ -59,7 +57,6 @@ export class Rejects {
     return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(this.#reasons)}${where}` }];
   }
 
-  /** Closes the file. @returns The actions that commit it along with the outputs of the run; none without a file. */
   async actions(): Promise<readonly Action[]> {
     if (!this.file) return [];
     if (!this.#closed) {
@@ -70,7 +67,7 @@ export class Rejects {
     return [this.file.action];
   }
 
-  /** Called if the outputs are not committed: publishes the file if rows were rejected, and removes it otherwise. */
+  /** If the outputs are not committed: publishes the file if rows were rejected. */
   async close(): Promise<void> {
     const { path } = this.options;
     if (this.#count === 0 || path === undefined) return this.file?.discard();

@@ -12,12 +12,12 @@ export interface RunReport {
   readonly startedAt: string;
   readonly finishedAt: string;
   readonly pages: number;
-  /** Whether a limit stopped the read, so that the outputs are partial. Such a run is never compared with later ones. */
+  /** Whether a limit stopped the read. Such a run is never compared with later ones. */
   readonly partial: boolean;
   readonly read: number;
   /** Number of pages spooled by an interrupted run. */
   readonly resumed: number;
-  /** When the first run whose pages are used was started, ISO 8601; the start of this run if there is none. */
+  /** When the first run whose pages are used was started, ISO 8601. */
   readonly since: string;
   readonly sinks: readonly SinkReport[];
   readonly steps: readonly StepReport[];
@@ -40,7 +40,7 @@ export interface RunReport {
     readonly findings: FindingsReport;
   })[];
   readonly rejects: { readonly path: string | undefined; readonly rows: number };
-  /** The result of each gate, in the order of evaluation; empty for a run that failed before its gates. */
+  /** Empty for a run that failed before its gates. */
   readonly gates: readonly GateResult[];
 }
 
@@ -72,7 +72,7 @@ export interface SinkReport {
   readonly bytes: number;
   /** Rows that the output contains: those of this run, and those that an append left in place. */
   readonly total: number;
-  /** Rows that an append skipped and whose content differs from that in the output; `books.unchanged` counts all skipped rows. */
+  /** Rows that an append skipped although their content differs. */
   readonly changed: number;
   readonly nulled: number;
   readonly books: RowCounts;
@@ -81,7 +81,7 @@ export interface SinkReport {
 /** Deviations of the rows from the definition of the collection. Counts are rows, by the service's field name. */
 export interface FindingsReport {
   readonly unknown: Readonly<Record<string, number>>;
-  /** Unknown fields that first appeared after page 1 and so are not in the outputs of this run. */
+  /** Unknown fields that first appeared after page 1, too late for this run. */
   readonly late: readonly string[];
   /** Declared fields that no row had; their columns are null throughout. */
   readonly gone: readonly string[];
@@ -89,7 +89,6 @@ export interface FindingsReport {
   readonly notText: Readonly<Record<string, number>>;
 }
 
-/** Returns the closing summary: outputs, books and remarkable facts, one line each, without control characters. */
 export function summaryOf(report: RunReport): string {
   const { pipeline, collection, read, pages, resumed, since, rejects } = report;
   const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;
@@ -114,7 +113,7 @@ function said(lines: readonly (string | false)[]): readonly string[] {
   return lines.filter((line) => line !== false);
 }
 
-/** Warnings that must appear in the summary, for readers who see nothing else. */
+/** For readers who see nothing else. */
 const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
   'W_SOURCE_EMPTY',
   'W_SOURCE_FIELD_GONE',
@@ -126,7 +125,6 @@ const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
   'W_SINK_EMPTY',
 ]);
 
-/** A list that lost a tenth or more since the last run, and was published anyway. */
 function shrunkLine({ gate, at, rows, rowsBefore }: GateResult): string | false {
   if (gate !== 'max_read_shrink' || rows === undefined || rowsBefore === undefined || rows > 0.9 * rowsBefore) return false;
   return `  ${at}: ${amountOf(rows, 'row')} in the list, and ${amount(rowsBefore)} before`;

@@ -52,7 +52,7 @@ async function untilPublished(run: Run): Promise<RunReport> {
       let ended: Ended = { again: {} };
       while ('again' in ended) ended = await attempt(run, claim, ended.again);
       if ('report' in ended) return ended.report;
-      // The pages that determined the day are gone now, so this happens once, unless others spool and fail in the meantime.
+      // Those pages are gone now, so this happens once, unless others spool and fail in the meantime.
     } catch (failure) {
       throw limitReached(failure) ?? failure;
     } finally {
@@ -70,7 +70,7 @@ interface Found {
   readonly resumed?: number;
 }
 
-/** It published; or the run starts again with the pages that are available; or its outputs have the day of an interrupted run whose pages are not used. */
+/** It published; or starts again; or its outputs have the day of a run whose pages are not used. */
 type Ended = { readonly report: RunReport } | { readonly again: Found } | { readonly stale: true };
 
 /** Reads, prepares and commits, and leaves nothing behind if it fails. The error has the report. */
@@ -153,7 +153,6 @@ class Attempt {
     });
   }
 
-  /** @param standing Paths of complete outputs that existed before the run, by the place of the sink. */
   async #publish(outputs: readonly Output[], standing: ReadonlyMap<string, string>): Promise<RunReport> {
     const { run, claim, rejects } = this;
     const { ledger, counts, expectations, stoppedBy } = this.#reading;
@@ -185,7 +184,7 @@ class Attempt {
     return { ...report, gates: this.#gates, finishedAt: new Date().toISOString() };
   }
 
-  /** Logs the commit, which this run or the next one carries out from here on. Of a run that only prints it consists of the rejects, and is not logged. */
+  /** From here on this run or the next one carries out the commit. One that only prints is not logged. */
   async #prepareCommit(actions: readonly Action[], counts: RunCounts | undefined): Promise<PreparedCommit> {
     const { runId, pipeline, publishes, state } = this.run;
     const commit = { outputs: this.claim.paths, actions };
@@ -210,7 +209,7 @@ class Attempt {
           run.warn({ code: 'W_RUN_COUNTS', message: `the counts of this run were not stored: ${reasonOf(failure)}` }),
         );
     try {
-      // A commit that stays in the log is carried out again by the next run, which changes nothing as long as everything is in place.
+      // One that stays is carried out again by the next run, which changes nothing.
       if (run.publishes) await forgetCommit(run.state.folder('redo-log'), run.runId);
       await cleanUp(this.#prepared);
     } catch (failure) {
@@ -241,7 +240,7 @@ class Attempt {
     return { again: { ...this.found, ...found, resumed: this.#resumed } };
   }
 
-  /** Returns fields to start again for, once. After that all pages were already read, so further fields belong to rows added since. */
+  /** Once: after that all pages were read, so further fields belong to rows added since. */
   #missedFields(): readonly Column[] {
     // How far a stopped read gets depends on timing, and columns must not.
     const isAgain = this.run.pipeline.onNewField === 'restart' && this.found.fields === undefined && !this.#reading.partial;
@@ -286,7 +285,6 @@ function listed(names: readonly string[]): string {
   return names.length > 20 ? `${names.slice(0, 20).join(', ')}, ${names.length - 20} more` : names.join(', ');
 }
 
-/** Returns whether a failure is about the content of the pages, rather than about fetching them or writing their rows. */
 function restsOnPages(failure: unknown): boolean {
   return failure instanceof GateError || (failure instanceof LeadstreamError && ofPages.has(failure.code));
 }

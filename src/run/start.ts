@@ -44,15 +44,15 @@ const taken = object({
 /** The outputs locked by a run, with their paths in this run. */
 export interface Claim {
   readonly lock: Lock;
-  /** When the run was first started, ISO 8601: the start of the interrupted run of this pipeline whose pages are used, if any. */
+  /** When the first of the runs that share the pages was started, ISO 8601. */
   readonly firstStart: string;
-  /** Absolute paths of the outputs of the sinks, of the rejects (`undefined` if they are only counted), and of all of these. */
+  /** Absolute paths: of the sinks, of the rejects (`undefined` if only counted), and of all. */
   readonly outputs: readonly string[];
   readonly rejects: string | undefined;
   readonly paths: readonly string[];
 }
 
-/** A run that has started: everything that is determined before anything is touched, and its changes to the disk apart from the outputs. */
+/** A run that has started: what is determined before anything is touched. */
 export class Run {
   readonly startedAt: string;
   readonly runId: string;
@@ -62,7 +62,7 @@ export class Run {
   readonly events: Events;
   /** Whether it publishes anything that later runs find. */
   readonly publishes: boolean;
-  /** Whether pages are spooled. A run stopped by a limit does not touch the pages of an interrupted run, so that they can still be used. */
+  /** A run stopped by a limit does not touch the pages of an interrupted run. */
   readonly #spools: boolean;
   /** Whether the spooled pages belong to a run that is published by now. */
   #spent = false;
@@ -87,12 +87,12 @@ export class Run {
 
   readonly warn = (warning: Warning): void => void this.events.warn(warning);
 
-  /** Warns of a failure that is not essential: after the commit, or while another failure is being handled. */
+  /** For failures after the commit, or while another failure is being handled. */
   readonly nonFatal = (failure: unknown): void => this.warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` });
 
   /**
-   * Locks the outputs and recovers the logged commits of earlier runs. A run that will continue with the pages of an interrupted run of this pipeline uses the
-   * day of that run. These pages can disappear while nothing is locked, or through a commit recovered here; then it tries again.
+   * Locks the outputs and recovers the logged commits of earlier runs. A run that continues with the pages of an interrupted one uses its day. These pages can
+   * disappear while nothing is locked, or through a commit recovered here; then it tries again.
    */
   async claim(): Promise<Claim> {
     const firstStart = await this.#firstStarted();
@@ -114,7 +114,7 @@ export class Run {
     return this.claim();
   }
 
-  /** Records whose pages this run spools. @returns `false` if the outputs have the day of an interrupted run whose pages cannot be used. */
+  /** @returns `false` if the outputs have the day of an interrupted run whose pages cannot be used. */
   async begin({ firstStart }: Claim, spooled: Spools): Promise<boolean> {
     const { name } = this.pipeline;
     if (spooled.startedAt === undefined) return true;
@@ -123,7 +123,6 @@ export class Run {
     return true;
   }
 
-  /** Removes the spooled pages, which are published or unusable, and the record of their run. */
   async forgetPages(spooled: Spools): Promise<void> {
     await spooled.remove();
     if (spooled.startedAt !== undefined) await this.state.removeBegun(this.pipeline.name);
@@ -142,7 +141,6 @@ export class Run {
     return new Spools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes, restart, events });
   }
 
-  /** A run that only prints has no counts. */
   async counts(): Promise<Counts | undefined> {
     if (!this.publishes) return undefined;
     const { name: pipeline, connection, plan } = this.pipeline;
@@ -150,7 +148,7 @@ export class Run {
     return Counts.open(this.state.folder('counts'), { pipeline, run: this.runId, events: this.events }, connection, collections);
   }
 
-  /** What to lock for sinks without a path: one run of a pipeline at a time, per state folder, writes to them. */
+  /** For sinks without a path: one run of a pipeline at a time, per state folder. */
   async #withoutPath(): Promise<readonly string[]> {
     const { name, plan } = this.pipeline;
     if (!plan.sinks.some(({ definition, output }) => !definition.prints && output === undefined)) return [];
@@ -159,7 +157,6 @@ export class Run {
     return [join(sinks, name)];
   }
 
-  /** Returns when the first of this pipeline's runs that share the pages of its collection was started; the start of this run if there is none. */
   async #firstStarted(): Promise<string> {
     const { startedAt } = this;
     const { spoolMaxAgeMs: maxAgeMs, name, connection, plan } = this.pipeline;
@@ -170,7 +167,7 @@ export class Run {
     return (await spooledSince(this.state.folder('spool'), source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
   }
 
-  /** Opening the outputs would remove what logged commits need. A run of this pipeline on another day may have used other paths. */
+  /** Opening outputs would remove what logged commits need. On another day, the paths may differ. */
   async #recover(held: readonly string[]): Promise<void> {
     if (!this.publishes) return;
     const { settle } = this.state;
@@ -183,7 +180,7 @@ export class Run {
   }
 }
 
-/** Refuses outputs that are the same or one within the other, and those in or around the state folder, whose content is trusted and overwritten. */
+/** The content of the state folder is trusted and overwritten. */
 function refuseOverlaps(stateDir: string, paths: readonly string[]): void {
   paths.forEach((path, index) => {
     const other = [stateDir, ...paths.slice(0, index)].find((each) => overlap(each, path));

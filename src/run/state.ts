@@ -19,7 +19,7 @@ import {
 import { removeTemporaries, replaceFile, unlessMissing, type LoggedCommit } from '../store/index.js';
 import { keepRecovered } from './counts.js';
 
-/** What is in a state folder: logged commits, raw pages, records of their runs, counts, data of steps, and locks for sinks without a path. */
+/** `begun`: records of the runs that pages belong to; `sinks`: locks for sinks without a path. */
 type Part = 'redo-log' | 'spool' | 'begun' | 'counts' | 'scratch' | 'sinks';
 
 /** The folder in which runs store state for later ones. */
@@ -35,13 +35,12 @@ export class StateFolder {
     return join(this.path, part);
   }
 
-  /** Ends a recovered commit: removes the published pages, which are always those of this folder, whatever path it has for them, and stores the counts. */
+  /** The published pages are always those of this folder, whatever path the commit has for them. */
   readonly settle = async (commit: LoggedCommit): Promise<void> => {
     for (const folder of commit.spent ?? []) await removeSpool(this.folder('spool'), folder);
     await keepRecovered(this.folder('counts'), commit);
   };
 
-  /** Reads the record of an interrupted run of a pipeline; returns `undefined` if there is none, or it cannot be read. */
   async readBegun(pipeline: string): Promise<Begun | undefined> {
     const text = await inState('E_SINK_PATH', `cannot read from ${this.folder('begun')}`, () => readOwn(this.#recordOf(pipeline)));
     try {
@@ -51,7 +50,6 @@ export class StateFolder {
     }
   }
 
-  /** Records that a run of a pipeline has started, for the run that continues with its pages. */
   async writeBegun(pipeline: string, { startedAt, spoolSince }: Omit<Begun, 'version'>): Promise<void> {
     await inState('E_SINK_PATH', `cannot record in ${this.folder('begun')} that a run has started`, async () => {
       await makePrivate(this.folder('begun'));
@@ -74,7 +72,7 @@ const begun = schema((z) =>
     version: z.literal(1),
     /** When the first of this pipeline's runs that share the pages was started, ISO 8601. */
     startedAt: z.iso.datetime(),
-    /** When the spool of the pipeline's collection was started, ISO 8601. It distinguishes these pages from others of the same source. */
+    /** Distinguishes these pages from others of the same source. */
     spoolSince: z.iso.datetime(),
   }),
 );
@@ -83,11 +81,9 @@ const begun = schema((z) =>
 type Begun = z.output<ReturnType<typeof begun>>;
 
 /**
- * Carries out the commits that killed runs had logged.
+ * Carries out the commits that killed runs had logged. One that cannot be carried out stays in the log, and the message explains how to give it up.
  *
  * @returns Names of the pipelines whose commit was recovered.
- * @throws {LeadstreamError} `E_USAGE` if the state folder is not a folder of this machine, or does not exist; `E_STATE_VERSION` for state of another version.
- * @throws {SinkError} If a commit cannot be carried out; it stays in the log, and the message explains how to give it up.
  */
 export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
   const state = StateFolder.at(stateDir, baseDir);

@@ -11,9 +11,7 @@ export interface PipelineTest extends TestShape {
   readonly pipeline: string;
   /** Its line in the file, from 1. */
   readonly line: number;
-  /** The collections declared by the file that the pipeline reads. */
   readonly declared: readonly Collection[];
-  /** @throws {SpecError} For errors that remain with `env` or `set` of the test, and for an output outside the folder of the test. */
   open(place: TestPlace): Promise<TestedPipeline>;
 }
 
@@ -36,15 +34,10 @@ export interface TestedPipeline {
 /** What a test does not use: the account of the pipeline, and its webhooks. */
 const without = [['service', 'base_url'], ['service', 'auth'], ['on_success'], ['on_failure']];
 
-/** Maximum time that a test waits for a response; its service is on this machine. */
+/** For a response; its service is on this machine. */
 const longestMs = 1_000;
 
-/**
- * Loads the tests of a pipeline file. Does not use the environment.
- *
- * @param options Folder that the path resolves against, and steps and sinks of a program.
- * @throws {SpecError} With every problem of the file, including its tests.
- */
+/** Does not use the environment. @throws {SpecError} With every problem of the file, including its tests. */
 export async function loadTests(file: string, options: Extensions & { readonly cwd: string }): Promise<readonly PipelineTest[]> {
   const { cwd, ...own } = options;
   const text = await fileText(file, { cwd });
@@ -79,7 +72,7 @@ function refuseOutside(folder: string, file: string, { outputs, document }: Chec
   throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(outside.place) }]);
 }
 
-/** Returns the pipeline without waiting times, and without sinks that publish outside the file system. */
+/** Without waiting times, and without sinks that publish outside the file system. */
 function testing(pipeline: Pipeline): Pipeline {
   const { ratePerSecond: _, timeoutMs = longestMs, retry, ...connection } = pipeline.connection;
   const inFolder = (sink: PlannedSink) =>

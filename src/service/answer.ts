@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { CollectionName } from '../collections/index.js';
 import { LeadstreamError } from '../core/index.js';
 
-/** The rows of one collection in a fixed order, each as the JSON text of one object: none needs to be parsed or built as an object on its way out. */
+/** The rows of one collection in a fixed order, each as the JSON text of one object. */
 export interface ServedTable {
   readonly count: number;
   /** The row at a 0-based position below `count`. */

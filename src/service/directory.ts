@@ -65,10 +65,7 @@ async function tableOf(rows: AsyncIterable<FileRow>): Promise<ServedTable> {
   return { count: texts.length, row: (index) => itemAt(texts, index).toString(), find: (id) => positions.get(id) ?? [] };
 }
 
-/**
- * Reads the rows of a CSV file with a header, under the service's own names in the order of the header. A header may be one of those names or a column
- * name; any other header is kept. Blank lines are skipped; an empty cell is an empty string.
- */
+/** A header may be a name of the service or a column name; any other is kept. Blank lines are skipped; an empty cell is an empty string. */
 async function* csvRows(file: string, collection: Collection): AsyncGenerator<FileRow> {
   // Loaded only if there is such a file.
   const { parse } = await import('fast-csv');
@@ -103,9 +100,8 @@ async function* csvRows(file: string, collection: Collection): AsyncGenerator<Fi
 }
 
 /**
- * Reads the rows of a file with one JSON object per line, under the service's own names in the order of the line. A key may be one of those names or a column
- * name; any other key is kept. Values become strings: numbers as they are written, lists and objects as their JSON text without white space. A `null` is left
- * out, like a field that the service does not send. Blank lines are skipped. Records of a collection that a user declared stay as they are.
+ * A key may be a name of the service or a column name; any other is kept. Values become strings: numbers as they are written, lists and objects as JSON text. A
+ * `null` is left out, like a field that the service does not send. Records of a collection that a user declared stay as they are.
  */
 async function* ndjsonRows(file: string, collection: Collection): AsyncGenerator<FileRow> {
   const nameOf = namesOf(collection);

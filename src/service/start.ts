@@ -129,7 +129,6 @@ function answererOf({ source, declared = [], accounts, faults = [], responders =
 const unauthorised = failure(401, 'credentials are missing or wrong');
 const notAllowed = failure(405, 'only GET is supported', { allow: 'GET' });
 
-/** Answers with the page, the whole list of a collection without paging, or the rows of an identifier. */
 function answerFrom({ collection, table }: Route, { id, page, limit }: RequestFacts): Answer {
   const answered = (positions: readonly number[]): Answer => ({
     kind: 'rows',

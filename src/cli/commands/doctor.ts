@@ -43,7 +43,6 @@ export const doctor = command(
   },
 );
 
-/** What is measured: the connection, its service block in a file, and the collections of interest. */
 interface Subject {
   readonly connection: ConnectOptions<Collection>;
   readonly service: Readonly<Record<string, unknown>>;

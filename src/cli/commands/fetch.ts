@@ -46,7 +46,6 @@ async function fetchList(arguments_: Arguments, connection: ConnectOptions, cont
   return 0;
 }
 
-/** @throws {LeadstreamError} `E_USAGE` for a column that the collection does not have or that is withheld. */
 function wantedColumns({ collection, reveal, columns: words }: Arguments): { readonly columns?: readonly string[] } {
   const columns = listed(words);
   const known = columnsOf<Collection>(collections[collection], reveal).map(({ name }) => name);

@@ -110,7 +110,7 @@ async function runLoaded(
   return runSeries(pipelines, context, { stateDir, restart, allowShrink, allowPartial }, { broken, metrics, report });
 }
 
-/** Refuses files whose pipelines have the same name, by which the state folder tells them apart, or write to the same place, stdout included. */
+/** The state folder tells pipelines apart by their names. */
 function refuseClashes(files: readonly LoadedFile[], writesOver: (pipeline: Pipeline, path: string) => boolean): void {
   const earlier: { readonly file: string; readonly pipeline: Pipeline }[] = [];
   for (const { file, pipelines } of files) {

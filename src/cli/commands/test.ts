@@ -54,7 +54,7 @@ export const test = command(
   },
 );
 
-/** @throws {LeadstreamError} `E_USAGE` for a name that neither a test nor a pipeline with tests has, and when nothing was tested: that must not look like success. */
+/** When nothing was tested, that must not look like success. */
 function refuseNothing(results: readonly TestResults[], only: readonly string[]): void {
   const known = results.flatMap(({ tests, skipped }) => [...tests, ...skipped].flatMap(({ pipeline, name }) => [pipeline, name]));
   if (known.length > 0) refuseUnknown('--only', 'test', only, [...new Set(known)]);

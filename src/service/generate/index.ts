@@ -12,7 +12,7 @@ export interface GenerateOptions extends GivenRows {
   readonly seed?: number;
 }
 
-/** What identifies the rows of each of these collections, and how they are created. Purposes separate draws; 5 to 8 have others. */
+/** Purposes separate draws; 5 to 8 have others. */
 const generators = {
   leads: { purpose: 1, first: 4_000_000, step: 7, owner: 'bridges', rows: leadRows },
   bridges: { purpose: 2, first: 1000, step: 3, owner: 'users', rows: bridgeRows },
@@ -67,13 +67,12 @@ function areaCodeTable(seed: number): ServedTable {
   };
 }
 
-/** Returns a writer of rows as JSON text under the service's own field names, in the order of its documentation. */
 function rowWriter<C extends Collection>({ fields }: C): (row: FullRow<C>) => string {
   const names = Object.entries(fields).map(([column, field]) => [column, JSON.stringify(originalName(column, field))] as const);
   return (row) => `{${names.map(([column, name]) => `${name}:${JSON.stringify(row[column])}`).join(',')}}`;
 }
 
-/** Keeps rows once they are computed, while there is space: most are read more than once, and computing one takes several times as long as sending it. */
+/** Most rows are read more than once, and computing one takes several times as long as sending it. */
 function keepingRows(table: ServedTable, room: { left: number }): ServedTable {
   const kept = new Map<number, string>();
   return {

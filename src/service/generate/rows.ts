@@ -40,7 +40,6 @@ export function bridgeRows(world: World, draw: Draw): (index: number) => FullRow
   };
 }
 
-/** Returns what rows of other collections repeat of a bridge, by its position in the list. */
 function bridgeHeads({ seed, counts, ids }: World) {
   return (index: number) => {
     const campaign = index % Math.ceil(counts.bridges / 4);
@@ -71,7 +70,6 @@ const metas = [
   'C:\\leads\\import.csv',
 ] as const;
 
-/** Creates users: the owners of bridges and links, and the affiliates that leads come from. */
 export function userRows({ ids }: World, draw: Draw): (index: number) => FullRow<typeof collections.users> {
   return (index) => {
     const uid = ids.users.idOf(index);
@@ -95,7 +93,6 @@ function slug(name: string): string {
 
 const legacy = 'LEGACY - NO LONGER USED';
 
-/** Creates links, each to a bridge and owned by the bridge's user. */
 export function linkRows(world: World, draw: Draw): (index: number) => FullRow<typeof collections.links> {
   const bridge = bridgeHeads(world);
   return (index) => {
@@ -167,7 +164,6 @@ export function areaCodeRow(seed: number, index: number): FullRow<typeof collect
 const firstSecond = 1_672_531_200;
 const secondsApart = 31;
 
-/** Creates leads in order of arrival. Each belongs to a bridge, comes from an affiliate, and lives at a real zipcode. */
 export function leadRows(world: World, draw: Draw): (index: number) => FullRow<typeof collections.leads> {
   const { counts, ids } = world;
   const bridge = bridgeHeads(world);

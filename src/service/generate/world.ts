@@ -19,7 +19,6 @@ export interface City {
 
 let loaded: Places | undefined;
 
-/** Returns the places of the `zipcodes` package, read on the first call and shared by all later ones. */
 export function places(): Places {
   if (loaded) return loaded;
   const zips: string[] = [];
@@ -42,7 +41,7 @@ export function places(): Places {
   return (loaded = { zips, cityOf, cities });
 }
 
-/** Returns one of the area codes of a city, for any number drawn. A state has ten, a city one to three of them, more for a bigger one. */
+/** A state has ten area codes, a city one to three of them, more for a bigger one. */
 export function areaCodeOf({ stateNumber, zips }: City, position: number, drawn: number): string {
   const codes = zips > 8 ? 3 : zips > 2 ? 2 : 1;
   return String(200 + 10 * stateNumber + ((mix(0, 5, position) + (drawn % codes)) % 10));
@@ -63,14 +62,12 @@ function entriesOf(specifier: string): readonly Entry[] {
   return Object.values(codes);
 }
 
-/** What the tables share, so that rows are consistent: their numbers of rows, and their identifiers. */
 export interface World {
   readonly seed: number;
   readonly counts: GeneratedCounts;
   readonly ids: { readonly [N in GeneratedName]: Numbering };
 }
 
-/** A row with a text for every field of the collection. */
 export type FullRow<C extends Collection> = { readonly [K in keyof C['fields']]: string };
 
 /** Identifiers with gaps that map back to their row without an index. */
@@ -141,7 +138,6 @@ export class Draw {
     return this.below(0x1_0000_0000).toString(16).padStart(8, '0');
   }
 
-  /** Returns the result of `make` in about `percent` of a hundred draws, and an empty text otherwise. */
   sometimes(percent: number, make: () => string): string {
     return this.below(100) < percent ? make() : '';
   }
