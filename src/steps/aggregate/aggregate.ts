@@ -8,8 +8,8 @@ import type { Expression } from '../expression/expression.js';
 import { expressions, outcomesOf } from '../on-error.js';
 import { checkDuckdb, columnName, onErrorKey, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { checkedConfig, defineStep, stepOf, type StepRuntime } from '../step.js';
-import { Aggregator, type AggregatePlan } from './aggregator.js';
-import { aggregateNames, aggregateOf, aggregatesListed, callIn, numberTypes, planCall } from './calls.js';
+import { ValueTable } from '../value-table.js';
+import { aggregateNames, aggregateOf, aggregatesListed, callIn, numberTypes, planCall, resultType } from './calls.js';
 import type { AggregateName, aggregates, Call, TypedField } from './calls.js';
 
 /** A field to group by, and the type it is read as: text by default. */
@@ -126,15 +126,23 @@ export const aggregateStep = defineStep('aggregate', {
     return [...new Map([...keys, ...results].map((column) => [column.name, column])).values()];
   },
   open: (config, runtime) => {
-    const { memory: bytes = defaultMemory } = config;
-    const { scratch: folder = scratchFolder() } = runtime;
-    const plan = opened(config, runtime);
-    return blocking(runtime.at, () => new Aggregator(plan, { memory: bytes, folder }, runtime));
+    const { memory: bytes = defaultMemory, on_error } = config;
+    const { at, scratch: folder = scratchFolder(), onError = 'reject' } = runtime;
+    const { types, query, columns, read } = opened(config, runtime);
+    return blocking(at, () => {
+      const table = new ValueTable(types, { memory: bytes, folder }, runtime);
+      return {
+        add: (batch, page) => table.add(batch, page, read(batch, page), on_error ?? onError),
+        finish: () => table.result(query, columns),
+        close: () => table.close(),
+      };
+    });
   },
 });
 
-function opened({ by = [], compute, on_error }: AggregateConfig, runtime: StepRuntime): AggregatePlan {
-  const { at, input = [], onError = 'reject' } = runtime;
+/** Returns the values that an aggregation reads, each with a label, and the query over them. */
+function opened({ by = [], compute }: AggregateConfig, runtime: StepRuntime) {
+  const { at, input = [] } = runtime;
   const fields = new Map<string, TypedField>();
   const compiled = new Map<string, Expression>();
   const conditions = new Map<string, Parameters<typeof ofEachRow<never, boolean>>[1]>();
@@ -165,11 +173,24 @@ function opened({ by = [], compute, on_error }: AggregateConfig, runtime: StepRu
     typeof key === 'string' ? { field: key, type: input.find(({ name }) => name === key)?.type ?? 'text' } : key,
   );
   for (const key of keys) labelOf(key.field, key);
-  const computations = Object.entries(compute).map(([name, given]) => {
+  const calls = Object.entries(compute).map(([name, given]) => {
     const call = typeof given === 'string' ? callIn(given, input) : given;
     if ('message' in call) throw new StepError('E_STEP_CONFIG', `${at}: compute.${name}: ${call.message}`);
-    return { name, aggregate: call.aggregate, label: labelOf(name, call.argument) };
+    const label = labelOf(name, call.argument);
+    return { name, label, aggregate: call.aggregate, type: (label === undefined ? undefined : values.get(label)) ?? 'flag' };
   });
+  // The order in which read returns them.
+  const labels = [...new Set([...fields.keys(), ...compiled.keys(), ...conditions.keys()])];
+  const columnOf = (label: string) => `value${labels.indexOf(label)}`;
+  const groups = keys.map(({ field }) => columnOf(field));
+  const results = calls.map(({ aggregate, label, type }) => aggregateOf(aggregate).sql(label && columnOf(label), type));
+  const grouped = groups.length === 0 ? '' : ` GROUP BY ${groups.join()} ORDER BY ${groups.map((key) => `${key} NULLS LAST`).join()}`;
+  const query = `SELECT ${[...groups, ...results].join()} FROM rows${grouped}`;
+  const columns = [
+    ...keys.map(({ field, type }) => ({ name: field, type })),
+    ...calls.map(({ name, aggregate, type }) => ({ name, type: resultType(aggregate, type) })),
+  ];
+
   const casts = Array.from(fields, ([label, { field, type }]) => ({ label, field, cast: plainCast(type) }));
   const evaluate = outcomesOf(compiled);
   const plain = new Map(Array.from(compiled, ([label, { type }]) => [label, plainCast(type)]));
@@ -189,7 +210,7 @@ function opened({ by = [], compute, on_error }: AggregateConfig, runtime: StepRu
     return found;
   }
 
-  return { values, by: keys.map(({ field }) => field), compute: computations, read, onError: on_error ?? onError };
+  return { types: labels.map((label) => values.get(label) ?? 'flag'), query, columns, read };
 }
 
 /** The name of an aggregate in code: `countDistinct` for `count_distinct`. */

@@ -1,41 +1,15 @@
 import type { z } from 'zod';
-import { declaredTypes, itemAt, schema, sensitivities, StepError, strictest } from '../../core/index.js';
-import type { Column, DeclaredType, Row, Sensitivity, Value } from '../../core/index.js';
-import {
-  Database,
-  defaultMemory,
-  memory,
-  plainCast,
-  programSpill,
-  scratchFolder,
-  sqlTypeOf,
-  sqlValues,
-  valueOf,
-  type SpillOptions,
-} from '../../engine/index.js';
-import {
-  describeQuery,
-  queryResult,
-  querySetting,
-  type DatabaseOptions,
-  type DescribedQuery,
-  type QueryColumn,
-} from '../../engine/index.js';
-import {
-  blocking,
-  columnsNamed,
-  standalone,
-  withNode,
-  type BatchReader,
-  type Collector,
-  type MadeColumns,
-  type NamedColumns,
-} from '../../flow/index.js';
-import type { OnError, Step, StepContext } from '../../flow/index.js';
-import { FlatVector, RecordBatch, taking } from '../../vector/index.js';
+import { declaredTypes, schema, sensitivities, StepError, strictest, type Column, type DeclaredType } from '../../core/index.js';
+import type { Row, Sensitivity } from '../../core/index.js';
+import { defaultMemory, memory, plainCast, programSpill, scratchFolder, type SpillOptions } from '../../engine/index.js';
+import { describeQuery, queryResult, querySetting } from '../../engine/index.js';
+import type { DatabaseOptions, DescribedQuery, QueryColumn } from '../../engine/index.js';
+import { blocking, columnsNamed, standalone, withNode, type BatchReader, type Collector } from '../../flow/index.js';
+import type { MadeColumns, NamedColumns, OnError, Step, StepContext } from '../../flow/index.js';
+import { RecordBatch } from '../../vector/index.js';
 import { checkDuckdb, columnName, onErrorKey, requireDuckdb, unknownName } from '../fields.js';
-import { keptRows } from '../on-error.js';
 import { checkedConfig, defineStep } from '../step.js';
+import { ValueTable } from '../value-table.js';
 
 /** The options of a query of a program. */
 export interface SqlOptions<Out> extends SpillOptions {
@@ -176,11 +150,14 @@ interface QueryRowsOptions extends Omit<DatabaseOptions, 'failed'> {
   readonly now: Date;
 }
 
+interface NamedCast {
+  readonly name: string;
+  readonly cast: ReturnType<typeof plainCast>;
+}
+
 /** Collects the columns that a query uses, and runs it. */
 class QueryRows implements Collector {
-  #opened:
-    | { readonly described: DescribedQuery; readonly casts: readonly ReturnType<typeof plainCast>[]; readonly rows: Database }
-    | undefined;
+  #opened: { readonly described: DescribedQuery; readonly casts: readonly NamedCast[]; readonly rows: ValueTable } | undefined;
 
   constructor(
     private readonly options: QueryRowsOptions,
@@ -189,32 +166,15 @@ class QueryRows implements Collector {
 
   async add(batch: RecordBatch, page: number): Promise<void> {
     if (batch.length === 0) return;
-    const { described, casts, rows } = await this.#open(batch);
-    const read = new Map(described.reads.map(({ name }, index) => [name, itemAt(casts, index)(batch.columnOrNulls(name))]));
-    const kept = keptRows({ page, batch }, read, this.options.onError, this.context);
-    const take = kept === undefined ? undefined : taking(kept);
-    const length = kept?.length ?? batch.length;
-    const columns = Array.from(read.values(), ({ vector }) => sqlValues(take ? take(vector) : vector));
-    await rows.append(length, [new Array<boolean>(length).fill(true), ...columns]);
-    this.context.tally.grouped += length;
+    const { casts, rows } = (this.#opened ??= await this.#open(batch));
+    const read = new Map(casts.map(({ name, cast }) => [name, cast(batch.columnOrNulls(name))]));
+    await rows.add(batch, page, read, this.options.onError);
   }
 
   async finish(): Promise<BatchReader> {
-    const { described, rows } = await this.#open(RecordBatch.empty);
+    const { described, rows } = (this.#opened ??= await this.#open(RecordBatch.empty));
     const { columns, reads } = described;
-    const next = await rows.query(this.options.query, querySetting(reads, this.options.now), queryResult(columns));
-    return {
-      next: async () => {
-        const chunk = await next();
-        if (!chunk) return RecordBatch.empty;
-        this.context.tally.groups += chunk.rows;
-        const vectors = columns.map(({ name, type }, index) => {
-          const values = itemAt(chunk.columns, index).map((value) => this.#checked(name, valueOf(value, type)));
-          return [name, new FlatVector(values)] as const;
-        });
-        return new RecordBatch(chunk.rows, new Map(vectors));
-      },
-    };
+    return rows.result(this.options.query, columns, querySetting(reads, this.options.now), queryResult(columns));
   }
 
   async close(): Promise<void> {
@@ -222,7 +182,6 @@ class QueryRows implements Collector {
   }
 
   async #open(first: RecordBatch) {
-    if (this.#opened) return this.#opened;
     const { at } = this.context;
     const { query, rows, expected, memory, folder } = this.options;
     const described = await describeQuery(query, rows(first));
@@ -230,24 +189,10 @@ class QueryRows implements Collector {
     const listed = (columns: readonly QueryColumn[]) => columns.map(({ name, type }) => `${name} ${type}`).join(', ');
     const found = listed(described.columns);
     if (expected && listed(expected) !== found) throw new StepError('E_STEP_CONFIG', `${at}: declare the columns of the result: ${found}`);
-    const stored = described.reads.map(({ type }, index) => [`value${index}`, sqlTypeOf(type)] as const);
     const refused = (kind: string) =>
       new StepError('E_STEP_EXPRESSION', `${at}: the query failed on these rows: ${kind}; guard its expressions, as by TRY_CAST and CASE`);
-    const database = new Database(
-      { present: 'BOOLEAN', ...Object.fromEntries(stored) },
-      { memory, folder, failed: (message) => new StepError('E_STEP_SCRATCH', `${at}: ${message}`), refused },
-    );
-    this.#opened = { described, casts: described.reads.map(({ type }) => plainCast(type)), rows: database };
-    return this.#opened;
-  }
-
-  /** @throws {StepError} `E_STEP_OVERFLOW` for a result that its type cannot hold. */
-  #checked(name: string, value: Value): Value {
-    const isHeld =
-      typeof value === 'bigint'
-        ? BigInt.asIntN(64, value) === value
-        : !(value instanceof Date || typeof value === 'number') || Number.isFinite(Number(value));
-    if (isHeld) return value;
-    throw new StepError('E_STEP_OVERFLOW', `${this.context.at}: ${name}: a result is too large for its type`);
+    const types = described.reads.map(({ type }) => type);
+    const casts = described.reads.map(({ name, type }) => ({ name, cast: plainCast(type) }));
+    return { described, casts, rows: new ValueTable(types, { memory, folder, refused }, this.context) };
   }
 }

@@ -200,7 +200,7 @@ describe('aggregate', () => {
       run(aggregate<Row, readonly [], typeof compute>([], compute), otherSide(values.map((n): Row => ({ n }))));
     await expect(of(beyond)).rejects.toMatchObject({
       code: 'E_STEP_OVERFLOW',
-      message: 'aggregate: total: a sum is too large for its type',
+      message: 'aggregate: total: a result is too large for its type',
     });
     expect(await of(within)).toEqual([{ total: sum }]);
   });
