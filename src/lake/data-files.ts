@@ -75,14 +75,9 @@ export class DataFiles {
     return this.#opened.map(({ action }) => action);
   }
 
-  /** Opens a file at the root immediately, so that unsupported columns are reported before the first row. Discards it if that fails. */
+  /** Opens a file at the root immediately, so that unsupported columns are reported before the first row. */
   async begin(): Promise<void> {
-    try {
-      await this.#open(this.#slotOf(''));
-    } catch (failure) {
-      await this.discard();
-      throw failure;
-    }
+    await this.#open(this.#slotOf(''));
   }
 
   /** Takes rows. A failure to store them may be reported by a later call. */
@@ -192,12 +187,10 @@ export async function closeVerified(file: PartialFile, expected: Omit<Expected, 
 }
 
 /**
- * Puts files of the earlier run into the new one: as hard links, without copying if the file system supports them. Files with other permissions are
- * copied, since all names of a file share them. They are named as data files of the new run: a reader that listed the old table and opens its files after the
- * swap then finds none of them, rather than some.
+ * Puts files of the earlier run into the new one: as hard links where possible. Files with other permissions are copied, since all names of a file share them.
+ * They are named as those of the new run: a reader that listed the old table and opens its files after the swap then finds none of them, rather than some.
  *
  * @param from Folder of the earlier run; `to` is that of the new one.
- * @param nameOf Returns the new name of a file within its folder, by its index.
  * @throws {SinkError} `E_SINK_VERIFY` when a copied file does not match the earlier manifest.
  */
 export async function stageRetained(

@@ -62,14 +62,14 @@ const manifest = schema((z) =>
 export const bookedRows = schema((z) => z.object({ written: count(), unchanged: count() }));
 
 /**
- * The content of `<run>.manifest.json` next to the folder of a run. `rows` and `bytes` are sums over `files`, which lists all files of the table,
- * including those written by earlier runs, by their names while the run is published.
+ * The content of `<run>.manifest.json` next to the folder of a run. `rows` and `bytes` are sums over `files`, all those of the table, by their names while the
+ * run is published.
  */
 export type Manifest = z.output<ReturnType<typeof manifest>>;
 
 export type ManifestFile = Manifest['files'][number];
 
-/** Reads a manifest with its text, without following a link. Both are missing if it cannot be read, the manifest also if the text is none. */
+/** Reads a manifest and its text, without following a link, as far as they can be read. */
 export async function loadManifest(path: string): Promise<{ readonly text?: string; readonly manifest?: Manifest | undefined }> {
   const bytes = await readRegular(path).catch(() => undefined);
   const text = bytes?.toString('utf8');

@@ -51,7 +51,7 @@ interface Run {
 
 /** A run of a table whose columns are not known yet. */
 export class OpenedRun {
-  #begun: BegunRun | undefined;
+  #files: DataFiles | undefined;
 
   private constructor(
     private readonly run: Run,
@@ -86,32 +86,8 @@ export class OpenedRun {
   };
 
   /** @throws {SinkError} `E_SINK_VALUE` for columns that cannot form one table. @throws {GateError} `E_GATE_SCHEMA`. */
-  async begin(layout: TableLayout): Promise<BegunRun> {
-    this.#begun = await BegunRun.begin(this.run, layout);
-    return this.#begun;
-  }
-
-  /** Removes everything written by this run. */
-  async abort(): Promise<void> {
-    await this.#begun?.files.discard();
-    await removeRun(this.run.table, this.run.context.runId).catch(() => undefined);
-    await removeFolders(this.made);
-  }
-}
-
-/** A run that takes rows. */
-class BegunRun {
-  private constructor(
-    private readonly run: Run,
-    private readonly columns: readonly OutputColumn[],
-    private readonly key: readonly string[],
-    private readonly partitioning: Partitioning,
-    readonly files: DataFiles,
-    private readonly appending: Appending | undefined,
-  ) {}
-
-  static async begin(run: Run, { columns, key: fields, encoding }: TableLayout): Promise<BegunRun> {
-    const { engine, options, context, before, table } = run;
+  async begin({ columns, key: fields, encoding }: TableLayout): Promise<BegunRun> {
+    const { engine, options, context, before, table } = this.run;
     const { at, runId } = context;
     const partitioning = partitionBy(columns, options.partition_by, context.runDate());
     const { kept, names } = partitioning;
@@ -123,10 +99,29 @@ class BegunRun {
     const appending =
       options.mode === 'append' ? new Appending(at, await indexOf(table, before, namesOf(key)), columns, key, kept) : undefined;
     const partitioned = kept.length < columns.length;
-    const files = new DataFiles(table.folder(runId), runId, engine, inFiles, { ...options, encoding, partitioned });
-    if (options.mode === 'replace' && names.length === 0) await files.begin();
-    return new BegunRun(run, columns, namesOf(key), partitioning, files, appending);
+    this.#files = new DataFiles(table.folder(runId), runId, engine, inFiles, { ...options, encoding, partitioned });
+    if (options.mode === 'replace' && names.length === 0) await this.#files.begin();
+    return new BegunRun(this.run, columns, namesOf(key), partitioning, this.#files, appending);
   }
+
+  /** Removes everything written by this run. */
+  async abort(): Promise<void> {
+    await this.#files?.discard();
+    await removeRun(this.run.table, this.run.context.runId).catch(() => undefined);
+    await removeFolders(this.made);
+  }
+}
+
+/** A run that takes rows. */
+class BegunRun {
+  constructor(
+    private readonly run: Run,
+    private readonly columns: readonly OutputColumn[],
+    private readonly key: readonly string[],
+    private readonly partitioning: Partitioning,
+    private readonly files: DataFiles,
+    private readonly appending: Appending | undefined,
+  ) {}
 
   /** Resolves when the rows are stored, or wait in a bounded buffer. */
   async write(batch: Batch): Promise<void> {

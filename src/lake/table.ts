@@ -38,11 +38,9 @@ const besideRun = /\.(?:link|(?:keys\.bin|manifest\.json)(?:\.partial)?)$/;
  * | removed from the redo log | -> NEW | same | same | nothing to repair |
  * | cleaned up | -> NEW | same | same; of the runs before OLD `keep` - 1 are left | the next run |
  *
- * The folder of a run holds data files only (and `_SUCCESS` on request), because some readers treat every file in it as Parquet; the files that
- * describe the run are next to it. All data files, including hard links, are in the folder of the run, below folders `column=value` if the table is
- * partitioned, so one rename of the link changes everything that readers of `lake/leads` see. Data files of a kept run lose the ending `.parquet`,
- * because `lake/**\/*.parquet` looks into hidden folders and would read its rows twice. Such a glob can still see both for a few milliseconds,
- * between the renames of the new files and the expiry.
+ * The folder of a run holds data files only (and `_SUCCESS`), because some readers take every file in it for Parquet; what describes the run is next to it. All
+ * data files, also hard links, are below it, so one rename of the link changes everything that readers see. Those of a kept run lose the ending `.parquet`:
+ * `lake/**\/*.parquet` looks into hidden folders, and would read its rows twice, as it still can for a few milliseconds between renames and expiry.
  *
  * Only one run at a time works on a table: the caller holds its lock.
  */

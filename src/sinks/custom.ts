@@ -27,12 +27,10 @@ export interface ToCommit {
 /**
  * One output of one run. Calls are made one at a time, and the promises they return are awaited: `begin`, `write`…, then `commit` or `abort`.
  *
- * - `commit` is called once, when all rows are written, all checks and gates have passed, and all other outputs are ready. Custom sinks commit one after
- *   another, in the order of the file; then files are published. If a commit fails, no file and no later sink is published. Earlier ones stay as they
- *   are, and the error names them: the next run passes them all rows again.
- * - `abort` is called once, whenever `commit` was not called or failed. By then a running write has ended, or had ten seconds to end.
- * - Neither is called if the process is killed. The next run opens the sink again, and writes all rows from the first:
- *   it must not matter that some or all of them already exist.
+ * - `commit`: once, when all rows are written, all gates have passed, and all other outputs are ready. Custom sinks commit in the order of the file, then files
+ *   are published. If one fails, no file and no later sink is published; the error names those before it, which get all rows again from the next run.
+ * - `abort`: once, whenever `commit` was not called or failed. By then a running write has ended, or had ten seconds to end.
+ * - Neither is called if the process is killed. The next run writes all rows from the first: it must not matter that some already exist.
  */
 export interface CustomWriter<T> {
   /** Receives the columns before the first row, even if there are no rows. */

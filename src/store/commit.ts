@@ -7,8 +7,7 @@ import { attempt, errnoOf, unlessMissing } from './failure.js';
 import { refuseLinks, sha256File, syncFolder } from './files.js';
 
 /**
- * One step of a commit, as plain data that can be stored as JSON: sinks create actions, the redo log stores them, and `prepareCommit` carries them out. Adding
- * one, or changing the meaning of one, requires a new version of the redo log.
+ * One step of a commit, as JSON: sinks create actions, the redo log stores them, `prepareCommit` carries them out. A new one needs a new version of the redo log.
  *
  * @example
  * { action: 'rename', from: '/lake/.leads.csv.RUN.partial', to: '/lake/leads.csv', file: { bytes: 3, sha256: '11507a…' } }
@@ -30,7 +29,7 @@ export interface RenameAction {
   readonly action: 'rename';
   readonly from: string;
   readonly to: string;
-  /** What `from` must contain. A file of an earlier run has no SHA-256 here: that would mean reading the whole table for every append. */
+  /** What `from` must contain; without SHA-256 for a file of an earlier run, since an append would read the whole table. */
   readonly file?: Pick<FileContent, 'bytes'> & Partial<Pick<FileContent, 'sha256'>>;
 }
 
@@ -44,28 +43,26 @@ export interface LinkAction {
   readonly draft: string;
 }
 
-/** What is to be carried out. */
 export interface Commit {
   /** The only outputs that the actions may change. Absolute paths. */
   readonly outputs: readonly string[];
-  /** In the order in which they are carried out: data first, what makes it visible to readers last. */
+  /** In order: data first, what makes it visible to readers last. */
   readonly actions: readonly Action[];
 }
 
 /** A commit whose actions can all be carried out: every file contains what was written to it. Nothing has been changed yet. */
 export interface PreparedCommit {
   /**
-   * Carries out the actions in order, and makes them durable. Actions already carried out by an interrupted commit change nothing.
+   * Carries out the actions in order, and makes them durable. Those that an interrupted commit carried out change nothing.
    *
-   * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` if a file has changed since it was checked, or `E_SINK_FOREIGN` if something was put
-   * where a link belongs. The actions before the one named are done.
+   * @throws {SinkError} `E_SINK_WRITE`; `E_SINK_VERIFY` if a file has changed since it was checked, `E_SINK_FOREIGN` if something was put where a link belongs.
    */
   commit(): Promise<void>;
 }
 
 /** An action parsed. Parsing does not access the disk. */
 export interface KnownAction {
-  /** Description for a message: `rename A to B`. */
+  /** For a message: `rename A to B`. */
   readonly words: string;
   /** Where readers find its result. */
   readonly destination: string;
@@ -108,8 +105,7 @@ export function outputOf(outputs: readonly string[], action: KnownAction): strin
 }
 
 /**
- * Checks that all actions of a commit can be carried out, and makes their sources durable. Reads every file that has a SHA-256. For an action already carried
- * out, checks its result.
+ * Checks that all actions of a commit can be carried out or were, reading every file that has a SHA-256, and makes their sources durable.
  *
  * @throws {SinkError} `E_SINK_VERIFY` if a file differs from what was written, `E_SINK_WRITE` if it is missing, `E_SINK_FOREIGN` if something else is where a
  * link belongs, or a link is where a folder of leadstream belongs.
@@ -199,7 +195,6 @@ async function refuseOccupied(to: string): Promise<void> {
   throw new SinkError('E_SINK_FOREIGN', `cannot commit ${to}: what exists there is not a file that can be replaced; move it away`);
 }
 
-/** Describes how a file differs from what was written; `undefined` if it does not. */
 async function faultOf(path: string, found: Stats, { bytes, sha256 }: NonNullable<RenameAction['file']>): Promise<string | undefined> {
   if (!found.isFile()) return 'is not a regular file';
   if (found.size !== bytes) return `has ${amountOf(found.size, 'byte')}, but ${amount(bytes)} were written`;
@@ -246,7 +241,7 @@ async function put(action: LinkAction, found: Stats | undefined): Promise<void> 
   await unlink(draft);
 }
 
-/** Returns what is at the link's place: another link of the same table, an empty folder, or nothing. */
+/** What is at the link's place: another link of the same table, an empty folder, or nothing. */
 async function placeOf({ at, to }: LinkAction): Promise<'link' | 'folder' | 'free'> {
   const found = await lstat(at).catch(unlessMissing(undefined));
   if (found === undefined) return 'free';
@@ -266,24 +261,24 @@ async function isLinkTo(path: string, target: string): Promise<boolean> {
   return (await readlink(path).catch(() => undefined)) === target;
 }
 
-/** Checks that something is unchanged since it was checked, which may be several gigabytes ago. @throws {SinkError} `E_SINK_VERIFY`. */
+/** Since it was checked, several gigabytes may have been read. */
 async function refuseChanged(before: Stats, path: string, destination: string): Promise<void> {
   const now = await lstat(path);
   if (before.dev === now.dev && before.ino === now.ino && before.size === now.size && before.mtimeMs === now.mtimeMs) return;
   throw new SinkError('E_SINK_VERIFY', `cannot commit ${destination}: ${path} has changed since it was checked`);
 }
 
-/** Returns the folder `.<name>.runs` next to an output, which contains the runs of a table. */
+/** The folder of the runs of a table. */
 function runsOf(output: string): string {
   return join(dirname(output), `.${basename(output)}.runs`);
 }
 
-/** Returns whether a path lies below a folder, judging by its normalized text alone. */
+/** Whether a path lies below a folder, judging by its normalized text alone. */
 function isWithin(path: string, folder: string): boolean {
   return resolve(path) === path && path.startsWith(folder + sep);
 }
 
-/** Returns whether a path is that of a partial file next to an output, `.<name>.<run>.partial`. */
+/** Whether a path is that of a partial file next to an output, `.<name>.<run>.partial`. */
 function isPartialOf(path: string, output: string): boolean {
   const head = join(dirname(output), `.${basename(output)}.`);
   return path.startsWith(head) && /^[\w-]+\.partial$/.test(path.slice(head.length));

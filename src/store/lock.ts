@@ -25,11 +25,10 @@ export interface Lock {
 }
 
 /**
- * Ensures that only one run at a time writes each output, by a file `.<name>.lock` next to it. It does not wait: if a living run holds an output, it throws and
- * releases those already locked.
+ * Ensures that only one run at a time writes each output, by a file `.<name>.lock` next to it. It does not wait.
  *
- * A lock is taken over immediately if its process is dead, which can be determined on the same host; a living process there keeps it. Otherwise it is taken
- * over when its last heartbeat is older than a minute, so the clocks of hosts that share outputs must agree to within less than that.
+ * On the same host, a lock is taken over at once if its process is dead, and never while that lives; otherwise when its last heartbeat is older than a minute,
+ * so the clocks of hosts that share outputs must agree to within less than that.
  *
  * @param outputs Absolute paths. Missing folders above them are created.
  * @throws {LeadstreamError} `E_RUN_LOCKED` naming output, run, host, process and time.
@@ -220,7 +219,7 @@ function lockedBy(output: string, { owner: other }: Found): LeadstreamError {
   return new LeadstreamError('E_RUN_LOCKED', `${output} is held by ${who}`);
 }
 
-/** Removes what killed processes left behind: our locks, and empty files with the names of drafts. Files that are still in use have a living owner and stay. */
+/** Removes what killed processes left behind: our locks, and empty files with the names of drafts. */
 async function removeLeftovers(path: string): Promise<void> {
   const head = basename(path);
   const folder = dirname(path);

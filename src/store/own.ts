@@ -6,8 +6,8 @@ import { errnoOf, unlessMissing } from './failure.js';
 import { closing, makeFolders } from './files.js';
 
 /**
- * Creates the state folder if it is missing, private, and checks that it is ours. Others may be able to write in it: a mounted volume belongs to root and
- * a group, and systemd makes a link that belongs to root. What is in it is therefore checked for its owner, too.
+ * Creates the state folder, private, or checks that it is ours. Others may be able to write in it: a mounted volume belongs to root and a group, and systemd
+ * makes a link that belongs to root. What is in it is therefore checked for its owner, too.
  *
  * @throws {LeadstreamError} `E_STATE_FOREIGN`, or the system's error, for the caller to describe.
  */

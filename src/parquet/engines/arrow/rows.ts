@@ -25,10 +25,7 @@ export interface TakenBytes extends GroupBytes {
   takeBack(buffer: ArrayBuffer): void;
 }
 
-/**
- * Collects row groups as bytes. Rows to be sorted, and thousands of groups at a time, are collected as values instead, and become bytes when they are
- * taken. 10,000 groups of four rows and 33 columns take 420 MB in separate buffers, and 150 MB as values.
- */
+/** Collects row groups as bytes; rows to be sorted, and thousands of groups at a time, as values, which take a third of the memory until they are taken. */
 export function rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<TakenBytes> {
   return plan.many || plan.sortedBy.length > 0 ? lateBytes(columns, plan) : new RowBytes(columns, plan);
 }
