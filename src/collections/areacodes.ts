@@ -11,12 +11,9 @@ export const areacodes = serviceCollection({
     area_code: text(),
     city: text(),
     state: text(),
-    /** A number; `cast` it to count or compare with it. */
     percent_of_area_code_in_city: decimal(),
-    /** A number; `cast` it to count or compare with it. */
     percent_of_city_in_area_code: decimal(),
     city_fips_geoid: text(),
-    /** A whole number; `cast` it to count or compare with it. */
     city_population: integer(),
   },
 });

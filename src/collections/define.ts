@@ -10,9 +10,7 @@ export interface Field<T extends DeclaredType = DeclaredType, S extends Sensitiv
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/**
- * What is known of a collection. `fields` is keyed by column name (snake_case), in the order of the service's document.
- */
+/** What is known of a collection. `fields` is keyed by column name (snake_case), in the order of the service's document. */
 export interface Collection<N extends string = string, F extends Fields = Fields> {
   readonly name: N;
   /** Paths that serve the collection, the preferred one first: below `/api`, or with a leading slash below the base URL. */
@@ -30,7 +28,6 @@ export interface Collection<N extends string = string, F extends Fields = Fields
   readonly served?: Served;
 }
 
-/** Collections by name. */
 export type Registry = Readonly<Record<string, Collection>>;
 
 /**
@@ -60,8 +57,8 @@ export type Paging =
   | { readonly scheme: 'none' };
 
 /**
- * An answer that means that there are no more rows, where a collection says so: `{}`, `null`, an empty answer (or status 204), an answer without anything where
- * its rows should be, status 404, or by cursor and link a page without rows that names a next one all the same.
+ * An answer that means that there are no more rows: `{}`, `null`, an empty answer (or status 204), an answer without anything where its
+ * rows should be, status 404, or by cursor and link a page without rows that names a next one all the same.
  */
 export type EndForm = 'empty_object' | 'null' | 'no_content' | 'no_rows' | 'not_found' | 'empty_page';
 
@@ -74,11 +71,10 @@ export interface Served {
   readonly query: Readonly<Record<string, string>>;
   /** Answers that mean that there are no rows. */
   readonly ends: readonly EndForm[];
-  /** What is not found by a name of the record itself: where it is, by the field's own name. */
+  /** Where fields are that are not found by a name of the record itself. */
   readonly nested: ReadonlyMap<string, readonly string[]>;
-  /** Undeclared fields that such a place is in: what is declared of them is taken out, so that it is where its name is, and nowhere else. */
+  /** Undeclared fields with such a place: what is declared of them is taken out. */
   readonly opened: ReadonlySet<string>;
-  /** Whether fields that are not declared are left out without a word. */
   readonly dropsUndeclared: boolean;
 }
 
@@ -95,7 +91,8 @@ type Visible<C extends Collection, K extends keyof C['fields'], Revealed> = C['f
   : K;
 
 /**
- * A row as the service gives it: text in every column, `null` where the service sent no such field.
+ * A row as the service gives it: text in every column, `null` where it sent no such field. Flags are yes/no, y/n, true/false or 1/0 in any
+ * case, timestamps seconds since 1970, dates YYYYMMDD: `cast` them, and numbers, before you compare.
  *
  * @typeParam Revealed Secret fields that were named under `reveal`. Default: none.
  */
@@ -115,7 +112,6 @@ export type TypedRowOf<C extends Collection, Revealed extends string = never> = 
 
 function field<T extends DeclaredType>(type: T) {
   return <S extends Sensitivity = 'plain'>(options: { readonly sensitivity?: S; readonly original?: string } = {}): Field<T, S> => {
-    // Where none is named, the default of the type parameter is what is meant.
     const { sensitivity = 'plain' as S, ...rest } = options;
     return { type, sensitivity, ...rest };
   };
@@ -128,21 +124,16 @@ export const decimal = field('decimal');
 export const timestamp = field('timestamp');
 export const date = field('date');
 
-/** Text about a person. */
 export const personal = (original?: string) => text({ sensitivity: 'personal', ...(original !== undefined && { original }) });
 
-/** Credential-like text. */
 export const secret = (original?: string) => text({ sensitivity: 'secret', ...(original !== undefined && { original }) });
 
-/** The name that the service uses for a column. */
 export function originalName(column: string, field: Field): string {
   return field.original ?? column;
 }
 
 /**
- * The columns of a collection as the client delivers them, in the order of the service's document.
- *
- * @param reveal Names of secret columns that are wanted all the same.
+ * The columns of a collection as the client delivers them, in the order of the service's document: all but secret ones not revealed.
  *
  * @example
  * columnsOf(collections.users); // [{ name: 'uid', original: 'uid', type: 'text', sensitivity: 'plain', … }, …]
@@ -161,7 +152,7 @@ export function columnsOf<C extends Collection>(collection: C, reveal: readonly 
     }));
 }
 
-/** The columns of a collection that the client withholds: those that are secret and not revealed. */
+/** The columns that are secret and not revealed. */
 export function withheldOf({ fields }: Collection, reveal: readonly string[] = []): readonly string[] {
   return Object.entries(fields)
     .filter(([name, { sensitivity }]) => sensitivity === 'secret' && !reveal.includes(name))
@@ -174,9 +165,7 @@ export type TypesOf<C extends Collection, Revealed extends string = never> = {
 };
 
 /**
- * The declared types of all fields of a collection, for `cast`, which gives rows of `TypedRowOf` then.
- *
- * @param reveal Names of secret columns that the rows have all the same.
+ * The declared types of all fields of a collection but secret ones not revealed, for `cast`, which then gives rows of `TypedRowOf`.
  *
  * @example
  * for await (const lead of service.leads.pipe(cast(typesOf(collections.leads)))) console.log(lead.timestamp?.toISOString());

@@ -17,11 +17,8 @@ export const links = serviceCollection({
     fbpixel: text(),
     fbpxtype: text(),
     analytics_id: text(),
-    /** An instant, as seconds since 1970; `cast` makes it a `Date`. */
     timestamp: timestamp(),
-    /** Flag: yes/no, y/n, true/false or 1/0 in any case; `cast` it before you compare. */
     nofb: flag(),
-    /** Flag: yes/no, y/n, true/false or 1/0 in any case; `cast` it before you compare. */
     nopx: flag(),
     offerid: text(),
     offerid_rand: text(),
@@ -29,9 +26,7 @@ export const links = serviceCollection({
     affsub: text(),
     folders: text(),
     bridge_id: text(),
-    /** Flag: yes/no, y/n, true/false or 1/0 in any case; `cast` it before you compare. */
     hybrid_strict: flag(),
-    /** Credential-like: withheld unless it is revealed. */
     mc_swagger_key: secret(),
   },
 });

@@ -27,15 +27,15 @@ export type CollectionName = keyof typeof collections;
  */
 export const collectionNames = Object.keys(collections) as readonly CollectionName[];
 
-/** A row of `leads`: texts as the service gives them, `null` where it gives none. */
+/** A row of `leads`; see `RowOf`. */
 export type Lead = RowOf<typeof leads>;
-/** A row of `bridges`: texts as the service gives them, `null` where it gives none, without its secret fields. */
+/** A row of `bridges`, without its secret fields; see `RowOf`. */
 export type Bridge = RowOf<typeof bridges>;
-/** A row of `areacodes`: texts as the service gives them, `null` where it gives none. */
+/** A row of `areacodes`; see `RowOf`. */
 export type AreaCode = RowOf<typeof areacodes>;
-/** A row of `links`: texts as the service gives them, `null` where it gives none, without its secret fields. */
+/** A row of `links`, without its secret fields; see `RowOf`. */
 export type Link = RowOf<typeof links>;
-/** A row of `users`: texts as the service gives them, `null` where it gives none. */
+/** A row of `users`; see `RowOf`. */
 export type User = RowOf<typeof users>;
 
 /** The row type of each collection. */

@@ -9,7 +9,6 @@ export const users = serviceCollection({
   unknown: 'plain',
   fields: {
     uid: text(),
-    /** Personal data. */
     email: personal(),
     affid: text(),
   },
