@@ -1,9 +1,6 @@
 import { itemAt, minSecretLength } from '../core/index.js';
 
-/**
- * Credentials in one of the forms: the two of the service, whose fields are named like the query parameters, or a header for other services, which for
- * `bearer` is `Authorization: Bearer …` (RFC 6750).
- */
+/** Credentials: in the query, under the names of the parameters, or a header, `Authorization: Bearer …` for `bearer` (RFC 6750). */
 export type Credentials =
   | { readonly rest_api_key: string }
   | { readonly authorized_uid: string; readonly authorized_rest_api_key: string }
@@ -12,10 +9,7 @@ export type Credentials =
 
 /** How a field of credentials is checked and protected. */
 export interface CredentialField {
-  /**
-   * A `secret` is a key: texts are searched for it and redacted. A `withheld` value is never printed or written to a file, but texts are not searched for it, since
-   * it may be a small number. A `plain` value is not a credential.
-   */
+  /** A `secret` is a key: texts are searched for it. A `withheld` value is only never printed or written. `plain`: no credential. */
   readonly privacy: 'secret' | 'withheld' | 'plain';
   /** Describes what is wrong with a value, in words that follow the name of the field and do not reveal the value. */
   readonly problem: (value: string) => string | undefined;
@@ -63,13 +57,11 @@ export function privacyAt(path: readonly PropertyKey[]): CredentialField['privac
   return fields.get(path.map(String).join('.'))?.privacy ?? 'secret';
 }
 
-/** Returns the query parameters of the credentials. */
 export function queryOf(credentials: Credentials): Readonly<Record<string, string>> {
   const { headers, values } = placed(credentials);
   return headers === undefined ? values : {};
 }
 
-/** Returns the headers of the credentials. */
 export function headersOf(credentials: Credentials): Readonly<Record<string, string>> {
   const { headers, values } = placed(credentials);
   return headers?.(values) ?? {};
@@ -80,15 +72,11 @@ export function accountOf(credentials: Credentials): Readonly<Record<string, str
   return { ...queryOf(credentials), ...headersOf(credentials) };
 }
 
-/**
- * Returns the values that texts are searched for: keys. The user id is not included, since it may be a small number. It is withheld by its places instead, the
- * query of a URL and the configuration, which are never printed.
- */
+/** Returns the values that texts are searched for: keys. The user id, which may be a small number, is withheld by its places instead. */
 export function secretsOf(credentials: Credentials): readonly string[] {
   return [placed(credentials).key.value];
 }
 
-/** Returns the name of the field with the key. */
 export function keyField(credentials: Credentials): string {
   return placed(credentials).key.name;
 }
@@ -117,7 +105,6 @@ export function credentialsProblem(auth: unknown): string | undefined {
   return problems.find((problem) => problem !== undefined);
 }
 
-/** Returns the message about credentials of no form. */
 export function mustHaveForm(): string {
   const forms = credentialForms.map(({ fields }) => `{ ${Object.keys(fields).join(', ')} }`);
   return `must be ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(forms)}, all texts`;
@@ -135,7 +122,6 @@ function formOf(auth: unknown): { readonly form: CredentialForm; readonly values
   return form && { form, values: Object.fromEntries(texts) };
 }
 
-/** Returns the values of credentials by name, and the key among them. */
 function placed(credentials: Credentials) {
   const found = formOf(credentials);
   if (!found) throw new Error('these credentials match no known form');

@@ -5,7 +5,6 @@ import { maxTimerMs } from '../options/index.js';
 const lateMs = 20;
 
 interface Waiting {
-  /** Time from its start to the next one, in milliseconds. */
   readonly intervalMs: number;
   readonly start: () => void;
 }

@@ -22,12 +22,7 @@ export interface RequestOptions {
 /** What events contain about a request. */
 export type RequestDescription = Omit<RequestBegun, 'attempt'>;
 
-/**
- * Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again.
- *
- * @param facts Called only when something watches.
- * @throws {SourceError} When every attempt failed.
- */
+/** Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again. */
 type Read<A extends Answer> = <T>(
   target: Target,
   decode: (label: string, answer: A) => T,
@@ -100,8 +95,6 @@ const maxWaitMs = 5 * 60_000;
 /**
  * Repeats a failed attempt with exponential backoff and full jitter: `random * min(cap, base * 2^(n-1))`, with `Retry-After` as a floor. Permanent failures,
  * and a requested wait of more than five minutes, end it at once.
- *
- * @throws {SourceError} The failure of the last attempt.
  */
 export function retryAttempts(
   policy: RetryPolicy,
@@ -143,11 +136,7 @@ function tooLong(error: SourceError, waitMs: number): SourceError {
 /** Answers in a row that earn a place back. */
 const answersPerPlace = 20;
 
-/**
- * Limits how many requests run at once: as many as allowed, and fewer while the service pushes back.
- *
- * @param most Requests at once while the service does not push back, at least 1.
- */
+/** Limits how many requests run at once: at most as many as given, and fewer while the service pushes back. */
 function createThrottle(most: number) {
   let places = most;
   let running = 0;
@@ -163,7 +152,7 @@ function createThrottle(most: number) {
   }
 
   return {
-    /** Delays subscription to the source until a place is free. Its end frees the place. */
+    /** Waits until a place is free, which the end of the request frees. */
     throttled: <T>(request$: Observable<T>) =>
       new Observable<T>((subscriber) => {
         let entered = false;
@@ -181,7 +170,7 @@ function createThrottle(most: number) {
           admit();
         };
       }),
-    /** Halves the places, down to at least one, because the service asked for less. */
+    /** Halves the places, because the service asked for less. */
     pushback: () => {
       places = Math.max(1, Math.floor(places / 2));
       answers = 0;
@@ -198,10 +187,9 @@ function createThrottle(most: number) {
 }
 
 /**
- * Posts JSON once. Redirects are not followed; any status from 200 to 299 is success. Of the answer nothing else is read. The first message loads the code for
- * this.
+ * Posts JSON once. Redirects are not followed; any status from 200 to 299 is success, and of the answer nothing else is read.
  *
- * @throws {SourceError} Its `kind` shows whether another attempt may help. Its message contains at most the host of the address.
+ * @throws {SourceError} Its message contains at most the host of the address.
  */
 export async function postJson(message: Post): Promise<void> {
   const { post } = await loading();

@@ -220,10 +220,7 @@ function bodyTooLarge(target: Target, maxPageBytes: number): SourceError {
 const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH$|INVALID_CA$|INVALID_PURPOSE$)/;
 const tlsCodes = /^(?:ERR_TLS_|ERR_SSL_|EPROTO$)/;
 
-/**
- * Returns the failure of a request that got no answer. It contains the error code of the system and the host, and nothing else of the error, which contains the
- * address with its credentials.
- */
+/** Returns the failure of a request that got no answer: the error code of the system and the host, and nothing else of the address. */
 function networkFailure(label: string, url: string, proxy: string | undefined, thrown: unknown): SourceError {
   const systemCode = thrown instanceof RequestError ? thrown.code : 'UNKNOWN';
   const { host } = new URL(proxy ?? url);
@@ -244,11 +241,7 @@ function networkFailure(label: string, url: string, proxy: string | undefined, t
 /** Every form of an HTTP date begins with one; `Date.parse` alone accepts `-5` and `1.5` as dates. */
 const dayName = /^\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
 
-/**
- * Returns the milliseconds in a `Retry-After` header: seconds or an HTTP date (RFC 9110, section 10.2.3).
- *
- * @returns `undefined` when the header is missing or unreadable; never less than 0.
- */
+/** Returns the milliseconds in a `Retry-After` header: seconds or an HTTP date (RFC 9110, 10.2.3); `undefined` when it is unreadable. */
 export function retryAfterMs(header: string | undefined, now: number = Date.now()): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
@@ -266,19 +259,16 @@ function usualAuthorities(): readonly string[] {
   return extra ? [...rootCertificates, readFileSync(extra, 'utf8')] : rootCertificates;
 }
 
-/** A message for a server. */
+/** A message for a server; `label` is its name in errors, without the address, which may contain a token. */
 export interface Post {
   readonly url: string;
   readonly json: unknown;
-  /** Name of the message in errors, without the address, which may contain a token. */
   readonly label: string;
-  /** Time limit for the answer. */
   readonly timeoutMs: number;
-  /** Address of the proxy to use; `undefined` for none. */
   readonly proxy: string | undefined;
 }
 
-/** Makes one attempt at a message, without following redirects. Of the answer only the status is read. */
+/** See `postJson`. */
 export async function post({ url, json, label, timeoutMs, proxy }: Post): Promise<void> {
   const agents = proxy === undefined ? undefined : await proxyAgents(proxy, { keepAlive: false, maxSockets: 1 });
   const request = got.stream.post(url, {

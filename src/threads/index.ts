@@ -2,13 +2,9 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Worker, type Transferable } from 'node:worker_threads';
 
-/** Receives one call per request: the answer, or notice that there will be none. */
+/** Receives one call per request: the answer, or why the thread ended, without data, and what it threw, if anything. */
 export interface Asking<Answer> {
   answered(answer: Answer): void;
-  /**
-   * @param reason Why the thread ended, without data.
-   * @param cause What it threw, if anything.
-   */
   lost(reason: string, cause: unknown): void;
 }
 
@@ -25,10 +21,7 @@ export class Thread<Answer extends { readonly id: number }> {
   #lost: string | undefined;
   #cause: unknown;
 
-  /**
-   * @param file Its module.
-   * @param name For debuggers.
-   */
+  /** @param name For debuggers. */
   constructor(file: URL, name: string) {
     expectMovedBuffers();
     // The options of this process (--eval, --input-type, --inspect) do not apply to the thread, and some would make it fail.
@@ -45,13 +38,7 @@ export class Thread<Answer extends { readonly id: number }> {
     return this.#lost !== undefined;
   }
 
-  /**
-   * Sends a request.
-   *
-   * @param request Creates the message for the given id.
-   * @param moved Objects transferred to the thread, no longer usable here.
-   * @returns The id.
-   */
+  /** Sends a request, and transfers the objects moved. @returns Its id. */
   ask(asking: Asking<Answer>, request: (id: number) => object, moved: readonly Transferable[] = []): number {
     this.#asked += 1;
     const id = this.#asked;
@@ -64,12 +51,11 @@ export class Thread<Answer extends { readonly id: number }> {
     return id;
   }
 
-  /** Sends a message that has no answer. */
   say(message: object): void {
     this.#worker.postMessage(message);
   }
 
-  /** Cancels a request. @param message Notifies the thread. */
+  /** Cancels a request, and sends the message. */
   forget(id: number, message: object): void {
     if (!this.#asking.delete(id)) return;
     this.say(message);
@@ -119,13 +105,11 @@ function reasonOf(thrown: unknown): string {
 }
 
 /**
- * Returns the file of a thread's module, next to the calling code; `undefined` if it is missing, as in a bundle without it and next to TypeScript source, or if
- * this process may not start threads (`node --permission` without `--allow-worker`).
- *
- * @param file Returns where it would be; in a CommonJS bundle this is unknown.
+ * Returns the file of a thread's module, if it is where the function says (not next to TypeScript source, nor in some bundles) and this
+ * process may start threads (not under `node --permission` without `--allow-worker`).
  */
 export function threadFile(file: () => URL): URL | undefined {
-  const { permission }: Permitted = process;
+  const { permission }: { readonly permission?: { has(scope: string): boolean } } = process;
   if (permission?.has('worker') === false) return undefined;
   try {
     const url = file();
@@ -135,21 +119,12 @@ export function threadFile(file: () => URL): URL | undefined {
   }
 }
 
-interface Permitted {
-  /** Only under the permission model of Node. */
-  readonly permission?: { has(scope: string): boolean };
-}
-
-/** Returns the default number of threads in addition to the main one: none on a machine with one core, and none if they are unavailable. */
+/** Returns the default number of threads: none on a machine with one core. */
 export function defaultThreads(file: URL | undefined): 0 | 1 {
   return file !== undefined && availableParallelism() > 1 ? 1 : 0;
 }
 
-/**
- * Warns, once per name, that work runs in this thread because the requested one is unavailable.
- *
- * @param name Name of the module, which a bundle must include.
- */
+/** Warns, once per name of a module, that work runs in this thread because the requested one is unavailable. */
 export function warnOfNoThread(name: string): void {
   if (warned.has(name)) return;
   warned.add(name);
