@@ -1,6 +1,6 @@
 import { hashOfBytes, type Value } from '../core/index.js';
 import { encoding } from './utf8.js';
-import { DictionaryVector, Utf8Vector, type Vector, viewOf } from './vectors.js';
+import { DictionaryVector, longer, Utf8Vector, type Vector, viewOf } from './vectors.js';
 
 /** One column of a row group in Arrow's memory layout. */
 export interface ColumnBytes {
@@ -17,11 +17,7 @@ export interface ColumnBytes {
 
 /** Collects the values of a column as bytes, so that no value stays an object until its row group is complete. */
 export interface ColumnBuilder {
-  /**
-   * Adds the values of the rows from `from` to before `to`, each in the column's declared type or `null`.
-   *
-   * @returns The size of their text in bytes of UTF-8.
-   */
+  /** Adds the rows from `from` to before `to`, of the column's type or `null`. @returns The size of their text in bytes of UTF-8. */
   append(vector: Vector, from: number, to: number): number;
   /** Returns the bytes so far, which the next `append` may change. */
   bytes(): ColumnBytes;
@@ -35,25 +31,23 @@ export class Validity {
   #nulls = 0;
 
   setNull(row: number): void {
-    if (row >> 3 >= this.#bits.length) {
-      const bits = new Uint8Array(Math.max(this.#bits.length * 2, (row >> 3) + 1024)).fill(0xff);
-      bits.set(this.#bits);
-      this.#bits = bits;
-    }
+    if (row >> 3 >= this.#bits.length) this.#grow(Math.max(this.#bits.length * 2, (row >> 3) + 1024));
     this.#bits[row >> 3] = (this.#bits[row >> 3] ?? 0) & ~(1 << (row & 7));
     this.#nulls += 1;
   }
 
   /** Returns the number of nulls and the bits of `rows` rows, the lowest first; no bits if there is no null. */
-  bytes(rows: number): { readonly nulls: number; readonly validity: Uint8Array } {
+  bytes(rows: number): Pick<ColumnBytes, 'nulls' | 'validity'> {
     if (this.#nulls === 0) return { nulls: 0, validity: new Uint8Array(0) };
     const length = (rows + 7) >> 3;
-    if (length > this.#bits.length) {
-      const bits = new Uint8Array(length).fill(0xff);
-      bits.set(this.#bits);
-      this.#bits = bits;
-    }
+    if (length > this.#bits.length) this.#grow(length);
     return { nulls: this.#nulls, validity: this.#bits.subarray(0, length) };
+  }
+
+  #grow(length: number): void {
+    const bits = new Uint8Array(length).fill(0xff);
+    bits.set(this.#bits);
+    this.#bits = bits;
   }
 
   clear(): void {
@@ -115,20 +109,18 @@ export class Utf8Builder implements ColumnBuilder {
       const end = this.#offsets[row + 1] ?? 0;
       if (start === end) continue;
       texts += 1;
-      seen.add(hashOf(this.#data, start, end));
+      // 30 bits, which a set stores without allocating an object for each.
+      seen.add(hashOfBytes(this.#data, start, end) >>> 2);
     }
     return seen.size <= texts * sample.different;
   }
 
-  /**
-   * @returns Where the last text ends.
-   */
+  /** As those that it calls, returns where the last text ends. */
   #put(vector: Vector, from: number, to: number, start: number): number {
     if (vector instanceof Utf8Vector) return this.#copy(vector, from, to, start);
     return vector instanceof DictionaryVector ? this.#copyIndexed(vector, from, to, start) : this.#encode(vector.values, from, to, start);
   }
 
-  /** @returns Where the last text ends. */
   #copyIndexed(vector: DictionaryVector, from: number, to: number, start: number): number {
     const { bytes, view, places } = this.#encoded(vector);
     const { indices } = vector;
@@ -152,7 +144,6 @@ export class Utf8Builder implements ColumnBuilder {
     return end;
   }
 
-  /** @returns Where the last text ends. */
   #copy({ bytes, bounds, first, stride }: Utf8Vector, from: number, to: number, start: number): number {
     const source = viewOf(bytes);
     const lastWord = bytes.length - 4;
@@ -178,7 +169,6 @@ export class Utf8Builder implements ColumnBuilder {
     for (let at = 0; at < length; at += 4) view.setInt32(end + at, source.getInt32(begin + at, true), true);
   }
 
-  /** @returns Where the last text ends. */
   #encode(values: readonly Value[], from: number, to: number, start: number): number {
     const offsets = this.#offsets;
     let row = this.#rows;
@@ -193,9 +183,7 @@ export class Utf8Builder implements ColumnBuilder {
     return end;
   }
 
-  /**
-   * @returns The number of bytes.
-   */
+  /** @returns The number of bytes. */
   #write(text: string, start: number): number {
     const { length } = text;
     this.#reserve(start, length * 3);
@@ -210,10 +198,7 @@ export class Utf8Builder implements ColumnBuilder {
   }
 
   #makeRoom(rows: number): void {
-    if (this.#offsets.length > rows) return;
-    const offsets = new Int32Array(Math.max(this.#offsets.length * 2, rows + 1));
-    offsets.set(this.#offsets);
-    this.#offsets = offsets;
+    if (this.#offsets.length <= rows) this.#offsets = longer(this.#offsets, Math.max(this.#offsets.length * 2, rows + 1));
   }
 
   /** Makes room for `more` bytes, and for the rest of their last word. */
@@ -225,11 +210,6 @@ export class Utf8Builder implements ColumnBuilder {
     this.#data = data;
     this.#view = viewOf(data);
   }
-}
-
-/** A hash of 30 bits, which a set stores without allocating an object for each. */
-function hashOf(bytes: Buffer, start: number, end: number): number {
-  return hashOfBytes(bytes, start, end) >>> 2;
 }
 
 function buffer(bytes: number): Buffer<ArrayBuffer> {

@@ -8,7 +8,7 @@ import { Utf8Vector, type Vector, viewOf } from './vectors.js';
  */
 export function digestOf(values: readonly unknown[]): number {
   let sum = start;
-  for (const value of values) sum = withText(sum, textOf(value));
+  for (const value of values) sum = withText(sum, String(value));
   return sum >>> 0;
 }
 
@@ -39,13 +39,9 @@ function adding(vector: Vector, seed: number): (sums: Int32Array, from: number, 
   return (sums, from, to) => {
     for (let row = from; row < to; row += 1) {
       const value = vector.value(row);
-      if (value !== null) sums[row] = (sums[row] ?? 0) + withText(seed, textOf(value));
+      if (value !== null) sums[row] = (sums[row] ?? 0) + withText(seed, String(value));
     }
   };
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : String(value);
 }
 
 function addTexts(
@@ -94,9 +90,7 @@ function withEncoded(before: number, text: string): number {
   return withBytes(before, viewOf(bytes), bytes.length - 4, 0, bytes.length);
 }
 
-/**
- * @param lastWord Offset of the last four bytes of the view, whose own length is slow to read.
- */
+/** @param lastWord Offset of the last four bytes of the view, whose own length is slow to read. */
 function withBytes(before: number, view: DataView, lastWord: number, from: number, to: number): number {
   let sum = before;
   let at = from;

@@ -60,9 +60,7 @@ class Dictionary {
   #known = new Map<string, number>();
   #ofText = memoOfTexts((text) => this.#indexOf(text));
 
-  /**
-   * @returns Whether it took the values. If it cannot hold them all, or saves too little, it returns `false` and is unchanged.
-   */
+  /** @returns Whether it took the values. If it cannot hold them all, or saves too little, it returns `false` and is unchanged. */
   append(vector: Vector): boolean {
     if (this.length >= trial && 2 * this.#values.length > this.length) return false;
     const indices = new Uint16Array(vector.length);
@@ -104,9 +102,7 @@ class Dictionary {
     return index;
   }
 
-  /**
-   * @returns -1 if the dictionary is full, or the value is neither a text nor `null`.
-   */
+  /** @returns -1 if the dictionary is full, or the value is neither a text nor `null`. */
   #indexOf(value: Value): number {
     if (value === null) return 0;
     if (typeof value !== 'string') return -1;
@@ -160,9 +156,7 @@ class KeptTexts {
     return others !== undefined && at in others ? (others[at] ?? null) : bytes.toString('utf8', bounds[at], bounds[at + 1]);
   }
 
-  /**
-   * Returns the values of some rows, in the given order; `null` for a row below 0. Texts are copied, so that a page does not retain those of all rows.
-   */
+  /** As `KeptColumn.take`. Texts are copied, so that a page does not retain those of all rows. */
   take(rows: readonly number[]): Vector {
     const ends = new Int32Array(rows.length + 1);
     let end = 0;

@@ -16,13 +16,7 @@ const asItIs: Normalize = (text) => text;
  * @returns `undefined` if a value is `null` or empty: such a key identifies nothing.
  */
 export function keyOf(values: readonly Value[], normalize: Normalize = asItIs): string | undefined {
-  const parts: string[] = [];
-  for (const value of values) {
-    const part = partOf(value, normalize);
-    if (part === undefined) return undefined;
-    parts.push(part);
-  }
-  return joined(parts);
+  return joined(values.map((value) => partOf(value, normalize)));
 }
 
 /** Returns the key of a batch's rows by index. Only these columns are read; a missing one counts as `null` in every row. */
@@ -30,12 +24,7 @@ export function keysOf(batch: RecordBatch, columns: readonly string[], normalize
   return together(columns.map((name) => partsOf(batch.columnOrNulls(name), normalize)));
 }
 
-/**
- * Caches a function's results by the keys of rows, across all batches. For a key of one column, or of several that share their indices, a
- * repeated value is not computed again.
- *
- * @param find Depends only on the key.
- */
+/** Caches a function's results by the keys of rows, across all batches, for a key of one column, or of several that share their indices. */
 export function memoByKey<R>(
   columns: readonly string[],
   find: (key: string | undefined) => R,
@@ -68,24 +57,17 @@ function partsOf(vector: Vector, normalize: Normalize): Part {
 
 function together(parts: readonly Part[]): Part {
   const [first] = parts;
-  if (first && parts.length === 1) return first;
-  return (row) => {
-    const texts: string[] = [];
-    for (const partAt of parts) {
-      const text = partAt(row);
-      if (text === undefined) return undefined;
-      texts.push(text);
-    }
-    return joined(texts);
-  };
+  return first && parts.length === 1 ? first : (row) => joined(parts.map((partAt) => partAt(row)));
 }
 
 /** A single text is used unchanged; each of several is prefixed by its length. */
-function joined(parts: readonly string[]): string {
-  const [first] = parts;
-  if (first !== undefined && parts.length === 1) return first;
+function joined(parts: readonly (string | undefined)[]): string | undefined {
+  if (parts.length === 1) return parts[0];
   let key = '';
-  for (const part of parts) key += `${part.length}:${part}`;
+  for (const part of parts) {
+    if (part === undefined) return undefined;
+    key += `${part.length}:${part}`;
+  }
   return key;
 }
 

@@ -1,16 +1,12 @@
 import { hashOfBytes, type Value } from '../core/index.js';
-import { DictionaryVector, maxDictionary, Utf8Vector, type Vector, FlatVector, perDictionary, putAt } from './vectors.js';
+import { DictionaryVector, FlatVector, longer, maxDictionary, perDictionary, putAt, Utf8Vector, type Vector } from './vectors.js';
 
 /** Longer texts rarely repeat. */
 const longest = 64;
 
 /**
  * Caches a function's results for texts by their bytes: no string is created for a repeated text. If few texts of a column repeat, it stops
- * looking them up.
- *
- * Memory: `most` texts of at most 64 bytes and their results; beyond that, it starts over.
- *
- * @param find Depends only on the text. A failure is not cached.
+ * looking them up. Memory: `most` texts of at most 64 bytes and their results; beyond that, it starts over.
  */
 export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts: Utf8Vector, row: number) => R {
   let known = new Known<R>();
@@ -37,12 +33,7 @@ export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts
   };
 }
 
-/**
- * Caches a function's results for values: for texts by their bytes (see `memoOfTexts`), for a dictionary by index. Other values are not cached.
- *
- * @param find Depends only on the value.
- * @returns For a column, a function that returns the result for a row.
- */
+/** Caches a function's results for texts by their bytes (see `memoOfTexts`), and for a dictionary by index, but not for other values. */
 export function memoOf<R>(find: (value: Value) => R): (vector: Vector) => (row: number) => R {
   const ofText = memoOfTexts(find);
   const ofDictionary = memoByIndex(([value]: readonly Value[]) => find(value ?? null));
@@ -81,20 +72,15 @@ export function memoByIndex<R>(find: (values: readonly Value[]) => R): (columns:
 const maxBytes = 1 << 22;
 
 /**
- * Replaces columns of texts by dictionaries, page by page, comparing bytes. If few texts of a column repeat, it leaves the column alone from then on.
- *
+ * Replaces columns of texts by dictionaries, page by page. A column of few repeated texts, or with other values, is returned as it is.
  * Memory: a dictionary of at most 4 MiB and a page of texts; beyond that, it starts over.
- *
- * @returns A function that returns a dictionary for a column of texts, or the column itself if that saves too little or it has other values.
  */
 export function dictionaryEncoder(): (vector: Vector) => Vector {
   let known = new Known<Value>();
   let asked = 0;
   let pays = true;
 
-  /**
-   * @returns `undefined` if the dictionary is full.
-   */
+  /** @returns `undefined` if the dictionary is full. */
   function indicesIn(texts: Utf8Vector): Uint16Array | undefined {
     const { bytes, length } = texts;
     if (known.size > maxBytes) return undefined;
@@ -140,9 +126,7 @@ class Known<R> {
     return this.#ends[this.found.length] ?? 0;
   }
 
-  /**
-   * @returns -1 if the text is unknown.
-   */
+  /** @returns -1 if the text is unknown. */
   indexOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 2;
@@ -194,23 +178,14 @@ function hashOf(bytes: Uint8Array, start: number, end: number): number {
   return hash ^ (hash >>> 15);
 }
 
-function longer<A extends Int32Array | Uint8Array>(array: A, length: number): A;
-function longer(array: Int32Array | Uint8Array, length: number): Int32Array | Uint8Array {
-  const made = array instanceof Int32Array ? new Int32Array(length) : new Uint8Array(length);
-  made.set(array);
-  return made;
-}
-
 /** The reason why a value does not fit a column. */
 export class Unfit {
   constructor(readonly reason: string) {}
 }
 
-/** The result of mapping a column. */
+/** The result of mapping a column: `null` in rows whose value did not fit, and why it did not; `undefined` if all did. */
 export interface Mapped {
-  /** `null` in rows whose value did not fit. */
   readonly vector: Vector;
-  /** Returns why a row's value did not fit; `undefined` if all did. */
   readonly unfit: ((row: number) => string | undefined) | undefined;
 }
 

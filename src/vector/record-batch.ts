@@ -1,4 +1,4 @@
-import { itemAt, type Row, type Value } from '../core/index.js';
+import type { Row, Value } from '../core/index.js';
 import { FlatVector, taking, type Vector } from './vectors.js';
 
 /**
@@ -8,7 +8,8 @@ export class RecordBatch {
   /** No rows, and no columns. */
   static readonly empty = new RecordBatch(0, new Map());
   #rows: readonly Row[] | undefined;
-  #hasDates = false;
+  /** Those of rows with dates, by row. */
+  #values: readonly (readonly Value[])[] | undefined;
 
   constructor(
     /** Number of rows. */
@@ -21,15 +22,20 @@ export class RecordBatch {
    * copied by each call, since dates cannot be frozen.
    */
   rows(): readonly Row[] {
-    this.#rows ??= this.#made();
-    if (!this.#hasDates) return this.#rows;
-    const copy = detachedOf([...this.columns.keys()]);
-    return Object.freeze(this.#rows.map((row) => Object.freeze(copy(row))));
+    if (this.#rows) return this.#rows;
+    const vectors = [...this.columns.values()];
+    const all = (this.#values ??= Array.from({ length: this.length }, (_, row) => valuesAt(vectors, row)));
+    const hasDates = all.some((values) => values.some((value) => value instanceof Date));
+    const make = makerOf([...this.columns.keys()]);
+    const rows = Object.freeze(all.map((values) => Object.freeze(make(hasDates ? values.map(ownValue) : values))));
+    if (hasDates) return rows;
+    this.#values = undefined;
+    return (this.#rows = rows);
   }
 
   /** Returns a separate, frozen object for one row, from 0 to before `length`. */
   row(index: number): Row {
-    return Object.freeze(this.#makeRow()(valuesAt([...this.columns.values()], index).map(ownValue)));
+    return Object.freeze(makerOf([...this.columns.keys()])(valuesAt([...this.columns.values()], index).map(ownValue)));
   }
 
   /** @throws {Error} If there is no such column, which is a defect. */
@@ -75,30 +81,11 @@ export class RecordBatch {
     for (let row = 0; row < this.length; row += 1) if (condition(row)) kept.push(row);
     return this.keep(kept);
   }
-
-  #made(): readonly Row[] {
-    const make = this.#makeRow();
-    const vectors = [...this.columns.values()];
-    const made = Array.from({ length: this.length }, (_, row) => {
-      const values = valuesAt(vectors, row);
-      this.#hasDates ||= values.some((value) => value instanceof Date);
-      return Object.freeze(make(values));
-    });
-    return Object.freeze(made);
-  }
-
-  #makeRow(): RowMaker {
-    return makerOf([...this.columns.keys()]);
-  }
 }
 
 function valuesAt(vectors: readonly Vector[], row: number): Value[] {
   return vectors.map((vector) => vector.value(row));
 }
-
-const makerOf = byShape(rowMaker<Value>);
-
-const detachedOf = byShape(detachedCopier);
 
 /**
  * Turns rows into a batch: one column for each field of any row, in order of appearance, with `null` in rows without it. Inherited
@@ -106,14 +93,10 @@ const detachedOf = byShape(detachedCopier);
  */
 export function batchFromRows(rows: readonly Row[]): RecordBatch {
   const names = Object.keys(rows[0] ?? {});
-  const columns = rows.every((row) => hasFields(row, names)) ? columnsOf(names, rows) : columnsOfAny(rows);
+  const columns = rows.every((row) => hasFields(row, names))
+    ? names.map((name) => [name, rows.map((row) => ownValue(row[name] ?? null))] as const)
+    : columnsOfAny(rows);
   return new RecordBatch(rows.length, new Map(Array.from(columns, ([name, values]) => [name, new FlatVector(values)])));
-}
-
-/** Reads rows that all have the same fields in the same order. */
-function columnsOf(names: readonly string[], rows: readonly Row[]): Iterable<readonly [string, readonly Value[]]> {
-  const columns = readerOf(names)(rows);
-  return columns.map((values, index) => [itemAt(names, index), values]);
 }
 
 function columnsOfAny(rows: readonly Row[]): Iterable<readonly [string, readonly Value[]]> {
@@ -127,8 +110,6 @@ function columnsOfAny(rows: readonly Row[]): Iterable<readonly [string, readonly
   }
   return columns;
 }
-
-const readerOf = byShape(columnReader);
 
 /** `for in` costs a third less than `Object.keys`. It lists inherited fields last, so if the last one is the row's own, all are. */
 function hasFields(row: Row, names: readonly string[]): boolean {
@@ -144,18 +125,20 @@ function hasFields(row: Row, names: readonly string[]): boolean {
 /** A run has few sets of fields; a stream of ever-new ones must not fill the memory. */
 const maxShapes = 64;
 
-/** Caches what a function creates for a list of names: a generated function, which costs as much as many rows. */
-function byShape<R>(make: (names: readonly string[]) => R): (names: readonly string[]) => R {
-  const made = new Map<string, R>();
-  return (names) => {
-    const shape = JSON.stringify(names);
-    const known = made.get(shape);
-    if (known !== undefined) return known;
-    if (made.size >= maxShapes) made.clear();
-    const fresh = make(names);
-    made.set(shape, fresh);
-    return fresh;
-  };
+/** Makes a row of its values. */
+type RowMaker = (values: readonly Value[]) => Row;
+
+const makers = new Map<string, RowMaker>();
+
+/** Returns the function for rows with these fields; making one costs as much as many rows. */
+function makerOf(names: readonly string[]): RowMaker {
+  const shape = JSON.stringify(names);
+  const known = makers.get(shape);
+  if (known !== undefined) return known;
+  if (makers.size >= maxShapes) makers.clear();
+  const made = rowMaker(names);
+  makers.set(shape, made);
+  return made;
 }
 
 /**
@@ -166,28 +149,13 @@ function byShape<R>(make: (names: readonly string[]) => R): (names: readonly str
  * computed names into hash tables, which slows down everything after. Generating code is safe: it contains only numbers, and field names as
  * string literals made by `JSON.stringify`. Values are only ever arguments.
  */
-export function rowMaker<V = Value>(names: readonly string[]): RowMaker<V> {
-  return generated('values', `return {${names.map((name, index) => member(name, `values[${index}]`)).join()}};`);
-}
-
-/** Makes a row of its values. */
-export type RowMaker<V = Value> = (values: readonly V[]) => Record<string, V>;
-
-/**
- * Creates a function that turns rows into columns, row by row: one array of values per name. Missing fields are `null`, and inherited
- * properties, like `constructor`, do not count as fields. The arrays share nothing with the rows.
- */
-export function columnReader(names: readonly string[]): (rows: readonly Readonly<Record<string, Value>>[]) => Value[][] {
-  const arrays = names.map((_, index) => `const c${index} = new Array(rows.length);`);
-  const reads = names.map((name, index) => `c${index}[i] = own(${fieldIn('row', name)} ?? null);`);
-  const loop = `for (let i = 0; i < rows.length; i++) { const row = rows[i]; ${reads.join('')} }`;
-  return generated('rows', `${arrays.join('')} ${loop} return [${names.map((_, index) => `c${index}`).join()}];`, { own: ownValue });
-}
-
-/** Creates a function that copies a row with these fields; the copy shares nothing with the row. */
-function detachedCopier(names: readonly string[]): (row: Readonly<Record<string, Value>>) => Record<string, Value> {
-  const members = names.map((name) => member(name, `own(${fieldIn('row', name)})`));
-  return generated('row', `return {${members.join()}};`, { own: ownValue });
+export function rowMaker(names: readonly string[]): RowMaker {
+  const members = names.map((name, index) => {
+    // A plain `__proto__:` would not create a field.
+    return `${name === '__proto__' ? '["__proto__"]' : JSON.stringify(name)}: values[${index}]`;
+  });
+  // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-implied-eval -- The text of a program has no type.
+  return new Function(`'use strict'; return (values) => ({${members.join()}});`)();
 }
 
 /** Returns a value that only the caller can change: dates are copied. */
@@ -198,28 +166,6 @@ export function ownValue(value: Value): Value {
 /** Returns the value of a row's field, `undefined` if it is missing: inherited properties, like `constructor`, do not count as fields. */
 export function fieldOf(row: Readonly<Record<string, unknown>>, name: string): unknown {
   return name in Object.prototype && !Object.hasOwn(row, name) ? undefined : row[name];
-}
-
-/** Generates the code of `fieldOf`. */
-function fieldIn(row: string, name: string): string {
-  const value = `${row}[${literal(name)}]`;
-  return name in Object.prototype ? `(Object.hasOwn(${row}, ${literal(name)}) ? ${value} : undefined)` : value;
-}
-
-/** A plain `__proto__:` would not create a field. */
-function member(name: string, value: string): string {
-  return `${name === '__proto__' ? '["__proto__"]' : literal(name)}: ${value}`;
-}
-
-function literal(name: string): string {
-  return JSON.stringify(name);
-}
-
-/** @param helpers Functions called by the body, by name. */
-function generated<F>(parameters: string, body: string, helpers: Readonly<Record<string, unknown>> = {}): F {
-  const code = `'use strict'; return (${parameters}) => { ${body} };`;
-  // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-implied-eval -- The text of a program has no type.
-  return new Function(...Object.keys(helpers), code)(...Object.values(helpers));
 }
 
 /** Rows as the columns of an output, by index. Values have the column's type or are `null`; text columns may still be bytes. */

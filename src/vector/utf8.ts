@@ -1,5 +1,5 @@
 import type { Value } from '../core/index.js';
-import { DictionaryVector, Utf8Vector, type Vector, viewOf, perDictionary } from './vectors.js';
+import { DictionaryVector, longer, perDictionary, Utf8Vector, type Vector, viewOf } from './vectors.js';
 
 /**
  * A buffer of UTF-8 assembled from many small pieces. Texts of plain ASCII, which nearly all values are, cost a loop over their characters:
@@ -11,7 +11,7 @@ export class Utf8 {
   #view = new DataView(this.#bytes.buffer);
   #length = 0;
 
-  /** Appends one byte: the code of an ASCII character. */
+  /** Appends an ASCII character. */
   code(code: number): void {
     this.#reserve(1);
     this.#bytes[this.#length] = code;
@@ -22,7 +22,6 @@ export class Utf8 {
     this.#words(bytes, 0, length);
   }
 
-  /** Appends an encoded value. */
   encoded({ view, places }: EncodedValues, index: number): void {
     this.#words(view, places[2 * index] ?? 0, places[2 * index + 1] ?? 0);
   }
@@ -33,12 +32,7 @@ export class Utf8 {
     this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written;
   }
 
-  /**
-   * Appends a text if all its characters are plain.
-   *
-   * @param plain For each code from 0 to 127 whether it is plain, see `plainExcept`.
-   * @returns Whether they are; if not, nothing was appended.
-   */
+  /** Appends a text if all its characters are plain, see `plainExcept`. @returns Whether they are; if not, nothing was appended. */
   plain(text: string, plain: Uint8Array): boolean {
     this.#reserve(text.length);
     const [bytes, start] = [this.#bytes, this.#length];
@@ -51,11 +45,7 @@ export class Utf8 {
     return true;
   }
 
-  /**
-   * Appends the text of a row if all its bytes are plain.
-   *
-   * @returns Whether they are; if not, nothing was appended.
-   */
+  /** Appends the text of a row if all its bytes are plain. @returns Whether they are; if not, nothing was appended. */
   bytes({ texts, view: from }: Viewed, row: number, plain: PlainBytes): boolean {
     const start = texts.start(row);
     const end = texts.end(row);
@@ -109,17 +99,15 @@ export class Utf8 {
   #reserve(more: number): void {
     const needed = this.#length + more + word;
     if (needed <= this.#bytes.length) return;
-    const grown = new Uint8Array(2 * needed);
-    grown.set(this.#bytes.subarray(0, this.#length));
-    this.#bytes = grown;
-    this.#view = new DataView(grown.buffer);
+    const bytes = longer(this.#bytes, 2 * needed);
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer);
   }
 }
 
-/** UTF-8 to append, followed by bytes that fill the last word. */
+/** UTF-8 to append, followed by bytes that fill the last word; `length` is without them. */
 export interface Piece {
   readonly bytes: DataView;
-  /** Without the padding. */
   readonly length: number;
 }
 
@@ -157,20 +145,14 @@ export function partsOf(vector: Vector, encode: (dictionary: DictionaryVector) =
 
 /** The bytes that `Utf8.bytes` treats as plain. */
 export interface PlainBytes {
-  /** Whether each byte is plain. */
   readonly table: Uint8Array;
-  /**
-   * The printable ASCII characters that are not plain, each repeated four times; control characters are checked separately. 0 if this is
-   * not sufficient and the table must be used.
-   */
+  /** The printable ASCII characters that are not plain, each repeated four times. 0 if the table must be used. */
   readonly first: number;
   readonly second: number;
   readonly third: number;
 }
 
-/**
- * @param plain Plain characters, see `plainExcept`; those beyond ASCII are either all plain or none.
- */
+/** @param plain See `plainExcept`. @param beyondAscii Whether the other characters are plain. */
 export function plainBytes(plain: Uint8Array, beyondAscii: boolean): PlainBytes {
   const table = new Uint8Array(256).fill(beyondAscii ? 1 : 0);
   table.set(plain);
@@ -189,11 +171,7 @@ const behind = Int32Array.of(-1, ~0xff, ~0xffff, ~0xffffff);
 
 const encoder = new TextEncoder();
 
-/**
- * Encodes each dictionary value that rows use once.
- *
- * Memory: the bytes of the distinct texts of the most recent dictionary.
- */
+/** Encodes each dictionary value that rows use once. Memory: the bytes of the distinct texts of the most recent dictionary. */
 export function encoding(textOf: (value: Value) => string | null): (vector: DictionaryVector) => EncodedValues {
   return perDictionary(
     () => new EncodedValues(),
@@ -213,16 +191,14 @@ class EncodedValues {
   /** Lone surrogates become U+FFFD. */
   put(index: number, text: string | null): void {
     const at = 2 * index;
-    while (at >= this.places.length) this.places = twice(this.places);
+    if (at >= this.places.length) this.places = longer(this.places, 2 * at + 2);
     const known = text === null ? undefined : this.#known.get(text);
     this.places[at] = known === undefined ? this.#end : (this.places[known] ?? 0);
     this.places[at + 1] = known === undefined ? this.#write(text) : (this.places[known + 1] ?? 0);
     if (text !== null && known === undefined) this.#known.set(text, at);
   }
 
-  /**
-   * @returns The number of bytes.
-   */
+  /** @returns The number of bytes. */
   #write(text: string | null): number {
     if (text === null) return -1;
     const needed = this.#end + text.length * 3 + word;
@@ -236,10 +212,4 @@ class EncodedValues {
     this.#end += length;
     return length;
   }
-}
-
-function twice(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const longer = new Int32Array(2 * array.length);
-  longer.set(array);
-  return longer;
 }

@@ -23,12 +23,10 @@ export class Utf8Vector {
     readonly length: number,
   ) {}
 
-  /** Returns the offset of the first byte of a row's text. */
   start(row: number): number {
     return this.bounds[this.first + row * this.stride] ?? 0;
   }
 
-  /** Returns the offset after its last byte. */
   end(row: number): number {
     return this.bounds[this.first + row * this.stride + 1] ?? 0;
   }
@@ -39,12 +37,10 @@ export class Utf8Vector {
     return start === end ? '' : this.bytes.toString('utf8', start, end);
   }
 
-  /** Returns whether a row has an empty text. */
   isEmpty(row: number): boolean {
     return this.start(row) === this.end(row);
   }
 
-  /** Returns the bytes of a row's text. */
   byteLength(row: number): number {
     return this.end(row) - this.start(row);
   }
@@ -53,7 +49,6 @@ export class Utf8Vector {
     return Array.from({ length: this.length }, (_, row) => this.value(row));
   }
 
-  /** Returns the texts of some rows, in the given order. */
   take(rows: readonly number[]): Utf8Vector {
     const bounds = new Int32Array(2 * rows.length);
     rows.forEach((row, index) => {
@@ -67,28 +62,8 @@ export class Utf8Vector {
 /** The maximum number of values in a dictionary, which keeps caches by index small. */
 export const maxDictionary = 65_536;
 
-/**
- * A column of few distinct values: a dictionary, and for each row the index of its value.
- *
- * Batches of a run share a dictionary, which may grow while they use it; results cached for an index stay valid for that dictionary.
- * Columns that share their indices repeat in the same rows: where one has the same value again, so has the other.
- */
-export class DictionaryVector {
-  constructor(
-    /** The dictionary, of at most `maxDictionary` values. */
-    readonly values: readonly Value[],
-    /** One per row. */
-    readonly indices: Uint16Array,
-  ) {}
-
-  get length(): number {
-    return this.indices.length;
-  }
-
-  value(row: number): Value {
-    const index = this.indices[row];
-    return index === undefined ? null : (this.values[index] ?? null);
-  }
+abstract class ValuesVector {
+  abstract value(row: number): Value;
 
   /** Returns whether a row has no value or an empty text. */
   isEmpty(row: number): boolean {
@@ -100,22 +75,46 @@ export class DictionaryVector {
     const value = this.value(row);
     return typeof value === 'string' ? Buffer.byteLength(value) : 0;
   }
+}
+
+/**
+ * A column of few distinct values: a dictionary of at most `maxDictionary`, and for each row the index of its value.
+ *
+ * Batches of a run share a dictionary, which may grow while they use it; results cached for an index stay valid for that dictionary.
+ * Columns that share their indices repeat in the same rows: where one has the same value again, so has the other.
+ */
+export class DictionaryVector extends ValuesVector {
+  constructor(
+    readonly values: readonly Value[],
+    readonly indices: Uint16Array,
+  ) {
+    super();
+  }
+
+  get length(): number {
+    return this.indices.length;
+  }
+
+  value(row: number): Value {
+    const index = this.indices[row];
+    return index === undefined ? null : (this.values[index] ?? null);
+  }
 
   toArray(): readonly Value[] {
     return Array.from(this.indices, (index) => this.values[index] ?? null);
   }
 
-  /** Returns the values of some rows, in the given order. */
   take(rows: readonly number[]): DictionaryVector {
     return new DictionaryVector(this.values, takeIndices(this.indices, rows));
   }
 }
 
 /** A column of single values: those computed from texts, and those not received as bytes. */
-export class FlatVector {
-  constructor(readonly values: readonly Value[]) {}
+export class FlatVector extends ValuesVector {
+  constructor(readonly values: readonly Value[]) {
+    super();
+  }
 
-  /** Creates a column without a value in any row. */
   static ofNulls(length: number): FlatVector {
     return new FlatVector(new Array<null>(length).fill(null));
   }
@@ -128,22 +127,10 @@ export class FlatVector {
     return this.values[row] ?? null;
   }
 
-  /** Returns whether a row has no value or an empty text. */
-  isEmpty(row: number): boolean {
-    return this.value(row) === null || this.value(row) === '';
-  }
-
-  /** Returns the bytes of a row's text in UTF-8; 0 for anything but a text. */
-  byteLength(row: number): number {
-    const value = this.value(row);
-    return typeof value === 'string' ? Buffer.byteLength(value) : 0;
-  }
-
   toArray(): readonly Value[] {
     return this.values;
   }
 
-  /** Returns the values of some rows, in the given order. */
   take(rows: readonly number[]): FlatVector {
     return new FlatVector(rows.map((row) => this.values[row] ?? null));
   }
@@ -199,7 +186,7 @@ export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, i
     for (let row = 0; row < indices.length; row += 1) {
       const index = indices[row] ?? 0;
       if (seen[index] === 1) continue;
-      if (index >= seen.length) seen = longerThan(index, seen);
+      if (index >= seen.length) seen = longer(seen, Math.max(64, 2 * (index + 1)));
       add(found, values[index] ?? null, index);
       seen[index] = 1;
     }
@@ -208,10 +195,13 @@ export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, i
   };
 }
 
-function longerThan(index: number, seen: Uint8Array): Uint8Array<ArrayBuffer> {
-  const longer = new Uint8Array(Math.max(64, 2 * (index + 1)));
-  longer.set(seen);
-  return longer;
+/** Returns a longer array with the same items, and zeros behind them. */
+export function longer(array: Uint8Array, length: number): Uint8Array<ArrayBuffer>;
+export function longer(array: Int32Array, length: number): Int32Array<ArrayBuffer>;
+export function longer(array: Int32Array | Uint8Array, length: number): Int32Array | Uint8Array {
+  const made = array instanceof Int32Array ? new Int32Array(length) : new Uint8Array(length);
+  made.set(array);
+  return made;
 }
 
 /** Puts a value into a dictionary derived from another one. Indices not seen yet hold `null`. */
@@ -220,7 +210,6 @@ export function putAt(dictionary: Value[], index: number, value: Value): void {
   dictionary[index] = value;
 }
 
-/** Returns a view of a buffer's bytes. */
 export function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
   return new DataView(buffer, byteOffset, length);
 }
