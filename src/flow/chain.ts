@@ -9,15 +9,9 @@ import { refuseEndless } from './stalled.js';
 /** The purpose of a read: what is written must be complete. */
 export type Purpose = 'reading' | 'writing';
 
-/** The purpose of a read, and the listener for its warnings. */
+/** What a read is for. `hear` takes warnings of its steps, perhaps already on the channels of the process; returns whether it listens. */
 export interface ReadFor {
   readonly purpose: Purpose;
-  /**
-   * Receives warnings of the steps.
-   *
-   * @param isPublished Whether the channels of the process already have it.
-   * @returns Whether there is a listener.
-   */
   hear?(warning: Warning, isPublished: boolean): boolean;
 }
 
@@ -31,7 +25,7 @@ export interface RowSource {
   readonly key: readonly string[];
   /** Starts a read; nothing is requested before its pages are subscribed. */
   open(purpose: Purpose): OpenedSource;
-  /** Publishes a warning, to the channels too. @returns Whether there is a listener. */
+  /** Publishes a warning, to the channels too. @returns Whether anybody listens. */
   warn?(warning: Warning): boolean;
 }
 
@@ -50,11 +44,9 @@ export interface OpenedSource {
 export type ConfigPath = readonly (string | number)[];
 
 /** What is known when columns are followed through steps, before anything is read. */
-export interface ColumnsContext {
+export interface ColumnsContext extends Pick<RowSource, 'withheld'> {
   /** The step that dropped a column, by column name. Default: unknown. */
   readonly gone?: ReadonlyMap<string, string>;
-  /** Columns of the collection that are secret and not revealed. */
-  readonly withheld: readonly string[];
   /**
    * Reports a problem; checking continues if this returns, so that all are found together.
    *
@@ -83,7 +75,7 @@ const nodes = new WeakMap<object, StepNode>();
 /** The read whose operators are being assembled. */
 let applying: Reading | undefined;
 
-/** Makes an operator carry its node. One that is composed of several, by `pipe` of RxJS, carries none; those among them still belong to a read. */
+/** Makes an operator carry its node. One composed by `pipe` of RxJS carries none; its parts still belong to a read. */
 export function withNode<In, Out>(step: Step<In, Out>, node: StepNode<In, Out>): Step<In, Out> {
   const known: Step<In, Out> = (pages$) => (applying && node.opened ? node.opened(applying)(pages$) : step(pages$));
   nodes.set(known, node);
@@ -111,11 +103,7 @@ export interface Link {
   known(): KnownRows | undefined;
 }
 
-/**
- * Puts open steps behind one another. A failure at a row names the row.
- *
- * @param passing Wraps the pages that leave a step.
- */
+/** Puts open steps behind one another, and wraps the pages that leave each. A failure at a row names the row. */
 export function linked(
   pages$: Observable<Page>,
   links: readonly Link[],
@@ -146,14 +134,13 @@ export class Reading {
     return this.wanted.purpose;
   }
 
-  /** Returns the context of a step whose rows are counted for this read. */
   counted(at: string): StepContext {
     const context = standalone(at);
     this.steps.push({ at, tally: context.tally });
     return context;
   }
 
-  /** Passes a warning to the watchers of the connection and the listener of this read, or to the process if none of them listens. */
+  /** Passes a warning to the watchers of the connection and to this read, or to the process if nobody listens. */
   warn(warning: Warning): void {
     const heard = this.source.warn?.(warning);
     const overheard = this.hear(warning, heard !== undefined);
@@ -164,16 +151,11 @@ export class Reading {
     return this.wanted.hear?.(warning, isPublished) ?? false;
   }
 
-  /**
-   * Registers a check that needs all rows. It runs at the end of the read, even if a later step ended the read before the rows of this one did.
-   *
-   * @param judge An error that it throws ends the stream.
-   */
+  /** Registers a check for the end of the read, even one that a later step brought about. An error that it throws ends the stream. */
   atEnd(judge: () => void): void {
     this.#judgements.push(judge);
   }
 
-  /** Passes pages through steps. They must end, and the checks of the steps at the end may refuse them. */
   through(pages$: Observable<Page>, links: readonly Link[]): Observable<Page> {
     let watched = 0;
     const passing = (each$: Observable<Page>, at: string, blocking?: boolean) => {
@@ -202,14 +184,12 @@ export class Reading {
   }
 }
 
-/** How one subscription went: `left` before its end, or failed. */
 interface Taking {
   outcome: 'open' | 'whole' | 'left';
 }
 
-/** The pages that pass from one step to the next; tracks whether all were consumed. */
+/** The pages that pass from one step to the next; tracks whether the most recent subscriber consumed all. */
 class Passage {
-  /** The most recent subscription. */
   #last: Taking | undefined;
   #open = 0;
 
@@ -238,18 +218,16 @@ class Passage {
     });
   }
 
-  /** Whether a subscriber is waiting for the end. */
   get isOpen(): boolean {
     return this.#open > 0;
   }
 
-  /** Whether the most recent subscription consumed it to the end. */
   get isWhole(): boolean {
     return this.#last?.outcome === 'whole';
   }
 }
 
-/** A sequence of steps, and the columns of its output. Types between steps are checked by their declarations. */
+/** A sequence of steps. */
 export class StepChain {
   /** The columns after the last step; `undefined` if unknown. */
   readonly columns: readonly Column[] | undefined;
@@ -262,12 +240,10 @@ export class StepChain {
     this.columns = this.#columnsBehind(steps, source.columns, refusing);
   }
 
-  /** Appends steps. @throws {StepError} As the constructor. */
   followedBy(more: readonly Step[]): StepChain {
     return new StepChain(this.source, [...this.steps, ...more]);
   }
 
-  /** Applies the steps to the pages of a read. */
   through(pages$: Observable<Page>, reading: Reading): Observable<Page> {
     const links = this.steps.map((step, index): Link => {
       const node = nodes.get(step);
@@ -319,7 +295,6 @@ export class StepChain {
   }
 }
 
-/** Applies an operator to the pages of a read. */
 function appliedIn(reading: Reading, step: Step, pages$: Observable<Page>): Observable<Page> {
   const before = applying;
   applying = reading;

@@ -2,32 +2,6 @@ import type { Observable } from 'rxjs';
 import { defined, StepError, type Row } from '../core/index.js';
 import { failureAt } from './row-failure.js';
 
-/** What a step did to the rows that passed through it, in rows. */
-export interface Tally {
-  /** Rows that a condition removed. */
-  filtered: number;
-  /** Rows whose key had occurred before. */
-  duplicates: number;
-  /** Rows that arrived at a limit after it was reached. */
-  beyondLimit: number;
-  /** Rows of an inner join without a match. */
-  unmatched: number;
-  /** Rows that one-to-many joins or the elements of lists added. */
-  expanded: number;
-  /** Rows that went into groups. */
-  grouped: number;
-  /** Rows emitted for groups: one per group. */
-  groups: number;
-  /** Rows sent to the rejects. */
-  rejected: number;
-  /** Rows with a match on the other side of a join. */
-  matched: number;
-  /** Rows without a match, whether they are kept (left) or dropped (inner). */
-  missed: number;
-  /** Values that became `null` under `on_error: null`. */
-  nulled: number;
-}
-
 /** What happens to a row whose value does not cast or whose expression fails. */
 export type OnError = 'reject' | 'null' | 'fail';
 
@@ -35,9 +9,8 @@ export type OnError = 'reject' | 'null' | 'fail';
 export interface Fault {
   readonly field: string;
   readonly reason: string;
-  /** The page, from 1; `undefined` if unknown. */
+  /** The page, from 1, and the index of the row within the step's rows of the page, from 0; `undefined` if unknown. */
   readonly page?: number | undefined;
-  /** Index of the row within the step's rows of the page, from 0; `undefined` if unknown. */
   readonly index?: number | undefined;
 }
 
@@ -48,30 +21,39 @@ export interface StepContext {
   readonly tally: Tally;
   /** Moves a row from the stream to the rejects. The step counts it in `tally.rejected`. */
   reject(row: Row, fault: Fault): void;
-  /**
-   * Called by a step that needs no more rows: the source ends, and pages that have already left it still arrive. Default: the step ends the stream itself.
-   */
+  /** Called by a step that needs no more rows: the source ends; pages that have left it still arrive. Default: the step ends the stream. */
   stop?(): void;
-  /**
-   * Emits once the output of the step is no longer needed, immediately if that is already so. A step that makes requests may then skip
-   * rows, and counts them in `tally.beyondLimit`. Default: never.
-   */
+  /** Emits once the output of the step is not needed: one that makes requests skips rows, counted as `beyondLimit`. Default: never. */
   readonly stopped$?: Observable<unknown>;
 }
 
+/** What a step did to the rows that passed through it, in rows. */
+export type Tally = ReturnType<typeof emptyTally>;
+
 /** Creates an empty tally, with the counts in display order. */
-export function emptyTally(): Tally {
+export function emptyTally() {
   return {
+    /** Rows that a condition removed. */
     filtered: 0,
+    /** Rows whose key had occurred before. */
     duplicates: 0,
+    /** Rows that arrived at a limit after it was reached. */
     beyondLimit: 0,
+    /** Rows with a match on the other side of a join. */
     matched: 0,
+    /** Rows without a match, whether they are kept (left) or dropped (inner). */
     missed: 0,
+    /** Rows of an inner join without a match. */
     unmatched: 0,
+    /** Rows that one-to-many joins or the elements of lists added. */
     expanded: 0,
+    /** Rows sent to the rejects. */
     rejected: 0,
+    /** Values that became `null` under `on_error: null`. */
     nulled: 0,
+    /** Rows that went into groups. */
     grouped: 0,
+    /** Rows emitted for groups: one per group. */
     groups: 0,
   };
 }

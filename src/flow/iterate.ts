@@ -9,24 +9,17 @@ import { rowsOf, type Page } from './page.js';
 export type RowFormat = 'objects' | 'ndjson';
 
 /**
- * Iterates over the rows of a stream of pages, at the consumer's pace. A page is released when the row after its last one is requested, so
- * the source is never further ahead than its window. Leaving the loop unsubscribes the stream, which aborts its requests. An error is
- * thrown after the rows before it.
+ * Iterates over the rows of a stream of pages, at the consumer's pace. A page is released when the row after its last one is requested.
+ * Leaving the loop unsubscribes the stream. An error is thrown after the rows before it.
  */
 export function iterate<T>(pages$: Observable<Page<T>>): AsyncIterableIterator<T, undefined> {
   return itemsOf(pages$, rowsOf);
 }
 
-/**
- * Returns the rows of a stream of pages as a Node stream with backpressure: the slower it is read, the slower the source is read.
- * Destroying it unsubscribes.
- */
+/** Returns the rows of a stream of pages as a Node stream with backpressure. Destroying it unsubscribes. */
 export function toReadable(pages$: Observable<Page<unknown>>, format: RowFormat): Readable {
-  return Readable.from(itemsIn(pages$, format), { objectMode: format === 'objects' });
-}
-
-function itemsIn(pages$: Observable<Page<unknown>>, format: RowFormat): AsyncIterableIterator<unknown, undefined> {
-  return format === 'objects' ? iterate(pages$) : itemsOf(pages$, linesOf);
+  const items: AsyncIterable<unknown> = format === 'objects' ? iterate(pages$) : itemsOf(pages$, linesOf);
+  return Readable.from(items, { objectMode: format === 'objects' });
 }
 
 /** Iterates over the items of each page. `return` unsubscribes immediately, even while a page is awaited. */
@@ -116,7 +109,7 @@ function linesOf({ number, rows }: Page<unknown>): readonly Uint8Array[] {
  */
 function jsonOf(value: unknown, at: string): string {
   if (typeof value === 'bigint') return String(value);
-  if (isLost(value)) throw new StepError('E_STEP_VALUE', `${at}: JSON has no ${nameOf(value)}; convert it first, for example with mapRows`);
+  if (isLost(value)) throw new StepError('E_STEP_VALUE', `${at} is ${kindOf(value)}, which JSON would lose; convert it with mapRows`);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const toJson: unknown = Reflect.get(value, 'toJSON');
   if (typeof toJson === 'function') return jsonOf(Reflect.apply(toJson, value, []), at);
@@ -128,8 +121,4 @@ function jsonOf(value: unknown, at: string): string {
 function isLost(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value);
   return ['undefined', 'function', 'symbol'].includes(typeof value) || [Map, Set, Promise].some((type) => value instanceof type);
-}
-
-function nameOf(value: unknown): string {
-  return typeof value === 'object' ? Object.prototype.toString.call(value).slice(8, -1) : kindOf(value).replace(/^a /, '');
 }

@@ -27,10 +27,7 @@ export function keep({ lease }: Page<unknown>): void {
   for (let each: Lease | undefined = lease; each; each = origins.get(each)) kept.add(each);
 }
 
-/**
- * Releases each page that nothing kept by the time `next` returns. So an operator that does not handle leases need not release pages, and
- * cannot keep them by mistake; what it queues is no longer bounded by the window.
- */
+/** Releases each page that nothing kept by the time `next` returns, for operators without leases; what these queue is not bounded. */
 export function handOver<T>(): MonoTypeOperatorFunction<Page<T>> {
   return (pages$) =>
     new Observable((subscriber) =>
@@ -49,30 +46,25 @@ export function handOver<T>(): MonoTypeOperatorFunction<Page<T>> {
 
 /** Counts the outstanding pages, and reports when all are released. */
 export class Drain {
-  #out = 0;
-  readonly #waiting: (() => void)[] = [];
-
   /** Number of outstanding pages. */
-  get out(): number {
-    return this.#out;
-  }
+  out = 0;
+  readonly #waiting: (() => void)[] = [];
 
   /** Returns the same page with a lease that tracks its release. */
   track<T>(page: Page<T>): Page<T> {
-    this.#out += 1;
+    this.out += 1;
     return withRelease(page, () => {
-      this.#out -= 1;
-      if (this.#out === 0) for (const done of this.#waiting.splice(0)) done();
+      this.out -= 1;
+      if (this.out === 0) for (const done of this.#waiting.splice(0)) done();
     });
   }
 
   /** Calls a function when no page is outstanding. */
   whenEmpty(done: () => void): void {
-    if (this.#out === 0) done();
+    if (this.out === 0) done();
     else this.#waiting.push(done);
   }
 
-  /** Resolves when no page is outstanding. */
   empty(): Promise<void> {
     return new Promise((done) => this.whenEmpty(done));
   }
@@ -82,11 +74,10 @@ export class Drain {
  * Passes an error on only after every page emitted before it was released, or can no longer be. In RxJS errors overtake data: when one
  * arrives, a queueing operator downstream drops its buffered pages and abandons the write in progress. Completion does not overtake.
  *
- * Also fails a stream when its pages were not released and nothing can release them any more. Otherwise the program would exit silently in
- * the middle of the list. There is no timeout: a consumer may hold a page for an hour if it works that long.
+ * Also fails a stream with `E_RUN_STALLED` when nothing can release its pages any more. Otherwise the program would exit silently in the
+ * middle of the list. There is no timeout: a consumer may hold a page for an hour if it works that long.
  *
  * @param what What the pages are of, for the message.
- * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream.
  */
 export function untilReleased<T>(what: string): MonoTypeOperatorFunction<Page<T>> {
   return (pages$) =>

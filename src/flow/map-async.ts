@@ -22,7 +22,7 @@ const taken = object({ concurrency: number({ whole: true, min: 1 }) }, ['concurr
  * @param options The columns of the new rows, for `writeTo` and the steps after it.
  * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments. `E_STEP_FUNCTION`, by the stream, if the function fails (the
  * `cause` is what it threw), or emits something other than rows, or rows that differ from the columns.
- * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a page whose rows never arrive, once the process has nothing else left to do.
+ * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a page whose rows never arrive.
  *
  * @example
  * const scored = service.leads.pipe(mapAsync((page, signal) => scoresOf(page.rows, signal), 4));
@@ -45,7 +45,7 @@ export function mapAsync<T, U>(
         for (const [index, row] of rows.entries()) {
           const wrong = made.take(row);
           const place = { who: 'mapAsync', at: 'mapAsync', page: page.number, index, row: undefined };
-          if (wrong) throw refusedRow(place, wrong.what, wrong);
+          if (wrong) throw refusedRow(place, wrong);
         }
         return made.done(page);
       }),
@@ -80,19 +80,32 @@ export function mapPagesAsync<T, U>(
 ): Step<T, U> {
   return (pages$) =>
     new Observable((subscriber) => {
-      const projection = new Projection(project);
-      failWhenDry(subscriber, 'calls', () => {
-        const underWay = [...projection.underWay];
-        return underWay.length === 0 ? undefined : (projection.failure ?? stalled(neverSettles(at, underWay)));
-      });
+      /** Numbers of the pages that are with the function. */
+      const underWay = new Set<number>();
+      /** The first failure. While it waits for pages that never arrive, it is more informative than their absence. */
+      let first: unknown;
+      const failed = (failure: unknown): Outcome<U> => {
+        first ??= failure;
+        return { failure };
+      };
+      const mapped = (page: Page<T>) =>
+        withSignal((signal) => {
+          underWay.add(page.number);
+          return project(page, signal);
+        }).pipe(
+          single(),
+          map((made): Outcome<U> => ({ page: made })),
+          catchError((error: unknown) => of(failed(error))),
+          finalize(() => underWay.delete(page.number)),
+        );
+      failWhenDry(subscriber, 'calls', () => (underWay.size === 0 ? undefined : (first ?? stalled(neverSettles(at, [...underWay])))));
       subscriber.add(
         pages$
           .pipe(
-            tap((page) => keep(page)),
-            map((page): Outcome<T> => ({ page })),
-            catchError((error: unknown) => of(projection.failed(error))),
-            map((item, number) => ({ item, number })),
-            mergeMap(({ item, number }) => projection.of(item).pipe(map((outcome) => ({ number, outcome }))), concurrency),
+            tap<Page<T>>(keep),
+            map(mapped),
+            catchError((error: unknown) => of(of(failed(error)))),
+            mergeMap((outcome$, number) => outcome$.pipe(map((outcome) => ({ number, outcome }))), concurrency),
             reorder(0),
             map(({ outcome }) => {
               if ('page' in outcome) return outcome.page;
@@ -102,35 +115,6 @@ export function mapPagesAsync<T, U>(
           .subscribe(subscriber),
       );
     });
-}
-
-/** Pages that a function is processing, several at a time. */
-class Projection<T, U> {
-  /** Numbers of the pages that are with the function. */
-  readonly underWay = new Set<number>();
-  /** The first failure. While it waits for pages that never arrive, it is more informative than their absence. */
-  failure: unknown;
-
-  constructor(private readonly project: (page: Page<T>, signal: AbortSignal) => ObservableInput<Page<U>>) {}
-
-  failed(error: unknown): { readonly failure: unknown } {
-    this.failure ??= error;
-    return { failure: error };
-  }
-
-  of(item: Outcome<T>): Observable<Outcome<U>> {
-    if ('failure' in item) return of(item);
-    const { page } = item;
-    return withSignal((signal) => {
-      this.underWay.add(page.number);
-      return this.project(page, signal);
-    }).pipe(
-      single(),
-      map((made): Outcome<U> => ({ page: made })),
-      catchError((error: unknown) => of(this.failed(error))),
-      finalize(() => this.underWay.delete(page.number)),
-    );
-  }
 }
 
 function neverSettles(at: string, pages: readonly number[]): string {

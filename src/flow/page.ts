@@ -15,9 +15,8 @@ export interface Lease {
 export interface Page<T = Row> {
   readonly number: number;
   /**
-   * In a page created by leadstream, the rows are created on first access, and frozen. To change rows, create new ones, as with
-   * `mapRows((row) => ({ ...row, zipcode: '' }))`. Changing them in place throws a `TypeError`. Changing a date affects others that share
-   * this very page, as by `share()`, but no step and no sink.
+   * In a page created by leadstream, the rows are created on first access, and frozen: to change rows, create new ones, as with
+   * `mapRows((row) => ({ ...row, zipcode: '' }))`. Changing a date affects others that share this very page, but no step and no sink.
    */
   readonly rows: readonly T[];
   readonly lease: Lease;
@@ -46,7 +45,6 @@ class BatchPage<T> implements Page<T> {
   }
 }
 
-/** Returns whether a page is columnar. */
 export function isBatchPage<T>(page: Page<T>): page is Page<T> & { readonly batch: RecordBatch } {
   return page instanceof BatchPage;
 }
@@ -55,12 +53,10 @@ export function pageOf<T = Row>(number: number, batch: RecordBatch, lease: Lease
   return new BatchPage(number, batch, lease);
 }
 
-/** Returns the same page with another batch. */
 export function withBatch<T = Row>(page: Page<unknown>, batch: RecordBatch): Page<T> {
   return pageOf(page.number, batch, page.lease);
 }
 
-/** Returns the same page with other rows. */
 export function withRows<T>({ number, lease }: Page<unknown>, rows: readonly T[]): Page<T> {
   return { number, rows, lease };
 }
@@ -85,12 +81,10 @@ export function isPage(value: unknown): value is Page {
   return isRecord(value) && Array.isArray(value.rows) && isRecord(value.lease) && typeof value.lease.release === 'function';
 }
 
-/** Returns whether a value is an object, whose properties may be anything. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Returns the same rows under another lease. */
 export function withLease<T>(page: Page<T>, lease: Lease): Page<T> {
   return isBatchPage(page) ? pageOf(page.number, page.batch, lease) : { number: page.number, rows: page.rows, lease };
 }
@@ -101,7 +95,6 @@ export function rowsOf<T>(page: Page<T>): readonly T[] {
   return isBatchPage(page) ? (page.batch.rows() as readonly never[]) : page.rows;
 }
 
-/** Returns the number of rows of a page. */
 export function countOf(page: Page<unknown>): number {
   return isBatchPage(page) ? page.batch.length : page.rows.length;
 }

@@ -12,11 +12,9 @@ export interface RowPlace {
   readonly row: unknown;
 }
 
-/** What is known about the rows of a step or sink, to identify one of them. */
+/** What is known about the rows that arrive at a step or sink: the columns of the collection that identify a row, and all columns. */
 export interface KnownRows {
-  /** Columns of the collection that identify a row. */
   readonly key: readonly string[];
-  /** The columns that arrive. */
   readonly columns: readonly Column[];
 }
 
@@ -28,23 +26,14 @@ interface Failed {
 
 const failures = new WeakMap<object, Failed>();
 
-/**
- * Creates a failure at one row.
- *
- * @param told Creates it from a description of the row, like `row 3 of page 7`; called again if the row's key becomes known.
- */
+/** Creates a failure at one row from a description of the row, like `row 3 of page 7`, and again if the row's key becomes known. */
 export function failureAt<E extends LeadstreamError>(place: RowPlace, told: (row: string) => E): E {
   const failure = told(positionOf(place));
   failures.set(failure, { place, told });
   return failure;
 }
 
-/**
- * Adds the row's key to a failure, if the columns at that step are known. Later calls leave the failure unchanged.
- *
- * @param known Returns what is known at a step or sink, by name.
- * @returns The error to throw instead.
- */
+/** Returns a failure with the row's key, if what is known at the step of that name says enough. Later calls leave the failure unchanged. */
 export function namingRow(failure: unknown, known: (at: string) => KnownRows | undefined): unknown {
   const failed = typeof failure === 'object' && failure !== null ? failures.get(failure) : undefined;
   if (failed === undefined || !(failure instanceof Error)) return failure;
@@ -55,11 +44,7 @@ export function namingRow(failure: unknown, known: (at: string) => KnownRows | u
   return key === undefined ? failure : withDiscreetMessage(told(`the row with ${key} (${positionOf(place)})`), failure.message);
 }
 
-/**
- * Adds the row's key to an error that ends a stream.
- *
- * @param at Name of the step; failures of other steps stay without a key.
- */
+/** Adds the row's key to an error of the step `at` that ends a stream. */
 export function namingRows<T>(at: string | undefined, known: () => KnownRows | undefined): MonoTypeOperatorFunction<Page<T>> {
   return catchError((failure: unknown) => throwError(() => namingRow(failure, (where) => (where === at ? known() : undefined))));
 }

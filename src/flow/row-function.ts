@@ -14,7 +14,8 @@ interface FunctionPlace extends RowPlace {
 /** What a function did wrong, as text to follow `the function`, and what to do instead. */
 export interface Refused {
   readonly what: string;
-  readonly remedy: string;
+  readonly remedy?: string;
+  readonly cause?: unknown;
 }
 
 /** A function to call for every row of a page. */
@@ -39,7 +40,7 @@ export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refused
     const place = { who, at, page: page.number, index, row };
     const result = called(of, row, place);
     const wrong = refused(result, row);
-    if (wrong) throw refusedRow(place, wrong.what, wrong);
+    if (wrong) throw refusedRow(place, wrong);
     return result;
   });
 }
@@ -47,15 +48,10 @@ export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refused
 /** Keeps the rows that satisfy a condition of a program. The page stays columnar if it was. @throws {StepError} As `ofEachRow`. */
 export function keepRows<T>(page: Page<T>, condition: (row: T) => boolean, at: string): Page<T> {
   const holds = ofEachRow(page, { at, of: condition, refused: refusedCondition });
-  if (isBatchPage(page))
-    return withBatch(
-      page,
-      page.batch.filter((index) => holds[index] === true),
-    );
-  return withRows(
-    page,
-    page.rows.filter((_, index) => holds[index]),
-  );
+  const keeps = (index: number) => holds[index] === true;
+  if (isBatchPage(page)) return withBatch(page, page.batch.filter(keeps));
+  const kept = page.rows.filter((_, index) => keeps(index));
+  return withRows(page, kept);
 }
 
 /** Refuses a promise. */
@@ -72,16 +68,8 @@ export function refusedCondition(result: unknown): Refused | undefined {
   return refusedPromise(result) ?? { what: `returned ${kindOf(result)}`, remedy };
 }
 
-/**
- * Creates the failure of a function that misused a row.
- *
- * @param what Text to follow `the function`.
- */
-export function refusedRow(
-  { who, ...place }: FunctionPlace,
-  what: string,
-  { remedy, cause }: { readonly remedy?: string | undefined; readonly cause?: unknown } = {},
-): StepError {
+/** Creates the failure of a function that misused a row. */
+export function refusedRow({ who, ...place }: FunctionPlace, { what, remedy, cause }: Refused): StepError {
   return failureAt(place, (row) => {
     const message = `${who}: the function ${what} for ${row}${remedy === undefined ? '' : `; ${remedy}`}`;
     return new StepError('E_STEP_FUNCTION', message, cause === undefined ? {} : { cause });
@@ -93,17 +81,18 @@ function called<T, R>(of: (row: T) => R, row: T, place: FunctionPlace): R {
     return of(row);
   } catch (thrown) {
     if (thrown instanceof LeadstreamError) throw thrown;
-    throw refusedRow(place, `threw ${whatWasThrown(thrown)}`, { cause: thrown });
+    throw refusedRow(place, { what: `threw ${whatWasThrown(thrown)}`, cause: thrown });
   }
 }
 
 /** The declared types that fit a JavaScript value. */
 type TypeFor<V> = { [T in DeclaredType]: NonNullable<V> extends ValueOf[T] ? T : never }[DeclaredType];
 
+/** A declared type, with an optional sensitivity. */
+type Declared<T extends DeclaredType> = T | { readonly type: T; readonly sensitivity?: Sensitivity | undefined };
+
 /** The columns of rows that a function creates: the type by name, with an optional sensitivity. */
-export type MadeColumns<U> = {
-  readonly [K in keyof U & string]-?: TypeFor<U[K]> | { readonly type: TypeFor<U[K]>; readonly sensitivity?: Sensitivity | undefined };
-};
+export type MadeColumns<U> = { readonly [K in keyof U & string]-?: Declared<TypeFor<U[K]>> };
 
 /** What is declared about the rows that a function creates. */
 export interface MadeOptions<U> {
@@ -115,9 +104,7 @@ export interface MadeOptions<U> {
 }
 
 /** Columns that a program declares, by name. */
-export type NamedColumns = Readonly<
-  Record<string, DeclaredType | { readonly type: DeclaredType; readonly sensitivity?: Sensitivity | undefined }>
->;
+export type NamedColumns = Readonly<Record<string, Declared<DeclaredType>>>;
 
 const type = oneOf(declaredTypes);
 const detailed = object({ type, sensitivity: oneOf(sensitivities) }, ['type']);
@@ -135,9 +122,6 @@ export const declaredColumns: Check = (value, place) => {
   );
 };
 
-const madeOptions = object({ columns: declaredColumns });
-
-/** Returns the declared type of a column. */
 function typeOf(declared: NamedColumns[string]): DeclaredType {
   return typeof declared === 'string' ? declared : declared.type;
 }
@@ -172,16 +156,16 @@ export class DeclaredValues {
     return undefined;
   }
 
-  /** Returns the columns of the rows so far. */
   columns(): readonly (readonly [name: string, vector: FlatVector])[] {
     return this.#columns.map(({ name, values }) => [name, new FlatVector(values)]);
   }
 }
 
+const madeOptions = object({ columns: declaredColumns });
+
 /**
  * Checks what is declared about the rows that a function creates.
  *
- * @param at Name of the step in messages.
  * @returns What is known of the step in a chain, and a function that begins a page.
  * @throws {StepError} `E_STEP_CONFIG` for invalid options.
  */

@@ -17,7 +17,6 @@ export interface OpenedStream<T> {
   /** The columns of the rows, including undeclared ones so far; `undefined` if unknown. */
   columns(): readonly Column[] | undefined;
   readonly consistency: Consistency | undefined;
-  /** What its steps did so far, except those that were given a context, and operators that are not leadstream's. */
   readonly steps: readonly CountedStep[];
   /** Whether a step, such as `limit`, ended before its input did, unless a step that takes all rows first comes before it. */
   readonly partial: boolean;
@@ -25,14 +24,11 @@ export interface OpenedStream<T> {
 
 /**
  * A stream of rows: a whole collection, or the result of steps. It is cold and immutable: each loop, subscription or stream reads from the
- * first row, and `pipe` returns a new one.
+ * first row, and `pipe` returns a new one. Loops and streams of Node read at the consumer's pace, with at most `window` pages in memory;
+ * leaving the loop, or destroying the stream, aborts the requests in flight.
  *
- * Loops and streams of Node read at the consumer's pace: at most `window` pages are in memory, however slow it is. Leaving the loop, or
- * destroying the stream, aborts the requests in flight.
- *
- * @throws The error of the read, after the rows before it, wherever the rows are consumed. `E_RUN_STALLED` if the read can never end, for
- * example because of an operator that never completes, once the process has nothing else left to do: a program does not exit silently with
- * only part of the rows.
+ * @throws The error of the read, after the rows before it. `E_RUN_STALLED` if it can never end, as behind an operator that never completes,
+ * once the process has nothing else left to do: a program does not exit silently with only part of the rows.
  *
  * @example
  * for await (const lead of service.leads.pipe(filter((lead) => lead.lead_status === 'sold'))) await store(lead);
@@ -40,19 +36,18 @@ export interface OpenedStream<T> {
 export class RowStream<T> implements AsyncIterable<T> {
   /**
    * The pages, for operators on pages. A page is released when `next` returns, unless `mapAsync`, `deliver`, `writeTo`, a loop or a step took
-   * it in that call; these slow the source down to their own pace. An operator that queues (`concatMap`, `delay`, `observeOn`, `bufferCount`,
-   * …) works and completes, but its queue is no longer bounded by `window`. `retry` and `repeat` read again from the first page.
+   * it in that call; these slow the source down to their own pace. An operator that queues (`concatMap`, …) works, but its queue is not
+   * bounded by `window`. `retry` and `repeat` read again from the first page.
    */
   readonly pages$: Observable<Page<T>>;
   /**
-   * The rows, pushed as fast as the service sends them, so work that a subscriber starts without waiting is not bounded. For work that
-   * takes time use `for await`, or `pages$` with `mapAsync` or `deliver`. `retry` and `repeat` read again from the first row.
+   * The rows, pushed as fast as the service sends them. For work that takes time use `for await`, or `pages$` with `mapAsync` or `deliver`.
    */
   readonly rows$: Observable<T>;
   /**
-   * The columns of the rows after the steps so far, with declared types and sensitivity. It is `undefined` after an operator that is not
-   * leadstream's, or a function without declared columns, up to a function that declares them. Undeclared fields of the service are in the
-   * rows (except secret ones) but not here, because only the read reveals them; `writeTo` also writes those of the first page.
+   * The columns of the rows, with declared types and sensitivity. `undefined` after an operator that is not leadstream's, or a function
+   * without declared columns. Undeclared fields of the service are in the rows (except secret ones) but not here, because only the read
+   * reveals them; `writeTo` also writes those of the first page.
    */
   readonly columns: readonly Column[] | undefined;
   /** @internal Columns that are secret and not revealed, for messages. */
@@ -75,24 +70,19 @@ export class RowStream<T> implements AsyncIterable<T> {
     this.rows$ = this.pages$.pipe(rows());
   }
 
-  /**
-   * What was found out about the collection by the most recently completed read of this very stream; `undefined` before that, for an
-   * abandoned read, and if nothing can be checked.
-   */
+  /** What the last completed read of this very stream found out about the collection; `undefined` before, and if nothing can be checked. */
   get consistency(): Consistency | undefined {
     return this.#consistency;
   }
 
   /**
-   * What the steps did with the rows in the most recently completed read of this very stream: how many rows a `filter` removed, how many
-   * found a match in a `join`, and so on; `undefined` before that, and for an abandoned read. A step that was given a context counts there,
-   * and one applied to `pages$` nowhere.
+   * What the steps did with the rows in the last completed read of this very stream, such as how many a `filter` removed; `undefined`
+   * before. A step that was given a context counts there, and one applied to `pages$` nowhere.
    */
   get steps(): readonly CountedStep[] | undefined {
     return this.#steps;
   }
 
-  /** Iterates over the rows, at the pace of the loop. */
   [Symbol.asyncIterator](): AsyncIterableIterator<T, undefined> {
     return iterate(this.pages$);
   }
@@ -179,10 +169,9 @@ export class RowStream<T> implements AsyncIterable<T> {
 
   /**
    * Reads the rows once for all consumers that need them at the same time or soon after each other, such as the side of a join that every
-   * request of a server needs. All pages stay in memory, so that no subscriber waits for a slower one. Readers cannot affect each other:
-   * each gets its own rows, with copies of dates, lists and plain objects (instances of classes are shared). A collection is read as for
-   * `writeTo`, since any consumer may write the result. An error goes to all current subscribers and is not cached: the next one reads
-   * again. When the last subscriber leaves before the end, the read ends too.
+   * request of a server needs. All pages stay in memory. Each reader gets its own rows, with copies of dates, lists and plain objects
+   * (instances of classes are shared). A collection is read as for `writeTo`. An error goes to all current subscribers and is not cached.
+   * When the last subscriber leaves before the end, the read ends too.
    *
    * @example
    * const bridges = service.bridges.with({ fields: ['id', 'title'] }).cached({ maxAgeMs: 600_000 });

@@ -47,11 +47,11 @@ describe('toReadable', () => {
   });
 
   test.each<[string, unknown]>([
-    ['page 2: row 1: JSON has no undefined', undefined],
-    ['page 2: row 1, f: JSON has no function', { f: () => 1 }],
-    ['page 2: row 1, f[0]: JSON has no symbol', { f: [Symbol('s')] }],
-    ['page 2: row 1, f: JSON has no NaN', { f: Number.NaN }],
-    ['page 2: row 1, f: JSON has no Map', { f: new Map([[1, 2]]) }],
+    ['page 2: row 1 is undefined', undefined],
+    ['page 2: row 1, f is a function', { f: () => 1 }],
+    ['page 2: row 1, f[0] is a symbol', { f: [Symbol('s')] }],
+    ['page 2: row 1, f is NaN', { f: Number.NaN }],
+    ['page 2: row 1, f is an object', { f: new Map([[1, 2]]) }],
   ])('refuses what is no JSON and ends the read: %s', async (message, row) => {
     const left = { times: 0 };
     const pages$ = concat(leasedPages<unknown>([[{ a: 1 }], [row]]).pages$, NEVER).pipe(finalize(() => (left.times += 1)));
