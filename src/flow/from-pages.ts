@@ -1,19 +1,13 @@
 import { defer, tap, type Observable } from 'rxjs';
 import { type Column, declaredTypes, sensitivities } from '../core/index.js';
-import { checkGiven, filledText, flag, listOf, object, oneOf, repeatsIn, standsTwice, text } from '../options/index.js';
+import { checkGiven, filledText, flag, listOf, object, oneOf, repeatsIn, standsTwice } from '../options/index.js';
 import type { Check } from '../options/index.js';
 import type { Page } from './page.js';
 import { RowStream } from './row-stream.js';
 import { checkPage, type OpenedSource, type ReadFor } from './chain.js';
 
-const column = object(
-  {
-    ...{ name: filledText, original: filledText, type: oneOf(declaredTypes), cast: flag, sensitivity: oneOf(sensitivities) },
-    ...{ source: text, repeated: flag, undeclared: flag },
-  },
-  ['name', 'original', 'type', 'cast', 'sensitivity'],
-  'open',
-);
+const kinds = { name: filledText, original: filledText, type: oneOf(declaredTypes), cast: flag, sensitivity: oneOf(sensitivities) };
+const column = object(kinds, Object.keys(kinds), 'open');
 const list = listOf(column, 1);
 
 /** Checks for the columns of rows given by a program: a list that is not empty, without repeated names. */

@@ -41,12 +41,10 @@ export class KeyMap {
     this.#room = Math.max(16, Math.ceil((each + Math.sqrt(each)) / fullest));
   }
 
-  /** Number of texts. */
   get size(): number {
     return this.#segments.reduce((sum, segment) => sum + (segment?.size ?? 0), 0);
   }
 
-  /** Bytes of the tables. */
   get bytes(): number {
     return this.#segments.reduce((sum, segment) => sum + (segment?.bytes ?? 0), 0);
   }
@@ -62,23 +60,16 @@ export class KeyMap {
     return this.#find(text) ? this.#value : -1;
   }
 
-  /**
-   * Returns the number of a text, or -1 for a new one, which is added. `put` then sets its number.
-   *
-   * @example
-   * const before = map.open('a'); // -1
-   * map.put(7);
-   */
+  /** Returns the number of a text, or -1 for a new one, which is added. `put` then sets its number. */
   open(text: string): number {
     return this.add(text) ? -1 : this.#value;
   }
 
-  /** Sets the number of the text opened last. @param value A whole number from 0, below 2^32. */
+  /** Sets the number of the text opened last: a whole number from 0, below 2^32. */
   put(value: number): void {
     if (this.#segment) this.#segment.slots[this.#slot + 3] = value;
   }
 
-  /** Replaces every number by the result of a function. */
   mapValues(valueOf: (value: number) => number): void {
     for (const entry of this.entries()) entry[3] = valueOf(entry[3] ?? 0);
   }
@@ -94,10 +85,8 @@ export class KeyMap {
   }
 
   /**
-   * Adds a text with the digest of its content, and sets its mark.
+   * Adds a text with the digest of its content, and sets its mark, from 1 and below 2^32; one above `since` is kept.
    *
-   * @param mark A whole number from 1, below 2^32.
-   * @param since A mark above this one is kept.
    * @returns Also the previous mark; 0 if there was none.
    */
   sight(text: string, content: number, mark: number, since: number): { readonly seen: Seen; readonly before: number } {
@@ -241,11 +230,10 @@ function slotOf(slots: Uint32Array, digest: Uint32Array): number {
 }
 
 /**
- * Computes a keyed digest: HalfSipHash-2-4 (Aumasson and Bernstein, CC0) over the code units of a text, two per word, and its length. As in
- * SipHash with 128 bits, every word of the result has its own four rounds.
+ * Computes a keyed digest, of the length of `into`: HalfSipHash-2-4 (Aumasson and Bernstein, CC0) over the code units of a text, two per
+ * word, and its length. As in SipHash with 128 bits, every word of the result has its own four rounds.
  *
  * @param seed The key, of four words.
- * @param into Receives the digest, whose length is that of the array.
  */
 export function halfSipHash(text: string, seed: Uint32Array, into: Uint32Array): void {
   let v0 = seed[0] ?? 0;

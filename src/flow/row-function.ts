@@ -29,11 +29,7 @@ interface RowFunction<T, R> {
   refused?(result: R, row: T): Refused | undefined;
 }
 
-/**
- * Calls a function for every row of a page, which is its only argument. Rows of a batch are frozen.
- *
- * @throws {StepError} `E_STEP_FUNCTION` if it throws or its result is refused. A failure of leadstream is passed on unchanged.
- */
+/** Calls a function for every row of a page. @throws {StepError} `E_STEP_FUNCTION` if it throws or its result is refused. */
 export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refusedPromise }: RowFunction<T, R>): R[] {
   const who = name === undefined ? at : `${at}: ${name}`;
   return rowsOf(page).map((row, index) => {
@@ -45,7 +41,7 @@ export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refused
   });
 }
 
-/** Keeps the rows that satisfy a condition of a program. The page stays columnar if it was. @throws {StepError} As `ofEachRow`. */
+/** Keeps the rows that satisfy a condition of a program. @throws {StepError} As `ofEachRow`. */
 export function keepRows<T>(page: Page<T>, condition: (row: T) => boolean, at: string): Page<T> {
   const holds = ofEachRow(page, { at, of: condition, refused: refusedCondition });
   const keeps = (index: number) => holds[index] === true;
@@ -54,7 +50,6 @@ export function keepRows<T>(page: Page<T>, condition: (row: T) => boolean, at: s
   return withRows(page, kept);
 }
 
-/** Refuses a promise. */
 export function refusedPromise(result: unknown): Refused | undefined {
   return isRecord(result) && typeof result.then === 'function'
     ? { what: 'returned a promise', remedy: 'a step does not wait for it; mapAsync does' }
@@ -68,7 +63,6 @@ export function refusedCondition(result: unknown): Refused | undefined {
   return refusedPromise(result) ?? { what: `returned ${kindOf(result)}`, remedy };
 }
 
-/** Creates the failure of a function that misused a row. */
 export function refusedRow({ who, ...place }: FunctionPlace, { what, remedy, cause }: Refused): StepError {
   return failureAt(place, (row) => {
     const message = `${who}: the function ${what} for ${row}${remedy === undefined ? '' : `; ${remedy}`}`;
@@ -97,8 +91,8 @@ export type MadeColumns<U> = { readonly [K in keyof U & string]-?: Declared<Type
 /** What is declared about the rows that a function creates. */
 export interface MadeOptions<U> {
   /**
-   * All the columns of the rows, so that steps and `writeTo` can use them. `undefined` and missing fields count as `null`. Default:
-   * unknown. The default sensitivity is that of the most sensitive input column, or `personal` if the input columns are unknown.
+   * All the columns of the rows, for steps and `writeTo`. `undefined` and missing fields count as `null`. Default: unknown. The default
+   * sensitivity is that of the most sensitive input column, or `personal` if these are unknown.
    */
   readonly columns?: MadeColumns<U> | undefined;
 }
@@ -163,12 +157,7 @@ export class DeclaredValues {
 
 const madeOptions = object({ columns: declaredColumns });
 
-/**
- * Checks what is declared about the rows that a function creates.
- *
- * @returns What is known of the step in a chain, and a function that begins a page.
- * @throws {StepError} `E_STEP_CONFIG` for invalid options.
- */
+/** Returns what is known in a chain of a step that creates rows, and a function that begins a page. @throws {StepError} `E_STEP_CONFIG`. */
 export function madeRows<U>(at: string, options: MadeOptions<U>) {
   checkGiven(at, madeOptions, options);
   const columns: NamedColumns | undefined = options.columns;
@@ -189,7 +178,7 @@ class MadePage<U> {
     this.#values = new DeclaredValues(columns ?? {});
   }
 
-  /** Adds a row. @returns What is wrong with it. */
+  /** @returns What is wrong with the row. */
   take(row: U): Refused | undefined {
     this.#rows.push(row);
     const { columns } = this;
@@ -218,7 +207,6 @@ const kinds: Readonly<Record<DeclaredType, { readonly words: string; holds(value
   date: { words: 'a Date at midnight UTC', holds: (value) => value instanceof Date && value.getTime() % 86_400_000 === 0 },
 };
 
-/** Returns whether a value is a row: an object with fields. */
 export function isRow(value: unknown): value is Row {
   return isRecord(value) && !Array.isArray(value) && !(value instanceof Date);
 }

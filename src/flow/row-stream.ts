@@ -10,15 +10,13 @@ import type { Page, Step } from './page.js';
 type Operator<In, Out> = (pages$: Observable<Page<In>>) => Observable<Page<Out>>;
 
 /** One read of a stream. */
-export interface OpenedStream<T> {
+export interface OpenedStream<T> extends Pick<RowSource, 'key'> {
   readonly pages$: Observable<Page<T>>;
-  /** Columns of the source that identify a row; empty if unknown. */
-  readonly key: readonly string[];
   /** The columns of the rows, including undeclared ones so far; `undefined` if unknown. */
   columns(): readonly Column[] | undefined;
   readonly consistency: Consistency | undefined;
   readonly steps: readonly CountedStep[];
-  /** Whether a step, such as `limit`, ended before its input did, unless a step that takes all rows first comes before it. */
+  /** Whether rows of the source were left unread. */
   readonly partial: boolean;
 }
 

@@ -1,16 +1,7 @@
 import type { format } from 'fast-csv';
 import type { z } from 'zod';
 import { schema, SinkError, textOf, type OutputColumn, type Value } from '../core/index.js';
-import {
-  memoOfTexts,
-  pieceOf,
-  plainBytes,
-  plainExcept,
-  type Piece,
-  type PlainBytes,
-  type Utf8Vector,
-  type Viewed,
-} from '../vector/index.js';
+import { memoOfTexts, pieceOf, plainBytes, type Piece, type PlainBytes, type Utf8Vector } from '../vector/index.js';
 import { openInCode } from './alone.js';
 import { checkColumns, fileOptions, outputAt } from './options.js';
 import { defineSink, type SinkContext, type SinkWriter } from './sink.js';
@@ -82,8 +73,7 @@ export class CsvFormat extends CellFormat {
   readonly #always: boolean;
   /** The characters that fast-csv quotes or removes, including the bar, which RFC 4180 would not quote. */
   readonly #special: RegExp;
-  readonly #plain: Uint8Array;
-  readonly #plainInBytes: PlainBytes;
+  readonly #plain: PlainBytes;
   readonly #formatted: (cell: string) => string;
   readonly #oddly: (texts: Utf8Vector, row: number) => Piece;
 
@@ -97,8 +87,7 @@ export class CsvFormat extends CellFormat {
     super(outputs, (_, index) => (index === 0 ? nothing : between), lineEnd);
     this.#always = outputs.length === 1;
     this.#special = new RegExp(`[${delimiter}|\\r\\n"\\0]`);
-    this.#plain = plainExcept(this.#special);
-    this.#plainInBytes = plainBytes(this.#plain, delimiter.charCodeAt(0) < 0x80);
+    this.#plain = plainBytes(this.#special, delimiter.charCodeAt(0) < 0x80);
     this.#formatted = cellFormatter(formatter({ delimiter, quoteColumns: this.#always, rowDelimiter: '' }));
     this.#oddly = memoOfTexts((text) => pieceOf(this.#whole(this.#disarmed(text))), maxOdd);
   }
@@ -118,10 +107,9 @@ export class CsvFormat extends CellFormat {
     this.out.text(this.#whole(cell));
   }
 
-  protected override putBytes(viewed: Viewed, row: number): void {
-    const { texts } = viewed;
-    const asItIs = !this.#always && !(this.dialect.escape_formulas && harmless[texts.bytes[texts.start(row)] ?? 0] === 0);
-    if (!asItIs || !this.out.bytes(viewed, row, this.#plainInBytes)) this.out.piece(this.#oddly(texts, row));
+  protected override putBytes(texts: Utf8Vector, row: number): void {
+    const asItIs = !this.#always && !(this.dialect.escape_formulas && harmless.table[texts.bytes[texts.start(row)] ?? 0] === 0);
+    if (!asItIs || !this.out.bytes(texts, row, this.#plain)) this.out.piece(this.#oddly(texts, row));
   }
 
   #whole(cell: string): string {
@@ -151,7 +139,7 @@ function cellFormatter(stream: ReturnType<typeof format>): (cell: string) => str
 
 /** Cells that spreadsheets would run. */
 const formula = /^[=+\-@\t\r]/;
-const harmless = plainExcept(formula);
+const harmless = plainBytes(formula, true);
 /** Number of cached results: notes, tags and JSON texts often have few distinct values. */
 const maxOdd = 4096;
 const lineEnd = pieceOf('\n');

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { schema, type OutputColumn, type Value } from '../core/index.js';
-import { memoOfTexts, pieceOf, plainBytes, plainExcept, type Viewed } from '../vector/index.js';
+import { memoOfTexts, pieceOf, plainBytes, type Utf8Vector } from '../vector/index.js';
 import { openInCode } from './alone.js';
 import { checkColumns, fileOptions, outputAt } from './options.js';
 import { defineSink, type SinkContext, type SinkWriter } from './sink.js';
@@ -56,10 +56,10 @@ export class NdjsonFormat extends CellFormat {
     else if (!this.out.plain(String(value), plain)) this.out.text(String(value));
   }
 
-  protected override putBytes(viewed: Viewed, row: number): void {
+  protected override putBytes(texts: Utf8Vector, row: number): void {
     this.out.code(quote);
-    if (this.out.bytes(viewed, row, plainInBytes)) this.out.code(quote);
-    else this.out.piece(this.#escaped(viewed.texts, row));
+    if (this.out.bytes(texts, row, plain)) this.out.code(quote);
+    else this.out.piece(this.#escaped(texts, row));
   }
 
   #putText(text: string): void {
@@ -70,8 +70,7 @@ export class NdjsonFormat extends CellFormat {
 }
 
 /** Characters that JSON does not escape. */
-const plain = plainExcept(/[\0-\x1f"\\]/);
-const plainInBytes = plainBytes(plain, true);
+const plain = plainBytes(/[\0-\x1f"\\]/, true);
 const quote = 0x22;
 const maxEscaped = 4096;
 const nothing = pieceOf('null');

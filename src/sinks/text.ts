@@ -1,6 +1,6 @@
 import { instantTexts, type OutputColumn, type Value } from '../core/index.js';
 import { reserveFile } from '../store/index.js';
-import { encoding, partsOf, Utf8, type Batch, type Piece, type Viewed } from '../vector/index.js';
+import { DictionaryVector, encoding, Utf8, Utf8Vector, type Batch, type Piece } from '../vector/index.js';
 import { outputIn } from './options.js';
 import { project, type ProjectionOptions } from './projection.js';
 import { PhasedWriter, type PreparedOutput, type SinkContext, type SinkWriter } from './sink.js';
@@ -38,19 +38,21 @@ export abstract class CellFormat implements TextFormat {
   protected abstract put(value: Value, column: OutputColumn): void;
 
   /** Writes a cell whose text is bytes already. */
-  protected abstract putBytes(viewed: Viewed, row: number): void;
+  protected abstract putBytes(texts: Utf8Vector, row: number): void;
 
   rows(batch: Batch): Uint8Array {
     const { out } = this;
     const cells = this.#cells.map(({ column, before, encode }, index) => {
-      return { column, before, ...partsOf(batch.column(index), encode) };
+      const vector = batch.column(index);
+      const dictionary = vector instanceof DictionaryVector ? { indices: vector.indices, encoded: encode(vector) } : undefined;
+      return { column, before, vector, texts: vector instanceof Utf8Vector ? vector : undefined, dictionary };
     });
     for (let row = 0; row < batch.rows; row += 1) {
-      for (const { column, before, texts, dictionary, values } of cells) {
+      for (const { column, before, vector, texts, dictionary } of cells) {
         out.piece(before);
         if (texts) this.putBytes(texts, row);
         else if (dictionary) out.encoded(dictionary.encoded, dictionary.indices[row] ?? 0);
-        else this.put(values[row] ?? null, column);
+        else this.put(vector.value(row), column);
       }
       out.piece(this.end);
     }

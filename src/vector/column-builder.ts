@@ -144,8 +144,7 @@ export class Utf8Builder implements ColumnBuilder {
     return end;
   }
 
-  #copy({ bytes, bounds, first, stride }: Utf8Vector, from: number, to: number, start: number): number {
-    const source = viewOf(bytes);
+  #copy({ bytes, view, bounds, first, stride }: Utf8Vector, from: number, to: number, start: number): number {
     const lastWord = bytes.length - 4;
     const offsets = this.#offsets;
     let row = this.#rows;
@@ -154,7 +153,7 @@ export class Utf8Builder implements ColumnBuilder {
       const begin = bounds[at] ?? 0;
       const length = (bounds[at + 1] ?? 0) - begin;
       this.#reserve(end, length);
-      if (length <= short.bytes && begin + length <= lastWord) this.#copyWords(source, begin, length, end);
+      if (length <= short.bytes && begin + length <= lastWord) this.#copyWords(view, begin, length, end);
       else bytes.copy(this.#data, end, begin, begin + length);
       end += length;
       row += 1;

@@ -33,8 +33,7 @@ const atATime = 128;
 /** Returns a function that adds the digests of a column's rows to their sums. */
 function adding(vector: Vector, seed: number): (sums: Int32Array, from: number, to: number) => void {
   if (vector instanceof Utf8Vector) {
-    const view = viewOf(vector.bytes);
-    return (sums, from, to) => addTexts(sums, vector, seed, view, from, to);
+    return (sums, from, to) => addTexts(sums, vector, seed, from, to);
   }
   return (sums, from, to) => {
     for (let row = from; row < to; row += 1) {
@@ -44,14 +43,7 @@ function adding(vector: Vector, seed: number): (sums: Int32Array, from: number, 
   };
 }
 
-function addTexts(
-  sums: Int32Array,
-  { bytes, bounds, first, stride }: Utf8Vector,
-  seed: number,
-  view: DataView,
-  from: number,
-  to: number,
-): void {
+function addTexts(sums: Int32Array, { bytes, view, bounds, first, stride }: Utf8Vector, seed: number, from: number, to: number): void {
   const lastWord = bytes.length - 4;
   for (let row = from, at = first + from * stride; row < to; row += 1, at += stride)
     sums[row] = (sums[row] ?? 0) + withBytes(seed, view, lastWord, bounds[at] ?? 0, bounds[at + 1] ?? 0);

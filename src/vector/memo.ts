@@ -14,13 +14,9 @@ export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts
   let pays = true;
 
   return (texts, row) => {
-    const { bytes } = texts;
-    const start = texts.start(row);
-    const end = texts.end(row);
-    if (!pays || end - start > longest) return find(texts.value(row));
+    if (!pays || texts.byteLength(row) > longest) return find(texts.value(row));
     asked += 1;
-    const hash = hashOf(bytes, start, end);
-    const index = known.indexOf(bytes, start, end, hash);
+    const index = known.indexOf(texts, row);
     if (index >= 0) return known.found[index] as R;
     const found = find(texts.value(row));
     if (known.found.length >= most) {
@@ -28,7 +24,7 @@ export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts
       asked = 0;
       known = new Known();
     }
-    known.add(bytes, start, end, hash, found);
+    known.add(texts, row, found);
     return found;
   };
 }
@@ -82,18 +78,14 @@ export function dictionaryEncoder(): (vector: Vector) => Vector {
 
   /** @returns `undefined` if the dictionary is full. */
   function indicesIn(texts: Utf8Vector): Uint16Array | undefined {
-    const { bytes, length } = texts;
     if (known.size > maxBytes) return undefined;
-    const indices = new Uint16Array(length);
-    for (let row = 0; row < length; row += 1) {
-      const start = texts.start(row);
-      const end = texts.end(row);
-      const hash = hashOf(bytes, start, end);
-      const index = known.indexOf(bytes, start, end, hash);
+    const indices = new Uint16Array(texts.length);
+    for (let row = 0; row < texts.length; row += 1) {
+      const index = known.indexOf(texts, row);
       indices[row] = index < 0 ? known.found.length : index;
       if (index >= 0) continue;
       if (known.found.length >= maxDictionary) return undefined;
-      known.add(bytes, start, end, hash, texts.value(row));
+      known.add(texts, row, texts.value(row));
     }
     return indices;
   }
@@ -121,13 +113,17 @@ class Known<R> {
   #ends = new Int32Array(17);
   #bytes = new Uint8Array(256);
 
-  /** The bytes of all texts. */
+  /** In bytes. */
   get size(): number {
     return this.#ends[this.found.length] ?? 0;
   }
 
   /** @returns -1 if the text is unknown. */
-  indexOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
+  indexOf(texts: Utf8Vector, row: number): number {
+    const { bytes } = texts;
+    const start = texts.start(row);
+    const end = texts.end(row);
+    const hash = hashOf(bytes, start, end);
     const slots = this.#slots;
     const mask = slots.length - 2;
     for (let at = (2 * hash) & mask; ; at = (at + 2) & mask) {
@@ -136,7 +132,10 @@ class Known<R> {
     }
   }
 
-  add(bytes: Uint8Array, start: number, end: number, hash: number, found: R): void {
+  add(texts: Utf8Vector, row: number, found: R): void {
+    const { bytes } = texts;
+    const start = texts.start(row);
+    const end = texts.end(row);
     const entry = this.found.length;
     if (4 * (entry + 1) > this.#slots.length) this.#placeAnew();
     if (entry + 1 >= this.#ends.length) this.#ends = longer(this.#ends, 2 * this.#ends.length);
@@ -146,7 +145,7 @@ class Known<R> {
     for (let at = start; at < end; at += 1) this.#bytes[from + at - start] = bytes[at] ?? 0;
     this.#ends[entry + 1] = to;
     this.found.push(found);
-    this.#place(entry, hash);
+    this.#place(entry, hashOf(bytes, start, end));
   }
 
   #is(entry: number, bytes: Uint8Array, start: number, end: number): boolean {

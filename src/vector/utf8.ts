@@ -1,5 +1,5 @@
 import type { Value } from '../core/index.js';
-import { DictionaryVector, longer, perDictionary, Utf8Vector, type Vector, viewOf } from './vectors.js';
+import { type DictionaryVector, longer, perDictionary, type Utf8Vector, viewOf } from './vectors.js';
 
 /**
  * A buffer of UTF-8 assembled from many small pieces. Texts of plain ASCII, which nearly all values are, cost a loop over their characters:
@@ -32,13 +32,13 @@ export class Utf8 {
     this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written;
   }
 
-  /** Appends a text if all its characters are plain, see `plainExcept`. @returns Whether they are; if not, nothing was appended. */
-  plain(text: string, plain: Uint8Array): boolean {
+  /** Appends a text if all its characters are plain and ASCII. @returns Whether they are; if not, nothing was appended. */
+  plain(text: string, { table }: PlainBytes): boolean {
     this.#reserve(text.length);
     const [bytes, start] = [this.#bytes, this.#length];
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index);
-      if (plain[code] !== 1) return false;
+      if (code > 0x7f || table[code] !== 1) return false;
       bytes[start + index] = code;
     }
     this.#length = start + text.length;
@@ -46,7 +46,8 @@ export class Utf8 {
   }
 
   /** Appends the text of a row if all its bytes are plain. @returns Whether they are; if not, nothing was appended. */
-  bytes({ texts, view: from }: Viewed, row: number, plain: PlainBytes): boolean {
+  bytes(texts: Utf8Vector, row: number, plain: PlainBytes): boolean {
+    const from = texts.view;
     const start = texts.start(row);
     const end = texts.end(row);
     this.#reserve(end - start);
@@ -118,32 +119,7 @@ export function pieceOf(text: string): Piece {
   return { bytes: new DataView(padded.buffer), length: bytes.length };
 }
 
-/** Creates a table for `Utf8.plain`: every ASCII character except those that match the pattern. */
-export function plainExcept(pattern: RegExp): Uint8Array {
-  return Uint8Array.from({ length: 128 }, (_, code) => (pattern.test(String.fromCharCode(code)) ? 0 : 1));
-}
-
-/** Texts, and a view of the bytes that contain them. */
-export interface Viewed {
-  readonly texts: Utf8Vector;
-  readonly view: DataView;
-}
-
-/** A column split into what can be appended as bytes, and values. */
-interface Parts {
-  readonly texts?: Viewed;
-  readonly dictionary?: { readonly indices: Uint16Array; readonly encoded: EncodedValues };
-  readonly values: readonly Value[];
-}
-
-/** @param encode Encodes the values of a dictionary for appending. */
-export function partsOf(vector: Vector, encode: (dictionary: DictionaryVector) => EncodedValues): Parts {
-  if (vector instanceof DictionaryVector) return { dictionary: { indices: vector.indices, encoded: encode(vector) }, values: [] };
-  if (!(vector instanceof Utf8Vector)) return { values: vector.values };
-  return { texts: { texts: vector, view: viewOf(vector.bytes) }, values: [] };
-}
-
-/** The bytes that `Utf8.bytes` treats as plain. */
+/** Which bytes are plain. */
 export interface PlainBytes {
   readonly table: Uint8Array;
   /** The printable ASCII characters that are not plain, each repeated four times. 0 if the table must be used. */
@@ -152,13 +128,12 @@ export interface PlainBytes {
   readonly third: number;
 }
 
-/** @param plain See `plainExcept`. @param beyondAscii Whether the other characters are plain. */
-export function plainBytes(plain: Uint8Array, beyondAscii: boolean): PlainBytes {
-  const table = new Uint8Array(256).fill(beyondAscii ? 1 : 0);
-  table.set(plain);
-  const odd = [...plain.keys()].filter((code) => code >= 0x20 && plain[code] !== 1);
-  const [first = 0x22, second = first, third = second] = odd;
-  return { table, first: beyondAscii && odd.length <= 3 ? first * ones : 0, second: second * ones, third: third * ones };
+/** @param odd Matches the ASCII characters that are not plain. @param beyondAscii Whether the other characters are. */
+export function plainBytes(odd: RegExp, beyondAscii: boolean): PlainBytes {
+  const table = Uint8Array.from({ length: 256 }, (_, code) => Number(code < 128 ? !odd.test(String.fromCharCode(code)) : beyondAscii));
+  const printable = [...table.keys()].filter((code) => code >= 0x20 && code < 128 && table[code] === 0);
+  const [first = 0x22, second = first, third = second] = printable;
+  return { table, first: beyondAscii && printable.length <= 3 ? first * ones : 0, second: second * ones, third: third * ones };
 }
 
 /** Bytes read and written at a time. */

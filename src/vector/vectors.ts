@@ -9,6 +9,8 @@ export type Vector = Utf8Vector | DictionaryVector | FlatVector;
  * All texts are valid UTF-8, so none has a lone surrogate, and none has a NUL; a page with such a text is not read this way.
  */
 export class Utf8Vector {
+  #view: DataView | undefined;
+
   /**
    * @param bytes The bytes that contain the texts.
    * @param bounds Where each begins and ends: two offsets per row, `stride` apart from row to row.
@@ -22,6 +24,10 @@ export class Utf8Vector {
     readonly stride: number,
     readonly length: number,
   ) {}
+
+  get view(): DataView {
+    return (this.#view ??= viewOf(this.bytes));
+  }
 
   start(row: number): number {
     return this.bounds[this.first + row * this.stride] ?? 0;
