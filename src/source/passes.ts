@@ -165,8 +165,8 @@ export class Passes {
   }
 
   /**
-   * Returns whether a pass hit no outage, which takes keys away, and skipped no rows: then it found as many repeated keys while the list
-   * kept its length, unless the list contains them twice: then just as many were repeated before, and no new row was found.
+   * Returns whether a pass is plausible. Fewer keys than before are an outage. Repeated keys in a list that kept its length stand for as
+   * many skipped ones, unless the list contains them twice: then just as many were repeated before, and no new row was found.
    */
   #isLikeBefore(pass: Pass): boolean {
     const { rows, distinct, repeated } = this.#before;
