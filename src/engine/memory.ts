@@ -10,7 +10,6 @@ export const defaultMemory = 256_000_000;
 /** DuckDB needs this much to sort or group at all, in bytes. */
 export const leastMemory = 32_000_000;
 
-/** Returns the folder for what programs spill. */
 export function scratchFolder(): string {
   return join(tmpdir(), `leadstream-${process.geteuid?.() ?? ''}`);
 }

@@ -3,10 +3,10 @@ import { itemAt, type Value } from '../core/index.js';
 import { FlatVector, RecordBatch, Utf8Vector } from '../vector/index.js';
 
 /**
- * Rows as bytes, one by one: every value comes back as it was. Only the process that encoded a row can decode it.
+ * Rows as bytes, one by one: every value comes back as it was, in the same process.
  *
- * A row is the number of its shape and a word per column, which is the length of a text, or says that the value is `null` or among the others, where instants are numbers; then the texts in
- * UTF-8; then the other values, serialized together.
+ * A row is the number of its shape and a word per column: the length of a text, or that the value is `null` or another one. Then come the texts in UTF-8, and the
+ * other values, serialized together, instants as numbers.
  */
 export class RowBytes {
   /** The lists of columns so far. */

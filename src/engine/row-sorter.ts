@@ -14,8 +14,8 @@ export interface SortKey {
 }
 
 /**
- * Sorts rows by keys; those with equal keys keep their order, and `null` comes last. DuckDB sorts the keys; the rows themselves wait in a scratch file as bytes,
- * since DuckDB needs memory for a share of all rows that it sorts, and nothing can change fields that it never sees.
+ * Sorts rows by keys; those with equal keys keep their order, and `null` comes last. DuckDB sorts the keys only: it needs memory for a share of what it sorts,
+ * and cannot change fields that it never sees. The rows wait in a scratch file as bytes.
  */
 export class RowSorter {
   readonly #casts: readonly { readonly field: string; readonly cast: (vector: Vector) => Mapped }[];

@@ -12,10 +12,8 @@ import { stepOf, type StepDefinition } from './step.js';
 /** The columns that a step adds: type and sensitivity by name. By default they are as sensitive as the most sensitive column, since the function sees all. */
 export type AddedColumns = NamedColumns;
 
-/** A value, or a function that makes it from the options of a step. */
 type Of<O, T> = T | ((options: O) => T);
 
-/** What a step returns for a row. */
 type Given = GivenRow | readonly GivenRow[] | null | undefined;
 type GivenRow = Readonly<Record<string, Value | undefined>>;
 
@@ -26,11 +24,9 @@ export interface CustomStepContext {
 }
 
 /**
- * A custom step: rows in, rows out, one at a time and synchronously. Fields that are not listed under `adds` must leave unchanged, so that the type,
- * sensitivity and key of every column stay correct.
+ * A custom step: rows in, rows out, one at a time and synchronously. Fields that are not listed under `adds` must leave unchanged.
  *
- * @typeParam I Options as passed by the caller. @typeParam O Options after validation. @typeParam A The columns that it adds.
- * @typeParam R The names of the columns that it removes.
+ * @typeParam I Options as passed by the caller. @typeParam O Options after validation. @typeParam A What it adds. @typeParam R What it removes.
  */
 export interface StepDeclaration<I, O, A extends AddedColumns, R extends string> extends ExtensionDeclaration<I, O> {
   /** The columns that it reads, so that a file without one of them is refused before any request. Default: any. */
@@ -42,10 +38,8 @@ export interface StepDeclaration<I, O, A extends AddedColumns, R extends string>
   /** How many rows one row may become: `same`, exactly one; `fewer`, one or none; `any`, also a list of several. Default `same`. */
   readonly rows?: 'same' | 'fewer' | 'any' | undefined;
   /**
-   * Called once per read; state in its closure lives as long as that read.
-   *
-   * @returns The function that is called with every row, in order. Rows are frozen: it returns new ones, like `{ ...row, … }`, or the row itself. A row
-   * that it leaves out counts as filtered.
+   * Called once per read. It returns the function that is called with every row, in order. Rows are frozen: that function returns new ones, like
+   * `{ ...row, … }`, or the row itself. A row that it leaves out counts as filtered.
    */
   open(options: O, context: CustomStepContext): (row: Row) => Given;
 }
@@ -59,10 +53,9 @@ export type Stepped<T, A extends AddedColumns, R extends string> = [keyof A | R]
 
 type TypeIn<D> = D extends DeclaredType ? D : D extends { readonly type: infer T extends DeclaredType } ? T : never;
 
-/** Any declaration, as seen by the code that runs it. */
 type AnyStep = StepDeclaration<unknown, unknown, AddedColumns, string>;
 
-/** What `defineStep` returns: a function that makes the step from its options, for programs, and a definition that pipeline files can refer to. */
+/** What `defineStep` returns: a function that makes the step from its options, and a definition for pipeline files. */
 export interface CustomStep<I = never, A extends AddedColumns = AddedColumns, R extends string = string> extends Extension<
   'step',
   unknown
@@ -128,7 +121,6 @@ function definitionOf(name: string, step: AnyStep): StepDefinition {
       const { needs, adds, removes } = columns;
       for (const field of [...needs, ...removes]) requireColumn(field, input, plan, []);
       const stay = input.filter((column) => !removes.includes(column.name));
-      // The function gets whole rows, so what it reads besides `needs` is unknown.
       const left = derivedColumns(columnsNamed(adds, strictest(input)), stay);
       return step.rows === 'any' ? repeated(left) : left;
     },
@@ -145,7 +137,6 @@ function definitionOf(name: string, step: AnyStep): StepDefinition {
 
 const anything = check('anything', () => true);
 
-/** What its functions make of the options is checked when these are known. */
 const kind = {
   kind: 'step' as const,
   own: { needs: anything, adds: anything, removes: anything, rows: oneOf(['same', 'fewer', 'any']) },
@@ -154,11 +145,7 @@ const kind = {
 
 const columnChecks = object({ needs: texts(), adds: declaredColumns, removes: texts() });
 
-/**
- * Returns the columns of a step for given options.
- *
- * @throws {StepError} `E_STEP_CONFIG` if they are invalid. Whatever a function of the declaration throws.
- */
+/** @throws {StepError} `E_STEP_CONFIG` if they are invalid. Whatever a function of the declaration throws. */
 function columnsFor(name: string, { needs, adds, removes }: AnyStep, options: unknown) {
   const valueOf = <T>(given: Of<unknown, T> | undefined, none: T): T => {
     const value = typeof given === 'function' ? (given as (options: unknown) => T)(options) : given;
@@ -178,7 +165,7 @@ function openedBy(step: AnyStep, options: unknown, at: string): (row: Row) => un
   }
 }
 
-/** Runs the step on a page, and checks what it returns against its declaration. Every row is counted. Columns that it leaves alone are not copied. */
+/** Runs the step on a page, and checks what it returns against its declaration. */
 function stepped(
   page: Page,
   of: (row: Row) => unknown,

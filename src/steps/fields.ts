@@ -20,7 +20,6 @@ export function sensitivityOf(source: string, input: readonly Column[]): Column[
   return strictest(input.filter(({ name }) => words.has(name)));
 }
 
-/** Reports that the package that a blocking step needs is not installed. */
 export function requireDuckdb(plan: ColumnsContext): void {
   const missing = missingDuckdb();
   if (missing !== undefined) plan.problem([], missing, true);
@@ -32,11 +31,7 @@ export function checkDuckdb(at: string): void {
   if (missing !== undefined) throw new StepError('E_STEP_CONFIG', `${at}: ${missing}`);
 }
 
-/**
- * Finds a column by name, or reports the name with the most similar one.
- *
- * @param onKey Whether the name is the key at the path rather than the value.
- */
+/** Finds a column by name, or reports the name. @param onKey Whether the name is the key at the path rather than the value. */
 export function requireColumn(
   name: string,
   columns: readonly Column[],
@@ -57,7 +52,6 @@ export function goneAt(name: string, { gone }: Pick<ColumnsContext, 'gone'>): st
   return step === undefined ? undefined : `field '${name}' is gone here: ${step} does not pass it on`;
 }
 
-/** Reports fields that are listed twice. */
 export function refuseRepeats(fields: readonly string[], plan: ColumnsContext, path: ConfigPath = []): void {
   for (const index of repeatsIn(fields)) plan.problem([...path, index], `field ${standsTwice(fields[index] ?? '')}`);
 }
@@ -68,12 +62,7 @@ export function unknownName(kind: string, name: string, known: readonly string[]
   return `unknown ${kind} '${name}'${didYouMean(name, known)}`;
 }
 
-/**
- * Checks the fields passed to a step in code against the rows; for a pipeline file the plan has already done so. Pages pass unchanged, as columns. A
- * page without rows is not checked.
- *
- * @throws {StepError} `E_STEP_FIELD`, from the stream, when no row of a non-empty page has one of them.
- */
+/** Checks the fields that a program names. @throws {StepError} `E_STEP_FIELD`, from the stream, when no row of a non-empty page has one of them. */
 export function requireFields<T extends Row>(at: string, fields: readonly string[]): Step<T, T> {
   return map((page) => {
     const batch = batchOf(page);

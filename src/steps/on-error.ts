@@ -55,9 +55,8 @@ export function keptRows(
 }
 
 /**
- * Evaluates expressions on all rows of a page, and treats rows that fail according to `onError`. It returns the rows that stay, with the results.
+ * Evaluates expressions, by their names in rejects and messages, on all rows of a page. It returns the rows that stay, with the results.
  *
- * @param expressions By their names in rejects and messages.
  * @throws {StepError} `E_STEP_EXPRESSION` under `fail`, from the returned function.
  */
 export function evaluating(expressions: ReadonlyMap<string, Expressions.Expression>, context: StepRuntime) {
@@ -85,8 +84,6 @@ export function evaluating(expressions: ReadonlyMap<string, Expressions.Expressi
  * once for all expressions on that column; their results then share its indices. For other expressions, rows are made with the fields they name.
  *
  * Memory: as `dictionaryEncoder`, for each column with an expression.
- *
- * @returns The results by name of the expression, in the order given.
  */
 export function outcomesOf(expressions: ReadonlyMap<string, Expressions.Expression>): (batch: RecordBatch) => ReadonlyMap<string, Mapped> {
   const evaluators = Array.from(expressions, ([name, expression]) => [name, evaluator(expression)] as const);
@@ -98,7 +95,6 @@ export function outcomesOf(expressions: ReadonlyMap<string, Expressions.Expressi
   };
 }
 
-/** `columnOf` returns the columns of the batch, as dictionaries where that pays off. */
 function evaluator(expression: Expressions.Expression): (batch: RecordBatch, columnOf: (name: string) => Vector) => Mapped {
   const mappingOf = remembering((column) => mapping((value) => attempt(expression, { [column]: value })));
 

@@ -14,7 +14,6 @@ import { selectStep } from './select/select.js';
 import { sortStep } from './sort/sort.js';
 import { sqlStep } from './sql/sql.js';
 
-/** The steps available in pipeline files, by name. */
 export const steps = {
   dedupe: dedupeStep,
   derive: deriveStep,

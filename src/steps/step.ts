@@ -22,7 +22,6 @@ export interface PlanContext extends ColumnsContext {
   /** The collection at the start of the chain. */
   readonly collection?: Collection;
   readonly collections?: Registry;
-  /** Checks queries in SQL. */
   readonly queries?: Queries;
   /** Key of `mask: hmac`; if the property is absent, keys are not checked. */
   readonly hmacKey?: string | undefined;
@@ -36,7 +35,6 @@ export interface PlanContext extends ColumnsContext {
 export interface StepRuntime extends StepContext {
   readonly collection?: Collection;
   readonly collections?: Registry;
-  /** Columns that arrive at the step. */
   readonly input?: readonly Column[];
   readonly onError?: OnError;
   /** Whether the rows that arrive are unique by the key of the collection, as verified by the read. Default: unknown. */
@@ -61,18 +59,14 @@ export interface Lookup {
 
 /** How rows were looked up, as counted by the step. */
 export interface LookupCounts {
-  /** Identifiers requested from the service. */
   requests: number;
   /** Number of rows whose identifier was already known. */
   hits: number;
-  /** Requests without a record. */
   misses: number;
 }
 
-/** A warning about what a step did. */
 export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_MATCH' };
 
-/** The result of a step's own gate. */
 export interface StepGate {
   readonly gate: string;
   readonly violation: (Violation & { readonly code: 'E_GATE_MATCH' }) | undefined;
@@ -104,7 +98,6 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   remark?(config: C, tally: Tally, arrived: number): StepRemark | undefined;
 }
 
-/** Its schema is built on first use. */
 interface Declaration<C> extends Omit<StepDefinition<string, C>, 'name' | 'config'> {
   config(z: Zod): z.ZodType<C>;
 }
@@ -113,12 +106,7 @@ export function defineStep<const N extends string, C>(name: N, declared: Declara
   return { name, ...declared, config: schema((z) => declared.config(z)) };
 }
 
-/**
- * Checks the configuration that a program passes against the schema of files.
- *
- * @param options Further keys; those of files are in snake_case.
- * @throws {StepError} `E_STEP_CONFIG`.
- */
+/** Checks what a program passes against a schema in snake_case. @throws {StepError} `E_STEP_CONFIG`. */
 export function checkedConfig<C>(
   { name, config }: Pick<StepDefinition<string, C>, 'name' | 'config'>,
   given: unknown,

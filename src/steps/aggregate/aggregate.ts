@@ -26,16 +26,14 @@ export type Aggregated<B extends readonly GroupBy[], C> = { readonly [G in B[num
 export type AggregateOptions = SpillOptions;
 
 /**
- * Turns each group of rows into one row. It reads the stream to the end before it emits the first page. Groups are sorted by their fields,
- * `null` last; texts are compared by code points. Without fields there is one row for all rows, even if there are none. All aggregates except
- * `'count'` ignore `null`, and are `null` (a count 0) if there are no other values. Sums of whole numbers are exact; decimals are summed in the order of the rows,
- * with Kahan's compensation.
+ * Turns each group of rows into one row, after it has read all. Groups are sorted by their fields, `null` last; texts are compared by code points. Without
+ * fields there is one row for all rows, even if there are none. All aggregates except `'count'` ignore `null`, and are `null` (a count 0) if there are no other
+ * values. Sums of whole numbers are exact; decimals are summed in the order of the rows, with Kahan's compensation.
  *
  * It needs the optional package `@duckdb/node-api`. Memory: limited by `memory`; beyond it, the values used are kept in files.
  *
- * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments; `E_STEP_VALUE` for a value that does not have its type, under `onError: 'fail'`
- * and without a context that takes rejects; `E_STEP_FUNCTION` for a condition, as in `filter`; `E_STEP_OVERFLOW` for a sum beyond 64 bits, or beyond the range
- * of a number; `E_STEP_SCRATCH` if data that does not fit into memory cannot be stored; `E_STEP_FIELD` if no row of a non-empty page has a named field.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments; `E_STEP_VALUE`, `E_STEP_SCRATCH` and `E_STEP_FIELD` as in `sort`;
+ * `E_STEP_FUNCTION` for a condition, as in `filter`; `E_STEP_OVERFLOW` for a sum beyond 64 bits, or beyond the range of a number.
  *
  * @example
  * service.leads.pipe(aggregate(['campaign_id'], { leads: 'count', last: { max: 'timestamp', type: 'timestamp' } }));
@@ -232,20 +230,16 @@ type Forms<N extends AggregateName, T> = {
  */
 export type Aggregation<T = Row> = { [N in AggregateName]: Forms<N, T>[(typeof aggregates)[N]['takes']] }[AggregateName];
 
-/** Type of the values of a field, which is read as text by default. */
 type Typed<A> = A extends { readonly type: infer D extends DeclaredType } ? ValueOf[D] : string;
 
-/** The type of the result according to `aggregates`. */
 type Gives<A> = {
   [N in AggregateName]: A extends NameInCode<N> | { readonly [K in NameInCode<N>]: unknown } ? (typeof aggregates)[N]['gives'] : never;
 }[AggregateName];
 
 type ResultOf<G, A> = G extends 'count' ? bigint : G extends DeclaredType ? ValueOf[G] | null : Typed<A> | null;
 
-/** Type of a result. */
 type Result<A> = A extends unknown ? ResultOf<Gives<A>, A> : never;
 
-/** Returns the call of an aggregation that was checked. */
 function callOf<T>(aggregation: Aggregation<T>): Call {
   const type = typeof aggregation === 'object' && 'type' in aggregation ? aggregation.type : undefined;
   const given = typeof aggregation === 'object' ? Object.entries<string | Condition<T> | undefined>(aggregation) : [];

@@ -47,7 +47,6 @@ export type AggregateName = keyof typeof aggregates;
 
 /** An entry of `aggregates`. */
 export interface AggregateFunction {
-  /** The result, in a few words. */
   readonly summary: string;
   /** `rows`: no argument, or a condition. `numbers` and `values`: a field or an expression, whose `null` is ignored. */
   readonly takes: 'rows' | 'numbers' | 'values';
@@ -155,7 +154,6 @@ function closing(text: string, from: number): { readonly end?: number; readonly 
   return { isSplit };
 }
 
-/** Returns the index of the quote that ends a string literal, or the end of the text if there is none. */
 function textEnd(text: string, start: number): number {
   const quote = text.charAt(start);
   let at = start + 1;

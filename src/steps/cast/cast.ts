@@ -12,7 +12,6 @@ export interface CastOptions {
   readonly onError?: OnError | undefined;
 }
 
-/** Declared type by field. */
 type Types<T> = Readonly<Partial<Record<keyof T & string, DeclaredType>>>;
 
 /** A row type with some fields cast: text becomes a value of the declared type, or `null`; anything else keeps its type. */
@@ -20,7 +19,6 @@ export type Casted<T, C> = { readonly [F in keyof T]: F extends keyof C ? Casted
 
 type CastedValue<V, D> = V extends string ? (D extends DeclaredType ? ValueOf[D] | null : V) : V;
 
-/** Rejects types for fields that a row does not have. */
 type OnlyOf<T, C> = { readonly [F in Exclude<keyof C, keyof T>]: never };
 
 /**
@@ -43,7 +41,6 @@ export function cast<T extends Row, const C extends Types<NoInfer<T>> = Types<T>
   return stepOf(castStep, checkedConfig(castStep, { types }, options, context), Object.keys(types), context);
 }
 
-/** Casts the values of a column. A value that does not cast becomes `null` and is marked unfit. Text stays as it is. */
 function casting(type: DeclaredType): (vector: Vector) => Mapped {
   const parse = parserOf(type);
   const unfit = new Unfit(`is not ${expectations[type]}`);
@@ -56,7 +53,7 @@ function casting(type: DeclaredType): (vector: Vector) => Mapped {
   );
 }
 
-/** Number of distinct texts per column that are cached with their values. */
+/** Number of distinct texts per column that are cached. */
 const maxRemembered = 16_384;
 
 export const castStep = defineStep('cast', {

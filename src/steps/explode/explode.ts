@@ -36,10 +36,8 @@ export function explode<T extends Row>(field: keyof NoInfer<T> & string, options
 }
 
 /**
- * Returns the elements of a list that is stored as text; none for `null` and white space.
- *
- * @param separator Without it the text is a JSON array: strings are returned as they are, other values except `null` as their JSON text, in which no
- * number changes.
+ * Returns the elements of a list. Without a separator the text is a JSON array: strings are returned as they are, other values except `null` as their JSON
+ * text, in which no number changes.
  */
 function listOf(value: Value, separator?: string): readonly (string | null)[] | Unfit {
   const text = textOf(value, 'text')?.trim() ?? '';
@@ -118,7 +116,6 @@ export const explodeStep = defineStep('explode', {
       const outcomes = new Map([[field, { vector: column, unfit: isUnfit ? unfit : undefined }]]);
       const kept = keptRows({ page: page.number, batch }, outcomes, on_error ?? onError, runtime) ?? lists.keys();
 
-      /** For each row that leaves: its index in the page, the element and its number. */
       const [rows, elements, positions]: [number[], Value[], Value[]] = [[], [], []];
       const put = (row: number, element: string | null, number: bigint | null) => {
         rows.push(row);

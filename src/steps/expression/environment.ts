@@ -47,7 +47,6 @@ export function typingOver(columns: readonly Column[]): Environment {
   return registered(env, columns);
 }
 
-/** @param start Of the environment for evaluation. */
 function registered(env: Environment, columns: readonly Column[], start?: Start): Environment {
   // CEL defines the remainder for whole numbers only, but num() returns a decimal.
   env.registerOperator('double % double: double', (left: number, right: number) => left % right);
@@ -92,11 +91,7 @@ const spelled: Readonly<Record<string, (text: string) => boolean>> = {
 /** The function that `makeExact` wraps around the operands of conversions. */
 const guard = 'exact_text';
 
-/**
- * Makes the conversions of an expression refuse texts that CEL does not accept. The library does not allow replacing them.
- *
- * @param tree Changed in place, before it is evaluated.
- */
+/** Makes the conversions in a tree refuse texts that CEL does not accept. The library does not allow replacing them. */
 export function makeExact(env: Environment, tree: unknown): void {
   for (const { op, args } of [...nodesIn(tree)]) {
     if (op !== 'call' || args[1].length !== 1 || !Object.hasOwn(spelled, args[0])) continue;

@@ -20,7 +20,6 @@ import { failingByType, invalid, textWarnings, unbounded, type ExpressionProblem
 
 /** A checked expression over the fields of a row. */
 export interface Expression {
-  /** Type of its result. */
   readonly type: DeclaredType;
   /** Every name in it. Its result depends only on the fields of a row among them. */
   readonly names: readonly string[];
@@ -43,12 +42,7 @@ const typeByCel: Readonly<Record<string, DeclaredType>> = {
 /** Codes of runtime failures whose messages contain only types. */
 const safeCodes = new Set(['no_such_overload', 'no_matching_overload', 'invalid_condition_type']);
 
-/**
- * Checks expressions (CEL, the Common Expression Language) over given columns: syntax, field and function names, and whether they can succeed for any
- * row. A field may be `null` in any row, so its type is open.
- *
- * @param start When the run was first started, for expressions that are evaluated. By default they are only checked.
- */
+/** Checks expressions (CEL) over given columns. @param start When the run was first started. By default they are only checked. */
 export function expressionsOver(
   columns: readonly Column[],
   start: Start = unknownStart,
@@ -85,8 +79,6 @@ export function expressionsOver(
 /**
  * Returns a faster evaluation for an expression that only calls one of our functions on one field, as in `zip_city(zipcode)`: for text, the function
  * is called without the interpreter. No function that takes text uses the start of the run.
- *
- * @param evaluate Interprets the expression.
  */
 function directCall(root: ASTNode | undefined, columns: readonly Column[], evaluate: (row: Row) => unknown): (row: Row) => unknown {
   if (root?.op !== 'call') return evaluate;
@@ -99,7 +91,6 @@ function directCall(root: ASTNode | undefined, columns: readonly Column[], evalu
   };
 }
 
-/** Returns the row with `null` for the given columns it lacks. */
 function complete(row: Row, names: readonly string[]): Row {
   const missing = names.filter((name) => row[name] === undefined);
   return missing.length === 0 ? row : { ...row, ...Object.fromEntries(missing.map((name) => [name, null])) };
@@ -143,11 +134,7 @@ function isInstant(value: unknown): value is Date {
   return value instanceof Date && !Number.isNaN(value.getTime());
 }
 
-/**
- * Checks one expression of a file and reports what is wrong with it, or probably not intended.
- *
- * @param made The fields that the same step adds.
- */
+/** Checks one expression of a file and reports what is wrong with it, or probably not intended. @param made The fields that the same step adds. */
 export function planExpression(
   source: string,
   input: readonly Column[],
@@ -185,7 +172,6 @@ function unknownIn({ kind, name, known }: Required<ExpressionProblem>['unknown']
   return (kind === 'field' ? goneAt(name, plan) : undefined) ?? unknownName(kind, name, known, plan);
 }
 
-/** Compiles an expression that passed planning. */
 export function openExpression(source: string, { input = [], at, firstStart }: StepRuntime): Expression {
   const result = expressionsOver(input, firstStart && (() => firstStart)).compile(source);
   if (!('evaluate' in result)) throw new StepError('E_STEP_CONFIG', `${at}: ${result.message}`);
@@ -195,9 +181,6 @@ export function openExpression(source: string, { input = [], at, firstStart }: S
 /**
  * Rewrites an expression so that text fields declared as instants or days are read as such, where they are compared with an instant or passed to a
  * function that takes one: `timestamp >= days_before(7)` becomes `epoch(timestamp) >= days_before(7)`. As text they would fail there for every row.
- *
- * @param tree The syntax tree of the expression.
- * @param typeOf Returns the CEL type of a part of it, if it has one.
  */
 function readAsDeclared(source: string, tree: ASTNode, columns: readonly Column[], typeOf: (part: string) => string | undefined): string {
   const nodes = [...nodesIn(tree)];
@@ -226,7 +209,6 @@ function namesBoundBy({ op, args }: ASTNode): readonly string[] {
 
 const operators: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '==', '!=', '-']);
 
-/** Returns the operands of a node that must be instants. */
 function besideInstants({ op, args }: ASTNode, isInstant: (node: ASTNode) => boolean): readonly ASTNode[] {
   if (op === 'call') return functions[args[0]]?.takes.every((type) => type === instant) ? args[1].filter(isNode) : [];
   if (!operators.has(op)) return [];

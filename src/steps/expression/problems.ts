@@ -3,7 +3,6 @@ import { expectations, parserOf, type Column, type Warning } from '../../core/in
 import { comprehensions, isNode, nodesIn } from './environment.js';
 import { functions, readers } from './functions.js';
 
-/** What is wrong with the text of an expression. */
 export interface ExpressionProblem {
   readonly message: string;
   /** The unknown name, with the names that may have been meant. */
@@ -59,7 +58,6 @@ export function unbounded(nodes: readonly ASTNode[]): ExpressionProblem | undefi
   return isNested(binding) ? { message: 'cel.bind is refused within another, because it can take forever' } : undefined;
 }
 
-/** Whether one of the nodes contains another. */
 function isNested(nodes: readonly ASTNode[]): boolean {
   const all = new Set<unknown>(nodes);
   return nodes.some(({ args }) => [...nodesIn(args)].some((below) => all.has(below)));

@@ -5,12 +5,9 @@ import { countOf, keepRows, withBatch, type ConfigPath, type Page, type Step } f
 import { expressions, evaluating, keptRows } from '../on-error.js';
 import { defineStep, nothingKept, stepOf } from '../step.js';
 
-/** The configuration of a filter. */
 export interface FilterConfig {
-  /** The condition of a file is an expression, that of a program a function. */
   readonly where: string | ((row: never) => boolean);
   readonly otherwise: 'drop' | 'reject' | 'fail';
-  /** Path of the condition in the configuration. */
   readonly path: ConfigPath;
 }
 

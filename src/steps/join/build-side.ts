@@ -38,7 +38,6 @@ export class GrowingBuildSide {
   readonly #rings: Rings | undefined;
   readonly #prefers: Preference;
   #columns: ReadonlyMap<string, KeptColumn>;
-  /** Number of rows in the columns. */
   #rows = 0;
 
   constructor(private readonly matching: Matching) {
@@ -158,7 +157,6 @@ export class GrowingBuildSide {
   }
 }
 
-/** A row of the page being added, and the rows of that page kept so far. */
 interface Candidate {
   readonly batch: RecordBatch;
   readonly row: number;
@@ -271,7 +269,6 @@ function preferenceOf(pick: Choice, key: readonly string[]): Preference {
   };
 }
 
-/** Returns the fields that decide between several matches. */
 export function comparedBy(pick: Choice | undefined): readonly string[] {
   if (pick === undefined || typeof pick === 'string') return [];
   return ['max' in pick ? pick.max : pick.min];

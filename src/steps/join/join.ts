@@ -70,17 +70,13 @@ type Addition<Left, Right, As extends string, Name extends string> = string exte
     : unknown;
 
 /**
- * Adds fields of matching rows of another stream, of rows or of pages. That stream is read to the end while the first pages of this one are on their
- * way and wait. Empty or missing keys never match.
+ * Adds fields of matching rows of another stream, which is read to the end while the first pages of this one wait. Empty or missing keys never match.
  *
  * Memory: for every row of the other side (one per key under `first`, `max` and `min`) the selected and compared fields as bytes, or as two bytes
  * where a field has few values, and at most 40 bytes for its key.
  *
- * If no row at all has a match, a warning (`W_STEP_NO_MATCH`) goes to the watchers of the connection or of `writeTo`, or to
- * the process if there are none. `RowStream.steps` has the numbers.
- *
- * In a pipe after `pages$` it works on its own: each subscription is judged by its own rows once the pages are complete, the warning goes to the
- * process, and a collection on the other side is read with `consistency: 'check'` unless `connect` or `with` says otherwise.
+ * If no row at all has a match, a warning (`W_STEP_NO_MATCH`) goes to the watchers, or to the process if there are none. After `pages$`, each subscription
+ * is judged by its own rows, and the warning goes to the process.
  *
  * @throws {GateError} `E_GATE_MATCH`, from the stream, when fewer rows than `minMatch` have a match.
  * @throws {StepError} `E_STEP_MATCHES` when several rows match under `pick: 'error'`; `E_STEP_CONFIG` for empty `on` or `select`, and when a row
@@ -250,7 +246,6 @@ export const joinStep = defineStep('join', {
   },
 });
 
-/** What is known about the other side of a join. */
 interface OtherSide {
   /** Its name in messages. */
   readonly name: string;
@@ -278,7 +273,6 @@ function typedPick(pick: Choice | undefined, { columns, collection }: OtherSide)
   return typeof pick === 'object' && collection && column ? { ...pick, type: column.type } : pick;
 }
 
-/** Reports a join that a collection cannot answer, and warns about one for which nothing guarantees that there is only one match. */
 function checkCollection(config: JoinConfig, collection: Collection, { columns, withheld }: OtherSide, plan: PlanContext): void {
   const { on, pick, lookup, normalize, reveal = [] } = config;
   const { name, id, key, served, fields } = collection;
@@ -311,7 +305,6 @@ function checkPair([left, field]: readonly [string, string], input: readonly Col
   plan.problem(['on', left], `field '${left}' is ${one} here and never matches ${other}; ${remedy}`, true);
 }
 
-/** Finds a field of the other side, or reports its name along with the most similar name. */
 function requireRight(
   name: string,
   { columns, name: side, withheld }: OtherSide,

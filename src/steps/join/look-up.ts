@@ -9,8 +9,7 @@ import { comparedBy, GrowingBuildSide, type Matching } from './build-side.js';
 /** Number of pages whose records are requested at once, so that requests do not wait for the last ones of a page. */
 const pagesAtOnce = 2;
 
-/** Number of identifiers whose records are cached. */
-const most = 10_000;
+const mostRecords = 10_000;
 
 /**
  * Joins by requesting single records, page by page, in the order of the pages. Identifiers that no path can contain (made of dots, or invalid
@@ -46,7 +45,7 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
           }),
         );
       };
-      const recent = new LookupCache(ask, most);
+      const recent = new LookupCache(ask, mostRecords);
       const recordsOf = ([wanted, rows]: readonly [string, number]) =>
         defer(() => {
           counts.hits += recent.has(wanted) ? rows : rows - 1;

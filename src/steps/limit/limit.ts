@@ -17,7 +17,6 @@ export function limit<T extends Row>(rows: number, context?: StepContext): Step<
   return stepOf(limitStep, checkedConfig(limitStep, rows, {}, context), [], context);
 }
 
-/** After a blocking step all rows have been read, and the first of its output pass: after `sort`, the top ones. */
 export const limitStep = defineStep('limit', {
   summary:
     'Passes the first rows on and stops reading. After a step that needs all rows first, like sort, everything is read, and the first rows of its output pass.',

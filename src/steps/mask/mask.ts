@@ -111,9 +111,7 @@ function last4(text: string): string {
 
 export interface MaskConfig {
   readonly preset: 'personal' | undefined;
-  /** Kind of mask for the fields of the preset. */
   readonly as: Mask;
-  /** By field: a mask or, with a preset, `keep`. */
   readonly masks: Readonly<Record<string, Mask | 'keep'>>;
 }
 

@@ -16,14 +16,13 @@ const configOfProgram = schema((z) => {
 });
 
 /**
- * Sorts all rows, reading the whole stream before the first page comes out. Rows with equal keys keep their order. `null`, and for every type but
- * `text` the empty text, comes last. Texts are compared by code point.
+ * Sorts all rows, after it has read them. Rows with equal keys keep their order. `null`, and for every type but `text` the empty text, comes last. Texts are
+ * compared by code point.
  *
  * It needs the optional package `@duckdb/node-api`. Memory: as set by `memory`, at least 32 MB; beyond that, rows are in a private folder.
  *
  * @throws {StepError} `E_STEP_VALUE` for a key that is not of its type, under `onError: 'fail'` and without a context that takes rejects;
- * `E_STEP_CONFIG` for wrong arguments, and without DuckDB;
- * `E_STEP_SCRATCH` when rows that do not fit into memory cannot be stored; `E_STEP_FIELD` when no row of a non-empty page has a field of the keys.
+ * `E_STEP_CONFIG`, synchronously, for wrong arguments, and without DuckDB; `E_STEP_SCRATCH` when rows that do not fit into memory cannot be stored; `E_STEP_FIELD` when no row of a non-empty page has a field of the keys.
  *
  * @example
  * service.leads.pipe(sort([{ field: 'timestamp', type: 'timestamp', descending: true }, { field: 'lead_id' }]));
@@ -46,7 +45,6 @@ export interface SortConfig {
   readonly on_error?: OnError | undefined;
 }
 
-/** Parses `field`, `field asc` or `field desc`. */
 function wantedOf(text: string | SortKey): SortKey | undefined {
   if (typeof text !== 'string') return text;
   const [, field, way = 'asc'] = /^\s*(\S+)(?:\s+(asc|desc))?\s*$/i.exec(text) ?? [];
