@@ -95,8 +95,7 @@ class SortedRows {
     options: ParquetConfig,
     private readonly context: SinkContext,
   ) {
-    const types = new Map(columns.map(({ field, type }) => [field, type]));
-    const keys = sortingOf(options).map((key) => ({ ...key, type: types.get(key.field) ?? ('text' as const) }));
+    const keys = sortingOf(options).map((key) => ({ ...key, type: columns.find(({ field }) => field === key.field)?.type }));
     this.#sorter = new RowSorter(keys, {
       memory: sortPlanOf(options).memory ?? defaultMemory,
       folder: context.scratch ?? scratchFolder(),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { open, readdir, readFile, readlink, rename, unlink, writeFile, type FileHandle } from 'node:fs/promises';
+import { open, readdir, readFile, readlink, rename, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -45,7 +45,7 @@ export function lockOwn(path: string, options: LockOptions): Promise<Lock> {
 
 /** Locks in the order of the paths, so that two runs cannot wait for each other's. */
 async function lockEach(paths: readonly string[], { runId, heartbeatMs = 15_000 }: LockOptions, mode: number): Promise<Lock> {
-  const locks: LockFile[] = [];
+  const locks: Awaited<ReturnType<typeof take>>[] = [];
   const beats = setInterval(() => void Promise.all(locks.map((lock) => lock.beat())), heartbeatMs).unref();
 
   async function release(): Promise<void> {
@@ -54,7 +54,7 @@ async function lockEach(paths: readonly string[], { runId, heartbeatMs = 15_000 
   }
 
   try {
-    for (const path of [...new Set(paths)].sort()) locks.push(await LockFile.take(path, runId, mode));
+    for (const path of [...new Set(paths)].sort()) locks.push(await take(path, runId, mode));
   } catch (failure) {
     await release();
     throw failure;
@@ -94,62 +94,52 @@ export function isLocked(failure: unknown): boolean {
   return failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED';
 }
 
-/** The lock of one output. `acquire` describes how it changes hands. */
-class LockFile {
-  private constructor(
-    readonly output: string,
-    private readonly path: string,
-    private readonly id: string,
-    private readonly handle: FileHandle,
-    private readonly folders: readonly string[],
-  ) {}
-
-  static async take(output: string, run: string, mode: number): Promise<LockFile> {
-    const path = join(dirname(output), `.${basename(output)}.lock`);
-    const mine = await thisProcess(randomId(), run);
-    const folders = await makeFolders(dirname(output));
+/** Takes the lock of one output. `acquire` describes how it changes hands. */
+async function take(output: string, run: string, mode: number) {
+  const path = join(dirname(output), `.${basename(output)}.lock`);
+  const mine = await thisProcess(randomId(), run);
+  const folders = await makeFolders(dirname(output));
+  const handle = await attempt('E_SINK_PATH', `cannot lock ${output}`, async () => {
+    const draft = beside(path, randomId());
     try {
-      return await attempt('E_SINK_PATH', `cannot lock ${output}`, async () => {
-        const draft = beside(path, randomId());
-        try {
-          await writeFile(draft, `${JSON.stringify(mine)}\n`, { flag: 'wx', mode, flush: true });
-          await acquire(path, draft, output);
-        } finally {
-          await removeFile(draft);
-        }
-        await removeLeftovers(path);
-        return new LockFile(output, path, mine.id, await open(path), folders);
-      });
-    } catch (failure) {
-      await removeFolders(folders);
-      throw failure;
+      await writeFile(draft, `${JSON.stringify(mine)}\n`, { flag: 'wx', mode, flush: true });
+      await acquire(path, draft, output);
+    } finally {
+      await removeFile(draft);
     }
-  }
+    await removeLeftovers(path);
+    return open(path);
+  }).catch(async (failure: unknown) => {
+    await removeFolders(folders);
+    throw failure;
+  });
 
-  /** Touches the opened file rather than the path, so it never prolongs the lock of another run. */
-  async beat(): Promise<void> {
-    const now = new Date();
-    await this.handle.utimes(now, now).catch(() => undefined);
-  }
-
-  async check(): Promise<void> {
-    const found = await attempt('E_SINK_WRITE', `cannot read ${this.path}`, () => readLock(this.path));
-    if (found === undefined) throw new LeadstreamError('E_RUN_LOCKED', `the lock of ${this.output} was removed while this run held it`);
-    if (found.owner?.id !== this.id) throw lockedBy(this.output, found);
-  }
-
-  async release(): Promise<void> {
-    await this.handle.close().catch(() => undefined);
-    await this.#remove().catch(() => undefined);
-    await removeFolders(this.folders);
-  }
-
-  async #remove(): Promise<void> {
-    const right = beside(this.path, this.id);
-    if (!(await linked(this.path, right))) return;
-    if ((await readLock(this.path))?.owner?.id === this.id) await unlink(this.path);
+  async function remove(): Promise<void> {
+    const right = beside(path, mine.id);
+    if (!(await linked(path, right))) return;
+    if ((await readLock(path))?.owner?.id === mine.id) await unlink(path);
     await removeFile(right);
   }
+
+  return {
+    /** Touches the opened file rather than the path, so it never prolongs the lock of another run. */
+    async beat(): Promise<void> {
+      const now = new Date();
+      await handle.utimes(now, now).catch(() => undefined);
+    },
+
+    async check(): Promise<void> {
+      const found = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readLock(path));
+      if (found === undefined) throw new LeadstreamError('E_RUN_LOCKED', `the lock of ${output} was removed while this run held it`);
+      if (found.owner?.id !== mine.id) throw lockedBy(output, found);
+    },
+
+    async release(): Promise<void> {
+      await handle.close().catch(() => undefined);
+      await remove().catch(() => undefined);
+      await removeFolders(folders);
+    },
+  };
 }
 
 function randomId(): string {
