@@ -209,5 +209,9 @@ function readEnvFile(file: string, cwd: string): Readonly<Record<string, string 
     throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write to it; make it private (chmod 600)`);
   // Node 20 takes an indented comment after a blank line for a part of the next name.
   const lines = text.replaceAll('\r\n', '\n').replaceAll(/^[ \t]+#/gm, '#');
+  // What `parseEnv` does with a line that it cannot read depends on the version of Node: the lines are checked here, without comments and quoted values.
+  const unquoted = lines.replaceAll(/^#.*|(?<==[ \t]*)(['"`])[^]*?\1/gm, '');
+  if (unquoted.split('\n').some((line) => !/^\s*(?:$|(?:export\s+)?[A-Za-z_][\w.-]*[ \t]*=)/.test(line)))
+    throw new LeadstreamError('E_USAGE', `--env ${file}: a line is not NAME=value`);
   return parseEnv(lines);
 }

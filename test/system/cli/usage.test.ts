@@ -45,6 +45,13 @@ describe('a command line', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });
 
+  test('takes no file of --env with a line that is not NAME=value', async () => {
+    const cwd = await workplace(toCsv);
+    await writeFile(join(cwd, 'v.env'), 'KEY: value\nB=2\n');
+    const { code, stderr } = await cli(['validate', 'p.yaml', '--env', 'v.env'], { cwd });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--env v.env: a line is not NAME=value') });
+  });
+
   test('takes a file of --env with a byte order mark, comments, blank lines, export and quotes', async () => {
     const cwd = await workplace(toCsv);
     const lines = [
