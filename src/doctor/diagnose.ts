@@ -8,16 +8,13 @@ import { checks, type DiagnoseOptions, type Diagnosis, type DiagnosisFinding, ma
 import { findEnd, findLatency, findOrder, findPaging, findSingle, lookAt } from './list.js';
 import { withKey, type Credentials } from '../http/index.js';
 
-/** Default requests per second. */
 const usualRate = 10;
 
-/** The checks without which a run may still be possible. */
 const optional: readonly string[] = ['single_record', 'latency'];
 
 /**
- * Finds out how a service behaves where its documentation is silent: which credentials work, the number of the first page, the cap of `limit`, what
- * follows the end of a list, whether lists have an order, single records, and how fast it answers. The first pages of custom collections are read as
- * declared. It sends at most 60 requests, one at a time. The behaviour of the service is a finding, never an error.
+ * Finds out how a service behaves where its documentation is silent, by at most 60 requests, one at a time. The first pages of custom collections are read
+ * as declared. The behaviour of the service is a finding, never an error.
  *
  * @throws {SourceError} `E_SOURCE_CONFIG` for an invalid connection.
  * @throws {LeadstreamError} `E_RUN_ABORTED` when `signal` stopped it.
@@ -42,7 +39,6 @@ export async function diagnoseService(connection: ConnectOptions<Collection>, op
   }
 }
 
-/** What was found out, as far as it goes into the block and the results. */
 interface Found {
   readonly form: CredentialForm | undefined;
   readonly measured: string | undefined;
@@ -94,7 +90,6 @@ interface CredentialForm {
   readonly remark?: string;
 }
 
-/** Returns the forms that can be made from the configured values, which come first. */
 function formsOf(configured: Credentials): readonly CredentialForm[] {
   const own = { name: Object.keys(configured).join(' + '), auth: configured };
   if (!('authorized_uid' in configured)) return [own];
@@ -137,7 +132,6 @@ async function findCredentials(probe: Probe, collections: readonly Collection[],
   return form;
 }
 
-/** Returns why credentials do not get rows of any of two collections; `undefined` if they do. */
 async function failureWith(probe: Probe, auth: Credentials, collections: readonly Collection[]): Promise<SourceError | undefined> {
   probe.use(auth);
   let first: SourceError | undefined;

@@ -16,7 +16,6 @@ export async function findPaging(probe: Probe, collection: Collection): Promise<
   return first && (await probe.check('limit', () => findLimit(probe, collection, first)));
 }
 
-/** Page sizes to try until one is accepted. */
 const sizes = [20, 5, 1];
 
 /**
@@ -50,7 +49,6 @@ async function findFirstPage(probe: Probe, collection: Collection, [limit = 1, .
   return { firstPage, limit };
 }
 
-/** Finds the largest number of rows that a page can have, up to what leadstream requests at most. */
 async function findLimit(probe: Probe, collection: Collection, { firstPage, limit: small }: Paged): Promise<Paged | undefined> {
   const [accepted, refusal] = await largestAccepted(probe, collection, firstPage, small);
   // A run restarts with the number of rows that it gets, if others follow.
@@ -108,7 +106,6 @@ export async function findEnd(
   return ['unknown', 'not determined: there are other rows on page after page'];
 }
 
-/** Number of rows in the pages that are read twice. */
 const rowsCompared = 100;
 
 /** Finds out whether two pages stay the same. */
@@ -149,7 +146,6 @@ export async function findLatency(probe: Probe, collection: Collection, { firstP
   probe.add('latency', 'ok', `median of 3 requests: ${lines.join(', ')}`);
 }
 
-/** Number of pages of a declared list that are read one after another. */
 const pagesRead = 3;
 
 /**

@@ -20,7 +20,6 @@ export const maxRequests = 60;
 const attempts = 3;
 /** Maximum number of requests for one page: all attempts at both paths that a collection may have. */
 const mostPerPage = 2 * attempts;
-/** Default time for an answer to begin. */
 const usualTimeoutMs = 10_000;
 
 /** What identifies the rows of a page, in their order; never shown. */

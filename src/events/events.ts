@@ -89,7 +89,7 @@ export class Events {
   }
 }
 
-/** A watched operation that has begun. It publishes as `tracePromise` of `node:diagnostics_channel` does, and ends once. */
+/** Publishes as `tracePromise` of `node:diagnostics_channel` does, and ends once. */
 class OpenOperation {
   #ended = false;
 
@@ -172,7 +172,6 @@ const operations: Readonly<Record<OperationName, TracingChannel>> = byName(
   (name) => tracingChannel(`leadstream:${name}`),
 );
 
-/** The phases of an operation that watchers get. */
 const phases = ['start', 'error', 'asyncEnd'] as const;
 
 type Phase = (typeof phases)[number];
@@ -246,7 +245,6 @@ export function watch(watcher: Watcher): () => void {
   return () => subscriptions.forEach((end) => end());
 }
 
-/** Wraps a handler so that its first failure is reported and disables it. */
 function harmless(name: string, handler: (event: object) => unknown): (event: object) => void {
   let failed = false;
   const fail = (thrown: unknown) => {

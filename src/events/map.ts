@@ -25,7 +25,6 @@ interface OfList {
   readonly at: string | undefined;
 }
 
-/** A page at a step or sink. */
 interface OfPage {
   readonly at: string;
   readonly number: number;

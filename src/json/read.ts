@@ -72,13 +72,11 @@ class Reader {
     return this.json[this.#at] ?? 0;
   }
 
-  /** Skips a byte that must come next. */
   #past(byte: number): void {
     if (this.#next() !== byte) throw new SyntaxError();
     this.#at += 1;
   }
 
-  /** Reads what stands between brackets, separated by commas. */
   #within(close: number, read: () => void): void {
     this.#at += 1;
     if (this.#next() !== close) {

@@ -94,7 +94,6 @@ export function extensionConfig<O>(options: ExtensionDeclaration<unknown, O>['op
     });
 }
 
-/** Valid options, or their problems and where they are. */
 type CheckedOptions<O> =
   | { readonly value: O }
   | { readonly problems: readonly { readonly path: readonly (string | number)[]; readonly message: string }[] };

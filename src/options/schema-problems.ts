@@ -55,7 +55,6 @@ function problemsOf(issue: Issue, at: Path): readonly SchemaProblem[] {
   return [{ path, message: name === '' || isSentence ? message : `${name}: ${message}`, onKey: false }];
 }
 
-/** Returns the last key of a path, with the indexes below it. */
 function nameOf(path: Path): string {
   const [key, ...indexes] = path.slice(path.findLastIndex((part) => typeof part === 'string'));
   return typeof key === 'string' ? `${key}${indexes.map((index) => `[${index}]`).join('')}` : '';

@@ -23,7 +23,6 @@ export interface Outcome {
   readonly stdout: string;
 }
 
-/** Returns the declared type of a column of a table. */
 type TypeOf = (column: string) => DeclaredType;
 
 type Expected = PipelineTest['expect'];
@@ -70,7 +69,6 @@ async function fileDifferences(
   ];
 }
 
-/** Compares rows in order, by the expected columns. */
 function rowDifferences(at: string, expected: ExpectedRows, received: readonly TextRow[]): readonly Difference[] {
   return Array.from({ length: Math.max(expected.length, received.length) }, (_, index) => {
     const [wanted, came] = [expected[index], received[index]];
@@ -82,7 +80,6 @@ function rowDifferences(at: string, expected: ExpectedRows, received: readonly T
   }).flat();
 }
 
-/** Returns the first line that differs. */
 function textDifferences(at: string, expected: string, received: string): readonly Difference[] {
   const [wanted, came] = [expected.split('\n'), received.split('\n')];
   const line = Array.from({ length: Math.max(wanted.length, came.length) }, (_, index) => index).find(
@@ -114,7 +111,6 @@ async function tableRows(path: string, typeOf: TypeOf): Promise<readonly TextRow
   return rows;
 }
 
-/** Reads CSV with commas and a header, or JSON lines. */
 async function fileRows(path: string): Promise<readonly TextRow[] | undefined> {
   const text = await readFile(path, 'utf8');
   if (path.endsWith('.csv')) return csvRows(text);

@@ -43,7 +43,7 @@ const key = 'made-up-key-of-a-test';
 
 /**
  * Runs the tests in a pipeline file, one after another. Each runs its whole pipeline in a temporary folder, against its own service with the given
- * rows, and compares rows, files, row counts and failure. Neither the environment nor any other service is used. Backoff and waits are shortened,
+ * rows, and compares rows, files, row counts and failure. The environment is not used. Backoff and waits are shortened,
  * an answer may take at most 1 s, and `rate_limit` is ignored.
  *
  * @throws {LeadstreamError} `E_RUN_ABORTED`.

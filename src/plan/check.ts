@@ -40,7 +40,6 @@ export interface Checked {
   readonly issues: IssueList;
 }
 
-/** What the documents of a file share. */
 interface FileContext {
   readonly from: ReferenceSource;
   readonly credentials: FileCredentials;
@@ -50,7 +49,6 @@ interface FileContext {
   readonly lenient: boolean;
 }
 
-/** Checks a document by itself, even after a problem: all problems are in `issues`. */
 function checkPipeline(document: SpecDocument, { from, credentials, definitions, queries, lenient }: FileContext): Checked {
   const issues = new IssueList(document, credentials, lenient);
   const { problem, unsetProblem: unset } = issues;
@@ -90,7 +88,6 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
   };
 }
 
-/** Refuses rows of unknown collections in tests. */
 function refuseUnknownRows(tests: readonly TestShape[], registry: Registry, problem: Problem): void {
   const known = Object.keys(registry);
   tests.forEach(({ given }, index) => {
@@ -117,7 +114,6 @@ function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns everything that a pipeline writes, with its place; `undefined` is stdout. */
 function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked['outputs'] {
   return [
     ...sinks.flatMap(({ output, index, definition: { prints, name } }) =>
@@ -172,8 +168,7 @@ interface CheckMode {
 /**
  * Checks every document of a pipeline file, individually and against the others.
  *
- * @param file Name for messages.
- * @returns The documents; all problems in the order of the file; and, in lenient mode, the variables and files that it refers to and that are missing.
+ * @returns The documents; all problems in the order of the file; and, in lenient mode, the references that are missing.
  * @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; all other problems are in `issues`.
  */
 export async function checkDocuments(
@@ -214,11 +209,7 @@ export async function checkDocuments(
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ issues: { unset } }) => unset))] };
 }
 
-/**
- * Returns the collections declared by the documents of a file, ignoring everything else. Of two with the same name, the later one counts.
- *
- * @throws {SpecError} With all problems of the first document whose collections are invalid.
- */
+/** Returns the collections declared by the documents of a file. Of two with the same name, the later one counts. @throws {SpecError} */
 export function collectionsIn(text: string, file: string, options: LoadOptions): readonly Collection[] {
   const { defaults, pipelines } = parseSpecDocuments(file, text);
   const from = sourceOf(options);

@@ -82,7 +82,6 @@ export function connectionOf(
   };
 }
 
-/** Address of a service, and account for it. */
 interface Account {
   readonly baseUrl: string;
   readonly auth: Credentials;

@@ -37,10 +37,10 @@ interface Position {
 }
 
 /**
- * Parses YAML: one specification per document of the file, which inherits what the first one has under `defaults`. Empty documents are ignored. Scalars
- * remain the text in the file: `0123`, `yes` and `null` are names here, and a schema decides what is a number.
+ * Parses YAML: one specification per document, which inherits what the first one has under `defaults`. Scalars remain text: `0123`, `yes` and `null` are
+ * names here, and a schema decides what is a number.
  *
- * @param overrides Values that replace those of the file in every pipeline, by path; missing lists and maps above them are created. `undefined` removes one.
+ * @param overrides Values that replace those of every pipeline, by path; `undefined` removes one.
  * @returns The value of `defaults`, and at least one pipeline.
  * @throws {SpecError} `E_SPEC_YAML`, with the first error, and for a file without a pipeline; `E_SPEC_INVALID` for misplaced defaults.
  */
@@ -82,7 +82,6 @@ export function parseSpecDocuments(
   return { defaults: getIn(inherited, ['defaults']), pipelines };
 }
 
-/** Describes what is in place of a pipeline. */
 function missingPipeline(documents: readonly Document[], defaults: Document | undefined): Trouble | undefined {
   if (documents.length === 0) return { offset: 0, message: defaults ? 'no pipeline follows the defaults' : 'the file is empty' };
   const other = documents.find(({ contents }) => !isMap(contents));
@@ -95,10 +94,9 @@ interface Trouble {
   readonly message: string;
 }
 
-/** Characters; longer than any realistic file, and still fast to read. */
 const maxLength = 2 ** 20;
 
-/** More levels of lists and maps than any realistic file has; recursive functions support several hundred. */
+/** Recursive functions support several hundred levels. */
 const maxDepth = 64;
 const tooDeep = `lists and maps are nested more than ${maxDepth} levels deep`;
 
@@ -138,7 +136,6 @@ function invalid(text: string, { code, message, pos: [offset] }: YAMLError): Tro
   return { offset, message: words[code] ?? message.replace(/(?:: ["|>]| \\).*$/s, '') };
 }
 
-/** Returns valid YAML that has no meaning in a pipeline file. */
 function refusedIn(documents: readonly Document[]): Trouble | undefined {
   let found: Trouble | undefined;
   for (const document of documents)
@@ -164,7 +161,6 @@ function placeOf(lines: LineCounter, offset: number): Position {
   return { line: Math.max(line, 1), column: Math.max(col, 1) };
 }
 
-/** Returns whether a document is empty, as is often the case after the last `---`. */
 function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.source === '');
 }
@@ -203,7 +199,7 @@ function offsetOf(document: Document, path: Path, onKey: boolean): number {
   return document.contents?.range?.[0] ?? 0;
 }
 
-/** Returns where a node starts. An empty value has its range after the colon, so the position of its key is more helpful. */
+/** An empty value has its range after the colon, so the position of its key is more helpful. */
 function startOf(node: Node, key: Node | undefined): number {
   if (isScalar(node) && node.range && node.range[0] === node.range[1] && key?.range) return key.range[0];
   return node.range?.[0] ?? 0;
@@ -222,7 +218,6 @@ const account = 'service.auth';
 /** What pipelines can inherit from the defaults of a file. */
 export const inheritedKeys: readonly string[] = ['service', 'collections', 'rejects', 'spool', 'expect', 'on_success', 'on_failure'];
 
-/** Describes misplaced defaults: they must be alone in the first document of a file, and have only keys that can be inherited. */
 function misplacedDefaults(documents: readonly Document[]): readonly Trouble[] {
   return documents.flatMap((document, index) => {
     if (!isMap(document.contents) || !document.has('defaults')) return [];
@@ -246,10 +241,7 @@ function troubleAt(key: unknown, message: string): Trouble {
   return { offset: (isNode(key) ? key.range?.[0] : undefined) ?? 0, message };
 }
 
-/**
- * Copies the values under `defaults` of another document into a document, key by key of its maps. The document's own values take
- * precedence, and null excludes a value that would be inherited.
- */
+/** Copies values of `defaults` into a document, key by key of its maps. Its own values take precedence, and null excludes one. */
 function inherit({ contents }: Document, defaults: Document | undefined): void {
   const from = defaults?.get('defaults', true);
   if (isMap(contents) && isMap(from)) fill(contents, from, []);

@@ -49,8 +49,8 @@ export const expectShape = schema((z) =>
 export type Expect = Readonly<z.output<ReturnType<typeof expectShape>>>;
 
 /**
- * A gate that a file sets, with its key below `expect`: of the rows that leave the last step, of what a run writes compared with the last one, or of what it
- * reads compared with the last one, which applies even if it is not set, so the run evaluates it.
+ * A gate that a file sets: of the rows that leave the last step, of what a run writes compared with the last one, or of what it reads, which applies even if
+ * it is not set, so the run evaluates it.
  */
 type ExpectGate = {
   readonly name: keyof Expect;
@@ -72,7 +72,6 @@ type ExpectGate = {
   | { readonly judges: 'lists' }
 );
 
-/** A name in a gate, with its path below the key of the gate. */
 interface Named {
   readonly name: string;
   readonly path: Path;
@@ -139,11 +138,7 @@ function keysIn(value: Readonly<Record<string, unknown>>): readonly Named[] {
   return Object.keys(value).map((name) => ({ name, path: [name], onKey: true }));
 }
 
-/**
- * Reports columns named by `expect` that do not leave the last step, and lists that are not read.
- *
- * @param known The columns that leave the last step, the step that dropped a column, by column, and the lists; what is unknown is not checked.
- */
+/** Reports columns named by `expect` that do not leave the last step, and lists that are not read; what is unknown is not checked. */
 export function checkExpect(
   expect: Expect,
   known: {
@@ -173,7 +168,6 @@ function checkCount(fewest: number): Check {
   };
 }
 
-/** Describes what is wrong with the size of an output compared to the last run's. */
 function refusedChange(most: number, way: 'smaller' | 'bigger', { at, total, earlier }: Measured): string | undefined {
   if (earlier === undefined || earlier.rows === 0) return undefined;
   const growth = total / earlier.rows - 1;
@@ -221,10 +215,12 @@ function checkUnique(names: readonly string[]): Check {
   };
 }
 
-/** Counts values that are not accepted; it shows none, since they may be personal. */
+/** Counts values that are not accepted. It shows words of plain columns only: a URL may contain an address. */
 function checkValues(name: string, accepted: readonly string[], columns: readonly Column[]): Check {
-  const type = columns.find((column) => column.name === name)?.type ?? 'text';
+  const column = columns.find((each) => each.name === name);
+  const type = column?.type ?? 'text';
   const values = new Set(accepted);
+  const samples = new Set<string>();
   const acceptedIn = memoOf((value) => {
     const text = textOf(value, type);
     return text === null || text === '' || values.has(text);
@@ -235,11 +231,20 @@ function checkValues(name: string, accepted: readonly string[], columns: readonl
     observe: (batch) => {
       const vector = batch.columnOrNulls(name);
       const isAccepted = acceptedIn(vector);
-      for (let row = 0; row < vector.length; row += 1) if (!isAccepted(row)) others += 1;
+      for (let row = 0; row < vector.length; row += 1) {
+        if (isAccepted(row)) continue;
+        others += 1;
+        const text = samples.size < 5 && column?.sensitivity === 'plain' ? textOf(vector.value(row), type) : null;
+        if (text !== null && isWord.test(text)) samples.add(text);
+      }
     },
-    refuse: (rows) =>
-      others === 0
-        ? undefined
-        : `expect.accepted_values.${name}: expected only ${accepted.join(', ')}, found other values in ${amount(others)} of ${amountOf(rows, 'row')}`,
+    refuse: (rows) => {
+      if (others === 0) return undefined;
+      const like = samples.size === 0 ? '' : `, like ${[...samples].map((text) => JSON.stringify(text)).join(', ')}`;
+      return `expect.accepted_values.${name}: expected only ${accepted.join(', ')}, found other values in ${amount(others)} of ${amountOf(rows, 'row')}${like}`;
+    },
   };
 }
+
+/** Matches what could be a code word, such as a status, but no email address or URL. */
+const isWord = /^[\p{L}\p{N}][\p{L}\p{N} _.-]{0,39}$/u;

@@ -46,7 +46,6 @@ function explained({ name, type, cast, sensitivity }: Column) {
   return { name, type, cast, sensitivity };
 }
 
-/** Returns the names of columns that are not among others. */
 function missingIn(others: readonly Column[], columns: readonly Column[]): readonly string[] {
   const known = new Set(others.map(({ name }) => name));
   return columns.flatMap(({ name }) => (known.has(name) ? [] : [name]));

@@ -2,7 +2,6 @@ import { schema } from '../core/index.js';
 import { proxyIn } from '../http/index.js';
 import { hookNames, type HookName, type Environment, type Problem } from './references.js';
 
-/** A webhook to notify when a run ends. */
 interface Hook {
   /** Address, which may contain a token. */
   readonly url: string;

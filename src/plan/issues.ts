@@ -64,7 +64,6 @@ export class IssueList {
   }
 }
 
-/** Returns whether a path is the same as another one, or below it. */
 function isWithin(inner: Path, outer: Path): boolean {
   return outer.every((part, index) => part === inner[index]);
 }
@@ -100,7 +99,6 @@ function spelledOut(schema: z.ZodType, value: unknown): unknown {
   return spelled;
 }
 
-/** Returns an issue, or those of all alternatives of a union. */
 function alternativesOf(issue: ZodIssue): readonly ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   return issue.errors.flat().flatMap((inner) => alternativesOf({ ...inner, path: [...issue.path, ...inner.path] }));

@@ -90,7 +90,6 @@ export function schemaOf(config: z.ZodType): Schema {
   return withDefaults(schema) as Schema;
 }
 
-/** Adds default values to the descriptions of a schema. */
 function withDefaults(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withDefaults);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -101,7 +100,6 @@ function withDefaults(schema: unknown): unknown {
   return { ...rest, description: isSaid ? `${description} Default ${writtenDefault(given)}.` : description, default: given };
 }
 
-/** Returns whether a default is that of a map with its own defaults. */
 function isEmptyMap(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
 }

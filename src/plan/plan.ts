@@ -63,7 +63,6 @@ export interface Chain {
   readonly sinks: readonly PlannedSink[];
 }
 
-/** What the entries of a file can be, and where they are. */
 interface Surroundings {
   readonly definitions: Definitions;
   readonly baseDir: string;
@@ -200,7 +199,6 @@ function followed(
   return { arriving, leaving, gone, known };
 }
 
-/** Returns the collection that is read, and checks the fields to reveal. */
 function collectionNamed(from: string, reveal: readonly string[], collections: Registry, problem: Problem): Collection | undefined {
   const collection = Object.hasOwn(collections, from) ? collections[from] : undefined;
   if (!collection) problem(['from'], unknownName('collection', from, Object.keys(collections)));
@@ -211,7 +209,6 @@ function collectionNamed(from: string, reveal: readonly string[], collections: R
   return collection;
 }
 
-/** Returns the first step that has a limit and no blocking step before it. */
 function stopOf(steps: readonly PlannedStep[]): PlannedStep | undefined {
   const blocking = steps.findIndex(({ definition }) => definition.blocking);
   return steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ definition }) => definition.most !== undefined);
@@ -228,7 +225,6 @@ function refuseLimits(expect: Expect, stop: PlannedStep | undefined, problem: Pr
       );
 }
 
-/** Reports each sink that writes over or into the output of an earlier one. */
 function refuseSharedOutputs(planned: readonly PlannedSink[], problem: Problem): void {
   planned.forEach(({ output, index, definition: { prints, name } }) => {
     const first = planned.find((other) =>
@@ -257,10 +253,7 @@ export function unfilled(pipeline: string): PathNames {
   return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
 }
 
-/**
- * Converts the scalars of a value in a file: `true`, `false`, `null` (also if empty) and numbers in JSON notation, unless they are quoted. Everything else
- * stays text, such as `yes`, `0123`, and numbers that would lose digits.
- */
+/** Converts `true`, `false`, `null` (also if empty) and numbers in JSON notation, unless they are quoted or would lose digits. */
 function typedScalars(value: unknown, path: Path, isPlain: (path: Path) => boolean): unknown {
   if (typeof value === 'string') return isPlain(path) ? scalarOf(value) : value;
   if (Array.isArray(value)) return value.map((item, index) => typedScalars(item, [...path, index], isPlain));

@@ -68,7 +68,7 @@ export function referenceWith(steps: StepDefinitions): string {
     }),
     '## Warnings',
     'The run continues; with `service.strict` a warning is a failure (exit 65).',
-    tableOf(warningCatalogue, ['code', 'what to do'], (code, { help }) => [`\`${code}\``, help]),
+    tableOf(warningCatalogue, ['code', 'what to do'], (code, help) => [`\`${code}\``, help]),
     '## Log events',
     'What `--log-format json` writes to stderr: one object per line, with `time`, `level` and `event`, a `message` for people if there is one (`messages` if there are several), and these fields if they are known. Names are stable; fields are added, never renamed.',
     tableOf(logEvents, ['event', 'level', 'what happened', 'fields'], (name, { level, summary, fields }) => {
@@ -100,7 +100,6 @@ function formsOf(schema: Schema): readonly string[] {
   return map && other ? [`${other.description ?? ''} Or a map:`, keyTable(map)] : [schema.description ?? ''];
 }
 
-/** Describes the fields of a collection that every service has. */
 function fieldTable({ name, fields, key, paged, paths: [path], unknown }: Collection): readonly string[] {
   const rows = Object.entries(fields).map(([column, field]) => [
     `\`${column}\``,
@@ -134,7 +133,6 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     .join('\n');
 }
 
-/** Returns a value as written in a file. */
 function literal(value: unknown): string {
   return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 }

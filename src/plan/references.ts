@@ -101,7 +101,6 @@ class Resolver {
 
 const misplaced = 'this is a credential, which is accepted only under service.auth, as a reference';
 
-/** Returns whether a value is a credential: part of an account, or the address of a webhook. */
 function isSecret(path: Path): boolean {
   if (path[1] === 'webhook') return hookNames.some((name) => name === path[0]);
   return path[0] === 'service' && path[1] === 'auth' && privacyAt(path.slice(2)) !== 'plain';
@@ -115,7 +114,7 @@ export interface ReferenceSource {
   readonly env: Environment;
   /** Folder that the paths of `${file:…}` resolve against. */
   readonly baseDir: string;
-  /** Returns the content of a file without its last line end; `undefined` if it cannot be read. Each file is read only once, as it may be a pipe. */
+  /** Returns the content of a file without its last line end; `undefined` if it cannot be read. It is read once, as it may be a pipe. */
   read(name: string): string | undefined;
 }
 
@@ -137,7 +136,7 @@ export function referenceSource(env: Environment, baseDir: string): ReferenceSou
   };
 }
 
-/** Parses a text that is a single reference without a default, as required for credentials. */
+/** Parses a text that is a single reference without a default. */
 function referenceIn(text: string): { readonly kind: 'variable' | 'file'; readonly name: string } | undefined {
   const [, file, name] = /^\$\{(?:file:([^}]+)|([A-Za-z_][A-Za-z0-9_]*)(?::\?[^}]*)?)\}$/.exec(text) ?? [];
   if (file !== undefined) return { kind: 'file', name: file };
@@ -159,8 +158,8 @@ export interface FileCredentials {
 }
 
 /**
- * Finds the credentials in all documents of a file: what `service.auth` names, and the variables whose names say that they hold keys. Texts are not searched for
- * withheld values that are not keys, such as a user id, because these may be small numbers.
+ * Finds the credentials in all documents of a file: what `service.auth` and webhooks name, and the variables that hold keys. Texts are not searched for
+ * withheld values that are not keys, such as a user id: these may be small numbers.
  */
 export function credentialsIn(documents: readonly unknown[], from: ReferenceSource): FileCredentials {
   const names = new Set(secretVariables.map((name) => `variable ${name}`));
@@ -180,7 +179,7 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
   };
 }
 
-/** The texts that are credentials, under `service.auth` and in addresses of webhooks, which may contain tokens; and whether other texts are searched for them. */
+/** Returns the texts that are credentials, and whether other texts are searched for them. */
 function credentialTexts(document: unknown): readonly { readonly text: string; readonly isSearched: boolean }[] {
   const account = textsIn(getIn(document, ['service', 'auth'])).map(({ path, text }) => ({ text, privacy: privacyAt(path) }));
   return [

@@ -11,7 +11,7 @@ import { isFault } from '../service/index.js';
 
 const name = schema((z) => z.string().min(1));
 
-/** The shape of `service.auth`: credentials of one of the forms. A wrong key is reported later, with where it comes from. */
+/** The shape of `service.auth`. A wrong key is reported later, with where it comes from. */
 export const authShape = schema((z) => {
   const shape: z.ZodType = z.union(
     credentialForms.map(({ fields }) => {
@@ -84,7 +84,6 @@ const service = schema((z) =>
     .refine(windowHoldsConcurrency, { path: ['window'], message: windowTooSmall }),
 );
 
-/** Age from which spooled pages are no longer used. */
 const spoolAge = '6h';
 
 const spool = schema((z) =>
@@ -106,7 +105,6 @@ const rejects = schema((z) =>
   }),
 );
 
-/** Each is checked by its own shape. */
 const collections = schema((z) => z.record(z.string(), z.unknown()));
 
 /** Names that may also be used in paths. */

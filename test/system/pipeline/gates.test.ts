@@ -49,7 +49,7 @@ describe('a run with expectations', () => {
     [
       'a value that is not listed',
       '  accepted_values: { lead_status: [open] }',
-      'expect.accepted_values.lead_status: expected only open, found other values in 2 of 3 rows',
+      'expect.accepted_values.lead_status: expected only open, found other values in 2 of 3 rows, like "sold"',
     ],
     [
       'a personal value that is not listed, without repeating it',
