@@ -83,10 +83,9 @@ export function textOf(value: Value, type: DeclaredType): string | null {
 }
 
 const msPerDay = 86_400_000;
-/** Number of cached days, about eleven years. */
 const maxDays = 4096;
 
-/** Creates a `textOf` for instants that mostly share days: it caches the text of the day, which is the slow part. */
+/** Creates a `textOf` for instants, which caches the texts of days. */
 export function instantTexts(): (date: Date, type: DeclaredType) => string {
   const days = new Map<number, string>();
 
@@ -126,15 +125,15 @@ export interface Column {
   /** Whether the values already have that type; otherwise they are text. */
   readonly cast: boolean;
   readonly sensitivity: Sensitivity;
-  /** The collection's column that the values come from, as received or cast; `undefined` for computed, masked and joined values. */
+  /** The collection's column that the values come from; `undefined` for computed, masked and joined ones. */
   readonly source?: string | undefined;
-  /** Whether an earlier step may have repeated rows, so that the key columns no longer identify one. Default false. */
+  /** Whether an earlier step may have repeated rows. Default false. */
   readonly repeated?: boolean | undefined;
-  /** Whether the service sent the field undeclared, so that it is unknown whom it is about. Default false. */
+  /** Whether the service sent the field undeclared. Default false. */
   readonly undeclared?: boolean | undefined;
 }
 
-/** Who may see a field: `secret` (withheld unless named in `reveal`), `personal` (exported, but masked in previews and never in errors) or `plain`. */
+/** Who may see a field: `secret` is withheld unless named in `reveal`, `personal` is masked in previews. Only `plain` is in errors. */
 export type Sensitivity = (typeof sensitivities)[number];
 
 export const sensitivities = ['plain', 'personal', 'secret'] as const;
@@ -144,7 +143,7 @@ export function repeated(columns: readonly Column[]): readonly Column[] {
   return columns.map((column) => ({ ...column, repeated: true }));
 }
 
-/** Returns whether a column has the values of one of the collection's, with each row once, so that key values identify rows. */
+/** Returns whether a column has the values of one of the collection's, with each row once. */
 export function isOnceOf(source: string, column: Column): boolean {
   return column.source === source && column.repeated !== true;
 }
@@ -184,8 +183,5 @@ export function outputColumn({ name, original, type }: Column, { naming, types }
   return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type };
 }
 
-/**
- * Returns which values of a column a format cannot hold, called once per column; `undefined` if it can hold all. The returned function gives the reason
- * (`is …`, `has …`), which depends only on the value and never includes it, or `undefined`.
- */
+/** Returns why a format cannot hold a value of a column (`is …`, `has …`, without the value); `undefined` if it can hold all. Called once per column. */
 export type Refuses = (column: OutputColumn) => ((value: Value) => string | undefined) | undefined;

@@ -1,10 +1,7 @@
-/** How a read is checked for rows that moved during it: not at all, by reading pages again, by passes if these changed, or always by passes. */
+/** How a read is checked: not at all, by reading pages again, by passes if these changed, or always by passes. */
 export type ConsistencyMode = 'off' | 'check' | 'repair' | 'prove';
 
-/**
- * What the check found: the list did not change or did (`drifted`); missed rows were added; two passes in a row missed nothing (`proven`); or passes kept
- * finding rows up to `maxPasses` (`unstable`).
- */
+/** What the check found. `proven`: two passes in a row missed nothing; `unstable`: passes kept finding rows, up to `maxPasses`. */
 export type ConsistencyOutcome = 'off' | 'stable' | 'drifted' | 'repaired' | 'proven' | 'unstable';
 
 /** The results of the check, filled in while the stream runs. */
@@ -20,11 +17,11 @@ export interface Consistency {
   duplicates: number;
   /** Rows that appeared again with other values. */
   changed: number;
-  /** How the end was confirmed: row by row, by the list's own page numbers, or only by looking twice; `undefined` before the end. */
+  /** How the end was confirmed; `none` is only by looking twice, `undefined` before the end. */
   counted: 'rows' | 'pages' | 'none' | undefined;
-  /** Milliseconds spent waiting at the end of the list before re-checking it. */
+  /** Milliseconds spent waiting at the end of the list. */
   waitedMs: number;
-  /** Whether rows kept arriving while the end was being confirmed, so that the read ended at the last confirmed end. */
+  /** Whether rows kept arriving while the end was confirmed. */
   growing: boolean;
   /** Whether the list has another order each time. */
   unordered: boolean;

@@ -20,7 +20,7 @@ export class SystemSignal extends Error {
   }
 }
 
-/** What all failures have in common, with a code of type `Code`. Each class sets its name, since bundlers rename classes. */
+/** Each class sets its name, since bundlers rename classes. */
 class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
   override readonly name: string = 'LeadstreamError';
 
@@ -41,7 +41,7 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
     return this.cause instanceof SystemSignal ? this.cause.exit : catalogue[this.code].exit;
   }
 
-  /** Whether the same call can succeed later unchanged: for a service that is down it can, for a wrong option it cannot. */
+  /** Whether the same call can succeed later unchanged. */
   get retry(): boolean {
     return catalogue[this.code].retry;
   }
@@ -55,7 +55,7 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
 /** A failure that describes what went wrong, where, and what to do next. It never contains a credential or personal data. */
 export type LeadstreamError = CataloguedError;
 
-/** The base of all failure classes. An instance of this class itself has a code that belongs to no subclass. */
+/** The base of all failure classes; its own instances have codes of no subclass. */
 export const LeadstreamError: new (code: GeneralCode, message: string | readonly string[], options?: ErrorOptions) => LeadstreamError =
   CataloguedError;
 
@@ -91,7 +91,7 @@ export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
   }
 }
 
-/** How an attempt failed: `transient` (network, timeout, 408, 425, 429, 5xx) and `suspect` (a 2xx answer without records) are retried, `permanent` is not. */
+/** `transient` (network, timeout, 408, 425, 429, 5xx) and `suspect` (a 2xx answer without records) are retried, `permanent` is not. */
 export type FailureKind = 'transient' | 'suspect' | 'permanent';
 
 /** Details of a failed read, in addition to its message. */
@@ -111,7 +111,7 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   readonly status: number | undefined;
   /** Milliseconds that the service requests to wait (`Retry-After`). */
   readonly retryAfterMs: number | undefined;
-  /** The system's error code if there was no response, such as `ECONNREFUSED`; the message includes the host. */
+  /** The system's error code if there was no response, such as `ECONNREFUSED`. */
   readonly systemCode: string | undefined;
 
   constructor(code: CodeOf<'SOURCE'>, kind: FailureKind, message: string, details: SourceFailure = {}) {
@@ -188,18 +188,17 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
 
 const discreet = new WeakMap<object, string>();
 
-/** Sets the message of a failure for places that must not distinguish records, such as events. */
+/** Sets the message for places that must not distinguish records, such as events. */
 export function withDiscreetMessage<E extends Error>(failure: E, message: string): E {
   discreet.set(failure, message);
   return failure;
 }
 
-/** Returns the message of a failure for places that must not distinguish records. */
 export function discreetMessage(failure: Error): string {
   return discreet.get(failure) ?? failure.message;
 }
 
-/** Emits a process warning for what would otherwise go unnoticed. Node prints it on stderr, unless a program handles warnings itself. */
+/** Emits a process warning for what would otherwise go unnoticed. */
 export function warnProcess({ code, message }: Warning): void {
   process.emitWarning(message, { type: 'LeadstreamWarning', code });
 }
@@ -234,7 +233,7 @@ function placeOf({ stack, message }: Error): string | undefined {
   return /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^\n]*?:\d+:\d+)\)?$/m.exec(frames)?.[1];
 }
 
-/** Returns the text of anything thrown, for our own messages (some libraries throw strings). */
+/** Returns the text of anything thrown; some libraries throw strings. */
 export function reasonOf(thrown: unknown): string {
   if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message);
   return typeof thrown === 'string' ? thrown : 'unknown failure';

@@ -5,11 +5,7 @@ export function amount(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/**
- * Formats a count with its noun, like `1 row` or `1,204 rows`.
- *
- * @param several The plural. Default: `one` with an s.
- */
+/** Formats a count with its noun, like `1 row` or `1,204 rows`. */
 export function amountOf(count: number, one: string, several = `${one}s`): string {
   return `${amount(count)} ${count === 1 ? one : several}`;
 }
@@ -19,16 +15,12 @@ export function isAddressable(id: string): boolean {
   return !/^\.*$/.test(id) && id.isWellFormed();
 }
 
-/**
- * Creates the id of a run: unique, sortable by time, safe in file names.
- *
- * @param startedAt ISO 8601. Default: now.
- */
+/** Creates the id of a run: unique, sortable by time, safe in file names. */
 export function newRunId(startedAt = new Date().toISOString()): string {
   return `${startedAt.slice(0, 23).replaceAll(/[-:.]/g, '')}Z-${randomBytes(4).toString('hex')}`;
 }
 
-/** Hashes bytes to a signed 32-bit number (FNV-1a). Equal hashes do not imply equal bytes, and the low bits depend little on the last bytes. */
+/** Hashes bytes to a signed 32-bit number (FNV-1a), whose low bits depend little on the last bytes. */
 export function hashOfBytes(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0x811c9dc5;
   for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
@@ -71,7 +63,6 @@ function escaped(character: string): string {
 /** Anything shorter is not a secret: it is refused as a key, and would match parts of ordinary words. */
 export const minSecretLength = 8;
 
-/** Replaces every known credential in a text. */
 export type Redactor = (text: string) => string;
 
 /** Replaces each secret of at least 8 characters by `[redacted]`, both as it is and as it appears in a URL, a form, JSON and a message. */
@@ -88,7 +79,7 @@ function spellings(secret: string): readonly string[] {
   return [secret, encodeURIComponent(secret), inForm, quoted, printable(secret), printable(quoted)];
 }
 
-/** Returns the end of a message about a name: the nearest known one, if any is near. */
+/** Returns the end of a message: the nearest known name, if any is near. */
 export function didYouMean(name: unknown, known: readonly string[]): string {
   const near = typeof name === 'string' ? nearest(name, known) : undefined;
   return near === undefined ? '' : `, did you mean '${near}'?`;
@@ -125,7 +116,7 @@ function lettersOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** Levenshtein distance in single-character edits; swapping two neighbours counts as one edit (Damerau). */
+/** Levenshtein distance; swapping two neighbours counts as one edit (Damerau). */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

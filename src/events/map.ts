@@ -7,11 +7,11 @@ import type { ErrorCode, Warning } from '../core/index.js';
  * An event contains numbers, names and messages: no row, no identifier of a record, and no credential.
  */
 export interface Moments {
-  /** An attempt at a request failed and will be repeated. `attempt`, from 1, is the one that failed; the next one may start in `delayMs`. */
+  /** An attempt at a request, counted from 1, failed, and is repeated after `delayMs`. */
   readonly retry: { readonly url: string; readonly attempt: number; readonly delayMs: number; readonly error: EventError };
-  /** A page of a list was read: once for each page, in page order, as received. `pages` and `read` count those of the list so far. */
+  /** A page of a list was read, in page order. `pages` and `read` count pages and rows of the list so far. */
   readonly page: OfList & { readonly number: number; readonly rows: number; readonly pages: number; readonly read: number };
-  /** A list seems to have ended after `read` rows, perhaps too early. It is checked again after `delayMs`, which is `endWaitMs`. */
+  /** A list seems to have ended after `read` rows, perhaps too early. It is checked again after `delayMs`. */
   readonly wait: OfList & { readonly read: number; readonly delayMs: number };
   /** A page came out of a step of a pipeline, for example `steps[1] filter`, with `rows` rows. */
   readonly step: OfPage;
@@ -19,7 +19,7 @@ export interface Moments {
   readonly warning: Warning;
 }
 
-/** A list that is read, and the step that reads it, like `steps[0] join`; `undefined` for the source of a run, and of a connection. */
+/** A list, and the step that reads it, like `steps[0] join`; `undefined` for the source. */
 interface OfList {
   readonly collection: string;
   readonly at: string | undefined;
@@ -61,7 +61,7 @@ export interface Operations {
   readonly write: { readonly begun: OfPage; readonly done: object };
   /** The files of a sink are closed, synced and read back. */
   readonly finish: { readonly begun: { readonly at: string }; readonly done: { readonly rows: number; readonly bytes: number } };
-  /** The outputs that a run decided to publish become visible: their absolute paths, and the number of actions that make them so. */
+  /** The outputs become visible: their absolute paths, and the number of actions. */
   readonly commit: { readonly begun: { readonly outputs: readonly string[]; readonly actions: number }; readonly done: object };
 }
 
@@ -70,7 +70,7 @@ export type MomentName = keyof Moments;
 /** The name of an operation, whose start and end are published. */
 export type OperationName = keyof Operations;
 
-/** The owner of an event: `RunReport.runId` of a run, `Service.id` of a connection; unique within and across processes. */
+/** The owner of an event: `RunReport.runId` of a run, `Service.id` of a connection. */
 interface Belongs {
   readonly run: string;
 }
@@ -88,7 +88,7 @@ export type MomentEvent<N extends MomentName> = Belongs & Moments[N];
 /** The event of an operation: the fields of `done` are present only at its end. */
 export type OperationEvent<N extends OperationName> = Belongs & Operations[N]['begun'] & Partial<Operations[N]['done']> & Ending;
 
-/** A failure as events report it: `UNKNOWN` for errors that are not leadstream's, of which the message is only the class. */
+/** A failure as events report it: `UNKNOWN`, with only its class, for errors that are not leadstream's. */
 export interface EventError {
   readonly code: ErrorCode | 'UNKNOWN';
   readonly message: string;

@@ -17,7 +17,7 @@ export interface Pipeline {
   readonly name: string;
   readonly plan: Plan;
   readonly connection: ConnectOptions;
-  /** The value of `service` as written in the file, with references instead of values; empty if there is none. */
+  /** The value of `service` as written in the file, with references instead of values. */
   readonly service: Readonly<Record<string, unknown>>;
   /** Credential-like columns of the collection to include anyway. */
   readonly reveal: readonly string[];
@@ -30,7 +30,7 @@ export interface Pipeline {
   /** What happens to undeclared fields that first appear after page 1. */
   readonly onNewField: 'next_run' | 'restart';
   readonly consistency: { readonly mode: ConsistencyMode; readonly maxPasses: number | undefined; readonly allowUnstable: boolean };
-  /** Age from which spooled pages are not used, in milliseconds; `undefined` if no pages are spooled. */
+  /** Age from which spooled pages are not used; `undefined` if none are spooled. */
   readonly spoolMaxAgeMs: number | undefined;
   /** Maximum duration of a run, in milliseconds. */
   readonly deadlineMs: number | undefined;
@@ -59,11 +59,7 @@ export interface RejectsPlan {
   readonly rows: boolean;
 }
 
-/**
- * Returns the pipeline of a document without problems.
- *
- * @param written The document as written, and with its references replaced.
- */
+/** Returns the pipeline of a document without problems, as written and with its references replaced. */
 export function pipelineOf(
   shape: PipelineShape,
   parts: Pick<Pipeline, 'plan' | 'connection' | 'rejects' | 'hooks' | 'warnings'>,
@@ -100,9 +96,7 @@ export function pipelineOf(
   };
 }
 
-/**
- * Computes the fingerprint, without credentials, webhooks and tests. Custom steps and sinks are identified by name and version; their code is not examined.
- */
+/** Computes the fingerprint, without credentials, webhooks and tests. Custom steps and sinks count by name and version. */
 function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
   const own = [...steps, ...sinks].flatMap(({ at, definition: { version } }) => (version === undefined ? [] : [`${at} ${version}`]));
   const others: readonly string[] = ['tests', ...hookNames];
@@ -113,7 +107,7 @@ function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
     .digest('hex');
 }
 
-/** Describes where the key of a pipeline comes from: the reference in its file, or the environment variable. */
+/** Describes the origin of the key: the reference in the file, or the environment variable. */
 export function keyOriginOf({ service, connection: { auth } }: Pick<Pipeline, 'service' | 'connection'>): string {
   const field = keyField(auth);
   const reference = getIn(service, ['auth', field]);
