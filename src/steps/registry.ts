@@ -3,7 +3,7 @@ import { castStep } from './cast/cast.js';
 import { dedupeStep } from './dedupe/dedupe.js';
 import { deriveStep } from './derive/derive.js';
 import { explodeStep } from './explode/explode.js';
-import { loadExpressions } from './on-error.js';
+import { loadExpressions } from './evaluation.js';
 import { filterStep } from './filter/filter.js';
 import { joinStep } from './join/join.js';
 import { limitStep } from './limit/limit.js';

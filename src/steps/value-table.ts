@@ -2,7 +2,7 @@ import { itemAt, StepError, type DeclaredType } from '../core/index.js';
 import { Database, sqlTypeOf, sqlValues, valueOf, type DatabaseOptions } from '../engine/index.js';
 import type { BatchReader, OnError, StepContext } from '../flow/index.js';
 import { FlatVector, RecordBatch, taking, type Mapped } from '../vector/index.js';
-import { keptRows } from './on-error.js';
+import { keptRows } from './evaluation.js';
 
 /** The values of rows in DuckDB, which a query turns into other rows. */
 export class ValueTable {

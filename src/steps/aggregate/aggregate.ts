@@ -5,7 +5,7 @@ import { callback, repeatsIn } from '../../options/index.js';
 import { defaultMemory, memory, plainCast, programSpill, scratchFolder, type SpillOptions } from '../../engine/index.js';
 import { FlatVector, type Mapped, type RecordBatch } from '../../vector/index.js';
 import type { Expression } from '../expression/expression.js';
-import { expressions, outcomesOf } from '../on-error.js';
+import { expressions, outcomesOf } from '../evaluation.js';
 import { checkDuckdb, columnName, onErrorKey, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { checkedConfig, defineStep, stepOf, type StepRuntime } from '../step.js';
 import { ValueTable } from '../value-table.js';

@@ -1,5 +1,5 @@
 import { unknownName, type Column, type DeclaredType } from '../../core/index.js';
-import { expressions } from '../on-error.js';
+import { expressions } from '../evaluation.js';
 import { requireColumn, sensitivityOf } from '../fields.js';
 import type { PlanContext } from '../step.js';
 

@@ -2,7 +2,7 @@ import { map } from 'rxjs';
 import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
 import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
-import { keptRows } from '../on-error.js';
+import { keptRows } from '../evaluation.js';
 import { checkedConfig, defineStep, stepOf } from '../step.js';
 import { type WithoutUndefined, onErrorKey, requireColumn } from '../fields.js';
 

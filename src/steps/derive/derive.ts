@@ -6,7 +6,7 @@ import { ofEachRow, withBatch, type Page, type Step } from '../../flow/index.js'
 import { FlatVector, ownValue } from '../../vector/index.js';
 import type { Expression } from '../expression/expression.js';
 import { columnName, sensitivityOf } from '../fields.js';
-import { expressions, evaluating } from '../on-error.js';
+import { expressions, evaluating } from '../evaluation.js';
 import { defineStep, stepOf } from '../step.js';
 
 /**

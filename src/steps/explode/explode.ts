@@ -3,7 +3,7 @@ import { itemAt, repeated, textOf, type Row, type Value } from '../../core/index
 import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { JsonText, readJson, type JsonItem } from '../../json/index.js';
 import { FlatVector, memoOf, Unfit } from '../../vector/index.js';
-import { keptRows } from '../on-error.js';
+import { keptRows } from '../evaluation.js';
 import { columnName, onErrorKey, requireColumn, takeRows } from '../fields.js';
 import { checkedConfig, defineStep, nothingKept, stepOf } from '../step.js';
 

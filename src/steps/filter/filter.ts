@@ -2,7 +2,7 @@ import { map } from 'rxjs';
 import { itemAt, schema, StepError } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
 import { countOf, keepRows, withBatch, type ConfigPath, type Page, type Step } from '../../flow/index.js';
-import { expressions, evaluating, keptRows } from '../on-error.js';
+import { expressions, evaluating, keptRows } from '../evaluation.js';
 import { defineStep, nothingKept, stepOf } from '../step.js';
 
 export interface FilterConfig {

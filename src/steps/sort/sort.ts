@@ -4,7 +4,7 @@ import { defaultMemory, memory, programSpill, RowSorter, scratchFolder, type Sor
 import { blocking, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { taking } from '../../vector/index.js';
 import { checkDuckdb, onErrorKey, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
-import { keptRows } from '../on-error.js';
+import { keptRows } from '../evaluation.js';
 import { checkedConfig, defineStep, stepOf } from '../step.js';
 
 /** Options of `sort` besides its keys. With `onError: 'null'` a row whose key is not of its type comes last. */

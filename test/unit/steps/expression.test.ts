@@ -4,7 +4,7 @@ import type { Column, Row, Value } from '../../../src/core/index.js';
 import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
 import { expressionsOver, type Expression } from '../../../src/steps/expression/expression.js';
 import { ExpressionFault, functions } from '../../../src/steps/expression/functions.js';
-import { outcomesOf } from '../../../src/steps/on-error.js';
+import { outcomesOf } from '../../../src/steps/evaluation.js';
 import { steps } from '../../../src/steps/registry.js';
 import { batchOfTexts } from '../../support/batches.js';
 import { castTo, opened, planned, rowsThrough, runtime } from './support.js';
