@@ -29,27 +29,21 @@ export interface ProjectionOptions extends OutputOptions {
   readonly caseless?: boolean;
 }
 
-/** Converts the rows of pages to what a sink writes. */
-interface Projection {
-  readonly columns: readonly OutputColumn[];
-  /**
-   * Casts rows, column by column. Rows with a value that does not cast are treated according to `on_error`; a rejected row is reported once, with the first
-   * such field. A missing field is `null`. Row objects are created for rejects only.
-   *
-   * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`.
-   */
-  take(page: Page): Batch;
-}
-
 /** Fixes names and casts of a sink's columns. @throws {SinkError} `E_SINK_VALUE` if there are no columns, or two with the same name. */
-export function project(columns: readonly Column[], options: ProjectionOptions, context: SinkContext): Projection {
+export function project(columns: readonly Column[], options: ProjectionOptions, context: SinkContext) {
   const chosen = wanted(columns, options, context);
   const outputs = chosen.map((column) => outputColumn(column, options));
   refuseTwins(outputs, options, context);
   const casts = chosen.map((column) => ({ field: column.name, cast: castOf(column, options, context) }));
   return {
     columns: outputs,
-    take(page) {
+    /**
+     * Casts rows, column by column. Rows with a value that does not cast are treated according to `on_error`; a rejected row is reported once, with the first
+     * such field. A missing field is `null`. Row objects are created for rejects only.
+     *
+     * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`.
+     */
+    take(page: Page): Batch {
       const batch = batchOf(page);
       const faults = new Map<number, Fault>();
       const failure = (index: number, fault: Fault) => unfitAt({ at: context.at, page: page.number, index, row: batch.row(index) }, fault);
@@ -68,13 +62,13 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
 }
 
 function wanted(columns: readonly Column[], { columns: names }: ProjectionOptions, { at }: SinkContext): readonly Column[] {
-  return (
-    names?.map((name) => {
-      const column = columns.find((candidate) => candidate.name === name);
-      if (!column) throw new SinkError('E_SINK_VALUE', `${at}: there is no column ${name} to write`);
-      return column;
-    }) ?? columns
-  );
+  return names === undefined
+    ? columns
+    : names.map((name) => {
+        const column = columns.find((candidate) => candidate.name === name);
+        if (!column) throw new SinkError('E_SINK_VALUE', `${at}: there is no column ${name} to write`);
+        return column;
+      });
 }
 
 /** Casts the values of a page. Under `on_error: reject`, faults are added for rows that have none yet; `failure` is for `on_error: fail`. */
