@@ -5,22 +5,6 @@ import { fixedPath, removeTemporaries, replaceFile, unlessMissing } from '../sto
 import type { CommandContext } from './command.js';
 import type { PipelineDocument } from './report.js';
 
-/** The metrics, named by the Prometheus conventions. All are gauges: a run sets them, and none accumulates. */
-const meanings: Readonly<Record<string, string>> = {
-  leadstream_exit_code: 'Exit code of the last command that wrote this file.',
-  leadstream_run_last_timestamp_seconds: 'When the last run ended, since 1970.',
-  leadstream_run_last_success_timestamp_seconds: 'When the last run that published ended, since 1970.',
-  leadstream_run_exit_code: 'Exit code of the last run, or of the command if it failed before a run.',
-  leadstream_run_duration_seconds: 'How long the last run took.',
-  leadstream_run_pages: 'Pages of the collection that the last run read.',
-  leadstream_run_read_rows: 'Rows of the collection that the last run read.',
-  leadstream_run_rows: 'Row counts of an output of the last run.',
-  leadstream_run_output_bytes: 'Bytes of an output of the last run.',
-  leadstream_run_requests: 'Request attempts of the last run.',
-  leadstream_run_retries: 'Retries of the last run, by HTTP status, or error code if there was none.',
-  leadstream_run_response_bytes: 'Bytes of all responses of the last run, after decompression.',
-};
-
 /** The metrics of a command in a file for the textfile collector of the Prometheus node exporter. Those of other pipelines in it stay. */
 export class Metrics {
   readonly #reported = new Set<string>();
@@ -41,10 +25,9 @@ export class Metrics {
     try {
       const text = await readFile(path, 'utf8').catch(unlessMissing(''));
       const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
-      const found = lines.map((line) => /^((leadstream_\w+)(?:\{[^}]*\})?) (\S+)$/.exec(line) ?? []);
+      const found = lines.map((line) => /^(leadstream_\w+(?:\{[^}]*\})?) (\S+)$/.exec(line) ?? []);
       if (found.some(([whole]) => whole === undefined)) throw wrong('it has something other than leadstream metrics; name another file');
-      const known = found.flatMap(([, key = '', name = '', value = '']) => (Object.hasOwn(meanings, name) ? [[key, value] as const] : []));
-      const metrics = new Metrics(path, console, new Map(known));
+      const metrics = new Metrics(path, console, new Map(found.map(([, key = '', value = '']) => [key, value])));
       await metrics.#save();
       return metrics;
     } catch (error) {
@@ -97,9 +80,12 @@ export class Metrics {
   }
 
   async #save(): Promise<void> {
-    const blocks = Object.entries(meanings).flatMap(([name, meaning]) => {
-      const lines = [...this.values].flatMap(([key, value]) => (key.replace(/\{.*/, '') === name ? [`${key} ${value}\n`] : []));
-      return lines.length === 0 ? [] : [`# HELP ${name} ${meaning}\n# TYPE ${name} gauge\n${lines.join('')}`];
+    const nameOf = (key: string) => key.replace(/\{.*/, '');
+    const names = [...new Set([...this.values.keys()].map(nameOf))].toSorted();
+    // A run sets them, and none accumulates.
+    const blocks = names.map((name) => {
+      const lines = [...this.values].flatMap(([key, value]) => (nameOf(key) === name ? [`${key} ${value}\n`] : []));
+      return `# TYPE ${name} gauge\n${lines.join('')}`;
     });
     await replaceFile(this.path, blocks.join('\n'), 0o644);
   }
