@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import { createRedactor, jsonOf, logEvents, printable, reasonOf, SinkError, type Column, type LogEvent, type Row } from '../core/index.js';
 
 /** A stream that may be a terminal, `columns` characters wide. */
@@ -45,18 +44,12 @@ export interface Console extends Secrets {
   event(name: LogEvent, facts: object, words?: string | readonly string[]): void;
 }
 
-export function createConsole(
-  format: LogFormat,
-  most: LogLevel,
-  { hide, redact }: Secrets,
-  stream: NodeJS.WritableStream,
-  paint: Painter = plain,
-): Console {
+export function createConsole(format: LogFormat, most: LogLevel, { hide, redact }: Secrets, stream: NodeJS.WritableStream): Console {
   function say(event: LogEvent, level: LogLevel, lines: readonly string[], facts: object): void {
     if (logLevels.indexOf(level) > logLevels.indexOf(most)) return;
     const time = new Date().toISOString();
     if (format === 'json') stream.write(`${jsonOf({ time, level, event, ...inOneLine(lines), ...facts }, { redact })}\n`);
-    else if (lines.length > 0) stream.write(lines.map((line) => `${painted(printable(redact(line)), level, paint)}\n`).join(''));
+    else if (lines.length > 0) stream.write(lines.map((line) => `${printable(redact(line))}\n`).join(''));
   }
   return {
     format,
@@ -68,34 +61,11 @@ export function createConsole(
   };
 }
 
-/** The part of a message that identifies it: its code, or its place in a file. */
-const heads = /^(?:leadstream: )?(?:[EW]_[A-Z_]+(?=:)|\S+:\d+:\d+(?= ))/;
-
-function painted(line: string, level: LogLevel, paint: Painter): string {
-  if (level === 'debug') return paint('aside', line);
-  return level === 'info' ? line : line.replace(heads, (head) => paint(level === 'error' ? 'bad' : 'beware', head));
-}
-
 /** Joins several messages into one text, and lists them separately as well. */
 function inOneLine(lines: readonly string[]): object {
   const [first, ...others] = lines;
   if (first === undefined) return {};
   return others.length === 0 ? { message: first } : { message: lines.map((line) => line.trim()).join('; '), messages: lines };
-}
-
-/** What a text is about: `good` or `bad` news, something to `beware` of, or an `aside`. */
-export type Tone = 'good' | 'bad' | 'beware' | 'aside';
-
-/** Colours a text, or leaves it as it is. */
-export type Painter = (tone: Tone, text: string) => string;
-
-const colours = { good: 'green', bad: 'red', beware: 'yellow', aside: 'gray' } as const satisfies Readonly<Record<Tone, string>>;
-const plain: Painter = (_tone, text) => text;
-
-/** Returns the painter for a stream: colours on a terminal that supports them, unless `NO_COLOR` (https://no-color.org) is set to anything. */
-export function painterFor({ isTTY = false }: { readonly isTTY?: boolean }, env: Readonly<Record<string, string | undefined>>): Painter {
-  if (!isTTY || env['NO_COLOR'] || env['TERM'] === 'dumb') return plain;
-  return (tone, text) => styleText(colours[tone], text, { validateStream: false });
 }
 
 /** Writes text to stdout. A reader that has had enough, like `head`, is not an error. */

@@ -14,7 +14,7 @@ import { test } from './commands/test.js';
 import { validate } from './commands/validate.js';
 import { catalogue, exitCodes, LeadstreamError, nearest, version } from '../core/index.js';
 import { commonOptions, environmentOf, secretsIn, type Command, type CommandContext, type Runner } from './command.js';
-import { createConsole, createSecrets, logFormatIn, painterFor, print, type Secrets } from './console.js';
+import { createConsole, createSecrets, logFormatIn, print, type Secrets } from './console.js';
 import { reportFailure } from './failure.js';
 
 /** The surroundings of a command line. */
@@ -35,7 +35,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
   let exit = 1;
 
   const runner: Runner = async ({ logFormat, logLevel, quiet, env: envFile }, work) => {
-    const console = createConsole(logFormat, quiet ? 'error' : logLevel, secrets, stderr, painterFor(stderr, env));
+    const console = createConsole(logFormat, quiet ? 'error' : logLevel, secrets, stderr);
     try {
       exit = await work({ ...surroundings, console, envFile, env: environmentOf(envFile, surroundings, secrets) });
     } catch (error) {
@@ -53,7 +53,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
     const isCompletion = argv[0] === 'completion' || argv.includes('--get-yargs-completions');
     return isAnswered || isCompletion ? 0 : exit;
   } catch (error) {
-    return reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr, painterFor(stderr, env)), error);
+    return reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error);
   }
 }
 

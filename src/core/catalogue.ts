@@ -127,7 +127,6 @@ export const environment = {
   HTTPS_PROXY: { secret: true, summary: 'Proxy to a service with TLS, unless `NO_PROXY` lists its host. Also in lower case.' },
   HTTP_PROXY: { secret: true, summary: 'Proxy to a service without TLS.' },
   NO_PROXY: { secret: false, summary: 'Hosts that are requested without a proxy, like `localhost,.example.com`.' },
-  NO_COLOR: { secret: false, summary: 'Set to anything: no colours on a terminal. Elsewhere there are none anyway.' },
   NODE_EXTRA_CA_CERTS: { secret: false, summary: 'File with certificates of additional trusted authorities.' },
 } as const;
 

@@ -1,10 +1,10 @@
 import { collectionNames, type Collection } from '../../collections/index.js';
 import { LeadstreamError } from '../../core/index.js';
-import type { Diagnosis, DiagnosisFinding } from '../../doctor/index.js';
+import type { Diagnosis } from '../../doctor/index.js';
 import type { ConnectOptions } from '../../index.js';
 import { command, connectionOf, loadOne, onlyPipeline, pipelineOptions, textOrJson } from '../command.js';
 import type { ArgumentsOf, CommandContext, Parser } from '../command.js';
-import { painterFor, print, type Painter, type Tone } from '../console.js';
+import { print } from '../console.js';
 
 const options = (yargs: Parser) =>
   pipelineOptions(yargs)
@@ -30,13 +30,13 @@ export const doctor = command(
   async (arguments_, context) => {
     const { diagnoseService } = await import('../../doctor/index.js');
     const { watchers } = await import('../reporting.js');
-    const { console, env, signal, stdout } = context;
+    const { console, signal, stdout } = context;
     const { connection, service, collections } = await subjectOf(arguments_, context);
     const { collection: first, rateLimit: ratePerSecond, format } = arguments_;
     const asked = [...new Set([...(first ? [first] : []), ...collections])];
     console.log('info', `measuring ${connection.baseUrl} with at most 60 requests`);
     const found = await diagnoseService(connection, { service, collections: asked, ratePerSecond, signal, watch: watchers(console) });
-    const text = format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : textOf(found, painterFor(stdout, env));
+    const text = format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : textOf(found);
     await print(stdout, console.redact(text));
     if (found.ready) return 0;
     throw new LeadstreamError('E_SERVICE_UNKNOWN', missingIn(found));
@@ -73,14 +73,12 @@ function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unk
   return { base_url: '${LEADSTREAM_BASE_URL}', auth: Object.fromEntries(keys) };
 }
 
-const tones: Readonly<Record<DiagnosisFinding['outcome'], Tone>> = { ok: 'good', note: 'beware', unknown: 'beware', problem: 'bad' };
-
-function textOf({ service, requests, maxRequests, ratePerSecond, measured, findings, block }: Diagnosis, paint: Painter): string {
+function textOf({ service, requests, maxRequests, ratePerSecond, measured, findings, block }: Diagnosis): string {
   const pages = measured === undefined ? '' : `; pages of ${measured}`;
   const head = `${service}: ${requests} of at most ${maxRequests} requests, at most ${ratePerSecond}/s${pages}\n`;
   const told = findings.map(({ check, outcome, message, evidence }) => {
-    const sent = evidence.map(({ request, answer, ms }) => paint('aside', `           ${request} -> ${answer}, ${ms} ms\n`));
-    return `\n${paint(tones[outcome], outcome)}${' '.repeat(9 - outcome.length)}${check.replaceAll('_', ' ')}: ${message}\n${sent.join('')}`;
+    const sent = evidence.map(({ request, answer, ms }) => `           ${request} -> ${answer}, ${ms} ms\n`);
+    return `\n${outcome.padEnd(9)}${check.replaceAll('_', ' ')}: ${message}\n${sent.join('')}`;
   });
   const end = block === undefined ? 'No service block: not all that it needs is known.\n' : `For the pipeline file:\n\n${block}`;
   return `${head}${told.join('')}\n${end}`;

@@ -1,7 +1,7 @@
 import { amount, catalogue, LeadstreamError, printable, SinkError } from '../../core/index.js';
 import type { Difference, TestResult, TestResults } from '../../pipeline-tests/index.js';
 import { command, filesNamed, loadPlugins, pluginOption, refuseUnknown, repeated, textOrJson, type CommandContext } from '../command.js';
-import { painterFor, print } from '../console.js';
+import { print } from '../console.js';
 import { descriptionOf, refusedExit, reportFailure } from '../failure.js';
 
 const testFailed = catalogue.E_TEST_FAILED.exit;
@@ -65,12 +65,11 @@ function refuseNothing(results: readonly TestResults[], only: readonly string[])
 /** Most differences of a test that are shown. */
 const most = 20;
 
-async function tell(file: string, result: TestResult, { stdout, env }: CommandContext): Promise<void> {
-  const paint = painterFor(stdout, env);
+async function tell(file: string, result: TestResult, { stdout }: CommandContext): Promise<void> {
   const { pipeline, name, line, ok, differences } = result;
   const lines = differences.slice(0, most).map(lineOf);
   const more = differences.length > most ? [`and ${differences.length - most} more`] : [];
-  const head = `${ok ? paint('good', 'ok  ') : paint('bad', 'FAIL')} ${file}:${line} ${pipeline}: ${name}`;
+  const head = `${ok ? 'ok  ' : 'FAIL'} ${file}:${line} ${pipeline}: ${name}`;
   await print(stdout, `${[head, ...[...lines, ...more].map((each) => `       ${each}`)].join('\n')}\n`);
 }
 
