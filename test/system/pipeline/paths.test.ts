@@ -99,7 +99,6 @@ describe('two outputs on one place', () => {
     ['the lock of the other', file('out/u'), file('out/.u.lock')],
     ['a partial file of the other', file('out/u'), file('out/.u.run-1.partial')],
     ['a file in the runs of the other', tableU, file('out/.u.runs/x/y')],
-    ['what a gate refused of the other', tableU, file('out/.u.failed/x')],
   ])('are refused when the file is checked, also in two pipelines: %s', async (_what, first, second, links = {}) => {
     const baseDir = await folderWith(links);
     const overlapping = /writes to the same or an overlapping path|is an output of the pipeline 'test', or overlaps it/;
