@@ -195,8 +195,7 @@ export function noteFailed(thrown: unknown, report: FailedRunReport): void {
 }
 
 /**
- * Returns the report of the run that failed with an error. Returns `undefined` if it failed before it could start, for example because
- * another run holds the outputs, and for errors not thrown by a run.
+ * Returns the report of the run that failed with an error; `undefined` if it failed before it could start.
  *
  * @param error The rejection of `runPipeline`.
  *

@@ -109,12 +109,11 @@ const returning = object({ to: filledText, stateDir: filledText });
 const rollingBack = object({ path: filledText, options: returning }, ['path']);
 
 /**
- * Publishes an earlier run of a table again, in one step for its readers. The run published until now is kept, and calling this with its id as `to` undoes the
- * rollback. Without `to`, each call goes back one more run. If the process is killed, the rollback is recovered like a run.
+ * Publishes an earlier run of a table again, in one step for its readers. The run published until now is kept: `to` with its id undoes
+ * the rollback. Without `to`, each call goes back one more run. If the process is killed, the rollback is recovered like a run.
  *
- * @returns The runs that readers saw before (`undefined` if the link of the table was lost) and see now, and how the manifest of the latter was
- * verified; `none` if no run log in the state folder contains it.
- * @throws {SinkError} `E_SINK_RUN` if there is no such run, or none before the published one, or it is damaged; `E_SINK_FOREIGN` if there is no such table.
+ * @returns The runs that readers saw before (`undefined` if the link of the table was lost) and see now, and how the manifest was verified.
+ * @throws {SinkError} `E_SINK_RUN` if there is no such run, or it is damaged; `E_SINK_FOREIGN` if there is no such table.
  * @throws {LeadstreamError} `E_USAGE`; `E_RUN_LOCKED` while a run is working on the table; `E_STATE_VERSION` for state of another version.
  *
  * @example

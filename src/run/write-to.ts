@@ -14,9 +14,8 @@ import { completed, refuseStopped } from './stop.js';
 /** The options of `writeTo`. */
 export interface WriteOptions {
   /**
-   * The columns of the rows, in output order. Default: those of the stream, plus undeclared fields in rows of the first page, as texts. They are required for
-   * an observable of pages, after an operator that is not part of leadstream, and after a `mapRows` or `mapAsync` without its own columns. Fields
-   * that are not listed are left out with a warning (`W_SINK_COLUMN`).
+   * The columns of the rows, in output order. Default: those of the stream, plus undeclared fields of the first page, as texts. Required
+   * for an observable of pages, and after functions and operators that do not name theirs. Other fields are left out with a warning.
    */
   readonly columns?: readonly Column[] | undefined;
   /** Name of what was written in a manifest. Default `writeTo`. */
@@ -43,9 +42,9 @@ export interface Written {
 }
 
 /**
- * Writes a stream to a sink and publishes it when it has been read to the end. If the stream or the sink fails, what the sink had published before stays, and
- * nothing else remains. Only one writer at a time, in any process, may work on a destination. A collection is read with `consistency: 'repair'`, and so are the
- * other sides of joins, unless `connect` or `with` say otherwise. Pages from `pages$` are read with `check`, as in a loop.
+ * Writes a stream to a sink and publishes it when it has been read to the end. If either fails, what was published before stays, and
+ * nothing else remains. Only one writer at a time, in any process, may work on a destination. Collections and the other sides of joins
+ * are read with `consistency: 'repair'`, unless `connect` or `with` say otherwise; pages from `pages$` with `check`.
  *
  * @param rows Rows with their columns, or an observable of pages.
  * @param sink Opened for this stream alone, or a promise for it.

@@ -2,10 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { LeadstreamError } from '../core/index.js';
 
 /**
- * An account that may read the service. Every account sees every row.
- *
- * A caller sends `uid` and `key` as `authorized_uid` and `authorized_rest_api_key`, or `restApiKey` alone as `rest_api_key`. An account without `restApiKey`
- * accepts the MD5 of `key` in lower-case hex there (how the service builds its md5-encoded key is not documented).
+ * An account that may read the service: `uid` and `key` are sent as a pair, `restApiKey` alone. Without `restApiKey`, the MD5 of `key` in lower-case hex is
+ * accepted there (how the service builds its md5-encoded key is not documented).
  */
 export type Account =
   | { readonly uid: string; readonly key: string; readonly restApiKey?: string | undefined }
@@ -31,10 +29,8 @@ export function authoriser(accounts: readonly Account[]): (query: URLSearchParam
 }
 
 /**
- * Returns the account that the environment describes: `LEADSTREAM_AUTHORIZED_UID` with `LEADSTREAM_AUTHORIZED_REST_API_KEY`, `LEADSTREAM_REST_API_KEY`, or all
- * three. An empty variable counts as not set.
+ * Returns the account that the environment describes, if any. An empty variable counts as not set.
  *
- * @returns One account; none when no variable is set.
  * @throws {LeadstreamError} `E_USAGE` when only one half of the pair is set.
  *
  * @example

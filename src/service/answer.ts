@@ -84,14 +84,12 @@ export function bodyOf({ rows, within = [] }: RowsAnswer): Buffer {
 }
 
 /**
- * One fault of the service: `KIND[=VALUE][@TERM[,TERM …]]`. It applies to requests that meet every term; without a term, to every request.
+ * One fault of the service: `KIND[=VALUE][@TERM[,TERM …]]`, for requests that meet every term.
  *
- * - kinds: `503` (any status from 400 to 599), `503=2` (with a Retry-After of two seconds), `delay=100` (the answer after 100 ms), `cut` (half of the body, then
- *   the end of the connection), `empty` (`[]`)
- * - terms: `page=3`, `page=3-5`, `page=3-` (list requests for these pages), `collection=leads`, `times=2` (the first two occurrences of the same request)
+ * - kinds: `503` (any status from 400 to 599), `503=2` (with a Retry-After of two seconds), `delay=100` (ms), `cut` (half of the body), `empty` (`[]`)
+ * - terms: `page=3`, `page=3-5`, `page=3-`, `collection=leads`, `times=2` (the first two occurrences of the same request)
  *
- * If there are several faults, the first is outermost: the others never see a request that it answers, so that `503@page=3,times=1` and `cut@page=3,times=1`
- * are 503, then half a page, then the page.
+ * Of several, the first is outermost: the others never see a request that it answers.
  *
  * @example
  * const faults: FaultSpec[] = ['503=1@page=3,times=2', 'delay=100@collection=users'];

@@ -15,13 +15,10 @@ interface FileRow {
 const readers = { csv: csvRows, ndjson: ndjsonRows, jsonl: ndjsonRows } as const;
 
 /**
- * Serves the files of a folder that are named after the collections: `leads.csv`, `leads.ndjson` or `leads.jsonl`.
+ * Serves the files of a folder that are named after the collections: `leads.csv`, `leads.ndjson` or `leads.jsonl`. Rows stay in memory as UTF-8.
  *
- * A collection without a file is empty; other files are ignored. Rows keep the order of the file and stay in memory as UTF-8.
- *
- * @param declared Collections that a user declared and that are served, too. Their NDJSON records are served as they are, nested ones included.
- * @throws {LeadstreamError} `E_DATA` if the folder cannot be read, a collection has two files, or a file is malformed; the message names file and line (of
- * CSV the record), never the content. `E_USAGE` for a declared collection that is not paged by number.
+ * @param declared Collections that a user declared, paged by number. Their NDJSON records are served as they are.
+ * @throws {LeadstreamError} `E_DATA`, with file and line, or record of CSV, never the content.
  *
  * @example
  * await startService({ source: await openDirectory('out'), accounts });

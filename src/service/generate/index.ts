@@ -21,11 +21,8 @@ const generators = {
 } as const;
 
 /**
- * Generates consistent rows without anybody's data. The same options generate the same rows in every process.
- *
- * A row is computed from the seed and its position when it is first requested. Rows are kept as long as those kept have at most 33,554,432 characters in total.
- * Zipcodes and cities are real and are loaded with the first lead or area code (150 ms); there are about 33,000 area code entries. Every value can be cast to
- * its declared type.
+ * Generates consistent rows without anybody's data: the same for the same options, in every process. Each is computed at the first request
+ * and kept, up to 33,554,432 characters. Zipcodes and cities are real and are loaded with the first lead or area code (150 ms).
  *
  * @throws {LeadstreamError} `E_USAGE` for a number that is negative or not whole, or for rows without an owner.
  *
