@@ -50,7 +50,7 @@ export interface GateResult {
   readonly gate: string;
   /** The list, step or sink that it checked, if there are several. */
   readonly at: string | undefined;
-  /** `overridden`: by `--allow-shrink`. `not compared`: no earlier run is known. `not checked`: `consistency` is off. A limit that stops the read causes both. */
+  /** `overridden`: by `--allow-shrink`. `not compared`: no earlier run is known, or a limit stopped the read. `not checked`: `consistency` is off. */
   readonly outcome: 'passed' | 'refused' | 'overridden' | 'not compared' | 'not checked';
   readonly violations: readonly Violation[];
   /** For `max_read_shrink`: number of rows of the list, now and before. */
