@@ -8,11 +8,8 @@ export const generatedRows = {
   users: 300,
 } satisfies Readonly<Record<Exclude<CollectionName, 'areacodes'>, number>>;
 
-/** The name of a collection that is made up in any size. */
 export type GeneratedName = keyof typeof generatedRows;
 
-/** Those names, in the order of the service's document. */
 export const generatedNames = Object.keys(generatedRows) as readonly GeneratedName[];
 
-/** Rows of each of these collections. */
 export type GeneratedCounts = { readonly [N in GeneratedName]: number };

@@ -8,9 +8,6 @@ import { users } from './users.js';
 /**
  * The collections of the service, in the order of its document. All that this file exports is public.
  *
- * One more is a file of its own here, a name for its rows below, a number in `generated.ts`, and a generator in `service/generate`. What is left out of these
- * does not compile, and everything else follows: streams of `connect`, tables of the service, options of commands, prose.
- *
  * @example
  * const key = collections.areacodes.key; // ['area_code', 'city', 'state']
  */
@@ -19,12 +16,7 @@ export const collections = { leads, bridges, areacodes, links, users } as const 
 /** The name of a collection that every service has. */
 export type CollectionName = keyof typeof collections;
 
-/**
- * Every collection name.
- *
- * @example
- * collectionNames.includes('leads'); // true
- */
+/** Every collection name. */
 export const collectionNames = Object.keys(collections) as readonly CollectionName[];
 
 /** A row of `leads`; see `RowOf`. */

@@ -8,11 +8,7 @@ export interface CacheOptions {
   readonly maxAgeMs: number;
 }
 
-/**
- * Reads once for all subscribers that need the same rows at the same time or soon after each other. A failed or abandoned read is not kept.
- *
- * @param open Starts a read.
- */
+/** Reads once for all subscribers that need the same rows at the same time or soon after each other; see `RowStream.cached`. */
 export function cachedPages<T>(open: () => Observable<Page<T>>, { maxAgeMs }: CacheOptions): Observable<Page<T>> {
   let startedAt = 0;
   const read$ = defer(() => {

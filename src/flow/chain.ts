@@ -82,7 +82,7 @@ export function withNode<In, Out>(step: Step<In, Out>, node: StepNode<In, Out>):
   return known;
 }
 
-/** Makes an operator of a step that is opened for each read. Outside `RowStream.pipe`, each subscription is one, and its warnings go to the process. */
+/** Makes an operator of a step that is opened for each read; outside `RowStream.pipe`, for each subscription. */
 export function openedStep<In, Out>(node: StepNode<In, Out>, opened: (reading: Reading) => Step<In, Out>): Step<In, Out> {
   const alone: Step = (pages$) =>
     defer(() => {
@@ -176,7 +176,7 @@ export class Reading {
     );
   }
 
-  /** Whether rows of the source were left unread. A step that takes all rows first has read everything, even if a later step stops early. */
+  /** Whether rows of the source were left unread. A step that takes all rows first has read everything. */
   get isPartial(): boolean {
     const blocking = this.#passages.findIndex(({ isBlocking }) => isBlocking);
     const fromSource = blocking < 0 ? this.#passages : this.#passages.slice(0, blocking);
@@ -263,7 +263,6 @@ export class StepChain {
     return behind && [...new Map(behind.map((column) => [column.name, column])).values()];
   }
 
-  /** Returns what is known about the rows that arrive at a step. */
   #known(index: number): KnownRows | undefined {
     const { columns, key } = this.source;
     const arriving = this.#columnsBehind(this.steps.slice(0, index), columns, () => () => {});

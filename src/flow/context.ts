@@ -59,8 +59,7 @@ export function emptyTally() {
 }
 
 /**
- * Creates the context of a step used on its own, in code. There is nowhere to put a rejected row, so it fails the stream instead of being
- * lost; pass a context with `reject` to collect such rows.
+ * Creates the context of a step used on its own, in code. A rejected row fails the stream unless `reject` is overridden.
  *
  * @example
  * const context = standalone('cast', { reject: (_row, fault) => void rejects.push(fault) });

@@ -1,4 +1,4 @@
-import { Observable, concat, concatMap, defer, dematerialize, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
+import { Observable, concatMap, defer, dematerialize, endWith, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
 import { keep } from './lease.js';
 import { failWhenDry, refuseEndless, stalled } from './stalled.js';
 import type { Page } from './page.js';
@@ -22,16 +22,17 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
       failWhenDry(subscriber, 'calls', () =>
         writing === undefined ? undefined : stalled(`page ${writing} was passed to a writer that never completes`),
       );
-      const observed = (page: Page<T>) => {
-        writing = page.number;
-        return write(page);
-      };
+      const written = (page: Page<T>) =>
+        defer(() => {
+          writing = page.number;
+          return write(page);
+        }).pipe(tap({ complete: () => page.lease.release() }), ignoreElements(), endWith({ kind: 'N', value: page.number } as const));
       subscriber.add(
         pages$
           .pipe(
-            tap((page) => keep(page)),
+            tap<Page<T>>(keep),
             materialize(),
-            concatMap((event) => (event.kind === 'N' ? written(event.value, observed) : [event])),
+            concatMap((event) => (event.kind === 'N' ? written(event.value) : [event])),
             dematerialize(),
             tap(() => (writing = undefined)),
             refuseEndless(() => 'deliver: the stream of pages never ends'),
@@ -39,14 +40,4 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
           .subscribe(subscriber),
       );
     });
-}
-
-function written<T>(page: Page<T>, write: (page: Page<T>) => ObservableInput<unknown>) {
-  return concat(
-    defer(() => write(page)).pipe(ignoreElements()),
-    defer(() => {
-      page.lease.release();
-      return [{ kind: 'N', value: page.number } as const];
-    }),
-  );
 }

@@ -158,7 +158,6 @@ export class KeyMap {
 /** A hash table with linear probing. An entry whose digest is all zeros is free; a slot is the index of an entry's first word. */
 class Segment {
   slots: Uint32Array;
-  /** By entry index. */
   marks: Uint32Array | undefined;
   size = 0;
 

@@ -46,7 +46,6 @@ export function handOver<T>(): MonoTypeOperatorFunction<Page<T>> {
 
 /** Counts the outstanding pages, and reports when all are released. */
 export class Drain {
-  /** Number of outstanding pages. */
   out = 0;
   readonly #waiting: (() => void)[] = [];
 
@@ -59,7 +58,6 @@ export class Drain {
     });
   }
 
-  /** Calls a function when no page is outstanding. */
   whenEmpty(done: () => void): void {
     if (this.out === 0) done();
     else this.#waiting.push(done);

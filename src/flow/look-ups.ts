@@ -14,7 +14,6 @@ export class LookupCache<V> {
     private readonly most: number,
   ) {}
 
-  /** Returns whether no look-up is needed. */
   has(text: string): boolean {
     return this.#recent.has(text);
   }
@@ -29,12 +28,7 @@ export class LookupCache<V> {
   }
 }
 
-/**
- * Makes a request for each item and emits all results as one list, in the order of the items.
- *
- * @param ask Emits one value per item.
- * @param concurrency Requests at a time, at least 1.
- */
+/** Makes a request for each item, of which each emits one value, and emits all results as one list, in the order of the items. */
 export function gather<T, R>(items: readonly T[], ask: (item: T) => Observable<R>, concurrency: number): Observable<readonly R[]> {
   return defer(() => {
     const found: R[] = [];

@@ -4,9 +4,8 @@ import { madeRows, ofEachRow, refusedPromise, type MadeOptions } from './row-fun
 import { withNode } from './chain.js';
 
 /**
- * Applies a function to every row, which is its only argument. Rows of leadstream are frozen: return a new one, like `{ ...row, … }`. Rows
- * that it creates stay its own. With `columns`, their values are taken when they are returned. Without, a later change to one reaches
- * consumers that have not read it yet.
+ * Applies a function to every row, its only argument. Rows of leadstream are frozen: return a new one, like `{ ...row, … }`. Without
+ * `columns`, a later change to a returned row reaches consumers that have not read it yet.
  *
  * @param options The columns of the new rows, for `writeTo` and the steps after it.
  * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid columns. `E_STEP_FUNCTION`, by the stream, if the function throws (the
@@ -29,8 +28,8 @@ export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInf
 }
 
 /**
- * Emits the rows of every page one by one and releases the page after its last row. A row counts as done when `next` returns: work that a
- * subscriber starts without waiting is no longer bounded by the window.
+ * Emits the rows of every page one by one and releases the page after its last row: work that a subscriber starts without waiting is not
+ * bounded by the window.
  */
 export function rows<T>(): OperatorFunction<Page<T>, T> {
   return (pages$) =>

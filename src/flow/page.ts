@@ -4,8 +4,8 @@ import { kindOf } from '../options/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 
 /**
- * The right of a page to be in memory. A source hands out at most `window` leases. The consumer releases a page once its rows are stored or
- * passed to a bounded buffer. Releasing twice has no effect, and a page that no operator of leadstream takes is released once delivered.
+ * The right of a page to be in memory, of which a source hands out at most `window`. The consumer releases it once the rows are stored.
+ * Releasing twice has no effect, and a page that no operator of leadstream takes is released once delivered.
  */
 export interface Lease {
   release(): void;
@@ -75,7 +75,6 @@ export function batchOf<T extends Row>(page: Page<T>): RecordBatch {
   return batchFromRows(rows);
 }
 
-/** Returns whether a value is a page, created by leadstream or by a program. */
 export function isPage(value: unknown): value is Page {
   if (value instanceof BatchPage) return true;
   return isRecord(value) && Array.isArray(value.rows) && isRecord(value.lease) && typeof value.lease.release === 'function';

@@ -1,4 +1,4 @@
-import { Observable, lastValueFrom, takeUntil, Subject } from 'rxjs';
+import { last, Observable } from 'rxjs';
 
 /** Waits for the last value of a stream; it never settles once the task is unsubscribed. */
 export type Ask = <V>(source$: Observable<V>) => Promise<V>;
@@ -11,20 +11,10 @@ export type Ask = <V>(source$: Observable<V>) => Promise<V>;
  */
 export function task<T>(work: (ask: Ask) => Promise<T>): Observable<T> {
   return new Observable((subscriber) => {
-    const stopped$ = new Subject<void>();
     const ask: Ask = (source$) =>
       new Promise((resolve, reject) => {
-        if (subscriber.closed) return;
-        lastValueFrom(source$.pipe(takeUntil(stopped$))).then(
-          (value) => {
-            if (!subscriber.closed) resolve(value);
-          },
-          (error: unknown) => {
-            if (!subscriber.closed) reject(error);
-          },
-        );
+        if (!subscriber.closed) subscriber.add(source$.pipe(last()).subscribe({ next: resolve, error: reject }));
       });
-    subscriber.add(() => stopped$.next());
     work(ask).then(
       (value) => {
         subscriber.next(value);

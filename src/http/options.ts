@@ -37,12 +37,7 @@ const clientChecks: Checks = {
   random: callable,
 };
 
-/**
- * Checks options that are given in code. No message shows an address or a credential.
- *
- * @param are What they are, and what they look like, for messages.
- * @throws {SourceError} `E_SOURCE_CONFIG` with every problem.
- */
+/** Checks options that are given in code. @throws {SourceError} `E_SOURCE_CONFIG` with every problem, and no address or credential. */
 export function checkOptions(options: unknown, wanted: Check, are = 'the options of a connection, like { baseUrl, auth },'): void {
   const problems = anyObject(options, are).length > 0 ? anyObject(options, are) : wanted(options, '');
   // A name that is no option could be a key.
@@ -50,7 +45,6 @@ export function checkOptions(options: unknown, wanted: Check, are = 'the options
   if (problems.length > 0) throw wrongOption(problems.map(redact).join('; '));
 }
 
-/** Returns the error for an option that cannot be right. */
 export function wrongOption(message: string): SourceError {
   return new SourceError('E_SOURCE_CONFIG', 'permanent', message);
 }
@@ -59,7 +53,6 @@ export function wrongOption(message: string): SourceError {
  * Checks the options of a client: agents must include one for the address, and some options do not go with any.
  *
  * @param more Checks of further options. Default: others are ignored.
- * @throws {SourceError} `E_SOURCE_CONFIG` with every problem.
  */
 export function checkClient(options: unknown, more?: Checks): void {
   checkOptions(options, object({ ...clientChecks, ...more }, ['baseUrl', 'auth'], more ? 'closed' : 'open'));

@@ -21,11 +21,9 @@ function faultOf(proxy: unknown): string | undefined {
   return 'must be the address of an HTTP proxy, like http://proxy.example:3128, with % in its user and password written as %25';
 }
 
-/** The proxy that an environment names for a service. */
+/** The address of the proxy that an environment names for a service, or what is wrong with it, with its variable and none of its value. */
 export interface ProxyIn {
-  /** Address of the proxy; `undefined` for none. */
   readonly proxy: string | undefined;
-  /** What is wrong with it, with the name of its variable and none of its value. */
   readonly problem: string | undefined;
 }
 
@@ -47,12 +45,7 @@ export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | u
   return fault === undefined ? { proxy, problem: undefined } : { proxy: undefined, problem: `the environment variable ${name} ${fault}` };
 }
 
-/**
- * Returns the proxy for requests to a service.
- *
- * @param proxy The requested proxy; `undefined` leaves it to the environment of the process.
- * @throws {SourceError} `E_SOURCE_CONFIG` when the environment names an invalid one.
- */
+/** Returns the given proxy, or that of the environment of the process. @throws {SourceError} `E_SOURCE_CONFIG` if that is invalid. */
 export function proxyFor(baseUrl: string, proxy: string | false | undefined): string | undefined {
   if (proxy !== undefined) return proxy === false ? undefined : proxy;
   const found = proxyIn(baseUrl, process.env);

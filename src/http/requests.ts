@@ -70,12 +70,10 @@ export function createRequests<A extends Answer>(transport: Transport<A>, option
     });
 }
 
-/** Returns the same failure without credentials in its message. */
 export function discreet(error: unknown, redact: Redactor): unknown {
   return error instanceof SourceError ? error.withMessage(redact(error.message)) : error;
 }
 
-/** Whether a service asks for less: it answers with 429, or names a time to come back. */
 function asksForLess(error: unknown): boolean {
   return error instanceof SourceError && (error.status === 429 || error.retryAfterMs !== undefined);
 }

@@ -82,7 +82,7 @@ export type Compare = (one: Value, other: Value) => number;
 
 /** Returns the order of a type's values in which Parquet stores and searches them; `null` comes last in both directions. */
 export function comparing(type: DeclaredType, descending = false): Compare {
-  const compare = compares[type];
+  const compare = compares[type] ?? byValue;
   return (one, other) => {
     if (one === null || other === null) return Number(one === null) - Number(other === null);
     return descending ? compare(other, one) : compare(one, other);
@@ -101,12 +101,8 @@ const byValue: Compare = (one, other) => {
   return one < other ? -1 : one > other ? 1 : 0;
 };
 
-const compares: Readonly<Record<DeclaredType, Compare>> = {
+const compares: Readonly<Partial<Record<DeclaredType, Compare>>> = {
   text: (one, other) => (typeof one === 'string' && typeof other === 'string' ? compareTexts(one, other) : 0),
-  flag: byValue,
-  integer: byValue,
-  decimal: byValue,
-  timestamp: byValue,
   // Two times of one day are the same date, so the next key decides.
   date: (one, other) => (one instanceof Date && other instanceof Date ? daysOf(one) - daysOf(other) : 0),
 };

@@ -177,7 +177,6 @@ function hashOf(bytes: Uint8Array, start: number, end: number): number {
   return hash ^ (hash >>> 15);
 }
 
-/** The reason why a value does not fit a column. */
 export class Unfit {
   constructor(readonly reason: string) {}
 }
@@ -193,14 +192,13 @@ interface MappingOptions {
   readonly quick?: ((texts: Utf8Vector, row: number) => Value | undefined) | undefined;
   /** Whether texts received as bytes are kept unchanged. Default false. */
   readonly keepsBytes?: boolean;
-  /** Maximum number of cached texts. Default: as in `memoOfTexts`. */
+  /** As in `memoOfTexts`. */
   readonly most?: number | undefined;
 }
 
 /**
- * Maps the values of a column, batch by batch: each dictionary value once, and each text once while it is cached (see `memoOfTexts`).
- *
- * @param find Depends only on the value. If it throws, the first row with that value fails.
+ * Maps the values of a column, batch by batch: each dictionary value once, and each text once while it is cached (see `memoOfTexts`). If
+ * `find` throws, the first row with that value fails.
  */
 export function mapping(
   find: (value: Value) => Value | Unfit,

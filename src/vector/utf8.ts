@@ -2,9 +2,8 @@ import type { Value } from '../core/index.js';
 import { type DictionaryVector, longer, perDictionary, type Utf8Vector, viewOf } from './vectors.js';
 
 /**
- * A buffer of UTF-8 assembled from many small pieces. Texts of plain ASCII, which nearly all values are, cost a loop over their characters:
- * no string is joined, searched or encoded, and no garbage is created. Texts that are bytes already cost a loop over groups of four bytes.
- * The buffer stays as large as the longest text so far.
+ * A buffer of UTF-8 assembled from many small pieces, as large as the longest text so far. Texts of plain ASCII, which nearly all are, cost a
+ * loop over their characters, and texts that are bytes already one over groups of four bytes: no garbage is created.
  */
 export class Utf8 {
   #bytes = new Uint8Array(1 << 16);

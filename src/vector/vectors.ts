@@ -142,7 +142,7 @@ export class FlatVector extends ValuesVector {
   }
 }
 
-/** Returns a function that takes some rows out of columns, in the given order; columns that share their indices still do afterwards. */
+/** Returns a function that takes some rows out of columns; columns that share their indices still do afterwards. */
 export function taking(rows: readonly number[]): (vector: Vector) => Vector {
   const taken = new Map<Uint16Array, Uint16Array>();
   return (vector) => {
@@ -168,11 +168,8 @@ function takeIndices(indices: Uint16Array, rows: readonly number[]): Uint16Array
 }
 
 /**
- * Computes something about the values of a dictionary that rows use. `add` is called once for each index, in the order of the rows.
- *
- * Memory: the results for the most recent dictionary.
- *
- * @param begin Creates the empty results for another dictionary.
+ * Computes something about the values of a dictionary that rows use, and keeps it for the most recent one. `add` is called once for each
+ * index, in the order of the rows.
  */
 export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, index: number) => void): (vector: DictionaryVector) => S {
   // One of maximum size for every column would fill the memory of a run with many columns.
@@ -201,7 +198,6 @@ export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, i
   };
 }
 
-/** Returns a longer array with the same items, and zeros behind them. */
 export function longer(array: Uint8Array, length: number): Uint8Array<ArrayBuffer>;
 export function longer(array: Int32Array, length: number): Int32Array<ArrayBuffer>;
 export function longer(array: Int32Array | Uint8Array, length: number): Int32Array | Uint8Array {
