@@ -7,7 +7,6 @@ import { itemAt, LeadstreamError, reasonOf, secretVariables, unknownName } from 
 import type { ConnectOptions, Extensions, LoadOptions, Pipeline } from '../index.js';
 import { logLevels, type Console, type OutputStream, type Secrets } from './console.js';
 
-/** What a command works with. */
 export interface CommandContext {
   readonly console: Console;
   /** The environment, including the variables that the `--env` file adds. */
@@ -20,7 +19,6 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/** Declares the options that every command takes. */
 export function commonOptions(yargs: Argv) {
   return (
     yargs
@@ -39,10 +37,8 @@ export function commonOptions(yargs: Argv) {
 type OptionsIn<A> = A extends Argv<infer T> ? T : never;
 type CommonOptions = OptionsIn<ReturnType<typeof commonOptions>>;
 
-/** The parser, with the options of every command. */
 export type Parser = Argv<CommonOptions>;
 
-/** Runs the work of a command with its console and environment. */
 export type Runner = (common: ArgumentsCamelCase<CommonOptions>, work: (context: CommandContext) => Promise<number>) => Promise<void>;
 
 export interface Command {
@@ -51,7 +47,6 @@ export interface Command {
   add(parser: Parser, runner: Runner): Parser;
 }
 
-/** The arguments of a command that declares its options so. */
 export type ArgumentsOf<O extends (yargs: Parser) => Argv<unknown>> = ArgumentsCamelCase<OptionsIn<ReturnType<O>>>;
 
 /** @param options Declares options and arguments. @param work Returns the exit code. */
@@ -70,7 +65,6 @@ export function command<T extends CommonOptions>(
   };
 }
 
-/** An option that may be given several times. */
 export const repeated = { type: 'string', array: true, nargs: 1, default: [] as string[] } as const;
 
 export const textOrJson = { choices: ['text', 'json'] as const, default: 'text' as const };
@@ -95,7 +89,6 @@ interface PipelineArguments {
   readonly plugin: readonly string[];
 }
 
-/** Returns what pipeline files are loaded with. */
 export async function loadOptionsOf({ set, plugin }: PipelineArguments, context: CommandContext): Promise<LoadOptions> {
   const { env, cwd } = context;
   const values = new Map<string, string>();
@@ -109,7 +102,6 @@ export async function loadOptionsOf({ set, plugin }: PipelineArguments, context:
   return { ...(await loadPlugins(plugin, context)), env, cwd, set: Object.fromEntries(values) };
 }
 
-/** Loads the modules given with `--plugin`, which must have steps or sinks. */
 export async function loadPlugins(files: readonly string[], { cwd }: CommandContext): Promise<Extensions> {
   if (files.length === 0) return {};
   const { extensionsOf } = await import('../index.js');
@@ -149,7 +141,6 @@ export async function connectionOf(who: string, { env }: CommandContext): Promis
   throw new LeadstreamError('E_SPEC_REFERENCE', message);
 }
 
-/** Returns the pipelines that a command line selects: all, or the ones named with `--only`. */
 export function named<P extends Pick<Pipeline, 'name'>>(pipelines: readonly P[], only: readonly string[]): readonly P[] {
   const names = pipelines.map(({ name }) => name);
   refuseUnknown('--only', 'pipeline', only, names);
@@ -161,7 +152,7 @@ export function refuseUnknown(option: string, kind: string, words: readonly stri
   if (unknown !== undefined) throw new LeadstreamError('E_USAGE', `${option}: ${unknownName(kind, unknown, known)}`);
 }
 
-/** Returns the names in an option that takes several, separated by commas (`--columns lead_id,email`) or given one by one. */
+/** `--columns lead_id,email`, or one by one. */
 export function listed(words: readonly string[]): readonly string[] {
   return words.flatMap((word) => word.split(',')).flatMap((word) => word.trim() || []);
 }
@@ -181,7 +172,7 @@ export function secretsIn(env: CommandContext['env']): readonly string[] {
   return secretVariables.flatMap((name) => env[name] ?? []);
 }
 
-/** Returns the environment of a command. The `--env` file adds variables that are missing or empty. Hides its secrets from here on. */
+/** The `--env` file adds variables that are missing or empty. Hides their secrets from here on. */
 export function environmentOf(
   file: string | undefined,
   { env, cwd }: Pick<CommandContext, 'env' | 'cwd'>,

@@ -1,12 +1,11 @@
 import { createRedactor, jsonOf, logEvents, printable, reasonOf, SinkError, type Column, type LogEvent, type Row } from '../core/index.js';
 
-/** A stream that may be a terminal, `columns` characters wide. */
 export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** Lines for people, or one JSON object per line. */
 export type LogFormat = 'text' | 'json';
 
-/** Returns the log format that a command line requests, whatever else is wrong with it. */
+/** Whatever else is wrong with the command line. */
 export function logFormatIn(words: readonly string[]): LogFormat {
   return /^--log-format[=\n]json$/m.test(words.join('\n')) ? 'json' : 'text';
 }
@@ -40,7 +39,7 @@ export interface Console extends Secrets {
   /** Most detailed level that is printed. */
   readonly level: LogLevel;
   log(level: LogLevel, message: string | readonly string[]): void;
-  /** Reports an event of the log: facts for machines, words for people, who see nothing without them. */
+  /** Facts are for machines, words for people, who see nothing without them. */
   event(name: LogEvent, facts: object, words?: string | readonly string[]): void;
 }
 
@@ -61,7 +60,6 @@ export function createConsole(format: LogFormat, most: LogLevel, { hide, redact 
   };
 }
 
-/** Joins several messages into one text, and lists them separately as well. */
 function inOneLine(lines: readonly string[]): object {
   const [first, ...others] = lines;
   if (first === undefined) return {};
@@ -76,7 +74,6 @@ export async function print(stdout: NodeJS.WritableStream, text: string): Promis
   throw new SinkError('E_SINK_WRITE', `stdout: ${reasonOf(failure)}`);
 }
 
-/** Prints rows as a table on stdout. A reader that has had enough is not an error. */
 export async function printRows(stdout: NodeJS.WritableStream, columns: readonly Column[], rows: readonly Row[]): Promise<void> {
   const { ClosedPipeError, stdout: stdoutSink } = await import('../index.js');
   const out = await stdoutSink({ format: 'table', naming: 'snake_case' }, { stdout });

@@ -40,7 +40,6 @@ export function reportFailure(console: Console, thrown: unknown, pipeline?: stri
   return exit;
 }
 
-/** Sums up the problems of pipeline files in one line. */
 export function problemsLine(codes: readonly string[], problems: number, files: number): string {
   const [code = 'E_SPEC_INVALID', ...others] = new Set(codes);
   const known = Object.entries(catalogue).find(([name]) => name === code)?.[1];
@@ -48,7 +47,6 @@ export function problemsLine(codes: readonly string[], problems: number, files: 
   return `leadstream: ${[code, ...others].join(', ')}: ${amountOf(problems, 'problem')} in ${amountOf(files, 'file')}.${help}`;
 }
 
-/** Returns one line or, for several messages, one line for each. */
 function sentences(code: string, lines: readonly string[], help: string): readonly string[] {
   const all = lines.map((line) => (/[.?!]$/.test(line) ? line : `${line}.`));
   if (all.length === 1) return [`leadstream: ${code}: ${all[0]} ${help}`];

@@ -16,7 +16,6 @@ export class Metrics {
     private readonly values: Map<string, string>,
   ) {}
 
-  /** Opens a file of metrics, which may be missing, but has nothing else in it. */
   static async open(file: string, { cwd, console }: CommandContext): Promise<Metrics> {
     const wrong = (why: string) => new LeadstreamError('E_USAGE', `--metrics ${file}: ${why}`);
     if (!file.endsWith('.prom')) throw wrong('the name must end in .prom: the node exporter reads no other files');
@@ -35,7 +34,7 @@ export class Metrics {
     }
   }
 
-  /** Replaces the metrics of a pipeline. If it was not run, only its exit code; if it published nothing, the time of its last success stays. */
+  /** If the pipeline was not run, only its exit code changes; if it published nothing, the time of its last success stays. */
   async ended(pipeline: string, document: Partial<PipelineDocument>): Promise<void> {
     const { status, exit, startedAt = '', finishedAt, pages, read, sinks = [], requests } = document;
     const published = status === 'published';
@@ -65,7 +64,7 @@ export class Metrics {
     await this.write();
   }
 
-  /** Sets the exit code of the command, also for the given pipelines as far as it did not get to them. */
+  /** Also for the given pipelines as far as it did not get to them. */
   async end(exit: number, pipelines: readonly string[]): Promise<void> {
     for (const name of pipelines) if (!this.#reported.has(name)) await this.ended(name, { exit });
     this.values.set('leadstream_exit_code', String(exit));

@@ -7,7 +7,7 @@ const { env, stdout, stderr } = process;
 const argv = process.argv.slice(2);
 const secrets = createSecrets(secretsIn(env));
 
-/** Runs the command line of this process and sets its exit code. What reporting a crash needs is already loaded; the rest is not. */
+/** What reporting a crash needs is already loaded; the rest is not. */
 export async function runProcess(): Promise<void> {
   outliveReaders();
   const signals = onSignals();
@@ -25,7 +25,6 @@ export async function runProcess(): Promise<void> {
   process.exit();
 }
 
-/** Ends the process after an uncaught error. */
 export function crash(error: Error): never {
   process.exit(reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error));
 }
@@ -44,9 +43,7 @@ async function flushed(stream: NodeJS.WritableStream): Promise<void> {
 
 /** The signals that ask a command to end: SIGINT, SIGTERM, and SIGHUP when a terminal closes. */
 interface Signals {
-  /** Aborted by the first signal, which is the reason of the abort. */
   readonly signal: AbortSignal;
-  /** Exit code of the signal received: 130, 143 or 129. */
   readonly exitCode: number | undefined;
   /** A signal that arrives while the process exits no longer changes how it ends. */
   done(code: number): void;

@@ -93,7 +93,6 @@ function wordsOf(name: string): string {
   return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** A bar of the flow: rows on the way, rows that left it, or rows that were added. */
 interface Bar {
   readonly label: string;
   readonly kind: 'way' | 'lost' | 'added';
@@ -158,7 +157,6 @@ function escaped(text: string): string {
   return printable(text).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
-/** The look of a report, in light and dark. */
 const style = `
 :root { color-scheme: light dark; --back: #fff; --text: #1d2329; --faint: #d5dae0; --way: #2f6fb4; --lost: #b4552f; --added: #3c8a4f; }
 @media (prefers-color-scheme: dark) { :root { --back: #14181c; --text: #e2e6ea; --faint: #39424b; --way: #6ea8e6; --lost: #e39470; --added: #7cc78d; } }

@@ -18,11 +18,9 @@ export interface PipelineDocument
   readonly exit?: number;
   readonly error?: { readonly code: string; readonly message: string; readonly help: string };
   readonly version: string;
-  /** The service that was read, without credentials. */
   readonly service?: { readonly baseUrl: string; readonly limit: number | undefined; readonly concurrency: number | undefined };
 }
 
-/** What a report contains about several pipelines. */
 export interface SeriesDocument {
   readonly status: 'published' | 'failed';
   readonly version: string;
@@ -47,10 +45,8 @@ export function documentOf(
   };
 }
 
-/** How a report begins, in each of its formats. */
 const beginning = /^(?:$|\{\s*"status":|<!doctype html>\n<!-- leadstream report -->)/;
 
-/** The files of `--report`, possibly none. */
 export class ReportFiles {
   private constructor(
     private readonly files: ReadonlyMap<string, string>,

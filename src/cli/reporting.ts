@@ -5,7 +5,6 @@ import type { CommandContext } from './command.js';
 import { descriptionOf } from './failure.js';
 import { Observed, startStatus } from './status.js';
 
-/** Options of a run that come from the command line. */
 export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial' | 'limiters'>;
 
 export async function leftByReader(failure: unknown, pipeline: Pipeline | undefined): Promise<boolean> {
@@ -66,7 +65,7 @@ function keptLine(pages: number, { restart }: RunFlags): readonly string[] {
   return [`${pages === 1 ? '1 page is' : `${amount(pages)} pages are`} kept; ${next}`];
 }
 
-/** Returns watchers that report on stderr: retries (by default) and warnings, and with `--log-level debug` every other event in the fields that it has. */
+/** Watchers that report on stderr: retries and warnings, and with `--log-level debug` every other event. */
 export function watchers(console: Console, { retries = true }: { readonly retries?: boolean } = {}): readonly Watcher[] {
   const notices: Watcher = {
     ...(retries && {

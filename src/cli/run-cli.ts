@@ -17,7 +17,6 @@ import { commonOptions, environmentOf, secretsIn, type Command, type CommandCont
 import { createConsole, createSecrets, logFormatIn, print, type Secrets } from './console.js';
 import { reportFailure } from './failure.js';
 
-/** The surroundings of a command line. */
 export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal'> {
   readonly secrets?: Secrets;
 }
@@ -92,7 +91,7 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
   return { shown, isAnswered: parsed['help'] === true || parsed['version'] === true };
 }
 
-/** The names of options: of all, of those that take no value, and of those that may be given several times. */
+/** Names of options: all, those without a value, and those that may be given several times. */
 interface Grammar {
   readonly options: readonly string[];
   readonly flags: readonly string[];

@@ -12,7 +12,6 @@ export interface BrokenFile {
   readonly failure: unknown;
 }
 
-/** What a series needs in addition to its pipelines. */
 export interface SeriesSurroundings {
   /** These are failures and come first. */
   readonly broken: readonly BrokenFile[];
@@ -39,7 +38,6 @@ export async function runSeries(
 }
 
 class Series {
-  /** Of files that could not be loaded. */
   readonly #broken: PipelineDocument[] = [];
   readonly #endings: PipelineDocument[] = [];
   /** The failure that determines the exit code. */

@@ -2,11 +2,9 @@ import { amount, amountOf, printable } from '../core/index.js';
 import type { Pipeline, MomentEvent, OperationEvent, Watcher } from '../index.js';
 import type { Console, OutputStream } from './console.js';
 
-/** A part of a run that takes time: a list is read, a sink is finished, or the outputs are published. */
 interface Stage {
   /** Like `reading areacodes for steps[1] join`, `finishing to[0] csv` or `publishing`. */
   readonly stage: string;
-  /** Milliseconds since the start of the run. */
   readonly startMs: number;
   /** How long it took; missing while it goes on. */
   ms?: number;
@@ -15,11 +13,11 @@ interface Stage {
   readonly expected?: number | undefined;
 }
 
-/** The requests of a run: all attempts by purpose, and what became of them. */
+/** All attempts by purpose, and what became of them. */
 interface RequestCounts extends Record<OperationEvent<'request'>['purpose'], number> {
-  /** Bytes of all answers, after decompression. */
+  /** After decompression. */
   bytes: number;
-  /** Attempts that were repeated, by HTTP status, or error code if there was no answer. */
+  /** By HTTP status, or error code if there was no answer. */
   readonly retries: Record<string, number>;
 }
 
@@ -30,7 +28,7 @@ export class Observed {
   readonly requests: RequestCounts = { page: 0, probe: 0, find: 0, bytes: 0, retries: {} };
   /** The first hundred, in the order in which they began; stages may overlap. */
   readonly stages: Stage[] = [];
-  /** Milliseconds since the start of the run, and the rows of the source that were read by then; at most 200 points. */
+  /** Milliseconds, and the rows of the source that were read by then; at most 200 points. */
   progress: (readonly [ms: number, rows: number])[] = [];
   #spacingMs = 100;
   readonly #startedAt = performance.now();
@@ -96,7 +94,6 @@ function readingOf({ collection, at }: { readonly collection: string; readonly a
   return at === undefined ? `reading ${collection}` : `reading ${collection} for ${at}`;
 }
 
-/** Shows what a run is doing: a changing line on a terminal, and a message every half minute elsewhere. */
 export interface Status {
   /** Whether there is a changing line, which counts retries by itself. */
   readonly isLive: boolean;
@@ -105,7 +102,6 @@ export interface Status {
   end(): void;
 }
 
-/** Milliseconds between frames, and between messages. */
 const [frameMs, heartbeatMs] = [125, 30_000];
 
 interface StatusPlace {

@@ -9,7 +9,6 @@ export type Account =
   | { readonly uid: string; readonly key: string; readonly restApiKey?: string | undefined }
   | { readonly restApiKey: string };
 
-/** The parameters that credentials are sent in. */
 export const credentialNames: readonly string[] = ['authorized_uid', 'authorized_rest_api_key', 'rest_api_key'];
 
 /**

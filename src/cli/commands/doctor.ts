@@ -67,7 +67,6 @@ async function subjectOf(arguments_: ArgumentsOf<typeof options>, context: Comma
   };
 }
 
-/** Returns the service block of a file for the service in the environment. */
 function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unknown>> {
   const keys = Object.keys(auth).map((key) => [key, `\${LEADSTREAM_${key.toUpperCase()}}`]);
   return { base_url: '${LEADSTREAM_BASE_URL}', auth: Object.fromEntries(keys) };

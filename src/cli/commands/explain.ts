@@ -24,7 +24,6 @@ export const explain = command(
   },
 );
 
-/** A branch of a tree: its line and the notes below it. */
 interface Branch {
   readonly title: string;
   readonly notes: readonly string[];

@@ -31,7 +31,7 @@ export const init = command('init [name]', 'Write a commented pipeline file to s
   return 0;
 });
 
-/** Writes a file unless it exists. @returns Whether it was written. */
+/** @returns Whether it was written. */
 async function created(file: string, text: string, cwd: string): Promise<boolean> {
   try {
     await writeFile(resolve(cwd, file), text, { flag: 'wx' });
@@ -42,7 +42,7 @@ async function created(file: string, text: string, cwd: string): Promise<boolean
   }
 }
 
-/** Adds the lines that a .gitignore lacks. @returns The lines added. */
+/** @returns The lines added. */
 async function ignore(cwd: string): Promise<readonly string[]> {
   const path = join(cwd, '.gitignore');
   const text = existsSync(path) ? await readFile(path, 'utf8') : '';

@@ -65,7 +65,7 @@ function titleOf({ at, rows, passed, columns }: Stage, before: readonly string[]
   return `${at}: ${few}${amountOf(passed, 'row')}, ${amountOf(columns.length, 'column')}${changes === '' ? '' : `,${changes}`}`;
 }
 
-/** Masks personal values and credentials. Empty values are shown as empty. */
+/** Empty values are shown as empty. */
 function masked({ columns, rows }: Stage): Pick<Stage, 'columns' | 'rows'> {
   const hiding = columns.filter(({ sensitivity }) => sensitivity !== 'plain').map(({ name }) => name);
   const values = (row: Row): Row => {
@@ -78,7 +78,7 @@ function masked({ columns, rows }: Stage): Pick<Stage, 'columns' | 'rows'> {
   };
 }
 
-/** Returns as many of the columns, in this order, as fit next to each other, and at least one; at most 24 characters are reserved for each. */
+/** The first columns that fit next to each other, at least one; at most 24 characters are reserved for each. */
 function fitting(columns: readonly Column[], rows: readonly Row[], room: number): readonly Column[] {
   let free = room;
   const count = columns.findIndex(({ name, type }) => {

@@ -4,7 +4,6 @@ import { byName, LeadstreamError, minSecretLength } from '../../core/index.js';
 import { command, repeated } from '../command.js';
 import { print } from '../console.js';
 
-/** An option for each collection that is generated in any size. */
 const counts = byName(generatedNames, (name) => ({ type: 'number', default: generatedRows[name], describe: `Generated ${name}` }) as const);
 
 export const serve = command(

@@ -28,7 +28,6 @@ export const runs = command(
   },
 );
 
-/** Formats rows of text, each column as wide as its widest cell. */
 function textTable(rows: readonly (readonly string[])[]): string {
   const widthOf = (index: number) => Math.max(...rows.map((row) => row[index]?.length ?? 0));
   const lines = rows.map((row) => row.map((cell, index) => cell.padEnd(widthOf(index))).join('  '));

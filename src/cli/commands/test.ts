@@ -6,7 +6,6 @@ import { descriptionOf, refusedExit, reportFailure } from '../failure.js';
 
 const testFailed = catalogue.E_TEST_FAILED.exit;
 
-/** The results of the tests in a file, or why it could not be read. */
 type Tested = { readonly file: string } & ({ readonly results: TestResults } | { readonly failure: unknown });
 
 export const test = command(
@@ -62,7 +61,6 @@ function refuseNothing(results: readonly TestResults[], only: readonly string[])
     throw new LeadstreamError('E_USAGE', 'there are no tests in these files; tests belong under tests: of a pipeline');
 }
 
-/** Most differences of a test that are shown. */
 const most = 20;
 
 async function tell(file: string, result: TestResult, { stdout }: CommandContext): Promise<void> {
@@ -78,7 +76,7 @@ function lineOf({ at, expected, received }: Difference): string {
   return `${at}: expected ${shown(expected)}, received ${shown(received)}`;
 }
 
-/** Formats a value on one line. The null columns of a row are left out: most are null where a test gives only a few fields. */
+/** Null columns are left out: most are null where a test gives only a few fields. */
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   const filled =

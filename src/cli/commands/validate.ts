@@ -34,7 +34,6 @@ export const validate = command(
   },
 );
 
-/** Sums up all problems. */
 function sumUp(files: readonly LintResult[], { console }: CommandContext): void {
   const wrong = files.filter(({ ok }) => !ok);
   const codes = wrong.flatMap(({ findings }) => findings.filter(({ severity }) => severity === 'error').map(({ code }) => code));
@@ -42,7 +41,6 @@ function sumUp(files: readonly LintResult[], { console }: CommandContext): void 
   console.event('command.failed', { code: codes[0], exit: refusedExit }, words);
 }
 
-/** Reports what was found in a file: problems where editors look for them, and the chains of a valid file. */
 function tell(file: string, { ok, findings, pipelines, unset }: LintResult, { console }: CommandContext): void {
   for (const { severity, code, line, column, message } of findings) {
     const place = `${file}:${line}:${column} ${message}`;

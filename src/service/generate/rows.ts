@@ -2,7 +2,7 @@ import type { collections } from '../../collections/index.js';
 import { mix, type Draw, type FullRow, type World, areaCodeOf, places, type City } from './world.js';
 import { itemAt } from '../../core/index.js';
 
-/** Creates bridges, each owned by a user and in one campaign. Values that look like credentials begin with `fake-`. */
+/** Values that look like credentials begin with `fake-`. */
 export function bridgeRows(world: World, draw: Draw): (index: number) => FullRow<typeof collections.bridges> {
   const bridge = bridgeHeads(world);
   const fake = (kind: string, percent: number): string => draw.sometimes(percent, () => `fake-${kind}-${draw.hex()}`);
@@ -81,7 +81,7 @@ function affidOf(uid: string): string {
   return String(9000 + Number(uid));
 }
 
-/** Returns an email address in an example domain (RFC 2606) that no two numbers share. */
+/** In an example domain (RFC 2606); no two numbers share an address. */
 function emailOf(firstname: string, lastname: string, number: string): string {
   return `${slug(firstname)}.${slug(lastname)}.${number}@example.${number.endsWith('3') ? 'org' : 'com'}`;
 }
@@ -213,7 +213,7 @@ export function leadRows(world: World, draw: Draw): (index: number) => FullRow<t
   };
 }
 
-/** Draws a zipcode and an area code of its city. Two leads in a hundred have a zipcode that does not exist, and two have none. */
+/** Two leads in a hundred have a zipcode that does not exist, and two have none. */
 function homeOf(draw: Draw): { readonly zipcode: string; readonly areaCode: string } {
   const { zips, cityOf, cities } = places();
   const index = draw.below(zips.length);
@@ -227,7 +227,7 @@ function homeOf(draw: Draw): { readonly zipcode: string; readonly areaCode: stri
   return { zipcode: zip.length === 3 ? `${zip} ${draw.below(10)}${draw.pick(['A', 'B', 'C', 'E', 'G'])}${draw.below(10)}` : zip, areaCode };
 }
 
-/** Draws ten digits with a line number reserved for fiction (555-01xx), one time in twelve after a country code 1. */
+/** Numbers reserved for fiction (555-01xx), one in twelve after a country code 1. */
 function phoneIn(areaCode: string, draw: Draw): string {
   return `${draw.below(12) === 0 ? '1' : ''}${areaCode}55501${draw.digits(2)}`;
 }

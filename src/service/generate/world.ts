@@ -1,7 +1,7 @@
 import { provinceOf, type Collection, type GeneratedCounts, type GeneratedName } from '../../collections/index.js';
 import { nodeRequire } from '../../core/index.js';
 
-/** Real US zipcodes and the first three characters of Canadian postal codes, with the position of the city of each in `cities`. */
+/** Real US zipcodes and the first three characters of Canadian postal codes. */
 export interface Places {
   readonly zips: readonly string[];
   readonly cityOf: readonly number[];
@@ -77,7 +77,7 @@ interface Numbering {
   find(id: string): readonly number[];
 }
 
-/** Numbers `count` rows upwards from `first`, one in every `step` numbers, at a place in it that the seed determines. */
+/** One in every `step` numbers from `first`, at a place in it that the seed determines. */
 export function numbering(plan: { seed: number; purpose: number; first: number; step: number; count: number }): Numbering {
   const { seed, purpose, first, step, count } = plan;
   const idOf = (index: number): string => String(first + index * step + (mix(seed, purpose, index) % step));
@@ -105,7 +105,7 @@ export function mix(seed: number, purpose: number, position: number): number {
   return (h ^ (h >>> 13)) >>> 0;
 }
 
-/** A stream of draws that is moved to a position before each row, so that a row does not depend on earlier ones (mulberry32). */
+/** Draws that do not depend on earlier rows (mulberry32). */
 export class Draw {
   #state = 0;
 
@@ -142,7 +142,7 @@ export class Draw {
     return this.below(100) < percent ? make() : '';
   }
 
-  /** Draws yes or no as written by a service that never settled on a spelling; mostly yes for a high percentage. */
+  /** As written by a service that never settled on a spelling. */
   flag(percent: number): string {
     return this.pick(this.below(100) < percent ? ['Yes', 'Yes', 'yes', 'yes', '1'] : ['No', 'No', 'no', 'no', '0']);
   }
