@@ -19,8 +19,8 @@ export async function findPaging(probe: Probe, collection: Collection): Promise<
 const sizes = [20, 5, 1];
 
 /**
- * Reads two small pages as a run does, which refuses a list that begins earlier, and one whose pages are all the same. A run believes any failure of page 0 for
- * its lack; here it must be refused, or have no other rows.
+ * Reads two small pages as a run does, which refuses a list that begins earlier, and one whose pages are all the same. Page 0 must be refused, or have no
+ * other rows.
  */
 async function findFirstPage(probe: Probe, collection: Collection, [limit = 1, ...smaller] = sizes): Promise<Paged | undefined> {
   const unknown = (why: string): undefined => {
@@ -68,7 +68,7 @@ async function findLimit(probe: Probe, collection: Collection, { firstPage, limi
   return { firstPage, limit: isCap ? rows : accepted };
 }
 
-/** Searches between a limit that is accepted and one that may be refused. @returns The largest that is accepted, and what the others got. */
+/** @returns The largest limit that is accepted, and what the others got. */
 async function largestAccepted(
   probe: Probe,
   collection: Collection,

@@ -18,14 +18,14 @@ import type { RecordBatch } from '../vector/index.js';
 /** Maximum number of requests of a diagnosis. */
 export const maxRequests = 60;
 const attempts = 3;
-/** Maximum number of requests for one page: all attempts at both paths that a collection may have. */
+/** Requests for one page at most: all attempts at both paths of a collection. */
 const mostPerPage = 2 * attempts;
 const usualTimeoutMs = 10_000;
 
 /** What identifies the rows of a page, in their order; never shown. */
 export type Names = readonly string[];
 
-/** Sends a bounded number of requests, one at a time, and collects the findings with the requests that support them. */
+/** Sends a bounded number of requests, one at a time, and collects the findings with their requests. */
 export class Probe {
   readonly findings: DiagnosisFinding[] = [];
   /** The requests since the last finding. */
@@ -175,7 +175,7 @@ type Check = (typeof checks)[number];
 /** The result of one check. */
 export interface DiagnosisFinding {
   readonly check: Check;
-  /** `ok`: as leadstream expects. `note`: worth knowing. `problem`: a run fails because of it. `unknown`: not determined, for the reason in `message`. */
+  /** `problem`: a run fails because of it. `unknown`: not determined, for the reason in `message`. */
   readonly outcome: 'ok' | 'note' | 'problem' | 'unknown';
   readonly message: string;
   /** The requests that were sent for it, without any credential, identifier and value of a record. */

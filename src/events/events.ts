@@ -145,7 +145,7 @@ export function eventError(failure: unknown): EventError {
   return { code: failure.code, message: discreetMessage(failure), ...(status !== undefined && { status }) };
 }
 
-/** Returns a copy of facts with credentials removed from its texts; nested values are frozen. */
+/** Returns a copy without credentials; nested values are frozen. */
 function cleaned<T extends object>(facts: T, redact: Redactor): T {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, clean(value, redact)])) as T;
 }
@@ -264,7 +264,7 @@ function harmless(name: string, handler: (event: object) => unknown): (event: ob
   };
 }
 
-/** Returns the properties of an object under some names, inherited ones included: a watcher may be of a class. */
+/** Returns properties of an object, inherited ones included: a watcher may be of a class. */
 function partsOf(record: object, names: readonly string[]): readonly (readonly [string, unknown])[] {
   return names.map((name): readonly [string, unknown] => [name, Reflect.get(record, name)]).filter(([, value]) => value !== undefined);
 }

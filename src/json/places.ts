@@ -121,7 +121,7 @@ export function compact(json: Buffer, start: number, end: number): string | unde
   return pieces.join('') + json.toString('utf8', from, end);
 }
 
-/** Returns whether bytes are a complete JSON document in UTF-8: part of a truncated one can still look like the wanted value. */
+/** Returns whether bytes are a complete JSON document in UTF-8: a truncated one can still look like the wanted value. */
 export function isJson(json: Uint8Array): boolean {
   if (!isUtf8(json)) return false;
   try {

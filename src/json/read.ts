@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from './places.js';
 
-/** The JSON text of a value that is not a string: a number as written, a list or a record without white space. */
+/** The JSON text of a value that is not a string: numbers as written, the others without white space. */
 export class JsonText {
   constructor(readonly text: string) {}
 }
@@ -30,7 +30,7 @@ export function readJson(json: Uint8Array): JsonItem | readonly JsonItem[] | und
   }
 }
 
-/** Reads records that contain only strings and `null` with `JSON.parse`, which preserves them and takes half the time. */
+/** Reads records of strings and `null` with `JSON.parse`, which takes half the time. */
 function recordsOfStrings(json: Buffer): readonly JsonRecord[] | undefined {
   const list = afterSpace(json, 0);
   const first = afterSpace(json, list + 1);

@@ -12,7 +12,7 @@ export interface ExtensionDeclaration<I, O> {
   readonly options?: StandardSchema<I, O> | undefined;
 }
 
-/** A schema that follows standardschema.dev, like those of zod, valibot and arktype: it checks a value, and returns the value to use. */
+/** A schema that follows standardschema.dev, like those of zod, valibot and arktype. */
 export interface StandardSchema<I = unknown, O = I> {
   readonly '~standard': {
     readonly version: 1;
@@ -29,7 +29,7 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The key under which `defineStep` and `defineSink` store their arguments. Other versions of leadstream look for it too. */
+/** Where `defineStep` and `defineSink` store their arguments. Other versions of leadstream look for it too. */
 const extensionKey = '~leadstream';
 
 /** The result of `defineStep` or `defineSink`, of any copy of leadstream. */
@@ -73,7 +73,7 @@ const common: Checks = {
   ),
 };
 
-/** Returns what `defineStep` or `defineSink`, of this or another copy of leadstream, stored in a value; `undefined` for anything else. */
+/** Returns what `defineStep` or `defineSink`, of any copy of leadstream, stored in a value. */
 export function extensionOf(kind: 'step' | 'sink', value: unknown): Extension[typeof extensionKey] | undefined {
   if ((typeof value !== 'function' && typeof value !== 'object') || value === null) return undefined;
   const { [extensionKey]: stored } = value as Partial<Extension>;

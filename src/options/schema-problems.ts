@@ -11,7 +11,7 @@ export interface SchemaProblem {
   readonly onKey: boolean;
 }
 
-/** Returns every problem that a schema finds in a value at a path, in the words of zod unless the schema has its own. These show no value. */
+/** Returns every problem that a schema finds in a value, in the words of zod unless the schema has its own. These show no value. */
 export function schemaProblems(wanted: z.ZodType, value: unknown, at: Path = []): readonly SchemaProblem[] {
   const { error } = wanted.safeParse(value, { reportInput: true, error: wordsFor });
   const issues = error ? error.issues.flatMap(ofAlternativeMeant) : [];
@@ -29,7 +29,7 @@ export function checkArguments(at: string, taken: () => z.ZodType, given: unknow
 /** Checks for a caller's function. */
 export const callback = schema((z) => z.custom<unknown>((value) => typeof value === 'function', 'must be a function'));
 
-/** Returns one line for each unknown key; for other issues nothing, so that zod uses its own words. */
+/** Returns one line for each unknown key; other issues keep the words of zod. */
 function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'unrecognized_keys') return undefined;
   const known = Object.keys(getIn(issue.inst, ['_zod', 'def', 'shape']) ?? {});
@@ -60,7 +60,7 @@ function nameOf(path: Path): string {
   return typeof key === 'string' ? `${key}${indexes.map((index) => `[${index}]`).join('')}` : '';
 }
 
-/** Returns the issue itself, or for a union without words of its own those of the alternative that has the right kind and the fewest issues. */
+/** Returns for a union without words of its own the issues of the alternative that has the right kind and the fewest. */
 function ofAlternativeMeant(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return [issue];
   const [deep] = issue.errors

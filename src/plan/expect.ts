@@ -24,19 +24,17 @@ export const expectShape = schema((z) =>
         "How much bigger than the last run's an output may be, like 50%. The first run passes, and so does one after an empty output.",
       ),
     max_read_shrink: usually(z.union([part(), z.record(someName(), part())]), percent(defaultReadShrink)).describe(
-      'How much smaller than in the last run the lists that are read and joined may be, like 80%, or by collection, like { bridges: 100% }; 100% lets them be empty. The first run passes.',
+      'How much smaller than in the last run the lists may be, like 80%, or by collection, like { bridges: 100% }; 100% lets them be empty.',
     ),
     max_null: z
       .record(someName(), tolerance())
       .optional()
-      .describe(
-        'Maximum number of rows in which a column is null or empty, like 5% of the rows that leave the last step, or 100; by column.',
-      ),
+      .describe('Maximum number of rows in which a column is null or empty, like 5% or 100; by column.'),
     not_null: distinct(z.array(someName()).min(1)).optional().describe('Columns that must not be null or empty in any row.'),
     unique: distinct(z.array(z.union([someName(), distinct(z.array(someName()).min(1))])).min(1), (names) => [names].flat().join(' + '))
       .optional()
       .describe(
-        'Columns, or lists of columns taken together, whose values must be unique; rows with a null or empty value do not count. At most 32 bytes of memory per value.',
+        'Columns, or lists of columns taken together, whose values must be unique unless null or empty. At most 32 bytes of memory per value.',
       ),
     accepted_values: z
       .record(someName(), z.array(z.string()).min(1))

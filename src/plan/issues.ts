@@ -71,9 +71,7 @@ function isWithin(inner: Path, outer: Path): boolean {
 type ZodIssue = z.core.$ZodIssue;
 
 /**
- * Checks a value of a pipeline file against a schema and reports each problem, with the nearest known name for an unknown key.
- *
- * Scalars of a file are text; where the schema requires a number or boolean, a text in that notation is converted.
+ * Checks a value of a pipeline file against a schema and reports each problem. Where the schema requires a number or boolean, text is converted.
  *
  * @returns The parsed value; `undefined` if it is invalid.
  */

@@ -26,13 +26,12 @@ export type PipelineFile = string | { readonly text: string; readonly file: stri
 export async function loadPipeline(file: PipelineFile, options: LoadOptions = {}): Promise<Pipeline> {
   const pipelines = await loadPipelines(file, options);
   if (pipelines.length === 1) return itemAt(pipelines, 0);
-  const message = `the file contains ${pipelines.length} pipelines, but one is expected here; load them with loadPipelines, or keep one per file`;
+  const message = `the file contains ${pipelines.length} pipelines; load them with loadPipelines`;
   throw new SpecError('E_SPEC_INVALID', typeof file === 'string' ? file : file.file, [{ message, line: 1, column: 1 }]);
 }
 
 /**
- * Loads and checks a pipeline file that contains one or more pipelines, as YAML documents separated by `---`. Their names must differ, and so must their
- * outputs. Values under `defaults` in a first document are inherited by all.
+ * Loads and checks a pipeline file that contains one or more pipelines, as YAML documents separated by `---`.
  *
  * @returns At least one, in the order of the file.
  * @throws {SpecError} With every problem of every document, each with its position.
@@ -141,8 +140,7 @@ export interface LintOptions extends LoadOptions {
 }
 
 /**
- * Checks a pipeline file without running it, even if the credentials are not available, as in continuous integration. Problems of the file are in
- * the result.
+ * Checks a pipeline file without running it, even if the credentials are not available. Problems of the file are in the result.
  *
  * @throws {LeadstreamError} `E_USAGE` for custom steps or sinks whose names are taken.
  *

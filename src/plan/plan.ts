@@ -71,7 +71,7 @@ interface Surroundings {
   isPlain(path: Path): boolean;
 }
 
-/** Checks steps and sinks against their definitions; invalid ones are `undefined` or missing. */
+/** Checks steps and sinks against their definitions. */
 export function bindChain({ steps = [], to }: ChainShape, around: Surroundings, problem: Problem): Chain {
   const { definitions, baseDir, pipeline } = around;
   const sinks = to.flatMap((entry, index): readonly PlannedSink[] => {
@@ -83,7 +83,6 @@ export function bindChain({ steps = [], to }: ChainShape, around: Surroundings, 
   return { steps: steps.map((entry, index) => entry && bindEntry(entry, ['steps', index], definitions.steps, around, problem)), sinks };
 }
 
-/** Returns the definition and configuration of a step or sink, which is a map with a single key: its name. */
 function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(
   entry: Entry,
   [list, index]: readonly ['steps' | 'to', number],
@@ -236,7 +235,7 @@ function refuseSharedOutputs(planned: readonly PlannedSink[], problem: Problem):
   });
 }
 
-/** Returns whether writing one absolute path would write over or into the other, on any day and through any links that exist now. */
+/** Returns whether writing one absolute path would write over or into the other, on any day and through any links. */
 export function collide(a: string, b: string): boolean {
   const days = ['2000-01-01', ...[a, b].flatMap((path) => path.match(/\d{4}-\d{2}-\d{2}/g) ?? [])];
   return days.some((day) => overlap(a.replaceAll(dayTemplate, day), b.replaceAll(dayTemplate, day)));

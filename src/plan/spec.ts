@@ -64,7 +64,7 @@ const service = schema((z) =>
       threads: settings()
         .threads.optional()
         .describe(
-          'Extra threads that fetch; the files stay the same. Default 1, and 0 on a machine with one core, in a bundle without the worker file, or if threads are forbidden.',
+          'Extra threads that fetch. Default 1, and 0 on a machine with one core, in a bundle without the worker file, or if threads are forbidden.',
         ),
       timeout: usually(longerThanNothing(), writtenDuration(defaults.timeoutMs)).describe(
         'Time until a response begins; the whole response may take twice as long.',
@@ -99,7 +99,7 @@ const rejects = schema((z) =>
   z.strictObject({
     path: outputPath('File of the rejected rows.')
       .optional()
-      .describe('File of the rejected rows; its path is like that of an output. Default: <first output>.rejects.ndjson.'),
+      .describe('File of the rejected rows. Default: <first output>.rejects.ndjson.'),
     max: tolerance().prefault('1%').describe('How many rows may be rejected; with more, nothing is published.'),
     rows: z.boolean().default(false).describe('Whether the rejects contain the rows themselves.'),
   }),
@@ -125,18 +125,18 @@ export const pipelineShape = schema((z) =>
     consistency: settings()
       .consistency.optional()
       .describe(
-        'How the read is checked for rows that moved during it: off, check (reads 8 pages again), repair (reads the list again if these changed) or prove (always reads the list again). Default repair, and off when stdout is the only sink.',
+        'How the read is checked for rows that moved: off, check (reads 8 pages again), repair (the list again if these changed) or prove (always). Default repair, and off when stdout is the only sink.',
       ),
     max_passes: settings()
       .maxPasses.optional()
       .describe(
-        `Maximum number of further passes, after which a list is unstable. Default ${defaults.maxPasses}, and ${defaults.maxPassesUnordered} for a list whose order differs each time.`,
+        `Maximum number of further passes. Default ${defaults.maxPasses}, and ${defaults.maxPassesUnordered} for a list whose order differs each time.`,
       ),
     allow_unstable: z.boolean().default(false).describe('Whether to publish an unstable list anyway.'),
     spool: spool()
       .prefault({})
       .describe(
-        `Raw pages on disk, from which an interrupted run resumes until they are older than max_age, ${spoolAge} by default. off writes no pages, and every run reads everything.`,
+        `Raw pages on disk, from which an interrupted run resumes until they are older than max_age, ${spoolAge} by default; or off.`,
       ),
     steps: z.array(z.record(z.string(), z.unknown())).optional().describe('Steps of the chain, in order.'),
     to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
@@ -146,13 +146,13 @@ export const pipelineShape = schema((z) =>
       .enum(['next_run', 'restart'])
       .default('next_run')
       .describe(
-        'What happens when an undeclared field first appears after page 1: next_run gives it a column in the next run, restart starts this run again, once, with the spooled pages.',
+        'What happens when an undeclared field first appears after page 1: next_run gives it a column in the next run, restart starts this run again, once.',
       ),
     schema: z
       .enum(['evolve', 'freeze'])
       .default('evolve')
       .describe(
-        'What happens when columns differ from those of the last run, for outputs with a manifest: evolve publishes them (undeclared fields keep their column), freeze refuses.',
+        'What happens when columns differ from those of the last run, for outputs with a manifest: evolve publishes them, freeze refuses.',
       ),
     on_success: hookShape().optional().describe('Whom to notify of a run that published.'),
     on_failure: hookShape().optional().describe('Whom to notify of a run that did not publish.'),
@@ -176,7 +176,7 @@ export const expectedFileShape = schema((z) =>
     rows: rows()
       .optional()
       .describe(
-        'Its rows, in order: of a Parquet table, of CSV with commas and a header, or of JSON lines. Only the named columns are compared.',
+        'Its rows, in order: of a Parquet table, CSV with commas and a header, or JSON lines. Only the named columns are compared.',
       ),
     text: z.string().optional().describe('Its whole text.'),
     exists: z.boolean().default(true).describe('Whether it exists; false for what a failed run must not leave behind.'),
@@ -187,15 +187,11 @@ export const expectedFileShape = schema((z) =>
 export const expectationShape = schema((z) =>
   z.strictObject({
     error: z.string().optional().describe('Code of the failure that ends the run, like E_GATE_EXPECT. Default: it publishes.'),
-    rows: rows()
-      .optional()
-      .describe(
-        'The rows that leave the last step, in order, by their snake_case names. Values are compared as text, null is null. Only the named columns are compared.',
-      ),
+    rows: rows().optional().describe('The rows that leave the last step, in order, as text or null. Only the named columns are compared.'),
     books: z
       .partialRecord(z.enum([...origins, ...outcomes.map(bookName)]), z.int().min(0))
       .optional()
-      .describe('Row counts of each output, like { read: 3, written: 2 }, even if the run fails; others are not compared.'),
+      .describe('Row counts of each output, like { read: 3, written: 2 }, even if the run fails.'),
     files: z
       .record(z.string(), expectedFileShape())
       .optional()
@@ -223,9 +219,7 @@ export const testShape = schema((z) =>
     name: z.string().min(1).describe('What the test shows.'),
     given: z
       .record(z.string(), z.array(z.record(z.string(), z.unknown().transform(withNulls))))
-      .describe(
-        'Rows of the service by collection, with the field names of the service or the column names. Other collections have no rows.',
-      ),
+      .describe('Rows of the service by collection, by field or column names. Other collections have no rows.'),
     service: misbehaviour().optional().describe('How the service of the test misbehaves.'),
     env: z
       .record(z.string(), z.string())
