@@ -25,7 +25,7 @@ export interface DataFilesOptions {
   readonly partitioned: boolean;
 }
 
-/** Maximum number of open files. The least recently used one is closed for another, and its partition gets one more file later. */
+/** Number of open files. The least recently used one is closed for another, and its partition gets one more file later. */
 const maxOpen = 32;
 
 /** Number of row groups' worth of rows waiting to be encoded, over all partitions; the largest group goes first. */
@@ -169,7 +169,7 @@ export class DataFiles {
   }
 }
 
-/** Creates a data file, and the folders of its partition. @param below The latter, relative to the folder of the run; empty for none. */
+/** @param below Folder of the partition, relative to that of the run. */
 export async function openDataFile(run: string, below: string, name: string, permissions: number): Promise<PartialFile> {
   await makeOpen(join(run, below), run, permissions);
   return staged(join(run, below, name), permissions);
@@ -220,12 +220,10 @@ export async function stageRetained(
   return { files: retained, actions };
 }
 
-/** Creates folders with the right to enter that matches the permissions of their files. @throws {SinkError} `E_SINK_PATH`. */
 async function makeOpen(folder: string, run: string, permissions: number): Promise<void> {
   for (const made of await makeFolders(folder, run)) await openTo(made, permissions);
 }
 
-/** Copies a file, and compares the copy with the earlier manifest. */
 async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<RenameAction> {
   const copy = await written(path, permissions, (file) =>
     attempt('E_SINK_WRITE', `cannot copy ${from}`, async () => {

@@ -218,7 +218,7 @@ function partitionDifferences({ name, rows }: ManifestFile, { partition_by: by }
   return found.join('/') === by.map(encoded).join('/') ? [] : [`${name} is not in the partition folders ${by.join(', ') || '(none)'}`];
 }
 
-/** Returns the columns of a file: those of the table, without the ones in its folders. */
+/** The columns of the table, without those in the folders of the file. */
 function columnsOf(name: string, { schema, partition_by: by }: Manifest): Expected['columns'] {
   const inFiles = schema.filter(({ field }) => !by.includes(field));
   if (by.length === 0 || dirname(name) !== '.') return inFiles;

@@ -4,7 +4,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
 import { SinkError } from '../core/index.js';
 
-/** Computes the SHA-256 of a file in hexadecimal. @throws {SinkError} `E_SINK_WRITE` if it cannot be read back. */
+/** Computes the SHA-256 of a file in hexadecimal. */
 export function sha256File(path: string): Promise<string> {
   return attempt('E_SINK_WRITE', `cannot read back ${path}`, async () => {
     const hash = createHash('sha256');
@@ -115,7 +115,7 @@ export async function removeTemporaries(folder: string, isOurs: (name: string) =
 /**
  * Creates a folder and any missing parent folders.
  *
- * @param own Folder below which all folders are leadstream's own; links there are not followed. Default: links are followed.
+ * @param own Folder below which all folders are leadstream's own, and links are not followed.
  * @returns The folders that this call created, outermost first; `removeFolders` removes them again.
  * @throws {SinkError} `E_SINK_PATH`, or `E_SINK_FOREIGN` for a link below `own`.
  */
@@ -136,7 +136,6 @@ export async function makeFolders(path: string, own?: string): Promise<readonly 
   return made;
 }
 
-/** Returns a folder and all its parents, outermost first. */
 function chainOf(path: string): readonly string[] {
   const above = dirname(path);
   return above === path ? [path] : [...chainOf(above), path];
@@ -171,7 +170,7 @@ export async function removeFolders(folders: readonly string[]): Promise<void> {
   }
 }
 
-/** Makes the names in a folder durable. File systems that do not support this for folders are tolerated. */
+/** Makes the names in a folder durable, where the file system can. */
 export async function syncFolder(path: string): Promise<void> {
   await closing(await open(path, 'r'), (folder) =>
     folder.sync().catch((thrown: unknown) => {
@@ -181,9 +180,9 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Checks that nothing between two folders is a link: all folders there are leadstream's own. What is `above` may be a link or lead through links.
+ * Checks that nothing between two folders is a link: all folders there are leadstream's own.
  *
- * @throws {SinkError} `E_SINK_FOREIGN` naming the link, or whatever is not a folder; `E_SINK_PATH` for a folder that cannot be entered.
+ * @throws {SinkError} `E_SINK_FOREIGN` naming what is not a folder; `E_SINK_PATH` for one that cannot be entered.
  */
 export async function refuseLinks(above: string, folder: string): Promise<void> {
   let at = above;

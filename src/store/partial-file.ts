@@ -108,7 +108,7 @@ export async function reserveFile(destination: string, runId: string, mode?: num
   }
 }
 
-/** Refuses anything but a file. A rename would replace a pipe, a device or a link (whose target would stay unchanged), and would fail over a folder. */
+/** A rename would replace a pipe, a device or a link, whose target would stay unchanged. */
 async function refuseNoFile(destination: string): Promise<void> {
   const found = await attempt('E_SINK_PATH', `cannot write ${destination}`, () => lstat(destination).catch(unlessMissing(undefined)));
   if (found === undefined || found.isFile()) return;

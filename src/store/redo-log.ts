@@ -11,9 +11,9 @@ import { isLocked, lockOutputs } from './lock.js';
 export interface LoggedCommit extends Commit {
   readonly runId: string;
   readonly pipeline: string;
-  /** Folders of spooled pages that must not be used once the commit is done. Absolute paths; only their names are to be trusted. */
+  /** Folders of spooled pages that must not be used once the commit is done. Only their names are to be trusted. */
   readonly spent?: readonly string[] | undefined;
-  /** Row counts of the run, for comparison by later ones; plain JSON that only the code that logged it can interpret. */
+  /** Row counts of the run, for comparison by later ones. */
   readonly counts?: unknown;
 }
 
@@ -48,10 +48,9 @@ const head = schema((z) => z.object({ version: z.int() }));
 const commitEnding = '.commit.json';
 
 /**
- * Checks what a run is about to commit, and makes it durable as `<folder>/<runId>.commit.json`. The caller must hold the locks of the outputs, and the contents
- * of all sources of the actions must be durable; their names are made durable here.
+ * Checks what a run is about to commit, and makes it durable as `<folder>/<runId>.commit.json`. The caller holds the locks of the outputs, and the contents of
+ * all sources of the actions are durable.
  *
- * @param folder A folder in the state folder; both are created if missing, private (0700).
  * @returns The commit, which will be carried out from now on, by the caller or by recovery.
  * @throws As `prepareCommit` and `makePrivate`; nothing is logged then.
  */
@@ -67,7 +66,7 @@ export async function logCommit(folder: string, commit: LoggedCommit): Promise<P
   return prepared;
 }
 
-/** Removes a commit from the log after it was carried out. @throws {SinkError} `E_SINK_WRITE`. */
+/** Removes a commit from the log after it was carried out. */
 export async function forgetCommit(folder: string, runId: string): Promise<void> {
   await attempt('E_SINK_WRITE', `cannot remove from the redo log in ${folder}`, async () => {
     await removeFile(pathOf(folder, runId));
@@ -113,7 +112,6 @@ async function readCommit(path: string): Promise<StoredCommit | undefined> {
   return { ...commit, path, known };
 }
 
-/** Returns the outputs that the actions of a logged commit change. @throws {LeadstreamError} `E_STATE_FOREIGN` for one that would change anything else. */
 function changedOutputs({ path, outputs, known }: StoredCommit): readonly string[] {
   const changed = known.map((action) => {
     const output = outputOf(outputs, action);
