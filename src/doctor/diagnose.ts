@@ -104,7 +104,7 @@ function formsOf(configured: Credentials): readonly CredentialForm[] {
   return [own, byKey, byMd5];
 }
 
-/** Finds out which credentials the service accepts, and sends requests with these. @returns `undefined` if nothing else can be measured. */
+/** Sends the next requests with the credentials that work. @returns `undefined` if nothing else can be measured. */
 async function findCredentials(probe: Probe, collections: readonly Collection[], configured: Credentials) {
   const tried: { readonly form: CredentialForm; readonly failure: SourceError | undefined }[] = [];
   for (const form of formsOf(configured)) tried.push({ form, failure: await failureWith(probe, form.auth, collections) });
@@ -143,7 +143,7 @@ async function failureWith(probe: Probe, auth: Credentials, collections: readonl
   return first;
 }
 
-/** Requests a row of every standard collection. @returns The first that is paged and has rows. */
+/** @returns The first collection that is paged and has rows. */
 async function findCollections(probe: Probe, collections: readonly Collection[]): Promise<Collection | undefined> {
   const failures: SourceError[] = [];
   const [filled, empty]: [Collection[], string[]] = [[], []];
@@ -161,7 +161,7 @@ async function findCollections(probe: Probe, collections: readonly Collection[])
   return filled.find(({ paged }) => paged);
 }
 
-/** Requests the first row of a list, whatever the number of its first page. @returns The number of rows received. */
+/** @returns The number of rows received, whatever the number of the first page. */
 async function firstRow(probe: Probe, collection: Collection): Promise<number> {
   const paging = collection.served?.paging;
   let { length } = await probe.batch(collection, paging?.scheme === 'page' ? (paging.first ?? 1) : 1, 1);

@@ -10,7 +10,6 @@ export interface Paged {
   readonly limit: number;
 }
 
-/** Finds out how a service pages a list. @returns `undefined` if that could not be determined. */
 export async function findPaging(probe: Probe, collection: Collection): Promise<Paged | undefined> {
   const first = await probe.check('first_page', () => findFirstPage(probe, collection));
   return first && (await probe.check('limit', () => findLimit(probe, collection, first)));
@@ -118,7 +117,6 @@ export async function findOrder(probe: Probe, collection: Collection, { firstPag
   probe.add('order', 'note', `two pages had other rows, or another order, when read twice: the list changes, or has no order; ${remedy}`);
 }
 
-/** Finds out how the service answers for a single record that exists, and for one that does not. */
 export async function findSingle(probe: Probe, collection: Collection, { firstPage }: Paged): Promise<void> {
   const [row] = (await probe.batch(collection, firstPage, 1)).rows();
   const id = row?.[collection.id];

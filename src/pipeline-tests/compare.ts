@@ -7,7 +7,7 @@ import { readGroups } from '../parquet/index.js';
 import { bookName } from '../plan/index.js';
 import type { PipelineTest, RunReport, TextRow } from '../run/index.js';
 
-/** One way in which the result of a run differs from what its test expects; what does not exist is `undefined`. */
+/** A difference from what a test expects; what does not exist is `undefined`. */
 export interface Difference {
   /** The part compared: `error`, `rows[0].age`, `books of to[0] csv: read`, `files out.csv`, `stdout`, or `setup` if the test could not run. */
   readonly at: string;
@@ -92,7 +92,7 @@ function differing(at: string, expected: unknown, received: unknown): readonly D
   return expected === received ? [] : [{ at, expected, received }];
 }
 
-/** Reads a table of Parquet files. @param typeOf The declared type of a column, to distinguish days from instants. */
+/** @param typeOf Distinguishes days from instants. */
 async function tableRows(path: string, typeOf: TypeOf): Promise<readonly TextRow[]> {
   const rows: TextRow[] = [];
   for (const file of (await readdir(path, { recursive: true })).filter((entry) => entry.endsWith('.parquet')).toSorted()) {

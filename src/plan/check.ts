@@ -96,7 +96,6 @@ function refuseUnknownRows(tests: readonly TestShape[], registry: Registry, prob
   });
 }
 
-/** Reads the valid parts of a document that is invalid as a whole, key by key. */
 function partsOf(document: unknown): ChainShape & Partial<Omit<PipelineShape, 'collections' | 'tests' | 'steps' | 'to'>> {
   const { steps: _steps, to: _to, tests: _tests, collections: _collections, ...shape } = pipelineShape().shape;
   const read = ([key, schema]: [string, z.ZodType]) => [key, validated(schema, getIn(document, [key]), [key], silent)] as const;
@@ -123,7 +122,7 @@ function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked[
   ];
 }
 
-/** Returns the collections declared by a document, with its references resolved; `undefined` if one of them is invalid. */
+/** Returns the collections declared by a document; `undefined` if one of them is invalid. */
 function ownCollections(document: unknown, problem: Problem): readonly Collection[] | undefined {
   const declared = getIn(document, ['collections']);
   // The schema of the document checks that it is a map.
@@ -230,7 +229,6 @@ function sourceOf({ env = process.env, cwd = process.cwd(), baseDir = cwd }: Loa
   return referenceSource(env, baseDir);
 }
 
-/** Refuses outputs at, in or around something else, or a second one on stdout. */
 function refuseClashes({ outputs, issues }: Checked, taken: readonly { path: string | undefined; what: string }[]): void {
   const clashes = outputs.flatMap(({ path, place }) => {
     const found = taken.find((other) => collideAcrossRuns(path, other.path));

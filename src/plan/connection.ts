@@ -25,7 +25,7 @@ export function connectionFromEnvironment(env: Environment): (Account & { readon
   return { ...account, proxy: proxy ?? false };
 }
 
-/** Returns the account in an environment, or why there is none. No problem shows the address, as it may contain a key. */
+/** No problem shows the address, as it may contain a key. */
 function accountIn(env: Environment): Account | { readonly missing: string } | { readonly problem: string } {
   const { LEADSTREAM_BASE_URL: baseUrl, LEADSTREAM_REST_API_KEY: own, LEADSTREAM_AUTHORIZED_UID: uid } = env;
   const key = env.LEADSTREAM_AUTHORIZED_REST_API_KEY;

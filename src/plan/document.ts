@@ -19,7 +19,7 @@ import { getIn } from '../options/index.js';
 /** A path from the root of a pipeline file: keys and indexes. */
 export type Path = readonly (string | number)[];
 
-/** A document of a pipeline file as read: plain maps, lists and strings, each with its position. */
+/** A document of a pipeline file: plain maps, lists and strings, each with its position. */
 export interface SpecDocument {
   readonly file: string;
   readonly value: unknown;
@@ -27,7 +27,7 @@ export interface SpecDocument {
   readonly overridden: readonly Path[];
   /** Returns whether a scalar is written without quotes, and not as a block. */
   isPlain(path: Path): boolean;
-  /** Returns the position of a value, or of its key with `onKey`; for a path that does not exist, that of its nearest existing parent. 1-based. */
+  /** Returns the position, from 1, of a value, or of its key with `onKey`; if there is none, that of its nearest parent. */
   locate(path: Path, onKey?: boolean): Position;
 }
 
@@ -88,7 +88,6 @@ function missingPipeline(documents: readonly Document[], defaults: Document | un
   return other && { offset: other.contents?.range?.[0] ?? 0, message: 'this is not a pipeline, which is a map with name, from and to' };
 }
 
-/** A problem at an offset of the text. */
 interface Trouble {
   readonly offset: number;
   readonly message: string;
@@ -119,14 +118,13 @@ const noAnchors =
   'anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a value that begins with & or * needs quotes';
 const noTags = 'tags are not accepted; a value that begins with ! needs quotes';
 
-/** The parser's own words for these would contain the value. */
+/** The parser's own words would contain the value. */
 const words: Readonly<Record<string, string>> = {
   BAD_ALIAS: noAnchors,
   BAD_DIRECTIVE: 'directives are not accepted; a value that begins with % needs quotes',
   TAG_RESOLVE_FAILED: noTags,
 };
 
-/** Describes invalid YAML, without the value in which it is found. */
 function invalid(text: string, { code, message, pos: [offset] }: YAMLError): Trouble {
   // Where the stack overflows depends on the version of Node.
   if (code === 'RESOURCE_EXHAUSTION') return { offset: 0, message: tooDeep };
@@ -169,7 +167,7 @@ function nameOf({ contents }: Document): unknown {
   return isMap(contents) ? contents.get('name') : undefined;
 }
 
-/** Replaces or removes a value. @returns Whether there is such a place: an entry may be appended to a list, but not beyond the next index. */
+/** @returns Whether there is such a place: an entry may be appended to a list, but not beyond the next index. */
 function override(document: Document, path: Path, value: string | undefined): boolean {
   if (value === undefined) {
     if (document.hasIn(path)) document.deleteIn(path);

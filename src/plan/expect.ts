@@ -13,7 +13,7 @@ export const defaultReadShrink = 0.5;
 
 const someName = schema((z) => z.string().min(1));
 
-/** The schema of `expect`: conditions on the rows that leave the last step, without which nothing is published. */
+/** The schema of `expect`: conditions without which nothing is published. */
 export const expectShape = schema((z) =>
   z.strictObject({
     min_rows: z.number().int().min(0).optional().describe('Minimum number of rows that leave the last step.'),
@@ -94,7 +94,7 @@ export interface Measured {
   readonly earlier: Pick<Published, 'rows'> | undefined;
 }
 
-/** Returns the gates that are set, in the order of the reference and of results. */
+/** Returns the gates that are set, in the order of the reference. */
 export function gatesIn(expect: Expect = {}): readonly ExpectGate[] {
   const { min_rows: fewest, max_shrink: shrink, max_growth: growth, max_read_shrink: lists, max_null: nulls } = expect;
   const { not_null: filled, unique: keys, accepted_values: accepted } = expect;

@@ -5,7 +5,7 @@ import { firstQuery } from '../source/index.js';
 import type { Pipeline } from './pipeline.js';
 import { writtenColumns } from './plan.js';
 
-/** The plan of a pipeline, as a run would carry it out; plain data without credentials. */
+/** The plan of a pipeline; plain data without credentials. */
 export type Explanation = ReturnType<typeof explainPipeline>;
 
 /** Explains what a run of a pipeline would do, without doing it. */

@@ -22,7 +22,7 @@ export const hookShape = schema((z) =>
   }),
 );
 
-/** Returns the hooks of a file with their proxies, and reports problems with these. */
+/** Returns the hooks of a file with their proxies. */
 export function hooksOf(
   hooks: { readonly [N in HookName]?: { readonly webhook: string } | undefined },
   env: Environment,

@@ -51,7 +51,7 @@ export interface Plan {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** The part of a file that describes the plan, as far as it can be read; invalid steps and sinks are `undefined`. */
+/** The part of a file that describes the plan; invalid steps and sinks are `undefined`. */
 export interface ChainShape extends Partial<Pick<PipelineShape, 'from' | 'reveal' | 'expect'>> {
   readonly steps?: readonly (Entry | undefined)[] | undefined;
   readonly to: readonly (Entry | undefined)[];
@@ -153,7 +153,7 @@ export function planPipeline(
   };
 }
 
-/** Returns the number of first steps whose columns no unknown value affects; Infinity for all of them. */
+/** Returns how many of the first steps no unknown value affects; Infinity for all of them. */
 function knownSteps(steps: Chain['steps'], unknown: readonly Path[]): number {
   if (unknown.some(([key]) => key === 'from' || key === 'reveal' || key === 'collections')) return 0;
   const first = steps.findIndex((step, index) => {
@@ -213,7 +213,6 @@ function stopOf(steps: readonly PlannedStep[]): PlannedStep | undefined {
   return steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ definition }) => definition.most !== undefined);
 }
 
-/** Reports expectations that compare whole reads where a limit stops the read. */
 function refuseLimits(expect: Expect, stop: PlannedStep | undefined, problem: Problem): void {
   for (const { name, judges } of stop ? gatesIn(expect) : [])
     if (judges !== 'rows')
@@ -277,7 +276,6 @@ export function writtenColumns({ definition, config }: PlannedSink, arriving: re
   return wanted.map((column) => outputColumn(column, { naming, types }));
 }
 
-/** The options that sinks share and that determine which columns they write. */
 const shared = schema((z) =>
   z.object({
     columns: z.array(z.string()).optional(),
