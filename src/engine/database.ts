@@ -157,7 +157,7 @@ export class Database {
       } catch (failure) {
         if (failure instanceof LeadstreamError && failure.code === 'E_STATE_FOREIGN') throw failure;
         const { code, message } = failure as NodeJS.ErrnoException;
-        const kind = /^(?:.*: )?([A-Z][\w ]+ Error):/.exec(message)?.[1] ?? code ?? 'error of DuckDB';
+        const kind = /^(?:.*?: )??([A-Z][\w ]+? Error):/.exec(message)?.[1] ?? code ?? 'error of DuckDB';
         if (refused && / Error$/.test(kind) && !/^(?:Out of Memory|IO|FATAL|INTERNAL)/.test(kind)) throw refused(kind);
         throw failed(`rows that exceed its memory cannot be stored in ${folder}: ${kind}`);
       }

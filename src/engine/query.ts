@@ -24,9 +24,14 @@ const forms: Readonly<Record<DeclaredType, { readonly sql: string; shown(stored:
   flag: { sql: 'BOOLEAN', shown: (stored) => stored, read: (value) => value },
   integer: { sql: 'BIGINT', shown: (stored) => stored, read: (value) => `${value}::HUGEINT` },
   decimal: { sql: 'DOUBLE', shown: (stored) => stored, read: (value) => `${value}::DOUBLE` },
-  timestamp: { sql: 'TIMESTAMP', shown: (stored) => `make_timestamp_ms(${stored})`, read: (value) => `epoch_ms(${value}::TIMESTAMP)` },
-  date: { sql: 'DATE', shown: (stored) => `make_timestamp_ms(${stored})::DATE`, read: (value) => `epoch_ms(${value}::TIMESTAMP)` },
+  timestamp: { sql: 'TIMESTAMP', shown: (stored) => `make_timestamp_ms(${stored})`, read: instant },
+  date: { sql: 'DATE', shown: (stored) => `make_timestamp_ms(${stored})::DATE`, read: instant },
 };
+
+/** Returns the milliseconds of an instant; of an infinite one, more than a `Date` holds. */
+function instant(value: string): string {
+  return `CASE WHEN isinf(${value}::TIMESTAMP) THEN ${2n ** 63n - 1n} ELSE epoch_ms(${value}::TIMESTAMP) END`;
+}
 
 /** The declared type of a result column, by its type in DuckDB; other types are refused. */
 const types: readonly (readonly [pattern: RegExp, type: DeclaredType])[] = [
@@ -46,7 +51,8 @@ const clock = {
 
 /** What gives another result each time, or shows the process, and is not found by its stability in DuckDB's own list. */
 const unrepeatable = [
-  ...['age', 'current_time', 'get_current_time', 'localtime', 'reservoir_quantile', 'current_setting', 'getvariable', 'version'],
+  ...['age', 'current_time', 'get_current_time', 'localtime', 'current_localtime', 'reservoir_quantile'],
+  ...['current_setting', 'getvariable', 'version', 'get_block_size', 'json_serialize_plan', 'vector_type'],
   ...['current_user', 'session_user', 'user', 'current_role', 'current_catalog', 'current_schema'],
 ];
 
@@ -87,17 +93,22 @@ export async function describeQuery(query: string, rows: readonly QueryColumn[])
   const connection = await instance.connect();
   try {
     const values = async (sql: string, given: readonly string[] = []) => (await connection.runAndReadAll(sql, [...given])).getRows().flat();
-    const columns = rows.map(({ name, type }) => `${quoted(name)} ${forms[type].sql}`);
-    await connection.run(`CREATE TABLE rows (${columns.join() || 'present BOOLEAN'})`);
+    const columns = rows.map(({ name, type }) => `NULL::${forms[type].sql} AS ${quoted(name)}`);
+    await connection.run(`CREATE VIEW rows AS SELECT ${columns.join() || 'TRUE AS present'}`);
     const statements = await connection.extractStatements(query);
     if (statements.count !== 1) return { problem: 'must be one SELECT statement; PIVOT needs a list, as in ON column IN (…)' };
     const prepared = await statements.prepare(0);
     if (prepared.statementType !== api.StatementType.SELECT) return { problem: 'must be a SELECT statement' };
-    const volatile = await values("SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability <> 'CONSISTENT'");
+    const volatile = await values(
+      "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability <> 'CONSISTENT' OR (function_type = 'macro' AND schema_name = 'pg_catalog')",
+    );
+    const others = await values('SELECT view_name FROM duckdb_views() WHERE internal');
     const [json] = await values('SELECT json_serialize_sql(?::VARCHAR)::VARCHAR', [query]);
     const tree = new QueryTree(JSON.parse(String(json)), rows);
-    const problem = tree.problem(new Set([...unrepeatable, ...volatile.map(String)]));
+    const problem = tree.problem(new Set([...unrepeatable, ...volatile.map(String)]), new Set(others.map(String)));
     if (problem !== undefined) return { problem };
+    // As it will run, which refuses a pragma: it is prepared as a SELECT.
+    await connection.prepare(`CREATE TABLE result AS ${query}`);
     return resultOf(prepared, tree);
   } catch (failure) {
     const [message = ''] = String(failure).split('\n\nLINE');
@@ -142,7 +153,7 @@ function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): Qu
       return { problem: `the column ${name} is of type ${inDuckdb}; cast it to VARCHAR, BOOLEAN, BIGINT, DOUBLE, TIMESTAMP or DATE` };
     }
     taken.add(name);
-    columns.push({ name, type, counts: tree.counts(index) });
+    columns.push({ name, type, counts: tree.counts(index, prepared.columnCount) });
   }
   return { columns, reads: tree.reads };
 }
@@ -169,19 +180,25 @@ class QueryTree {
     for (const part of Object.values(value)) this.#collect(part);
   }
 
-  /** Returns why the query is refused, if it is. @param volatile Names of functions, in lower case. */
-  problem(volatile: ReadonlySet<string>): string | undefined {
-    const own = new Set(['rows', ...this.#nodes.flatMap((node) => ('key' in node && 'value' in node ? [lower(node.key)] : []))]);
+  /** Returns why the query is refused, if it is. @param volatile Names of functions, in lower case. @param others Names of tables of DuckDB. */
+  problem(volatile: ReadonlySet<string>, others: ReadonlySet<string>): string | undefined {
+    const named = this.#nodes.flatMap((node) => ('key' in node && 'value' in node ? [lower(node.key)] : []));
+    // Outside of the subquery that it is defined in, such a name would mean DuckDB's own table.
+    const own = new Set(['rows', ...named.filter((name) => !others.has(name))]);
+    // list_aggregate takes the name of a function as a text.
+    if (this.#words.has('reservoir_quantile')) return 'reservoir_quantile does not give the same for the same rows';
     const timeless = new Set(Object.values(clock).flat());
     for (const node of this.#nodes) {
       const name = lower(node.function_name ?? columnOf(node) ?? node.table_name);
-      const isCalled = node.class === 'FUNCTION' || (node.class === 'COLUMN_REF' && !this.rows.some((column) => column.name === name));
+      const isCalled =
+        node.class === 'FUNCTION' || (node.class === 'COLUMN_REF' && !this.rows.some((column) => column.name.toLowerCase() === name));
       if (node.sample) return 'a sample gives other rows each time; the step sample does not';
       if (node.class === 'PARAMETER') return 'parameters have no value here; write the value';
       if (node.type === 'SHOW_REF') return 'must be a SELECT statement';
       if (isCalled && !timeless.has(name) && volatile.has(name))
         return `${name} does not give the same for the same rows, or shows the machine`;
-      if (node.class === 'FUNCTION' && Boolean(node.catalog)) return `write ${name} without a catalog`;
+      if (node.class === 'FUNCTION' && (Boolean(node.catalog) || !['', 'main'].includes(lower(node.schema))))
+        return `write ${name} without a catalog and a schema`;
       if (node.type === 'TABLE_FUNCTION' && !tableFunctions.includes(lower((node.function as Node).function_name))) {
         return 'the only table is rows; files and tables of DuckDB cannot be read';
       }
@@ -203,17 +220,19 @@ class QueryTree {
         node.class === 'STAR' ||
         node.class === 'POSITIONAL_REFERENCE' ||
         node.ref_type === 'NATURAL' ||
+        // It groups by the columns that it does not name.
+        node.type === 'PIVOT' ||
         (Array.isArray(node.column_name_alias) && node.column_name_alias.length > 0) ||
-        (node.class === 'COLUMN_REF' && tables.has(columnOf(node) ?? '')),
+        (node.class === 'COLUMN_REF' && Array.isArray(node.column_names) && tables.has(lower(node.column_names.at(-1)))),
     );
-    return isWhole ? this.rows : this.rows.filter(({ name }) => this.#words.has(name));
+    return isWhole ? this.rows : this.rows.filter(({ name }) => this.#words.has(name.toLowerCase()));
   }
 
-  /** Returns whether a column of the result is `count(*)`. */
-  counts(index: number): boolean {
+  /** Returns whether a column of the result is `count(*)`. @param width The number of its columns; `unnest` of a struct makes several. */
+  counts(index: number, width: number): boolean {
     const { statements } = this.tree as { readonly statements?: readonly { readonly node: Node }[] };
     const list = statements?.[0]?.node.select_list;
-    if (!Array.isArray(list) || list.some((item: Node) => item.class === 'STAR')) return false;
+    if (!Array.isArray(list) || list.length !== width || list.some((item: Node) => item.class === 'STAR')) return false;
     const { function_name: name, children, filter } = (list as readonly Node[])[index] ?? {};
     return (name === 'count_star' || name === 'count') && Array.isArray(children) && children.length === 0 && filter === null;
   }

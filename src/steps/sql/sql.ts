@@ -126,8 +126,9 @@ export const sqlStep = defineStep('sql', {
       if (!names.includes(name)) plan.problem(['sensitivity', name], unknownName('column', name, names, plan), true);
     const used = new Set(described.reads.map(({ name }) => name));
     const most = strictest(input.filter(({ name }) => used.has(name)));
+    const declared = new Map(Object.entries(sensitivity));
     return described.columns.map(({ name, type, counts }) => {
-      return { name, original: name, type, cast: true, sensitivity: sensitivity[name] ?? (counts ? 'plain' : most) };
+      return { name, original: name, type, cast: true, sensitivity: declared.get(name) ?? (counts ? 'plain' : most) };
     });
   },
   open: (config, runtime) => {

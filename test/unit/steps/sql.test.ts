@@ -25,7 +25,7 @@ const refused: readonly (readonly [query: string, problem: RegExp])[] = [
   ['SELEC 1', /syntax error at or near "SELEC"/],
   ['SELECT 1 AS a; SELECT 2 AS b', /one SELECT statement/],
   ['PIVOT rows ON lead_status USING count(*)', /one SELECT statement; PIVOT needs a list/],
-  ["INSERT INTO rows (uid) VALUES ('1')", /must be a SELECT/],
+  ["INSERT INTO rows (uid) VALUES ('1')", /rows is not an table/],
   ["COPY rows TO 'rows.csv'", /disabled by configuration/],
   ['DESCRIBE rows', /must be a SELECT/],
   ['SELECT emial FROM rows', /"emial" not found/],
@@ -42,6 +42,15 @@ const refused: readonly (readonly [query: string, problem: RegExp])[] = [
   ['SELECT age(timestamp)::VARCHAR AS t FROM rows', /age does not give the same/],
   ["SELECT current_setting('temp_directory') AS t", /current_setting/],
   ['SELECT system.main.now() AS t', /without a catalog/],
+  ['SELECT system.now() AS t', /without a catalog/],
+  ['SELECT pg_conf_load_time() AS t', /pg_conf_load_time does not give the same/],
+  ['SELECT current_localtime()::VARCHAR AS t', /current_localtime does not give the same/],
+  ["SELECT list_aggr(list(age), 'reservoir_quantile', 0.5) AS t FROM rows", /reservoir_quantile does not give the same/],
+  ['SELECT vector_type(uid) AS t FROM rows', /vector_type does not give the same/],
+  ['SELECT setting FROM pg_settings WHERE (WITH pg_settings AS (SELECT 1 AS a) SELECT a FROM pg_settings) = 1', /not pg_settings/],
+  ['SELECT rowid AS t FROM rows', /"rowid" not found/],
+  ['PRAGMA database_list', /syntax error at or near "PRAGMA"/],
+  ['; SELECT 1 AS t', /syntax error at or near ";"/],
   ['SELECT $1 AS t', /parameters/],
   ['SELECT count(*) FROM rows', /name the column count_star\(\) with AS/],
   ['SELECT uid, uid FROM rows', /two columns are named uid/],
@@ -77,6 +86,12 @@ describe('a query', () => {
     expect(await of({ query, sensitivity: { c: 'plain' } })).toEqual(['a personal', 'b plain', 'c plain', 'd personal']);
     expect(await of('SELECT campaign_id FROM rows')).toEqual(['campaign_id plain']);
     expect(await of('SELECT upper(r.campaign_id) AS a FROM rows r WHERE r IS NOT NULL')).toEqual(['a personal']);
+    expect(await of('SELECT a.campaign_id FROM rows a JOIN rows b ON a.lead_id = b.lead_id')).toEqual(['campaign_id plain']);
+    expect(await of('SELECT rows.campaign_id FROM rows')).toEqual(['campaign_id plain']);
+    expect(await of('SELECT email AS constructor FROM rows')).toEqual(['constructor personal']);
+    expect(await of("SELECT unnest({'a': max(uid), 'b': max(email)}), count(*) AS c FROM rows")).toEqual([
+      ...['a personal', 'b personal', 'c personal'],
+    ]);
     expect((await settled(steps.sql, { query, sensitivity: { e: 'plain' } })).problems).toMatchObject([{ path: ['sensitivity', 'e'] }]);
   });
 
@@ -86,6 +101,7 @@ describe('a query', () => {
     ['SELECT #1 AS n FROM rows', leads.length],
     ['SELECT length(r::VARCHAR) AS n FROM rows r', leads.length],
     ['SELECT length(rows::VARCHAR) AS n FROM rows', leads.length],
+    ['SELECT length(main.rows::VARCHAR) AS n FROM rows', leads.length],
   ])('%s reads all columns, though it names none', async (query, count) => {
     // Null is not equal to null, so no row joins itself.
     const rows = leads.map((each) => ({ ...each, middlename: null }));
@@ -93,6 +109,16 @@ describe('a query', () => {
     if (count === 0) expect(values).toEqual([0n]);
     else if (query.includes('length')) expect(values.every((value) => Number(value) > 500)).toBe(true);
     else expect(values).toEqual(rows.map((each: Row) => each.lead_id));
+  });
+
+  test('groups by all columns in a pivot that names none', async () => {
+    const query = "SELECT a FROM rows PIVOT (count(*) FOR lead_status IN ('new' AS a))";
+    expect(
+      await run(
+        query,
+        [1, 2, 3].map((id) => ({ ...lead, lead_id: `${id}`, lead_status: 'new' })),
+      ),
+    ).toEqual(Array(3).fill({ a: 1n }));
   });
 
   test('has one clock, the start of the run, in UTC', async () => {
@@ -129,8 +155,12 @@ describe('a query', () => {
     const failure = await run('SELECT email::INTEGER AS a FROM rows', rows).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'E_STEP_EXPRESSION', message: expect.stringContaining('Conversion Error') });
     expect(String(failure)).not.toContain('secret');
+    const disguised = run('SELECT email::INTEGER AS a FROM rows', [{ ...lead, email: 'x: Secret Error: x' }]);
+    await expect(disguised).rejects.toMatchObject({ message: expect.stringContaining('rows: Conversion Error;') });
     await expect(run('SELECT sum(age) AS a FROM (FROM rows UNION ALL FROM rows)', rows)).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
     await expect(run("SELECT 'inf'::DOUBLE AS a FROM rows", rows)).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
+    for (const instant of ["'infinity'::TIMESTAMP", "'-infinity'::DATE", "'infinity'::TIMESTAMPTZ", "'infinity'::TIMESTAMP_NS"])
+      await expect(run(`SELECT ${instant} AS a FROM rows`, rows)).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
     await expect(run('SELECT age + 1 AS a FROM rows', rows)).rejects.toMatchObject({ code: 'E_STEP_EXPRESSION' });
     expect(await run('SELECT sum(age) AS a FROM rows', rows)).toEqual([{ a: 9223372036854775807n }]);
   });
