@@ -20,9 +20,11 @@ export function sensitivityOf(source: string, input: readonly Column[]): Column[
   return strictest(input.filter(({ name }) => words.has(name)));
 }
 
-export function requireDuckdb(plan: ColumnsContext): void {
+/** Reports the package that a blocking step needs, if it is not installed. @returns Whether it is. */
+export function requireDuckdb(plan: ColumnsContext): boolean {
   const missing = missingDuckdb();
   if (missing !== undefined) plan.problem([], missing, true);
+  return missing === undefined;
 }
 
 /** @throws {StepError} `E_STEP_CONFIG` if the package that a blocking step needs is not installed. */

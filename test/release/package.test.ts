@@ -69,11 +69,14 @@ test('without the optional packages, what sorts is refused before any request, a
   const toInstall = { stderr: expect.stringContaining('npm install @duckdb/node-api@') };
   for (const body of [
     'steps:\n  - sort: { by: [lead_id] }\nto:\n  - csv: { path: a.csv }',
+    'steps:\n  - sql: SELECT 1 AS a\nto:\n  - csv: { path: a.csv }',
     'to:\n  - parquet: { path: a, sort_by: { columns: [lead_id], scope: table } }',
   ]) {
     await writeFile(join(folder, 'p.yaml'), pipelineText(`from: leads\n${body}`));
-    const refused = await start(process.execPath, [command, 'run', 'p.yaml'], { cwd: folder, env }).finished;
-    expect(refused).toMatchObject({ code: 78, ...toInstall });
+    for (const verb of ['run', 'validate']) {
+      const refused = await start(process.execPath, [command, verb, 'p.yaml'], { cwd: folder, env }).finished;
+      expect(refused).toMatchObject({ code: 78, ...toInstall });
+    }
   }
   const program = `import { sort } from 'leadstream'; try { sort([{ field: 'a' }]); } catch (error) { console.error(error.code, error.message); }`;
   const inProgram = await start(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, env }).finished;

@@ -112,7 +112,7 @@ export const sqlStep = defineStep('sql', {
     },
   ],
   columns: (config, input, plan) => {
-    requireDuckdb(plan);
+    if (!requireDuckdb(plan)) return undefined;
     const { query, sensitivity = {} } = partsOf(config);
     const path = typeof config === 'string' ? [] : ['query'];
     const described = plan.queries?.described(query, rowsOf(input));
