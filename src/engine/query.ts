@@ -13,6 +13,8 @@ export interface DescribedQuery {
   readonly columns: readonly (QueryColumn & { readonly counts: boolean })[];
   /** The columns of `rows` that it may read; it is given no others. */
   readonly reads: readonly QueryColumn[];
+  /** Whether these are all, because it means some without naming them. */
+  readonly isWhole: boolean;
 }
 
 /** What is known of a query, or why it is refused. */
@@ -155,7 +157,7 @@ function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): Qu
     taken.add(name);
     columns.push({ name, type, counts: tree.counts(index, prepared.columnCount) });
   }
-  return { columns, reads: tree.reads };
+  return { columns, reads: tree.reads, isWhole: tree.isWhole };
 }
 
 /** A part of the syntax tree of a query, as `json_serialize_sql` returns it. */
@@ -211,13 +213,23 @@ class QueryTree {
 
   /** The columns that the query may read: those whose name is in it, or all where they are meant without a name. */
   get reads(): readonly QueryColumn[] {
+    return this.isWhole ? this.rows : this.rows.filter(({ name }) => this.#words.has(name.toLowerCase()));
+  }
+
+  get isWhole(): boolean {
+    const modifiers = this.#nodes.flatMap((node) => (Array.isArray(node.modifiers) ? (node.modifiers as readonly Node[]) : []));
+    // ORDER BY ALL means the columns of the result.
+    const results = modifiers
+      .flatMap(({ orders }) => (Array.isArray(orders) ? (orders as readonly Node[]) : []))
+      .map(({ expression }) => expression as Node)
+      .filter(({ expr }) => expr === null);
     const tables = new Set([
       'rows',
       ...this.#nodes.flatMap((node) => ('query_location' in node && !('class' in node) ? [lower(node.alias)] : [])),
     ]);
-    const isWhole = this.#nodes.some(
+    return this.#nodes.some(
       (node) =>
-        node.class === 'STAR' ||
+        (node.class === 'STAR' && !results.includes(node)) ||
         node.class === 'POSITIONAL_REFERENCE' ||
         node.ref_type === 'NATURAL' ||
         // It groups by the columns that it does not name.
@@ -225,7 +237,6 @@ class QueryTree {
         (Array.isArray(node.column_name_alias) && node.column_name_alias.length > 0) ||
         (node.class === 'COLUMN_REF' && Array.isArray(node.column_names) && tables.has(lower(node.column_names.at(-1)))),
     );
-    return isWhole ? this.rows : this.rows.filter(({ name }) => this.#words.has(name.toLowerCase()));
   }
 
   /** Returns whether a column of the result is `count(*)`. @param width The number of its columns; `unnest` of a struct makes several. */

@@ -158,7 +158,15 @@ interface NamedCast {
 
 /** Collects the columns that a query uses, and runs it. */
 class QueryRows implements Collector {
-  #opened: { readonly described: DescribedQuery; readonly casts: readonly NamedCast[]; readonly rows: ValueTable } | undefined;
+  #opened:
+    | {
+        readonly described: DescribedQuery;
+        /** The names of the columns of `rows`. */
+        readonly known: ReadonlySet<string>;
+        readonly casts: readonly NamedCast[];
+        readonly rows: ValueTable;
+      }
+    | undefined;
 
   constructor(
     private readonly options: QueryRowsOptions,
@@ -166,8 +174,11 @@ class QueryRows implements Collector {
   ) {}
 
   async add(batch: RecordBatch, page: number): Promise<void> {
+    const { described, known, casts, rows } = (this.#opened ??= await this.#open(batch));
     if (batch.length === 0) return;
-    const { casts, rows } = (this.#opened ??= await this.#open(batch));
+    const later = described.isWhole ? this.options.rows(batch).find(({ name }) => !known.has(name)) : undefined;
+    if (later)
+      throw new StepError('E_STEP_CONFIG', `${this.context.at}: the field ${later.name} is not in the first rows; declare it in types`);
     const read = new Map(casts.map(({ name, cast }) => [name, cast(batch.columnOrNulls(name))]));
     await rows.add(batch, page, read, this.options.onError);
   }
@@ -185,7 +196,8 @@ class QueryRows implements Collector {
   async #open(first: RecordBatch) {
     const { at } = this.context;
     const { query, rows, expected, memory, folder } = this.options;
-    const described = await describeQuery(query, rows(first));
+    const columns = rows(first);
+    const described = await describeQuery(query, columns);
     if ('problem' in described) throw new StepError('E_STEP_CONFIG', `${at}: ${described.problem}`);
     const listed = (columns: readonly QueryColumn[]) => columns.map(({ name, type }) => `${name} ${type}`).join(', ');
     const found = listed(described.columns);
@@ -193,7 +205,8 @@ class QueryRows implements Collector {
     const refused = (kind: string) =>
       new StepError('E_STEP_EXPRESSION', `${at}: the query failed on these rows: ${kind}; guard its expressions, as by TRY_CAST and CASE`);
     const types = described.reads.map(({ type }) => type);
+    const known = new Set(columns.map(({ name }) => name));
     const casts = described.reads.map(({ name, type }) => ({ name, cast: plainCast(type) }));
-    return { described, casts, rows: new ValueTable(types, { memory, folder, refused }, this.context) };
+    return { described, known, casts, rows: new ValueTable(types, { memory, folder, refused }, this.context) };
   }
 }

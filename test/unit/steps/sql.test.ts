@@ -87,6 +87,8 @@ describe('a query', () => {
     expect(await of('SELECT campaign_id FROM rows')).toEqual(['campaign_id plain']);
     expect(await of('SELECT upper(r.campaign_id) AS a FROM rows r WHERE r IS NOT NULL')).toEqual(['a personal']);
     expect(await of('SELECT a.campaign_id FROM rows a JOIN rows b ON a.lead_id = b.lead_id')).toEqual(['campaign_id plain']);
+    expect(await of('SELECT campaign_id FROM rows GROUP BY ALL ORDER BY ALL')).toEqual(['campaign_id plain']);
+    expect(await of("SELECT campaign_id FROM rows ORDER BY COLUMNS('email')")).toEqual(['campaign_id personal']);
     expect(await of('SELECT rows.campaign_id FROM rows')).toEqual(['campaign_id plain']);
     expect(await of('SELECT email AS constructor FROM rows')).toEqual(['constructor personal']);
     expect(await of("SELECT unnest({'a': max(uid), 'b': max(email)}), count(*) AS c FROM rows")).toEqual([
@@ -215,6 +217,23 @@ describe('a program', () => {
     expect(await rowsOf(query, { types, columns })).toEqual(expected);
     await expect(rowsOf('SELECT uid FROM rows', { types, columns })).rejects.toThrow('declare the columns of the result: uid text');
     await expect(rowsOf(query)).rejects.toMatchObject({ code: 'E_STEP_CONFIG', message: expect.stringContaining('sum(VARCHAR)') });
+  });
+
+  test('reads columns in any case, and refuses those that come after the first rows where it means all', async () => {
+    const count = pagesFor(steps.sql, [{ leadId: '7' }], [{ leadId: '8', later: 'x' }]);
+    const [page] = await through(sql('SELECT max(leadId) AS id FROM rows'), count);
+    expect(page?.rows).toEqual([{ id: '8' }]);
+    await expect(through(sql('SELECT count(DISTINCT r) AS n FROM rows r'), count)).rejects.toThrow(
+      'the field later is not in the first rows',
+    );
+    const given = sql('SELECT count(DISTINCT r) AS n FROM rows r', { types: { later: 'text' } });
+    expect((await through(given, count)).flatMap(({ rows }) => rows)).toEqual([{ n: 2n }]);
+  });
+
+  test('knows the columns of a page without rows', async () => {
+    const none = pageOf(1, new RecordBatch(0, new Map([['uid', new FlatVector([])]])), { release: () => {} });
+    const out = await through(sql('SELECT uid, count(*) AS n FROM rows GROUP BY uid'), [none]);
+    expect(out.flatMap(({ rows }) => rows)).toEqual([]);
   });
 
   test('gets one row for no rows where the query makes one', async () => {
