@@ -35,7 +35,7 @@ export interface SinkContext {
   nulled(field: string): void;
 }
 
-/** An output that is completely written and waits for the commit, or is already out (stdout). Counted in rows and bytes. */
+/** An output that is completely written and waits for the commit, or is already out (stdout). */
 export interface PreparedOutput {
   /** Rows written by this run. */
   readonly rows: number;
@@ -106,9 +106,9 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   check?(config: C, columns: readonly Column[], plan: SinkPlan): void;
   /** Whether rows are output immediately, and nothing is published. */
   readonly prints?: boolean;
-  /** Returns the absolute path that this sink publishes; `undefined` if it publishes elsewhere, or prints. Two sinks must not share a path. */
+  /** Returns the absolute path that this sink publishes; `undefined` if it publishes elsewhere, or prints. */
   output(config: C, place: OutputPlace): string | undefined;
-  /** Returns the columns that it writes for the arriving ones. Default: according to `columns`, `naming` and `types` of the configuration. */
+  /** Returns the columns that it writes for the arriving ones. Default: by `columns`, `naming` and `types`. */
   writes?(config: C, columns: readonly Column[]): readonly OutputColumn[];
   /** Returns whether rows are added to an existing output, which is replaced otherwise. */
   adds?(config: C): boolean;

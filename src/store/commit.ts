@@ -107,8 +107,7 @@ export function outputOf(outputs: readonly string[], action: KnownAction): strin
 /**
  * Checks that all actions of a commit can be carried out or were, reading every file that has a SHA-256, and makes their sources durable.
  *
- * @throws {SinkError} `E_SINK_VERIFY` if a file differs from what was written, `E_SINK_WRITE` if it is missing, `E_SINK_FOREIGN` if something else is where a
- * link belongs, or a link is where a folder of leadstream belongs.
+ * @throws {SinkError} `E_SINK_VERIFY` if a file differs from what was written, `E_SINK_WRITE` if it is missing, `E_SINK_FOREIGN` for what is not leadstream's.
  * @throws {LeadstreamError} `E_RUN_FAILED` for an unknown action, and for one that is for none of the outputs.
  */
 export async function prepareCommit({ outputs, actions }: Commit): Promise<PreparedCommit> {

@@ -141,9 +141,7 @@ interface RecoveryOptions {
  * Outputs of a commit that the caller does not hold are locked meanwhile. A commit whose outputs are held by a living run is left to that run, but
  * if it shares an output with the caller, the caller must wait: `E_RUN_LOCKED`. The whole log is read before anything is done.
  *
- * @returns The recovered commits.
- * @throws {SinkError} `E_SINK_WRITE`, `E_SINK_VERIFY` or `E_SINK_FOREIGN` if a commit cannot be carried out: it
- * stays in the log, and the message explains how to give it up.
+ * @throws {SinkError} If a commit cannot be carried out: it stays in the log, and the message explains how to give it up.
  * @throws {LeadstreamError} `E_STATE_VERSION` for a commit of another version; `E_STATE_FOREIGN` for one that is not this user's.
  */
 export async function recoverCommits(folder: string, options: RecoveryOptions): Promise<readonly LoggedCommit[]> {
