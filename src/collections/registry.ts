@@ -16,7 +16,12 @@ export const collections = { leads, bridges, areacodes, links, users } as const 
 /** The name of a collection that every service has. */
 export type CollectionName = keyof typeof collections;
 
-/** Every collection name. */
+/**
+ * Every collection name.
+ *
+ * @example
+ * collectionNames.includes('leads'); // true
+ */
 export const collectionNames = Object.keys(collections) as readonly CollectionName[];
 
 /** A row of `leads`; see `RowOf`. */

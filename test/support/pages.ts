@@ -23,7 +23,7 @@ export function listOf(pages: number, size = 2): (page: number) => readonly numb
   return (page) => (page > pages ? [] : Array.from({ length: size }, (_, i) => (page - 1) * size + i));
 }
 
-/** Reads pages of any rows as a list of the service is read: each row is a field of a record. An empty page is its end, unless told otherwise. */
+/** Reads pages of any rows as a list of the service is read: each row is a field of a record. An empty page is its end by default. */
 export function pagedSource<T>(
   fetch: (page: number) => Observable<readonly T[]>,
   options: Partial<Parameters<typeof pagedBatches>[1]> = {},
