@@ -45,7 +45,6 @@ export class Probe {
     private readonly options: Pick<DiagnoseOptions, 'signal' | 'watch'> & { readonly ratePerSecond: number },
   ) {}
 
-  /** Sends the next requests with these credentials. */
   use(auth: Credentials): void {
     const { ratePerSecond, watch = [] } = this.options;
     const { timeoutMs = usualTimeoutMs } = this.connection;
@@ -60,7 +59,7 @@ export class Probe {
     return batch;
   }
 
-  /** Requests one page of a list; it has no rows if the service says that it does not exist. */
+  /** It has no rows if the service says that it does not exist. */
   async page(collection: Collection, page: number, limit: number): Promise<Names> {
     try {
       return namesOf(await this.batch(collection, page, limit), collection.key);
@@ -91,7 +90,6 @@ export class Probe {
     return pages;
   }
 
-  /** Requests the records with an identifier. */
   find(collection: Collection, id: string): Promise<readonly Row[]> {
     return this.#ask(this.#reader(collection).find(id));
   }

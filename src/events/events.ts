@@ -13,10 +13,7 @@ import {
 } from '../core/index.js';
 import type { EventError, MomentName, Moments, OperationName, Operations, MomentEvent, OperationEvent } from './map.js';
 
-/**
- * Publishes the events of a run or connection, to its own watchers and to the process-wide channels. While nothing listens, an event costs a closure,
- * per page at most and never per row. No event decides anything: counts and gates get their data separately.
- */
+/** Publishes the events of a run or connection, to its own watchers and to the channels of the process. No event decides anything. */
 export class Events {
   readonly #handlers: Handlers;
   /** The names that the watchers subscribe to. */
@@ -100,7 +97,7 @@ class OpenOperation {
     private readonly handlers: Handlers,
   ) {}
 
-  /** Publishes the start, and runs the work with the stores bound to the channel, such as a tracer's open span. */
+  /** Runs the work with the stores bound to the channel, such as a tracer's open span. */
   within<T>(work: () => T): T {
     const { start, end } = operations[this.name];
     this.#hand('start');
@@ -111,7 +108,6 @@ class OpenOperation {
     }
   }
 
-  /** Publishes the end, and before it the failure, if any; does nothing after that. */
   end(done: object, ...failure: readonly [failure?: unknown]): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -192,7 +188,7 @@ export type Watcher = {
 /** One watcher or several. */
 export type Watchers = Watcher | readonly Watcher[];
 
-/** The handlers of watchers by channel name, such as `page` and `request:start`. */
+/** By channel name, such as `page` and `request:start`. */
 type Handlers = ReadonlyMap<string, readonly ((event: object) => void)[]>;
 
 const eventNames: readonly string[] = [...Object.keys(moments), ...Object.keys(operations)];
@@ -207,7 +203,6 @@ export function watchersProblem(watch: unknown): string | undefined {
   return undefined;
 }
 
-/** Returns the watchers' handlers, wrapped so that none can throw. */
 function handlersOf(watchers: readonly Watcher[]): Handlers {
   const handlers = new Map<string, ((event: object) => void)[]>();
   const add = (name: string, handler: unknown, of: object) => {

@@ -48,7 +48,6 @@ function isOfStrings(item: unknown): item is Readonly<Record<string, string | nu
 const { quote, comma, colon, openList, closeList, openRecord, closeRecord } = ascii;
 const mark = Buffer.from('\ufeff');
 
-/** A single pass over a document. */
 class Reader {
   #at: number;
 
@@ -95,7 +94,6 @@ class Reader {
     return items;
   }
 
-  /** Reads the next value; a record is read member by member. */
   item(): JsonItem {
     return this.#next() === openRecord ? this.#record() : this.#value();
   }

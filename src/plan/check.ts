@@ -29,11 +29,11 @@ export interface Checked {
   readonly document: SpecDocument;
   /** Its name, if it has a valid one. */
   readonly name: string | undefined;
-  /** Everything that it writes, with the place in the file; `undefined` is stdout. */
+  /** What it writes, with the place in the file; `undefined` is stdout. */
   readonly outputs: readonly { readonly path: string | undefined; readonly place: Path }[];
   /** Its plan, as far as it can be determined. */
   readonly plan: Plan | undefined;
-  /** Present if the document by itself has no problems, and nothing is missing. */
+  /** Present if nothing is wrong or missing. */
   readonly pipeline: Pipeline | undefined;
   /** Its tests; `undefined` if it has none, or invalid ones. */
   readonly tests: readonly TestShape[] | undefined;
@@ -54,9 +54,9 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
   const { problem, unsetProblem: unset } = issues;
   const resolved = resolveReferences(document.value, from, credentials, { problem: issues.referenceProblem, unset });
   const shape = validated(pipelineShape(), resolved, [], problem);
-  // If the whole is invalid, its parts are read separately, so that one typo does not hide other problems.
+  // One typo must not hide other problems.
   const parts = shape ?? partsOf(resolved);
-  // An invalid name is reported as such, and must not cause an error for each path as well.
+  // An invalid name must not cause an error for each path as well.
   const pipeline = parts.name !== undefined && pipelineName.test(parts.name) ? parts.name : 'pipeline';
   const { baseDir, env } = from;
   const chain = bindChain(parts, { baseDir, pipeline, definitions, isPlain: document.isPlain }, problem);

@@ -4,12 +4,11 @@ import { getIn, schemaProblems, setIn } from '../options/index.js';
 import type { FileCredentials, Problem, SpecWarning, Unset } from './references.js';
 import type { Path, SpecDocument } from './document.js';
 
-/** A problem of a document, or something valid but probably unintended, with its position in the file. */
+/** A problem, or something valid but probably unintended, with its position. */
 export interface Issue extends SpecIssue {
   readonly code: SpecError['code'] | Warning['code'];
 }
 
-/** Collects the problems of a document, and the warnings about it. */
 export class IssueList {
   readonly all: Issue[] = [];
   readonly warnings: (Issue & Warning)[] = [];
@@ -36,7 +35,6 @@ export class IssueList {
     this.#add('E_SPEC_REFERENCE', path, message, onKey);
   };
 
-  /** Handles an unresolved reference: as a problem, or in lenient mode only as an unknown value. */
   readonly unsetProblem: Unset = (path, name, message) => {
     if (!this.lenient) return this.referenceProblem(path, message);
     this.unset.push(name);

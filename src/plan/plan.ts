@@ -23,14 +23,12 @@ export interface PlannedStep {
 
 /** A sink of a checked pipeline. */
 export interface PlannedSink {
-  /** Name in messages and reports, like `to[0] parquet`. */
   readonly at: string;
-  /** Index in the list of the file, from 0. */
   readonly index: number;
   readonly definition: SinkDefinition;
   /** As its schema returns it. */
   readonly config: unknown;
-  /** Absolute path that is published, with placeholders for day and run id; `undefined` if it has no path. */
+  /** Absolute path that is published, with placeholders for day and run id. */
   readonly output: string | undefined;
 }
 

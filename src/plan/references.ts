@@ -8,10 +8,9 @@ import type { Path } from './document.js';
 /** Receives a problem of the file: of a value, or with `onKey` of its key. */
 export type Problem = (path: Path, message: string, onKey?: boolean) => void;
 
-/** Receives the name of a variable or file that is missing; `message` describes this. */
+/** Receives the name of a variable or file that is missing. */
 export type Unset = (path: Path, name: string, message: string) => void;
 
-/** Receives something valid but probably unintended. */
 export type SpecWarning = (path: Path, warning: Warning) => void;
 
 const reference = /\$\$\{|\$\{([^}]*)\}/g;
