@@ -226,7 +226,7 @@ export function whatWasThrown(thrown: unknown): string {
 const namePattern = /^[A-Za-z_$][\w$]{0,60}$/;
 const codePattern = /^[A-Z0-9_]{2,40}$/;
 
-/** Returns the first line of the stack that names a file. The message comes before the stack frames, and may look like one. */
+/** The message comes before the stack frames, and may look like one. */
 function placeOf({ stack, message }: Error): string | undefined {
   const at = stack?.indexOf(message) ?? -1;
   const frames = at < 0 ? '' : (stack?.slice(at + message.length) ?? '');

@@ -234,7 +234,7 @@ function refuseClashes({ outputs, issues }: Checked, taken: readonly { path: str
     const found = taken.find((other) => collideAcrossRuns(path, other.path));
     return found ? [{ place, message: `${path ?? 'stdout'} is ${found.what}, or overlaps it; write somewhere else` }] : [];
   });
-  // A rejects file is usually named after an output, whose problem is sufficient.
+  // A rejects file is named after an output, whose problem is sufficient.
   for (const { place, message } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) issues.problem(place, message);
 }
 

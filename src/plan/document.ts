@@ -99,7 +99,7 @@ const maxLength = 2 ** 20;
 const maxDepth = 64;
 const tooDeep = `lists and maps are nested more than ${maxDepth} levels deep`;
 
-/** Parses YAML. @returns Its documents, and the first problem: later ones are mostly its consequences. */
+/** @returns The documents, and the first problem: later ones are mostly its consequences. */
 function parse(text: string, lines: LineCounter): { readonly parsed: readonly Document[]; readonly trouble: Trouble | undefined } {
   if (text.length > maxLength)
     return { parsed: [], trouble: { offset: 0, message: 'a pipeline file may be at most 1 MB; is this the right file?' } };

@@ -51,7 +51,6 @@ function missingIn(others: readonly Column[], columns: readonly Column[]): reado
   return columns.flatMap(({ name }) => (known.has(name) ? [] : [name]));
 }
 
-/** Returns how a collection is requested first, for example `GET https://…/api/leads?limit=500&page=1&rest_api_key=***`. */
 function readOf(collection: Collection, { connection }: Pipeline) {
   const { name, key, paths } = collection;
   const { baseUrl, auth } = connection;

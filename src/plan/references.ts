@@ -135,7 +135,6 @@ export function referenceSource(env: Environment, baseDir: string): ReferenceSou
   };
 }
 
-/** Parses a text that is a single reference without a default. */
 function referenceIn(text: string): { readonly kind: 'variable' | 'file'; readonly name: string } | undefined {
   const [, file, name] = /^\$\{(?:file:([^}]+)|([A-Za-z_][A-Za-z0-9_]*)(?::\?[^}]*)?)\}$/.exec(text) ?? [];
   if (file !== undefined) return { kind: 'file', name: file };
@@ -178,7 +177,6 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
   };
 }
 
-/** Returns the texts that are credentials, and whether other texts are searched for them. */
 function credentialTexts(document: unknown): readonly { readonly text: string; readonly isSearched: boolean }[] {
   const account = textsIn(getIn(document, ['service', 'auth'])).map(({ path, text }) => ({ text, privacy: privacyAt(path) }));
   return [
