@@ -42,6 +42,7 @@ export class Database {
   #working: Promise<unknown> = Promise.resolve();
   #opened: Opened | undefined;
   #rows = 0;
+  #buffered = 0;
   #spill: ScratchFolder | undefined;
 
   /** @param columns Type by name. */
@@ -61,11 +62,17 @@ export class Database {
         const valueIn = (value: SqlValue) => (value instanceof Uint8Array ? new api.DuckDBBlobValue(value) : value);
         chunk.setColumns(columns.map((values) => values.slice(from, to).map(valueIn)));
         appender.appendDataChunk(chunk);
-        // What it buffers cannot be spilled.
-        appender.flushSync();
+        this.#buffered += to - from;
+        if (this.#buffered >= chunkRows) this.#flush(appender);
       }
       this.#rows += rows;
     });
+  }
+
+  /** Moves rows that are buffered, and could not be spilled, into the table. One by one, small pages took several times as long. */
+  #flush(appender: DuckDB.DuckDBAppender): void {
+    if (this.#buffered > 0) appender.flushSync();
+    this.#buffered = 0;
   }
 
   /** Returns all rows in another order, chunk by chunk, and `undefined` after the last one. @param columns The columns to return. */
@@ -80,7 +87,8 @@ export class Database {
    */
   async query(sql: string, setting: readonly string[] = [], columns = '*'): Promise<Reader> {
     const rows = await this.#run(async () => {
-      const { connection } = await this.#filled();
+      const { connection, appender } = await this.#filled();
+      this.#flush(appender);
       if (setting.length > 0) await connection.run(['ALTER TABLE rows RENAME TO stored', ...setting].join(';'));
       await connection.run(`CREATE TABLE result AS ${sql}`);
       const [[count] = []] = (await connection.runAndReadAll('SELECT count(*) FROM result')).getRows();
@@ -91,7 +99,11 @@ export class Database {
 
   /** @param rows How many there must be: when memory runs out within a result, DuckDB ends it without an error. */
   async #read(sql: string, rows: number): Promise<Reader> {
-    const result = await this.#run(async () => (await this.#filled()).connection.stream(sql));
+    const result = await this.#run(async () => {
+      const { connection, appender } = await this.#filled();
+      this.#flush(appender);
+      return connection.stream(sql);
+    });
     let given = 0;
     return () =>
       this.#run(async () => {
