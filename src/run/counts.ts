@@ -19,6 +19,8 @@ const countsFile = schema((z) =>
     sources: z.record(z.string(), count()),
     /** By path, with the rows of the lists that they were made from, by collection. */
     outputs: z.record(z.string(), outputCount()),
+    /** Outputs that a run filled with a part of a list, so that nothing was counted. */
+    parts: z.record(z.string(), z.object({ run: z.string() })).default({}),
   }),
 );
 
@@ -31,7 +33,7 @@ export type Count = z.output<ReturnType<typeof count>>;
 
 export type OutputCount = z.output<ReturnType<typeof outputCount>>;
 
-const nothing: CountsFile = { version: 1, sources: {}, outputs: {} };
+const nothing: CountsFile = { version: 1, sources: {}, outputs: {}, parts: {} };
 
 /** The counts of the last published runs. Paths have placeholders for what is unknown before a run. */
 export class Counts {
@@ -84,11 +86,21 @@ export class Counts {
     return this.own.outputs[path];
   }
 
+  isPart(path: string): boolean {
+    return this.own.parts[path] !== undefined;
+  }
+
+  ofPart(outputs: Iterable<string>): RunCounts {
+    const { run } = this;
+    return { sources: {}, outputs: {}, parts: Object.fromEntries([...outputs].map((path) => [path, { run }])) };
+  }
+
   of(reads: OutputCount['reads'], outputs: ReadonlyMap<string, number>): RunCounts {
     const { run } = this;
     return {
       sources: Object.fromEntries(Object.entries(reads).map(([collection, rows]) => [this.#nameOf(collection), { rows, run }])),
       outputs: Object.fromEntries([...outputs].map(([path, rows]) => [path, { rows, run, reads }])),
+      parts: {},
     };
   }
 
@@ -122,10 +134,12 @@ async function keep(path: string, run: string, counts: RunCounts, instead?: Coun
   await inTurn(path, run, async () => {
     const own = await parsed(path).catch(() => instead);
     if (own === undefined) return;
+    const parts = Object.entries(own.parts).filter(([output]) => counts.outputs[output] === undefined);
     const kept: CountsFile = {
       version: 1,
       sources: { ...own.sources, ...counts.sources },
       outputs: { ...own.outputs, ...counts.outputs },
+      parts: { ...Object.fromEntries(parts), ...counts.parts },
     };
     await replaceFile(path, `${JSON.stringify(kept, undefined, 2)}\n`, 0o600, true);
   });

@@ -217,7 +217,9 @@ function warnOfUnknown({ pipeline, report, standing, outputs, counts }: GateInpu
   const isUncounted = lists.some(({ earlier }) => earlier === undefined);
   const unknown = outputs.flatMap((output) => {
     const path = standing.get(output.at);
-    if (path === undefined) return [];
+    // The manifest of a table records whether it is partial.
+    const isPart = output.earlier === undefined && output.output !== undefined && counts?.isPart(output.output);
+    if (path === undefined || isPart) return [];
     const isUnmeasured = isMeasured && measured(output, counts).earlier === undefined;
     const isBlind = isUncounted && runsOf(output, counts).every(({ reads }) => Object.keys(reads).length === 0);
     return isUnmeasured || isBlind ? [path] : [];

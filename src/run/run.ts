@@ -171,7 +171,8 @@ class Attempt {
     refuseStopped(options.signal);
     // Outputs that cannot be logged are committed first: if the run is killed in between, it publishes no file, and the next run passes them all rows again.
     const done = await publishUnlogged(outputs, report.partial);
-    const kept = report.partial ? undefined : counts?.of(ledger.reads(false), totalsOf(outputs));
+    const totals = totalsOf(outputs);
+    const kept = report.partial ? counts?.ofPart(totals.keys()) : counts?.of(ledger.reads(false), totals);
     const commit = await this.#prepareCommit(actions, kept).catch((failure: unknown) => {
       throw published(failure, done);
     });
