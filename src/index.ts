@@ -4,7 +4,6 @@ export * from './pipelines.js';
 export * from './tables.js';
 export { catalogue } from './core/index.js';
 export { RateLimiters } from './http/index.js';
-export { publishedManifest } from './lake/index.js';
 export {
   explainPipeline,
   extensionsOf,

@@ -253,7 +253,6 @@ function lower(text: unknown): string {
   return typeof text === 'string' ? text.toLowerCase() : '';
 }
 
-/** Returns the name of a column that is written without a table, in lower case. */
 function columnOf({ column_names: names }: Node): string | undefined {
   return Array.isArray(names) && names.length === 1 ? lower(names[0]) : undefined;
 }

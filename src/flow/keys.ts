@@ -210,7 +210,6 @@ function write(slots: Uint32Array, slot: number, digest: Uint32Array): void {
   slots[slot + 2] = (a | b | c) === 0 ? 1 : c;
 }
 
-/** Returns the slot of a digest, or else the free slot for it. */
 function slotOf(slots: Uint32Array, digest: Uint32Array): number {
   const a = digest[0] ?? 0;
   const b = digest[1] ?? 0;
@@ -260,7 +259,6 @@ export function halfSipHash(text: string, seed: Uint32Array, into: Uint32Array):
   }
 }
 
-/** Returns the 32-bit word at an index of a text: two code units, zero beyond the end. */
 function word(text: string, index: number): number {
   const at = index * 2;
   const low = at < text.length ? text.charCodeAt(at) : 0;

@@ -16,14 +16,6 @@ export interface TableRun {
   readonly manifest: Manifest;
 }
 
-/** Reads the manifest of the published run of a table; `undefined` if none can be read. @throws {SinkError} `E_SINK_FOREIGN` as `tableRuns`. */
-export async function publishedManifest(path: string): Promise<Manifest | undefined> {
-  checkUsage('publishedManifest', taken, { path });
-  const table = new Table(path);
-  const run = await table.published();
-  return run === undefined ? undefined : table.manifest(run);
-}
-
 /**
  * Lists the runs of a table, newest first. If its link was lost, none of them is published.
  *

@@ -1,4 +1,4 @@
-export { prepareRollback, publishedManifest, tableRuns, type TableRun } from './history.js';
+export { prepareRollback, tableRuns, type TableRun } from './history.js';
 export { modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
 export { runDateColumn, runDateTemplate } from './partitions.js';
 export { OpenedRun } from './run.js';

@@ -93,7 +93,6 @@ export class RunLog {
   }
 }
 
-/** Returns the path of a table with the links to its folder resolved. */
 async function placeOf(table: string): Promise<string> {
   const folder = dirname(table);
   return join(await realpath(folder).catch(() => folder), basename(table));

@@ -248,7 +248,6 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   return attempt('E_SINK_PATH', `cannot read ${folder}`, () => readdir(folder).catch(unlessMissing([])));
 }
 
-/** Returns the relative paths of all files below a folder; links count as files. */
 async function filesBelow(folder: string): Promise<readonly string[]> {
   const entries = await entriesBelow(folder);
   const from = folder.length + 1;

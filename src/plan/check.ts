@@ -63,7 +63,8 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
   const own = ownCollections(resolved, problem);
   const registry = own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
   const plan = registry && planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry, queries }, issues);
-  const connection = shape && connectionOf(shape.service, env, problem, unset);
+  const ofEnvironment: Problem = (path, ...said) => (path.length > 0 ? problem : issues.referenceProblem)(path, ...said);
+  const connection = shape && connectionOf(shape.service, env, ofEnvironment, unset);
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, { baseDir, pipeline }, problem);
   const hooks = shape && hooksOf(shape, env, problem);
   if (parts.on_new_field === 'restart' && chain.sinks.some(({ definition }) => definition.prints))
@@ -122,7 +123,6 @@ function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked[
   ];
 }
 
-/** Returns the collections declared by a document; `undefined` if one of them is invalid. */
 function ownCollections(document: unknown, problem: Problem): readonly Collection[] | undefined {
   const declared = getIn(document, ['collections']);
   // The schema of the document checks that it is a map.

@@ -60,7 +60,7 @@ export function connectionOf(
       `the ${isOfFile ? 'key' : `${wrong.field} in the environment`} ${wrong.message}`,
     );
   const way = proxyIn(reached.baseUrl, env);
-  if (way.problem !== undefined) problem(isOfFile ? ['service', 'base_url'] : [], way.problem);
+  if (way.problem !== undefined) problem([], way.problem);
   const { retry, ...settings }: Partial<ServiceSpec> = service ?? {};
   return {
     ...reached,

@@ -204,7 +204,6 @@ const quickCasts: { readonly [T in DeclaredType]?: QuickCast } = {
 /** Numbers with up to this many digits are exact in every type, and never out of range as a timestamp. */
 const maxDigits = 12;
 
-/** Returns the whole number in a text of 1 to 12 digits. */
 function digitsIn(texts: Utf8Vector, row: number): number | undefined {
   const { bytes } = texts;
   const start = texts.start(row);

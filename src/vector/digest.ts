@@ -30,7 +30,6 @@ const start = 0x811c9dc5 | 0;
 /** Rows whose columns are still in the processor's cache when the next column is read. */
 const atATime = 128;
 
-/** Returns a function that adds the digests of a column's rows to their sums. */
 function adding(vector: Vector, seed: number): (sums: Int32Array, from: number, to: number) => void {
   if (vector instanceof Utf8Vector) {
     return (sums, from, to) => addTexts(sums, vector, seed, from, to);

@@ -4,6 +4,7 @@ import type { OutputColumn } from '../../src/core/index.js';
 import type { Compression, Encoding } from '../../src/parquet/engine.js';
 import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/index.js';
 import { closeVerified, openDataFile } from '../../src/lake/data-files.js';
+import { tableRuns } from '../../src/lake/index.js';
 import { Batch } from '../../src/vector/record-batch.js';
 import { FlatVector } from '../../src/vector/index.js';
 import { vectorOf } from './batches.js';
@@ -62,3 +63,9 @@ export async function fileOf(
 }
 
 let counter = 0;
+
+/** The manifest of what readers see of a table; `undefined` if nothing is published. */
+export async function publishedManifest(path: string) {
+  const runs = await tableRuns(path).catch(() => []);
+  return runs.find(({ state }) => state === 'published')?.manifest;
+}

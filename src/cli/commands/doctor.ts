@@ -83,7 +83,6 @@ function textOf({ service, requests, maxRequests, ratePerSecond, measured, findi
   return `${head}${told.join('')}\n${end}`;
 }
 
-/** Returns what keeps the block from being made, without what was left open because of it. */
 function missingIn({ findings }: Diagnosis): readonly string[] {
   const open = findings.filter(({ outcome }) => outcome === 'problem' || outcome === 'unknown');
   return open

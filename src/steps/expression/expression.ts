@@ -200,7 +200,6 @@ function readAsDeclared(source: string, tree: ASTNode, columns: readonly Column[
     .reduce((text, { reader, start, end }) => `${text.slice(0, start)}${reader}(${text.slice(start, end)})${text.slice(end)}`, source);
 }
 
-/** Returns the name that a macro defines for a part of its own. */
 function namesBoundBy({ op, args }: ASTNode): readonly string[] {
   if (op !== 'rcall' || !(comprehensions.includes(args[0]) || args[0] === 'bind')) return [];
   const [name] = args[2];

@@ -256,7 +256,6 @@ interface OtherSide {
   readonly collection?: Collection;
 }
 
-/** Returns `undefined` for an unknown collection. */
 function otherSide({ with: other, reveal, key }: JoinConfig, { collections = {} }: PlanContext | StepRuntime): OtherSide | undefined {
   if (typeof other !== 'string') {
     const { columns = [], withheld = [] } = other instanceof RowStream ? other : {};

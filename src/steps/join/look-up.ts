@@ -68,7 +68,6 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
     });
 }
 
-/** Returns the identifiers in the rows of a page, with the number of rows for each. */
 function wantedIn(page: Page, field: string): ReadonlyMap<string, number> {
   const batch = batchOf(page);
   const keyAt = keysOf(batch, [field]);

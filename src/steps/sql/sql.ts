@@ -31,16 +31,15 @@ const configOfProgram = schema((z) => {
 });
 
 /**
- * Replaces the rows by the result of a query over them: one SELECT statement of DuckDB's SQL over the table `rows`. It reads the stream to the end first. The
- * result is the same for the same rows: `now()` is when the read began, and functions such as `random` are refused. `null` comes last; texts are compared
- * by code points.
+ * Replaces all rows by the result of a query: one SELECT of DuckDB's SQL over the table `rows`. The same rows give the same result: `now()` is when the read
+ * began, and functions such as `random` are refused. `null` comes last; texts are compared by code points.
  *
- * It needs the optional package `@duckdb/node-api`. Memory: limited by `memory`; beyond it, the columns that the query reads are kept in files.
+ * It needs the optional package `@duckdb/node-api`. Memory: as set by `memory`; beyond it, the columns that the query reads are kept in files.
  *
  * @typeParam Out The rows of the result: whole numbers are `bigint`, fractions `number`, instants and days `Date`.
- * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options and without DuckDB, and by the stream for a query that is refused or has other columns than
- * declared; `E_STEP_VALUE` as in `sort`; `E_STEP_EXPRESSION` if the query fails on the rows; `E_STEP_OVERFLOW` for a result that its type cannot hold;
- * `E_STEP_SCRATCH` if rows that do not fit into memory cannot be stored.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options and without DuckDB, and by the stream for a refused query or other columns than
+ * declared; `E_STEP_VALUE` and `E_STEP_SCRATCH` as in `sort`; `E_STEP_EXPRESSION` if the query fails on the rows; `E_STEP_OVERFLOW` for a result that its
+ * type cannot hold.
  *
  * @example
  * service.leads.pipe(sql<{ day: Date | null; leads: bigint }>('SELECT yearmonthday AS day, count(*) AS leads FROM rows GROUP BY day', {

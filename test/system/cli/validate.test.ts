@@ -58,6 +58,7 @@ describe('validate', () => {
       const { code, stderr } = await cli(words, { cwd, env });
       expect([words[0], code, stderr]).toEqual([words[0], 78, expect.stringContaining(`LEADSTREAM_BASE_URL ${problem}`)]);
       expect(stderr).not.toContain('secret');
+      if (words.includes('p.yaml')) expect(stderr).toContain('E_SPEC_REFERENCE');
     }
   });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { commitUnlogged, sha256File } from '../../../src/store/index.js';
 import { actionIn } from '../../../src/store/commit.js';
 import { parquet } from '../../../src/sinks/index.js';
-import { publishedManifest } from '../../../src/lake/index.js';
+import { publishedManifest } from '../../support/parquet-files.js';
 import { pageOf } from '../../support/pages.js';
 import { column, commitOf, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { publishedManifest } from '../../../src/lake/index.js';
+import { publishedManifest } from '../../support/parquet-files.js';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { runPipeline, summaryOf } from '../../../src/run/index.js';
 import { changing } from '../../support/changing.js';

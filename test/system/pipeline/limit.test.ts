@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { itemAt } from '../../../src/core/index.js';
-import { publishedManifest } from '../../../src/lake/index.js';
+import { publishedManifest } from '../../support/parquet-files.js';
 import { runPipeline, summaryOf, type RunOptions } from '../../../src/run/index.js';
 import { changing, type Lists } from '../../support/changing.js';
 import { cli } from '../../support/cli.js';
