@@ -4,7 +4,7 @@ import { schema, SinkError, textOf, type OutputColumn, type Value } from '../cor
 import { memoOfTexts, pieceOf, plainBytes, type Piece, type PlainBytes, type Utf8Vector } from '../vector/index.js';
 import { openInCode } from './alone.js';
 import { checkColumns, fileOptions, outputAt } from './options.js';
-import { defineSink, type SinkContext, type SinkWriter } from './sink.js';
+import { builtInSink, type SinkContext, type SinkWriter } from './sink.js';
 import { CellFormat, textFile, type TextSink } from './text.js';
 
 const config = schema((z) =>
@@ -44,7 +44,7 @@ export async function csv(options: CsvOptions, context: Partial<SinkContext> = {
   return openInCode(csvSink, options, context);
 }
 
-export const csvSink = defineSink({
+export const csvSink = builtInSink({
   name: 'csv',
   summary: 'Writes one CSV file with a header (RFC 4180, UTF-8).',
   config,

@@ -3,7 +3,7 @@ import { schema, type OutputColumn, type Value } from '../core/index.js';
 import { memoOfTexts, pieceOf, plainBytes, type Utf8Vector } from '../vector/index.js';
 import { openInCode } from './alone.js';
 import { checkColumns, fileOptions, outputAt } from './options.js';
-import { defineSink, type SinkContext, type SinkWriter } from './sink.js';
+import { builtInSink, type SinkContext, type SinkWriter } from './sink.js';
 import { CellFormat, textFile } from './text.js';
 
 const config = schema((z) => z.strictObject(fileOptions()));
@@ -26,7 +26,7 @@ export async function ndjson(options: NdjsonOptions, context: Partial<SinkContex
   return openInCode(ndjsonSink, options, context);
 }
 
-export const ndjsonSink = defineSink({
+export const ndjsonSink = builtInSink({
   name: 'ndjson',
   summary: 'Writes one file with a JSON object per line.',
   config,

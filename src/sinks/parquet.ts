@@ -4,7 +4,7 @@ import { OpenedRun, runDateColumn, runDateTemplate, Table } from '../lake/index.
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
 import { outputAt, outputIn } from './options.js';
-import { PhasedWriter, defineSink, type SinkContext, type SinkWriter } from './sink.js';
+import { PhasedWriter, builtInSink, type SinkContext, type SinkWriter } from './sink.js';
 import { project } from './projection.js';
 import { checkNames, config, encodingOf, sortPlanOf, type ParquetConfig, sortingOf } from './parquet-options.js';
 import { defaultMemory, RowSorter, scratchFolder } from '../engine/index.js';
@@ -33,7 +33,7 @@ export async function parquet(options: ParquetOptions, context: Partial<SinkCont
   return openInCode(parquetSink, options, context);
 }
 
-export const parquetSink = defineSink({
+export const parquetSink = builtInSink({
   name: 'parquet',
   summary: 'Writes a table of typed Parquet files, and replaces the earlier one atomically.',
   config,

@@ -119,7 +119,7 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
 }
 
 /** Declares a sink for pipeline files. */
-export function defineSink<const N extends string, C>(definition: SinkDefinition<N, C>): SinkDefinition<N, C> {
+export function builtInSink<const N extends string, C>(definition: SinkDefinition<N, C>): SinkDefinition<N, C> {
   return definition;
 }
 

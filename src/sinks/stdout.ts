@@ -6,7 +6,7 @@ import { openInCode } from './alone.js';
 import { csvFormat } from './csv.js';
 import { NdjsonFormat } from './ndjson.js';
 import { checkColumns, textOptions } from './options.js';
-import { defineSink, nothingToCommit, type SinkContext, type SinkWriter } from './sink.js';
+import { builtInSink, nothingToCommit, type SinkContext, type SinkWriter } from './sink.js';
 import { textSink, type Text, type TextFormat, type TextSink, type TextTarget } from './text.js';
 
 const config = schema((z) =>
@@ -38,7 +38,7 @@ export async function stdout(options: StdoutOptions = {}, context: Partial<SinkC
   return openInCode(stdoutSink, options, context);
 }
 
-export const stdoutSink = defineSink({
+export const stdoutSink = builtInSink({
   name: 'stdout',
   summary: 'Writes rows to standard output as JSON lines, CSV or a table.',
   config,

@@ -102,7 +102,7 @@ interface Declaration<C> extends Omit<StepDefinition<string, C>, 'name' | 'confi
   config(z: Zod): z.ZodType<C>;
 }
 
-export function defineStep<const N extends string, C>(name: N, declared: Declaration<C>): StepDefinition<N, C> {
+export function builtInStep<const N extends string, C>(name: N, declared: Declaration<C>): StepDefinition<N, C> {
   return { name, ...declared, config: schema((z) => declared.config(z)) };
 }
 

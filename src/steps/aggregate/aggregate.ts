@@ -7,7 +7,7 @@ import { FlatVector, type Mapped, type RecordBatch } from '../../vector/index.js
 import type { Expression } from '../expression/expression.js';
 import { expressions, outcomesOf } from '../evaluation.js';
 import { checkDuckdb, columnName, onErrorKey, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
-import { checkedConfig, defineStep, stepOf, type StepRuntime } from '../step.js';
+import { checkedConfig, builtInStep, stepOf, type StepRuntime } from '../step.js';
 import { ValueTable } from '../value-table.js';
 import { aggregateNames, aggregateOf, aggregatesListed, callIn, numberTypes, planCall, resultType } from './calls.js';
 import type { AggregateName, aggregates, Call, TypedField } from './calls.js';
@@ -82,7 +82,7 @@ export interface AggregateConfig {
   readonly on_error?: OnError | undefined;
 }
 
-export const aggregateStep = defineStep('aggregate', {
+export const aggregateStep = builtInStep('aggregate', {
   summary: 'Turns each group of rows into one row with counts, sums and other results; groups are sorted by their fields.',
   config: (z): z.ZodType<AggregateConfig> =>
     z.strictObject({

@@ -3,7 +3,7 @@ import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, typ
 import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../evaluation.js';
-import { checkedConfig, defineStep, stepOf } from '../step.js';
+import { checkedConfig, builtInStep, stepOf } from '../step.js';
 import { type WithoutUndefined, onErrorKey, requireColumn } from '../fields.js';
 
 /** Options of `cast` besides the types. */
@@ -56,7 +56,7 @@ function casting(type: DeclaredType): (vector: Vector) => Mapped {
 /** Number of distinct texts per column that are cached. */
 const maxRemembered = 16_384;
 
-export const castStep = defineStep('cast', {
+export const castStep = builtInStep('cast', {
   summary: 'Casts text to typed values, by the declared types or those named.',
   config: (z) =>
     z.strictObject({

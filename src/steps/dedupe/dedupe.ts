@@ -2,7 +2,7 @@ import { defer, identity, map } from 'rxjs';
 import { isOnceOf, type Row } from '../../core/index.js';
 import { batchOf, KeyMap, withBatch, type Step, type Tally } from '../../flow/index.js';
 import { keysOf } from '../../vector/index.js';
-import { checkedConfig, defineStep, stepOf } from '../step.js';
+import { checkedConfig, builtInStep, stepOf } from '../step.js';
 import { casefold, refuseRepeats, requireColumn } from '../fields.js';
 
 /** How keys are compared. */
@@ -54,7 +54,7 @@ export function deduping<T extends Row>(
 }
 
 /** A read that is checked for consistency already has every row once by the collection's key, so a second set would find nothing. */
-export const dedupeStep = defineStep('dedupe', {
+export const dedupeStep = builtInStep('dedupe', {
   summary: 'Drops rows whose key was seen before; the first row read stays. Holds at most 32 bytes per key in memory.',
   config: (z) =>
     z.strictObject({

@@ -7,7 +7,7 @@ import { FlatVector, ownValue } from '../../vector/index.js';
 import type { Expression } from '../expression/expression.js';
 import { columnName, sensitivityOf } from '../fields.js';
 import { expressions, evaluating } from '../evaluation.js';
-import { defineStep, stepOf } from '../step.js';
+import { builtInStep, stepOf } from '../step.js';
 
 /**
  * How a derived value is computed: a function of the row that returns text, or one with another declared type, so that whatever writes the column
@@ -57,7 +57,7 @@ export function derive<T extends Row, const D extends Readonly<Record<string, De
 /** By new field: the expression of a file, or the function of a program. */
 type DeriveConfig = Readonly<Record<string, string | Derivation<never>>>;
 
-export const deriveStep = defineStep('derive', {
+export const deriveStep = builtInStep('derive', {
   summary: 'Adds fields computed by expressions (CEL) from the fields that the row had before the step.',
   config: (z): z.ZodType<DeriveConfig> => z.record(columnName(), z.string().min(1)).describe('Expression by new field.'),
   examples: [{ zip_city: 'zip_city(zipcode)', zip_state: 'zip_state(zipcode)' }],

@@ -5,7 +5,7 @@ import { JsonText, readJson, type JsonItem } from '../../json/index.js';
 import { FlatVector, memoOf, Unfit } from '../../vector/index.js';
 import { keptRows } from '../evaluation.js';
 import { columnName, onErrorKey, requireColumn, takeRows } from '../fields.js';
-import { checkedConfig, defineStep, nothingKept, stepOf } from '../step.js';
+import { checkedConfig, builtInStep, nothingKept, stepOf } from '../step.js';
 
 /** How a list is written, and what happens to rows. */
 export interface ExplodeOptions {
@@ -70,7 +70,7 @@ function jsonOf(item: JsonItem): string {
     .join(',')}}`;
 }
 
-export const explodeStep = defineStep('explode', {
+export const explodeStep = builtInStep('explode', {
   summary: 'Makes a row for every element of a field that holds a list; the other fields are repeated.',
   config: (z) =>
     z.strictObject({

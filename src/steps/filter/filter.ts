@@ -3,7 +3,7 @@ import { itemAt, schema, StepError } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
 import { countOf, keepRows, withBatch, type ConfigPath, type Page, type Step } from '../../flow/index.js';
 import { expressions, evaluating, keptRows } from '../evaluation.js';
-import { defineStep, nothingKept, stepOf } from '../step.js';
+import { builtInStep, nothingKept, stepOf } from '../step.js';
 
 export interface FilterConfig {
   readonly where: string | ((row: never) => boolean);
@@ -29,7 +29,7 @@ export function filter<T>(condition: (row: T) => boolean): Step<T, T> {
   return stepOf(filterStep, { where: condition, otherwise: 'drop', path: [] }, []);
 }
 
-export const filterStep = defineStep('filter', {
+export const filterStep = builtInStep('filter', {
   summary:
     'Keeps the rows for which an expression (CEL) is true; the others, including those for which it is null, are dropped or rejected.',
   config: (z) => {

@@ -15,7 +15,7 @@ import { batchOf, openedStep, pagesOf, preload, RowStream } from '../../flow/ind
 import type { ColumnsContext, ConfigPath, Page, Side, Step } from '../../flow/index.js';
 import { usually } from '../../options/index.js';
 import { refuseRepeats, requireColumn, requireFields, unknownName } from '../fields.js';
-import { checkedConfig, defineStep, type PlanContext, type StepRuntime } from '../step.js';
+import { checkedConfig, builtInStep, type PlanContext, type StepRuntime } from '../step.js';
 import { comparedBy, defaultPick, GrowingBuildSide, takenName, type Choice } from './build-side.js';
 import { lookingUp } from './look-up.js';
 
@@ -184,7 +184,7 @@ export interface JoinConfig extends Omit<FileConfig, 'with' | 'pick' | 'lookup'>
   readonly key?: readonly string[] | undefined;
 }
 
-export const joinStep = defineStep('join', {
+export const joinStep = builtInStep('join', {
   summary: 'Adds fields of the matching rows of another collection.',
   config: (): z.ZodType<JoinConfig> => configOfFile(),
   examples: [

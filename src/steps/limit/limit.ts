@@ -1,7 +1,7 @@
 import { defer, map, Observable, takeWhile } from 'rxjs';
 import type { Row } from '../../core/index.js';
 import { batchOf, countOf, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
-import { checkedConfig, defineStep, stepOf } from '../step.js';
+import { checkedConfig, builtInStep, stepOf } from '../step.js';
 
 /**
  * Passes the first rows and no others. After the last of them the stream completes and unsubscribes from the source, which aborts its requests in
@@ -17,7 +17,7 @@ export function limit<T extends Row>(rows: number, context?: StepContext): Step<
   return stepOf(limitStep, checkedConfig(limitStep, rows, {}, context), [], context);
 }
 
-export const limitStep = defineStep('limit', {
+export const limitStep = builtInStep('limit', {
   summary:
     'Passes the first rows on and stops reading. After a step that needs all rows first, like sort, everything is read, and the first rows of its output pass.',
   config: (z) =>

@@ -6,7 +6,7 @@ import { mapping, RecordBatch, type Mapped, type Vector } from '../../vector/ind
 import { batchOf, withBatch, type ConfigPath, type Step } from '../../flow/index.js';
 import { checkArguments, usually } from '../../options/index.js';
 import { type WithoutUndefined, requireColumn } from '../fields.js';
-import { defineStep, stepOf, type PlanContext } from '../step.js';
+import { builtInStep, stepOf, type PlanContext } from '../step.js';
 
 const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
 
@@ -137,7 +137,7 @@ const config = schema((z) =>
     }),
 );
 
-export const maskStep = defineStep('mask', {
+export const maskStep = builtInStep('mask', {
   summary: 'Hides the values of some fields, or of all that are personal; hmac takes its key from LEADSTREAM_HMAC_KEY in the environment.',
   config,
   examples: [

@@ -4,7 +4,7 @@ import { schema, type Row, StepError } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { batchOf, withBatch, type Step } from '../../flow/index.js';
 import { checkArguments } from '../../options/index.js';
-import { defineStep, stepOf } from '../step.js';
+import { builtInStep, stepOf } from '../step.js';
 import { type WithoutUndefined, columnName, requireColumn } from '../fields.js';
 
 /** A row type with some fields renamed. */
@@ -34,7 +34,7 @@ export function rename<T extends Row, const M extends Partial<Record<keyof T & s
 
 export type RenameConfig = Readonly<Record<string, string>>;
 
-export const renameStep = defineStep('rename', {
+export const renameStep = builtInStep('rename', {
   summary: 'Renames fields.',
   config: (z): z.ZodType<RenameConfig> => z.record(z.string(), columnName()).describe('New name by old name.'),
   examples: [{ lead_id: 'id' }],

@@ -3,7 +3,7 @@ import type { Row } from '../../core/index.js';
 import { batchOf, halfSipHash, withBatch, type Step } from '../../flow/index.js';
 import { usually } from '../../options/index.js';
 import { keyOf, keysOf, type RecordBatch } from '../../vector/index.js';
-import { checkedConfig, defineStep, nothingKept, stepOf } from '../step.js';
+import { checkedConfig, builtInStep, nothingKept, stepOf } from '../step.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
 
 /** Which rows are in a sample. */
@@ -37,7 +37,7 @@ function wholeRow({ columns }: RecordBatch, row: number): string {
   return JSON.stringify(values.filter(([, value]) => value !== undefined));
 }
 
-export const sampleStep = defineStep('sample', {
+export const sampleStep = builtInStep('sample', {
   summary: 'Keeps a share of the rows, chosen by a hash of their keys, so that every run chooses the same ones.',
   config: (z) =>
     z.strictObject({

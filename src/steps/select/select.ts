@@ -2,7 +2,7 @@ import { map } from 'rxjs';
 import type { Row } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { batchOf, withBatch, type Step } from '../../flow/index.js';
-import { checkedConfig, defineStep, stepOf } from '../step.js';
+import { checkedConfig, builtInStep, stepOf } from '../step.js';
 import { refuseRepeats, requireColumn } from '../fields.js';
 
 /**
@@ -19,7 +19,7 @@ export function select<T extends Row, K extends keyof T & string>(fields: readon
   return stepOf(selectStep, checkedConfig(selectStep, fields, {}), fields);
 }
 
-export const selectStep = defineStep('select', {
+export const selectStep = builtInStep('select', {
   summary: 'Keeps some fields of every row.',
   config: (z) => z.array(z.string().min(1)).min(1).describe('Fields to keep, in output order.'),
   examples: [['lead_id', 'zipcode']],

@@ -5,7 +5,7 @@ import { blocking, type OnError, type Step, type StepContext } from '../../flow/
 import { taking } from '../../vector/index.js';
 import { checkDuckdb, onErrorKey, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { keptRows } from '../evaluation.js';
-import { checkedConfig, defineStep, stepOf } from '../step.js';
+import { checkedConfig, builtInStep, stepOf } from '../step.js';
 
 /** Options of `sort` besides its keys. With `onError: 'null'` a row whose key is not of its type comes last. */
 export type SortOptions = SpillOptions;
@@ -51,7 +51,7 @@ function wantedOf(text: string | SortKey): SortKey | undefined {
   return field === undefined ? undefined : { field, descending: way.toLowerCase() === 'desc' };
 }
 
-export const sortStep = defineStep('sort', {
+export const sortStep = builtInStep('sort', {
   summary: 'Sorts all rows by fields, compared by their declared types; rows with equal keys keep their order.',
   config: (z): z.ZodType<SortConfig> =>
     z.strictObject({

@@ -8,7 +8,7 @@ import { blocking, columnsNamed, standalone, withNode, type BatchReader, type Co
 import type { MadeColumns, NamedColumns, OnError, Step, StepContext } from '../../flow/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { checkDuckdb, columnName, onErrorKey, requireDuckdb, unknownName } from '../fields.js';
-import { checkedConfig, defineStep } from '../step.js';
+import { checkedConfig, builtInStep } from '../step.js';
 import { ValueTable } from '../value-table.js';
 
 /** The options of a query of a program. */
@@ -81,7 +81,7 @@ function rowsOf(input: readonly Column[]): readonly QueryColumn[] {
   return input.flatMap(({ name, type, undeclared }) => (undeclared ? [] : [{ name, type }]));
 }
 
-export const sqlStep = defineStep('sql', {
+export const sqlStep = builtInStep('sql', {
   summary: 'Replaces the rows by the result of a query over all of them, in the SQL of DuckDB.',
   config: (z): z.ZodType<string | SqlConfig> => {
     const query = z.string().min(1);
