@@ -4,16 +4,14 @@ import { expect, test } from '@jest/globals';
 import { cli } from '../support/cli.js';
 import { temporaryFolder, visible } from '../support/temporary.js';
 
-test('leadstream demo publishes both outputs in a folder of its own, shows the first rows and leaves the outputs of others alone', async () => {
+test('leadstream demo publishes both outputs in a folder of its own, says where, and leaves the outputs of others alone', async () => {
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, 'out'));
   await writeFile(join(cwd, 'out', 'leads_enriched.csv'), 'mine');
-  const { code, stdout, stderr } = await cli(['demo', '--leads', '511'], { cwd });
+  const { code, stderr } = await cli(['demo', '--leads', '511'], { cwd });
   expect(code).toBe(0);
   expect(stderr).toContain('in the folder leadstream-demo');
-  expect(stderr).toContain(join(cwd, 'leadstream-demo', 'out', 'leads_enriched'));
-  expect(stdout.split('\n')[0]).toMatch(/^lead_id +/);
-  expect(stdout.trim().split('\n')).toHaveLength(12);
+  expect(stderr).toContain(join(cwd, 'leadstream-demo', 'out', 'leads_enriched', '*.parquet'));
   expect(await readFile(join(cwd, 'out', 'leads_enriched.csv'), 'utf8')).toBe('mine');
   expect(await visible(join(cwd, 'leadstream-demo', 'out'))).toEqual(expect.arrayContaining(['leads_enriched', 'leads_enriched.csv']));
 });
