@@ -47,7 +47,8 @@ const types: readonly (readonly [pattern: RegExp, type: DeclaredType])[] = [
 
 /** The clock of a query. Instants are in UTC. */
 const clock = {
-  TIMESTAMP: ['now', 'current_timestamp', 'get_current_timestamp', 'transaction_timestamp', 'localtimestamp', 'current_localtimestamp'],
+  TIMESTAMPTZ: ['now', 'current_timestamp', 'get_current_timestamp', 'transaction_timestamp'],
+  TIMESTAMP: ['localtimestamp', 'current_localtimestamp'],
   DATE: ['today', 'current_date'],
 };
 

@@ -125,10 +125,10 @@ describe('a query', () => {
 
   test('has one clock, the start of the run, in UTC', async () => {
     const query =
-      'SELECT now() AS a, current_timestamp AS b, current_date AS c, today() AS d, now()::TIMESTAMPTZ AS f, now()::VARCHAR AS g';
+      "SELECT now() AS a, current_timestamp AS b, current_date AS c, today() AS d, now()::TIMESTAMPTZ AS f, now()::VARCHAR AS g, hour(now() AT TIME ZONE 'America/New_York') AS h";
     const at = firstStart;
     const day = new Date('2024-02-29T00:00:00.000Z');
-    expect(await run(query)).toEqual([{ a: at, b: at, c: day, d: day, f: at, g: '2024-02-29 23:59:58.765' }]);
+    expect(await run(query)).toEqual([{ a: at, b: at, c: day, d: day, f: at, g: '2024-02-29 23:59:58.765+00', h: 18n }]);
   });
 
   test('sees no row with a value that does not fit a column it uses, and every other row', async () => {
