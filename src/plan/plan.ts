@@ -187,7 +187,6 @@ function followed(
         warn: (path, warning) => judging?.warn([...at, ...path], warning),
       });
       for (const { name } of leaving) gone.set(name, step.at);
-      if (output === undefined && !reporting) throw new Error(`${step.at}: its columns are not known`);
       if (output === undefined) known = Math.min(known, index);
       leaving = output ?? [];
       for (const { name } of leaving) gone.delete(name);
