@@ -35,12 +35,13 @@ export interface OwnAgents {
   readonly https?: HttpsAgent | undefined;
 }
 
-/** A path below the base URL with its own query parameters, whose names may appear twice. */
+/** A path below the base URL with its own query. */
 export interface Target {
   readonly path: string;
   /** Its name in messages: host, path and page, but no credentials. */
   readonly label: string;
-  readonly query?: Readonly<Record<string, string>> | readonly [name: string, value: string][];
+  /** As it is to be sent, without a question mark. */
+  readonly query: string;
   /** Sent in the header `x-leadstream-purpose`, unless it is `page`. */
   readonly purpose?: 'page' | 'probe' | undefined;
 }
@@ -135,10 +136,9 @@ class HttpTransport implements Transport {
 
   /** @param fail Called with anything that goes wrong before the answer arrives and would not end the request by itself. */
   #request(target: Target, signal: AbortSignal, fail: (failure: SourceError) => void) {
-    const searchParams = new URLSearchParams(target.query);
-    for (const [name, value] of Object.entries(this.options.query)) searchParams.append(name, value);
-    const request = this.#client.get(`${this.#base}${target.path}`, {
-      searchParams,
+    // As text: the option `searchParams` would write it anew.
+    const query = [target.query, new URLSearchParams(this.options.query).toString()].filter((part) => part !== '').join('&');
+    const request = this.#client.get(`${this.#base}${target.path}${query && '?'}${query}`, {
       signal,
       responseType: 'buffer',
       headers: target.purpose === 'probe' ? { 'x-leadstream-purpose': 'probe' } : {},

@@ -29,7 +29,7 @@ export function firstPageOf({ served }: Collection, { firstPage }: Pick<PagingOp
 export function firstQuery(collection: Collection, options: PagingOptions & { readonly limit?: number | undefined }): URLSearchParams {
   const { limit = defaults.limit, firstPage = defaults.firstPage } = options;
   const { paged, served } = collection;
-  if (isSequential(served)) return new URLSearchParams(positionAt(served, '', limit).parameters);
+  if (isSequential(served)) return new URLSearchParams(positionAt(served, '', limit).query);
   const page = paged ? firstPageOf(collection, { firstPage }) : undefined;
   return new URLSearchParams(listQuery(collection, page, limit, limit));
 }

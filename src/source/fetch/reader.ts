@@ -88,8 +88,8 @@ export function createReader<C extends Collection>(
     }
     const rows = size ?? limit;
     const position = asked ?? positionAt(served, path, rows);
-    const { parameters } = position;
-    return read({ collection, path: position.path, page: page ?? 1, parameters, purpose }, (label, answer) => {
+    const { query: written } = position;
+    return read({ collection, path: position.path, page: page ?? 1, written, purpose }, (label, answer) => {
       const batch = batchOf(label, answer, counted);
       const following = followingIn(answer, batch, { served, label, position, limit: rows, surroundings });
       if (following.kind === 'unreadable') throw following.failure;
@@ -198,7 +198,7 @@ function withoutMark(body: Uint8Array): Uint8Array {
 }
 
 const head = schema((z) => {
-  const position = z.object({ path: z.string(), parameters: z.array(z.tuple([z.string(), z.string()])).readonly() });
+  const position = z.object({ path: z.string(), query: z.string() });
   return z.object({ position, next: position.nullable() });
 });
 

@@ -37,7 +37,7 @@ function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | 
   const { paging, ends } = served;
   if (batch.length === 0 && ends.includes('empty_page')) return undefined;
   if (paging.scheme === 'link') {
-    const link = paging.next === undefined ? nextLinkIn(answer.link ?? '') : textAt(answer, paging.next, label, 'link');
+    const link = paging.next === undefined ? linkIn(answer, label) : textAt(answer, paging.next, label, 'link');
     return link === undefined ? undefined : followed(link, position, label, surroundings);
   }
   if (paging.scheme !== 'cursor') return undefined;
@@ -49,27 +49,49 @@ function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | 
   return undefined;
 }
 
-/**
- * Returns the target of the first link with the relation `next` in a `Link` header (RFC 8288), as it is written: it may be relative. Links
- * with an `anchor` are not about the answer and are skipped.
- */
-export function nextLinkIn(header: string): string | undefined {
-  for (const [, target = '', parameters = ''] of header.matchAll(link)) {
-    const relations = new Map<string, string>();
-    for (const [, name = '', quoted, plain = ''] of parameters.matchAll(parameter)) {
-      const value = quoted?.replaceAll(/\\(.)/g, '$1') ?? plain;
-      // If a parameter appears twice, the first one counts.
-      if (!relations.has(name.toLowerCase())) relations.set(name.toLowerCase(), value);
-    }
-    if (relations.has('anchor')) continue;
-    if (relations.get('rel')?.toLowerCase().split(/\s+/).includes('next')) return target.trim();
-  }
-  return undefined;
+function linkIn({ link = '' }: Answer, label: string): string | undefined {
+  const { next, unreadable } = nextLinkIn(link);
+  if (unreadable === undefined) return next;
+  throw new SourceError('E_SOURCE_LINK', 'suspect', `${label}: the Link header cannot be read: ${unreadable}`);
 }
 
-/** Matches a target, and the parameters up to the next comma outside quotes. */
-const link = /<([^>]*)>((?:[^,"]|"(?:[^"\\]|\\.)*")*)/g;
-const parameter = /;\s*([^\s=;,"]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/g;
+/**
+ * Reads a `Link` header as RFC 8288, appendix B, and returns the target of the first link to the `next` page as it is written: it may be
+ * relative. Without one, `unreadable` tells what is not understood. Links with an `anchor` are not about the answer and are skipped.
+ */
+export function nextLinkIn(header: string): { readonly next?: string; readonly unreadable?: string } {
+  let at = 0;
+  const take = (pattern: RegExp) => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(header);
+    if (found) at = pattern.lastIndex;
+    return found;
+  };
+  let unrelated = false;
+  for (take(separators); at < header.length; take(separators)) {
+    const [, target] = take(linkTarget) ?? [];
+    if (target === undefined) return { unreadable: `a link has no '${header[at] === '<' ? '>' : '<'}'` };
+    const parameters = new Map<string, string>();
+    for (let found = take(parameter); found; found = take(parameter)) {
+      const [, name = '', quoted, closing, plain = ''] = found;
+      if (closing === '') return { unreadable: 'a quotation mark is not closed' };
+      // If a parameter appears twice, the first one counts.
+      if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain);
+    }
+    if (parameters.has('anchor')) continue;
+    const relations = (parameters.get('rel') ?? '').toLowerCase().split(/\s+/);
+    // Bytes that are not ASCII are not allowed there, but sent by some.
+    if (relations.includes('next'))
+      return { next: target.trim().replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`) };
+    unrelated ||= relations.join('') === '';
+  }
+  return unrelated ? { unreadable: 'a link has no rel, and none has the relation next' } : {};
+}
+
+const separators = /[\s,]*/y;
+const linkTarget = /<([^>]*)>/y;
+/** Matches a parameter with its quoted value and the quote that closes it, or another value. */
+const parameter = /\s*;\s*([^\s=;,]*)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)("?)|([^;,]*)))?/y;
 
 /** Returns a text or number in an answer; `undefined` for `null`, `false`, an empty text, and a missing value. */
 function textAt({ body }: Answer, pointer: string, label: string, what: 'link' | 'cursor'): string | undefined {
@@ -105,14 +127,20 @@ export interface Surroundings {
 function followed(link: string, from: Position, label: string, { baseUrl, secrets }: Surroundings): Position {
   const { origin, pathname } = new URL(baseUrl);
   const base = pathname.replace(/\/+$/, '');
-  const page = new URL(`${origin}${base}${from.path}?${new URLSearchParams([...from.parameters]).toString()}`).href;
+  const page = `${origin}${base}${from.path}?${from.query}`;
   if (!URL.canParse(link, page)) throw refused(label, 'is not a valid address');
   const next = new URL(link, page);
   if (next.origin !== origin) throw refused(label, `points to ${next.origin === 'null' ? next.protocol : next.origin}, another origin`);
   if (!next.pathname.startsWith(`${base}/`)) throw refused(label, `points outside the path of base_url, ${base}/`);
-  const isOurs = ([name, value]: readonly [string, string]) =>
-    credentialParameters.includes(name) || secrets.some((secret) => value.includes(secret) || name.includes(secret));
-  return { path: next.pathname.slice(base.length), parameters: [...next.searchParams].filter((pair) => !isOurs(pair)) };
+  // The others stay as written: a service may understand no other spelling of its own links.
+  const pairs = next.search.slice(1).split('&');
+  return { path: next.pathname.slice(base.length), query: pairs.filter((pair) => !isCredential(pair, secrets)).join('&') };
+}
+
+function isCredential(pair: string, secrets: readonly string[]): boolean {
+  const [name = '', value = ''] = [...new URLSearchParams(pair)].flat();
+  const isSecret = (text: string) => secrets.some((secret) => text.includes(secret));
+  return credentialParameters.includes(name.toLowerCase()) || [pair, name, value].some(isSecret);
 }
 
 function refused(label: string, what: string): SourceError {
@@ -122,7 +150,8 @@ function refused(label: string, what: string): SourceError {
 /** Where a list without page numbers continues: the next request, below the base URL and without credentials. */
 export interface Position {
   readonly path: string;
-  readonly parameters: readonly [name: string, value: string][];
+  /** As text, which other spellings of the same parameters would not replace. */
+  readonly query: string;
 }
 
 /** Returns whether each page of a collection points to the next one. */
@@ -136,7 +165,7 @@ export function positionAt({ paging, query }: Served, path: string, limit: numbe
   const parameters = Object.entries(query);
   if (size !== 'none') parameters.push([size, String(limit)]);
   if (cursor !== undefined && paging.scheme === 'cursor') parameters.push([paging.param, cursor]);
-  return { path, parameters };
+  return { path, query: new URLSearchParams(parameters).toString() };
 }
 
 function limitIn(paging: Paging): string {
@@ -195,15 +224,16 @@ export interface Asked {
   readonly id?: string;
   readonly page?: number | undefined;
   readonly query?: Readonly<Record<string, string>>;
-  /** The parameters of a list without page numbers, instead of `query`. Never shown in messages and events. */
-  readonly parameters?: readonly [name: string, value: string][];
+  /** The query of a list without page numbers, instead of `query`. Never shown in messages and events. */
+  readonly written?: string;
   readonly purpose?: 'page' | 'probe' | undefined;
 }
 
 export function targetOf(baseUrl: string, asked: Asked): Target {
-  const { path, id, page, query = {}, parameters = query, purpose } = asked;
+  const { path, id, page, query, written, purpose } = asked;
   const label = `${shown(baseUrl, asked)}${page === undefined ? '' : ` page ${page}`}`;
-  return { path: id === undefined ? path : `${path}/${encodeURIComponent(id)}`, query: parameters, purpose, label };
+  const whole = id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
+  return { path: whole, query: written ?? new URLSearchParams(query).toString(), purpose, label };
 }
 
 export function factsOf(baseUrl: string, asked: Asked): RequestDescription {

@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
 import type { Handler } from '../../support/odd-server.js';
@@ -322,6 +323,54 @@ describe('a link to the next page', () => {
       message: expect.stringContaining(`${why}; it was not followed`),
     });
     expect(server.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ['has no <', '/v2/orders?after=20>; rel="next"', "a link has no '<'"],
+    ['has no >', '</v2/orders?after=20; rel="next"', "a link has no '>'"],
+    ['has an open quote', '</v2/orders?after=20>; rel="next', 'a quotation mark is not closed'],
+    ['has no relation', '</v2/orders?after=20>; title=next', 'a link has no rel, and none has the relation next'],
+  ])('in a header that %s is asked for again, then refused without its text', async (_, header, why) => {
+    const bad = (times: number) => {
+      let left = times;
+      return ownServer((response, url, ...asked) => {
+        if (url.searchParams.get('after') !== '10' || left === 0) return byLink(orders(30))(response, url, ...asked);
+        left -= 1;
+        send(response, slice(orders(30), url, 10).rows, { link: `${header}; t=stolen-key` });
+      });
+    };
+    expect(await runOwn(await bad(1), ownText(link), await temporaryFolder())).toMatchObject({ read: 30, warnings: [] });
+    const failure: unknown = await runOwn(await bad(Infinity), ownText(link), await temporaryFolder()).catch((thrown: unknown) => thrown);
+    const message = `/v2/orders page 2: the Link header cannot be read: ${why} (after 3 attempts)`;
+    expect(failure).toMatchObject({ code: 'E_SOURCE_LINK', exit: 69, message: expect.stringContaining(message) });
+    expect(inspect(failure)).not.toMatch(/stolen|after=/);
+  });
+
+  test('keeps its query as it is written, on the wire and in the spool, but for credentials', async () => {
+    const given = (after: number) => `all&q=caf%E9&x=a%20b+c&~=*()&after=${after}&flag=&%61ll`;
+    const key = encodeURIComponent(ownKey);
+    const inForm = new URLSearchParams({ x: ownKey }).toString();
+    const secret = `rest%5Fapi_key=stolen-key&Authorized_UID=stolen-uid&t=${key}&%74${inForm}`;
+    const sent: string[] = [];
+    let refuses = true;
+    const server = await ownServer((response, url, _attempt, request) => {
+      const after = Number(url.searchParams.get('after') ?? 0);
+      if (after === 20 && refuses) return send(response, {}, {}, 403);
+      sent.push(request.url ?? '');
+      const next = `<?${given(after + 10)}&${secret}>; rel=next, <?all>; rel=last`;
+      send(response, slice(orders(30), url, after).rows, after < 20 ? { link: next } : {});
+    });
+    const [folder, stateDir] = [await temporaryFolder(), await temporaryFolder()];
+    await expect(runOwn(server, ownText(link), folder, { stateDir })).rejects.toMatchObject({ code: 'E_SOURCE_AUTH' });
+    const own = new URLSearchParams({ rest_api_key: ownKey }).toString();
+    expect(sent).toEqual([`/v2/orders?limit=10&${own}`, `/v2/orders?${given(10)}&${own}`]);
+    const files = (await readdir(stateDir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    const stored = await Promise.all(files.map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')));
+    expect(stored.join()).toContain(given(20));
+    expect(stored.join()).not.toMatch(/stolen|7f3a9c/);
+    refuses = false;
+    expect(await runOwn(server, ownText(link), folder, { stateDir })).toMatchObject({ read: 30, resumed: 2, warnings: [] });
+    expect(sent).toContain(`/v2/orders?${given(20)}&${own}`);
   });
 
   test('may be relative, in the answer, with names that come twice, and bears no credential but ours', async () => {

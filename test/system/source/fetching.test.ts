@@ -26,7 +26,7 @@ import { until } from '../../support/until.js';
 const built = pathToFileURL(join(process.cwd(), 'dist/source/fetch/fetching.js')).href;
 const { openFetching: open }: { openFetching: typeof openFetching } = await import(built);
 
-const target = { path: '/api/leads', label: 'leads page 1', query: { page: '1' } };
+const target = { path: '/api/leads', label: 'leads page 1', query: 'page=1' };
 
 function transport(baseUrl: string, threads: number, options: Partial<TransportOptions> = {}): Transport<ScannedAnswer> {
   const all = { baseUrl, query: { rest_api_key: oddKey }, concurrency: 2, timeoutMs: 60_000, maxPageBytes: 100_000, ...options };
@@ -36,7 +36,7 @@ function transport(baseUrl: string, threads: number, options: Partial<TransportO
 /** What a request for a page came to, as far as a caller can see. */
 async function outcome(opened: Transport<ScannedAnswer>, page = 1): Promise<unknown> {
   try {
-    const { status, body } = await lastValueFrom(opened.get({ ...target, query: { page: String(page) } }));
+    const { status, body } = await lastValueFrom(opened.get({ ...target, query: `page=${page}` }));
     return { status, body: Buffer.from(body).toString('latin1') };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -170,7 +170,7 @@ describe('the thread that fetches', () => {
       const pages = Array.from({ length: 40 }, (_, page) => String(page));
       const answers = await Promise.all(
         pages.map(async (page) => {
-          const { body } = await lastValueFrom(opened.get({ ...target, query: { page }, purpose: 'probe' }));
+          const { body } = await lastValueFrom(opened.get({ ...target, query: `page=${page}`, purpose: 'probe' }));
           return Buffer.from(body).toString();
         }),
       );

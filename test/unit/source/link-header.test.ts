@@ -21,9 +21,40 @@ test.each([
   ['<a>; rel=prev; rel=next, <b>; rel=next', 'b'],
   ['<a>; rel=next; anchor="/other", <b>; rel=next', 'b'],
   ['<a,b;c>; rel=next', 'a,b;c'],
+  ['<a>; crossorigin; x=; rel = next ; y', 'a'],
+  [' , ,<a>; rel=prev,, <b>;; rel="up  NEXT" ,', 'b'],
+  ['<a>; title=a"b; rel=next', 'a'],
+  ['<a>; rel="prev" <b>; rel=next', 'b'],
+  ['<a>; title=x, <b>; rel=next', 'b'],
+  ['<b>; rel=next, <a>; rel="pre', 'b'],
+  ['<?q=caf\xe9&all>; rel=next', '?q=caf%e9&all'],
   ['', undefined],
 ])('%s', (header, next) => {
-  expect(nextLinkIn(header)).toBe(next);
+  expect(nextLinkIn(header)).toEqual(next === undefined ? {} : { next });
+});
+
+test.each([
+  ['a>; rel=next', "a link has no '<'"],
+  ['<a>; rel="prev"x, <b>; rel=next', "a link has no '<'"],
+  ['<a>; rel=prev, b; rel=next', "a link has no '<'"],
+  ['<a; rel=next', "a link has no '>'"],
+  ['<a>; rel="next', 'a quotation mark is not closed'],
+  ['<a>; rel="next\\', 'a quotation mark is not closed'],
+  ['<a>; title="x, <b>; rel=next', 'a quotation mark is not closed'],
+  ['<a>, <b>; rel=prev', 'a link has no rel, and none has the relation next'],
+  ['<a>; rel=""', 'a link has no rel, and none has the relation next'],
+  ['<a>; anchor="/x", <b>; rel', 'a link has no rel, and none has the relation next'],
+])('%s cannot be read', (header, unreadable) => {
+  expect(nextLinkIn(header)).toEqual({ unreadable });
+});
+
+test('reads a header of any length in time in proportion to it', () => {
+  for (const part of ['<a>; ', '<a>;rel="', '<a>; x = ', '<a>;;', '<', ', ', '\\'])
+    for (const header of [part.repeat(20_000), `<a>; rel="${part.repeat(20_000)}`]) {
+      const before = performance.now();
+      nextLinkIn(header);
+      expect(performance.now() - before).toBeLessThan(500);
+    }
 });
 
 test('takes the first link of that relation among any others', () => {
@@ -36,7 +67,7 @@ test('takes the first link of that relation among any others', () => {
   fc.assert(
     fc.property(fc.array(link), (links) => {
       const header = links.map(({ target: to, rel, title }) => `<${to}>; title=${title}; rel="${rel}"`).join(', ');
-      expect(nextLinkIn(header)).toBe(links.find(({ rel }) => rel.includes('next'))?.target);
+      expect(nextLinkIn(header).next).toBe(links.find(({ rel }) => rel.includes('next'))?.target);
     }),
   );
 });
