@@ -126,7 +126,7 @@ export const environment = {
   LEADSTREAM_HMAC_KEY: { secret: true, summary: 'Key of `mask: hmac`, at least 16 characters.' },
   HTTPS_PROXY: { secret: true, summary: 'Proxy to a service with TLS, unless `NO_PROXY` lists its host. Also in lower case.' },
   HTTP_PROXY: { secret: true, summary: 'Proxy to a service without TLS.' },
-  NO_PROXY: { secret: false, summary: 'Hosts that are requested without a proxy, like `localhost,.example.com`.' },
+  NO_PROXY: { secret: false, summary: 'Hosts that are requested without a proxy, like `localhost,.example.com,10.0.0.0/8`.' },
   NODE_EXTRA_CA_CERTS: { secret: false, summary: 'File with certificates of additional trusted authorities.' },
 } as const;
 
@@ -140,6 +140,7 @@ export const warningCatalogue = {
   W_SPEC_CONSTANT: "Two constants are compared; write a field's name without quotes.",
   W_SPEC_MATCHES: 'Join on all columns of the key, or choose a row with pick: several that match would fail.',
   W_SOURCE_CAP: 'Set service.limit to the number of rows that the service returns at most.',
+  W_SOURCE_PROXY: 'Write names, ends of names, addresses and networks under NO_PROXY, like `.example.com,10.0.0.0/8`.',
   W_SOURCE_REPEATS: 'The service repeats its last page; the repeats were left out.',
   W_SOURCE_PAGED: 'The service pages a collection that is called unpaged; it was read page by page.',
   W_SPOOL_STALE: 'The pages of an interrupted run could not be used; only time is lost.',

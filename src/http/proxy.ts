@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Agent as HttpAgent, AgentOptions } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
-import { SourceError } from '../core/index.js';
+import { BlockList, isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+import { SourceError, type Warning } from '../core/index.js';
 
 /** Describes what is wrong with a program's proxy without showing any of its address, which may contain a password. */
 export function proxyProblem(proxy: unknown): string | undefined {
@@ -25,6 +27,8 @@ function faultOf(proxy: unknown): string | undefined {
 export interface ProxyIn {
   readonly proxy: string | undefined;
   readonly problem: string | undefined;
+  /** Entries of `NO_PROXY` that are not understood, so that requests may take a proxy that they should not. */
+  readonly warning?: Warning | undefined;
 }
 
 /**
@@ -39,16 +43,28 @@ export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | u
   const small = protocol === 'https:' ? 'https_proxy' : 'http_proxy';
   const name = env[small] ? small : small.toUpperCase();
   const given = env[name];
-  if (!given || isExempt(hostname, port || usualPort, env.no_proxy || env.NO_PROXY || '')) return { proxy: undefined, problem: undefined };
+  if (!given) return { proxy: undefined, problem: undefined };
+  const host = hostname.replace(/^\[|\]$|\.$/g, '');
+  const entries = (env.no_proxy || env.NO_PROXY || '')
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter(Boolean);
+  const verdicts = entries.map((entry) => isExempt(host, port || usualPort, entry));
+  if (verdicts.includes(true)) return { proxy: undefined, problem: undefined };
   const proxy = given.includes('://') ? given : `http://${given}`;
   const fault = faultOf(proxy);
-  return fault === undefined ? { proxy, problem: undefined } : { proxy: undefined, problem: `the environment variable ${name} ${fault}` };
+  if (fault !== undefined) return { proxy: undefined, problem: `the environment variable ${name} ${fault}` };
+  // What has an @ may contain a password.
+  const unclear = entries.flatMap((entry, index) => (verdicts[index] === undefined ? entry.replace(/^.*@.*$/, '…@…') : []));
+  const message = `NO_PROXY has entries that are not understood (${unclear.join(', ')}), so requests to ${host} take the proxy`;
+  return { proxy, problem: undefined, ...(unclear.length > 0 && { warning: { code: 'W_SOURCE_PROXY', message } }) };
 }
 
 /** Returns the given proxy, or that of the environment of the process. @throws {SourceError} `E_SOURCE_CONFIG` if that is invalid. */
-export function proxyFor(baseUrl: string, proxy: string | false | undefined): string | undefined {
+export function proxyFor(baseUrl: string, proxy: string | false | undefined, warn?: (warning: Warning) => void): string | undefined {
   if (proxy !== undefined) return proxy === false ? undefined : proxy;
   const found = proxyIn(baseUrl, process.env);
+  if (found.warning) warn?.(found.warning);
   if (found.problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', found.problem);
   return found.proxy;
 }
@@ -60,19 +76,31 @@ export function proxySecrets(proxy: string | false | undefined): readonly string
   return password === '' ? [] : [password, decodeURIComponent(password)];
 }
 
-/** Whether a list like `localhost,.example.com,10.0.0.1:8080,*` contains a host: by its name, by the end of it, or with its port. */
-function isExempt(hostname: string, port: string, list: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  return list
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .some((entry) => {
-      if (entry === '*') return true;
-      // An IPv6 address contains colons; with a port, it is in brackets.
-      const [, bracketed, plain, wanted] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];
-      const end = (bracketed ?? plain ?? '').replace(/^\*?\./, '');
-      return end !== '' && (wanted === undefined || wanted === port) && (host === end || host.endsWith(`.${end}`));
-    });
+/**
+ * Whether an entry like `localhost`, `.example.com`, `10.0.0.1:8080`, `10.0.0.0/8` or `*` contains a host: by its name, by the end of it, or
+ * by its address, each perhaps with a port. No name is looked up. `undefined` if the entry is nothing of the kind.
+ */
+function isExempt(host: string, port: string, entry: string): boolean | undefined {
+  if (entry === '*') return true;
+  // An IPv6 address contains colons; with a port, it is in brackets.
+  const [, bracketed, plain = '', wanted = port] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];
+  const [name = '', bits, ...others] = (bracketed ?? plain).split('/');
+  const size = { 0: 0, 4: 32, 6: 128 }[isIP(name)] ?? 0;
+  const prefix = bits === undefined ? size : /^\d+$/.test(bits) ? Number(bits) : Infinity;
+  if (prefix > size || others.length > 0) return undefined;
+  if (size > 0) {
+    const network = new BlockList();
+    network.addSubnet(name, prefix, familyOf(name));
+    return wanted === port && isIP(host) > 0 && network.check(host, familyOf(host));
+  }
+  const end = domainToASCII(name.replace(/^\*?\./, '').replace(/\.$/, ''));
+  // A name does not end in a number, unlike part of an address.
+  if (bits !== undefined || !/^(?:[\w-]+\.)*(?!\d+$)[\w-]+$/.test(end)) return undefined;
+  return wanted === port && (host === end || host.endsWith(`.${end}`));
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }
 
 /** Where connections come from. */

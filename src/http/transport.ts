@@ -80,6 +80,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
 class HttpTransport implements Transport {
   readonly #base: string;
   readonly #attemptMs: number;
+  readonly #way: string;
   readonly #client: ReturnType<typeof clientOf>;
 
   constructor(
@@ -88,6 +89,7 @@ class HttpTransport implements Transport {
   ) {
     this.#base = options.baseUrl.replace(/\/+$/, '');
     this.#attemptMs = Math.min(2 * options.timeoutMs, maxTimerMs);
+    this.#way = wayOf(options.baseUrl, options.proxy);
     this.#client = clientOf(this.agents, options);
   }
 
@@ -103,7 +105,7 @@ class HttpTransport implements Transport {
           settled = true;
           const { maxPageBytes } = this.options;
           const tooLarge = body.length > maxPageBytes ? bodyTooLarge(target, maxPageBytes) : undefined;
-          const failure = refusalOf(target, statusCode, headers['retry-after']) ?? tooLarge;
+          const failure = refusalOf(target, statusCode, this.#way, headers['retry-after']) ?? tooLarge;
           if (failure) return fail(failure);
           subscriber.next({ status: statusCode, body, link: [headers.link].flat().join(', ') });
           subscriber.complete();
@@ -148,7 +150,7 @@ class HttpTransport implements Transport {
       const leave = ({ statusCode = switching }: IncomingMessage, socket: Duplex) => {
         if (statusCode !== switching) return;
         socket.destroy();
-        const failure = refusalOf(target, statusCode, undefined);
+        const failure = refusalOf(target, statusCode, this.#way);
         if (failure) fail(failure);
       };
       sent.once('proxyConnect', ({ statusCode }: { readonly statusCode: number }) => {
@@ -191,9 +193,14 @@ function proxyRefusal(target: Target, proxy = '', status: number): SourceError {
   return new SourceError('E_SOURCE_PROXY', 'permanent', message, { status });
 }
 
-function refusalOf(target: Target, status: number, retryAfter: string | undefined): SourceError | undefined {
+/** Names the proxy that an answer came through, for it may be the proxy's own; in a tunnel it is not. */
+function wayOf(url: string, proxy: string | undefined): string {
+  return proxy === undefined || url.startsWith('https:') ? '' : ` through the proxy ${new URL(proxy).host}`;
+}
+
+function refusalOf(target: Target, status: number, way: string, retryAfter?: string): SourceError | undefined {
   if (status === 200 || status === 204 || status === 404) return undefined;
-  const message = `${target.label}: HTTP ${status}`;
+  const message = `${target.label}: HTTP ${status}${way}`;
   if (status < 300) return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}, but only 200 has rows`, { status });
   if (status === 304)
     return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}, although the request was unconditional`, { status });
@@ -282,7 +289,7 @@ export async function post({ url, json, label, timeoutMs, proxy }: Post): Promis
   });
   try {
     const [{ statusCode }] = (await once(request, 'response')) as [{ readonly statusCode: number }];
-    if (statusCode < 200 || statusCode >= 300) throw refusedPost(label, statusCode);
+    if (statusCode < 200 || statusCode >= 300) throw refusedPost(label, statusCode, wayOf(url, proxy));
   } catch (thrown) {
     if (thrown instanceof SourceError) throw thrown;
     if (thrown instanceof TimeoutError) throw new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: no response in time`);
@@ -292,8 +299,8 @@ export async function post({ url, json, label, timeoutMs, proxy }: Post): Promis
   }
 }
 
-function refusedPost(label: string, status: number): SourceError {
-  const what = `${label}: HTTP ${status}${status < 400 ? ': a redirect, which is never followed' : ''}`;
+function refusedPost(label: string, status: number, way: string): SourceError {
+  const what = `${label}: HTTP ${status}${way}${status < 400 ? ': a redirect, which is never followed' : ''}`;
   if (status === 429 || status >= 500) return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', what);
   return new SourceError('E_SOURCE_REFUSED', 'permanent', what);
 }

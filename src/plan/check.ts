@@ -64,9 +64,9 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
   const registry = own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
   const plan = registry && planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry, queries }, issues);
   const ofEnvironment: Problem = (path, ...said) => (path.length > 0 ? problem : issues.referenceProblem)(path, ...said);
-  const connection = shape && connectionOf(shape.service, env, ofEnvironment, unset);
+  const connection = shape && connectionOf(shape.service, env, ofEnvironment, unset, issues.warn);
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, { baseDir, pipeline }, problem);
-  const hooks = shape && hooksOf(shape, env, problem);
+  const hooks = shape && hooksOf(shape, env, problem, issues.warn);
   if (parts.on_new_field === 'restart' && chain.sinks.some(({ definition }) => definition.prints))
     problem(
       ['on_new_field'],

@@ -1,8 +1,8 @@
-import { defined } from '../core/index.js';
+import { defined, warnProcess } from '../core/index.js';
 import { addressProblem } from '../options/index.js';
 import { keyProblem, proxyIn, wrongOption, type Credentials } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
-import type { Environment, Problem, Unset } from './references.js';
+import type { Environment, Problem, SpecWarning, Unset } from './references.js';
 import type { ServiceSpec } from './spec.js';
 
 /**
@@ -20,8 +20,9 @@ export function connectionFromEnvironment(env: Environment): (Account & { readon
   const account = accountIn(env);
   if ('missing' in account) return account;
   if ('problem' in account) throw wrongOption(account.problem);
-  const { proxy, problem } = proxyIn(account.baseUrl, env);
+  const { proxy, problem, warning } = proxyIn(account.baseUrl, env);
   if (problem !== undefined) throw wrongOption(problem);
+  if (warning) warnProcess(warning);
   return { ...account, proxy: proxy ?? false };
 }
 
@@ -49,6 +50,7 @@ export function connectionOf(
   env: Environment,
   problem: Problem,
   unset: Unset,
+  warn: SpecWarning,
 ): ConnectOptions | undefined {
   const isOfFile = service?.base_url !== undefined || service?.auth !== undefined;
   const reached = isOfFile ? accountOf(service, problem) : accountFrom(env, problem, unset);
@@ -61,6 +63,7 @@ export function connectionOf(
     );
   const way = proxyIn(reached.baseUrl, env);
   if (way.problem !== undefined) problem([], way.problem);
+  if (way.warning) warn([], way.warning);
   const { retry, ...settings }: Partial<ServiceSpec> = service ?? {};
   return {
     ...reached,

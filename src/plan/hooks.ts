@@ -1,6 +1,6 @@
 import { schema } from '../core/index.js';
 import { proxyIn } from '../http/index.js';
-import { hookNames, type HookName, type Environment, type Problem } from './references.js';
+import { hookNames, type HookName, type Environment, type Problem, type SpecWarning } from './references.js';
 
 interface Hook {
   /** Address, which may contain a token. */
@@ -27,12 +27,14 @@ export function hooksOf(
   hooks: { readonly [N in HookName]?: { readonly webhook: string } | undefined },
   env: Environment,
   problem: Problem,
+  warn: SpecWarning,
 ): Hooks {
   const found = hookNames.flatMap((name) => {
     const url = hooks[name]?.webhook;
     if (url === undefined) return [];
     const way = proxyIn(url, env);
     if (way.problem !== undefined) problem([name, 'webhook'], way.problem);
+    if (way.warning) warn([name, 'webhook'], way.warning);
     return [[name, { url, proxy: way.proxy }] as const];
   });
   return Object.fromEntries(found);

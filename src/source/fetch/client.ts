@@ -1,6 +1,6 @@
 import { Subject, takeUntil, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
 import type { Collection, RowOf } from '../../collections/index.js';
-import { SourceError, createRedactor } from '../../core/index.js';
+import { SourceError, createRedactor, warnProcess } from '../../core/index.js';
 import { connectionId, Events, type Watchers } from '../../events/index.js';
 import {
   headersOf,
@@ -95,7 +95,7 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
   const transport = openFetching(
     {
       ...{ baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxPageBytes, agent },
-      proxy: proxyFor(baseUrl, agent ? false : options.proxy),
+      proxy: proxyFor(baseUrl, agent ? false : options.proxy, warnProcess),
       ca: ca === undefined ? undefined : [ca].flat(),
     },
     options.threads ?? 0,

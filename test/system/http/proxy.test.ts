@@ -13,9 +13,9 @@ import { Server as ProxyServer } from 'proxy-chain';
 import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
 import { collections } from '../../../src/collections/index.js';
 import type * as Leadstream from '../../../src/index.js';
-import { cli } from '../../support/cli.js';
+import { cli, startCli } from '../../support/cli.js';
 import { certificate, certifiedKey } from '../../support/certificates.js';
-import { expectDiscreet, failureOf, hasty, json, oddKey, startServer } from '../../support/odd-server.js';
+import { answer, expectDiscreet, failureOf, hasty, json, oddKey, startServer } from '../../support/odd-server.js';
 import { folderWith } from '../../support/temporary.js';
 import { until } from '../../support/until.js';
 
@@ -117,6 +117,23 @@ describe('a proxy', () => {
       expect(asked).not.toEqual([]);
     });
 
+    test('unless NO_PROXY has its network, and is warned of what it has besides that is not understood', async () => {
+      const [{ asked, url }, baseUrl] = [await openProxy(), await openService()];
+      const cwd = await folderWith({ 'users.yaml': users, '.env': variables(baseUrl, url()) });
+      const run = (noProxy: string, ...more: string[]) =>
+        cli(['run', 'users.yaml', '--env', '.env', ...more], { cwd, env: { NO_PROXY: noProxy } });
+      const warning =
+        /W_SOURCE_PROXY: .*NO_PROXY has entries that are not understood \(127\.\*\), so requests to 127\.0\.0\.1 take the proxy/;
+      expect(await run('localhost,127.*,127.0.0.0/8')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('NO_PROXY') });
+      expect(asked).toEqual([]);
+      expect(await run('127.*', '--set', 'service.strict=true')).toMatchObject({ code: 78, stderr: expect.stringContaining('127.*') });
+      expect(asked).toEqual([]);
+      expect(await run('127.*')).toMatchObject({ code: 0, stderr: expect.stringMatching(warning) });
+      expect(asked).not.toEqual([]);
+      const found = await startCli(['fetch', 'users', '1', '--env', '.env'], { cwd, env: { NO_PROXY: '127.*' } }).finished;
+      expect(found).toMatchObject({ code: 0, stderr: expect.stringContaining('W_SOURCE_PROXY') });
+    });
+
     test.each([
       ['run', 'users.yaml'],
       ['validate', 'users.yaml', '--env-check'],
@@ -160,6 +177,21 @@ describe('a proxy', () => {
       const error = await failureOf(open({ baseUrl, proxy: `http://reader:${encodeURIComponent(password)}@127.0.0.1:1` }));
       expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', systemCode: 'ECONNREFUSED' });
       expect(error.message).toContain('no connection through the proxy 127.0.0.1:1 (ECONNREFUSED 127.0.0.1:1)');
+      expectSecretive(error);
+    });
+
+    test.each([
+      ['of its own', '127.0.0.1:1', 5],
+      ['of the service', undefined, 503],
+    ])('it gives a status %s, which does not tell whose it is', async (_what, host, status) => {
+      const [{ url }, server] = [await openProxy(), await startServer(answer(503))];
+      running.push(() => server.close());
+      const error = await failureOf(open({ baseUrl: host === undefined ? server.url : `http://${host}`, proxy: url() }));
+      const [, via = ''] = /@(.*)/.exec(url()) ?? [];
+      expect(error).toMatchObject({
+        code: 'E_SOURCE_UNAVAILABLE',
+        message: expect.stringMatching(`HTTP ${status}\\d* through the proxy ${via}`),
+      });
       expectSecretive(error);
     });
 

@@ -19,6 +19,18 @@ test.each<[string, Readonly<Record<string, string>>, string | undefined]>([
   ['http://[::1]:8080', { HTTP_PROXY: proxy, NO_PROXY: '::1' }, undefined],
   ['http://[::1]:8080', { HTTP_PROXY: proxy, NO_PROXY: '[::1]:80' }, proxy],
   ['https://data.example', { HTTPS_PROXY: proxy, NO_PROXY: ' , ' }, proxy],
+  ['https://a.data.example', { HTTPS_PROXY: proxy, NO_PROXY: '*.data.example:443' }, undefined],
+  ['https://data.example.', { HTTPS_PROXY: proxy, NO_PROXY: 'Data.example.' }, undefined],
+  ['https://bücher.example', { HTTPS_PROXY: proxy, NO_PROXY: '.bücher.example' }, undefined],
+  ['http://127.0.0.1:8080', { HTTP_PROXY: proxy, NO_PROXY: 'localhost,127.0.0.0/8' }, undefined],
+  ['http://127.1:8080', { HTTP_PROXY: proxy, NO_PROXY: '127.9.9.9/8:8080' }, undefined],
+  ['http://127.0.0.1:8080', { HTTP_PROXY: proxy, NO_PROXY: '127.0.0.0/8:80,10.0.0.0/8,127.0.0.2,fd00::/8' }, proxy],
+  ['http://localhost', { HTTP_PROXY: proxy, NO_PROXY: '127.0.0.0/8' }, proxy],
+  ['http://10.0.0.1', { HTTP_PROXY: proxy, NO_PROXY: '0.0.0.0/0' }, undefined],
+  ['http://[fd12::1]', { HTTP_PROXY: proxy, NO_PROXY: 'FD00::/8' }, undefined],
+  ['http://[fd12::1]:8080', { HTTP_PROXY: proxy, NO_PROXY: '[fd00::/8]:8080' }, undefined],
+  ['http://[::ffff:10.0.0.1]', { HTTP_PROXY: proxy, NO_PROXY: '10.0.0.0/8' }, undefined],
+  ['http://[0:0::1]', { HTTP_PROXY: proxy, NO_PROXY: '0:0:0:0:0:0:0:1' }, undefined],
 ])('the way to %s with %j', (baseUrl, env, expected) => {
   expect(proxyIn(baseUrl, env)).toEqual({ proxy: expected, problem: undefined });
 });
@@ -33,6 +45,23 @@ test.each([
     `the environment variable ${name} must be the address of an HTTP proxy, like http://proxy.example:3128, with % in its user and password written as %25`,
   );
   expect(proxyIn('https://data.example', { [name]: given, NO_PROXY: '*' })).toEqual({ proxy: undefined, problem: undefined });
+});
+
+test.each([
+  ...['10.*', '10.', '10.0', '10.0.0', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.1-10.0.0.9', 'fd00::/129', 'data.example/8'],
+  ...['*data.example', 'data.*', '<local>', 'http://data.example', 'data.example:http', 'x;data.example', '.', '[::1'],
+])('an entry of NO_PROXY that is not understood is a warning, where the proxy is taken: %s', (entry) => {
+  const env = { HTTP_PROXY: proxy, NO_PROXY: `localhost,${entry}` };
+  const message = `NO_PROXY has entries that are not understood (${entry}), so requests to 10.0.0.1 take the proxy`;
+  const warning = { code: 'W_SOURCE_PROXY', message };
+  expect(proxyIn('http://10.0.0.1', env)).toEqual({ proxy, problem: undefined, warning });
+  expect(proxyIn('http://localhost', env)).toEqual({ proxy: undefined, problem: undefined });
+  expect(proxyIn('https://10.0.0.1', env)).toEqual({ proxy: undefined, problem: undefined });
+});
+
+test('what may be a password in NO_PROXY is not shown', () => {
+  const { warning } = proxyIn('http://10.0.0.1', { HTTP_PROXY: proxy, NO_PROXY: 'http://me:secret-word@x' });
+  expect(warning?.message).toContain('(…@…)');
 });
 
 test('what a program asks for comes before the environment', () => {
