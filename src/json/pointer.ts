@@ -1,5 +1,5 @@
 import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from './places.js';
-import { JsonText, readJson, type JsonValue } from './read.js';
+import { JsonText, readJson, type JsonRecord, type JsonValue } from './read.js';
 
 /**
  * Returns the bytes of the value at a JSON pointer (RFC 6901), in a valid JSON document without a byte order mark; `undefined` if there is none. If a name
@@ -101,6 +101,7 @@ export function without(json: string, [name, ...inner]: readonly string[]): stri
   return members.length === 0 ? undefined : `{${members.join()}}`;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, JsonValue>> {
+/** Returns whether a value that was read is an object. */
+export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonText);
 }

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { collections, type Collection, type Registry } from '../collections/index.js';
-import { defined, unknownName, SpecError } from '../core/index.js';
+import { defined, unknownName, SpecError, type Warning } from '../core/index.js';
 import { getIn } from '../options/index.js';
 import type { PathNames } from '../store/index.js';
 import { outputAt } from '../sinks/index.js';
-import { collectionOf, collectionShape } from '../source/index.js';
+import { collectionOf, collectionShape, tiesOf } from '../source/index.js';
 import { Queries } from '../steps/index.js';
 import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape, type Plan } from './plan.js';
 import { connectionOf } from './connection.js';
@@ -38,6 +38,8 @@ export interface Checked {
   /** Its tests; `undefined` if it has none, or invalid ones. */
   readonly tests: readonly TestShape[] | undefined;
   readonly issues: IssueList;
+  /** Warnings that only validate gives: the read itself checks what they say. */
+  readonly advice: readonly (Issue & Warning)[];
 }
 
 interface FileContext {
@@ -81,12 +83,20 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
   });
   const isRight = shape && plan && connection && rejects && hooks && issues.all.length === 0 && issues.unset.length === 0;
   return {
-    ...{ document, name: parts.name, plan, tests, issues },
+    ...{ document, name: parts.name, plan, tests, issues, advice: own?.flatMap((each) => tiedIn(each, document)) ?? [] },
     outputs: outputsOf(chain, rejects),
     pipeline: isRight
       ? pipelineOf(shape, { plan, connection, rejects, hooks, warnings }, from, { written: document.value, resolved })
       : undefined,
   };
+}
+
+/** Warns of a list that continues after a field of the last row that may not be unique. */
+function tiedIn(collection: Collection, document: SpecDocument): readonly (Issue & Warning)[] {
+  const ties = tiesOf(collection);
+  if (ties === undefined) return [];
+  const message = `the list continues after ${ties.field} of the last row, which is not its key: rows with the same value can be left out`;
+  return [{ code: 'W_SOURCE_UNCHECKED', message, ...document.locate(['collections', collection.name, 'paging', 'last']) }];
 }
 
 function refuseUnknownRows(tests: readonly TestShape[], registry: Registry, problem: Problem): void {

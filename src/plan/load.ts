@@ -154,7 +154,7 @@ export async function lintPipelines(file: string, options: LintOptions = {}): Pr
   const { checkDocuments } = await loadCheck();
   try {
     const { pipelines, issues, unset } = await checkDocuments(await fileText(file, options), file, loading, { lenient: !envCheck, path });
-    const warnings = pipelines.flatMap((checked) => checked.issues.warnings);
+    const warnings = pipelines.flatMap((checked) => [...checked.issues.warnings, ...checked.advice]);
     const findings = [
       ...issues.map((issue) => ({ severity: 'error' as const, ...issue })),
       ...warnings.map((warning) => ({ severity: strict ? ('error' as const) : ('warning' as const), ...warning })),

@@ -1,8 +1,8 @@
 import { BehaviorSubject, defer, filter, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
-import { newConsistency, type Column, type Row } from '../core/index.js';
+import { GateError, newConsistency, SourceError, type Column, type LeadstreamError, type Row } from '../core/index.js';
 import { countOf, deliver, linked, type Link, type Page, type Tally } from '../flow/index.js';
-import { createClient, defaultFetchingThreads, noSpools, readPages } from '../source/index.js';
+import { createClient, defaultFetchingThreads, isSequential, noSpools, readPages } from '../source/index.js';
 import type { CollectionReader, ServiceClient, Spools } from '../source/index.js';
 import type { PlannedStep } from '../plan/index.js';
 import type { Counts } from './counts.js';
@@ -23,8 +23,8 @@ export class Reading {
   /** The source, with its spooled pages once it is open. */
   #reader: CollectionReader<Row>;
   readonly #client: ServiceClient;
-  /** For each other side of a join: emits a message if it has more rows by now. */
-  readonly #sides: Observable<string | undefined>[] = [];
+  /** For each other side of a join: emits a failure if it has more rows by now. */
+  readonly #sides: Observable<LeadstreamError | undefined>[] = [];
   /** Index of the last step that needs no more rows; -1 if there is none. */
   readonly #stop$ = new BehaviorSubject(-1);
 
@@ -62,9 +62,9 @@ export class Reading {
   /**
    * Reads the collection through all steps; resolves when every page is written. Then it re-checks the other sides of joins.
    *
-   * @returns A message if rows were added to one of them after it was read.
+   * @returns A failure if one of them has rows that were not read.
    */
-  async through(write: (page: Page) => Promise<void>): Promise<string | undefined> {
+  async through(write: (page: Page) => Promise<void>): Promise<LeadstreamError | undefined> {
     const { ledger, run } = this;
     const { plan, deadlineMs } = run.pipeline;
     const { signal } = run.options;
@@ -72,8 +72,8 @@ export class Reading {
     const pages$ = readPages(this.#reader, reading, ledger.consistency);
     await completed(this.#passed(pages$, write), signal, deadlineMs);
     for (const side$ of this.#sides) {
-      let late: string | undefined;
-      await completed(side$.pipe(tap((message) => (late = message))), signal, deadlineMs);
+      let late: LeadstreamError | undefined;
+      await completed(side$.pipe(tap((failure) => (late = failure))), signal, deadlineMs);
       if (late !== undefined) return late;
     }
     return undefined;
@@ -149,8 +149,11 @@ export class Reading {
       count.rows += countOf(page);
     };
     const onEnd = (hasMore: () => Observable<boolean>) => {
-      const message = `${at}: rows were added to ${collection.name} after it was read`;
-      this.#sides.push(hasMore().pipe(map((more) => (more ? message : undefined))));
+      const added = `${at}: rows were added to ${collection.name} after it was read`;
+      const failure = isSequential(collection.served)
+        ? new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${added}, or its end was an outage`)
+        : new GateError('E_GATE_CONSISTENCY', added);
+      this.#sides.push(hasMore().pipe(map((more) => (more ? failure : undefined))));
     };
     return defer(() => this.spools.spooled(side)).pipe(
       switchMap((reader) => readPages(reader, { ...this.#options(collection.name), at, onPage, onEnd }, consistency)),

@@ -119,7 +119,7 @@ class Attempt {
     if (late !== undefined) {
       // Starts again, once, and never after rows were printed; the pages are fine.
       const isFinal = this.found.lateRows || plan.sinks.some(({ definition }) => definition.prints);
-      return isFinal ? { thrown: new GateError('E_GATE_CONSISTENCY', late) } : this.#again({ lateRows: true });
+      return isFinal ? { thrown: late } : this.#again({ lateRows: true });
     }
     await outputs.begin();
     const missed = this.#missedFields();

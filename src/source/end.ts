@@ -234,9 +234,16 @@ export class EndOfList {
   }
 }
 
-/** Waits before re-checking a possible end of a list after some rows, and reports the wait. Nothing else waits there. */
-export async function endWait({ reader, options, consistency }: ReadSettings, ask: Ask, read: number): Promise<void> {
-  const { at, events, endWaitMs: delayMs = defaults.endWaitMs } = options;
+/** Waits before re-checking a possible end of a list after some rows, and reports the wait. @param since When the end was first seen. */
+export async function endWait(
+  { reader, options, consistency }: ReadSettings,
+  ask: Ask,
+  read: number,
+  since = performance.now(),
+): Promise<void> {
+  const { at, events, endWaitMs = defaults.endWaitMs } = options;
+  const delayMs = Math.ceil(since + endWaitMs - performance.now());
+  if (delayMs <= 0) return;
   events?.emit('wait', () => ({ collection: reader.collection.name, at, read, delayMs }));
   await ask(timer(delayMs));
   consistency.waitedMs += delayMs;

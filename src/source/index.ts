@@ -13,7 +13,9 @@ export { discoveredColumns, discoveredIn, type Findings } from './decode/finding
 export type { CollectionReader, ListRequest } from './fetch/reader.js';
 export { createClient, type ServiceClient } from './fetch/client.js';
 export { defaultFetchingThreads, prepareFetching } from './fetch/fetching.js';
+export { isSequential } from './fetch/request.js';
 export { firstQuery } from './paging.js';
+export { tiesOf } from './ties.js';
 export { readPages } from './read.js';
 export { namesOf } from './seen-rows.js';
 export { accountKey, countedName, inState, removeSpool, sourceOf, spooledSince, sweepSpools } from './spool/folder.js';

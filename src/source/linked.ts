@@ -5,7 +5,8 @@ import { digestOf, RecordBatch } from '../vector/index.js';
 import { noNewRows, refused, unlessRefused, warn } from './paging.js';
 import { windowOf } from './options.js';
 import { endWait } from './end.js';
-import { evenly, maxProbes, type Reading, type ReadSettings, type Taken } from './seen-rows.js';
+import { tiesOf, type Ties } from './ties.js';
+import { evenly, maxProbes, namesOf, type Reading, type ReadSettings, type Taken } from './seen-rows.js';
 import type { List, ListPass } from './passes.js';
 import type { ListAnswer } from './fetch/reader.js';
 import type { Position } from './fetch/request.js';
@@ -14,7 +15,8 @@ const maxReturns = 10;
 
 /**
  * A list whose pages have no numbers: each points to the next, so they are requested one after another. The end is what the service says:
- * rows cannot be counted from outside. Only the end, single pages and the whole can be re-checked.
+ * rows cannot be counted from outside. An answer without a next page only claims the end, and an outage can do the same. So it is
+ * requested again at once, and unless it is a page shorter than others, once more `end_wait` later, when everything else has been read.
  */
 export class LinkedList implements List {
   readonly numbered = false;
@@ -23,88 +25,122 @@ export class LinkedList implements List {
   readonly concurrency = 1;
   readonly #pages: LinkedPages;
   readonly #sizes: number[] = [];
-  #returns = 0;
+  readonly #ties: Ties | undefined;
+  /** When the end was claimed, as long as the claim must be checked once more. */
+  #claimedAt: number | undefined;
+  /** When the last pass, or the first read, ended. */
+  #endedAt = 0;
+  #onlyOnce = false;
   readonly page = (number: number) => this.#pages.page(number);
   readonly count = () => of(undefined);
 
   constructor(readonly reading: Reading) {
     this.#pages = new LinkedPages(reading, 'page');
+    this.#ties = tiesOf(reading.reader.collection);
   }
 
   get growing(): boolean {
-    return this.#returns >= maxReturns;
+    return this.#pages.returns >= maxReturns;
   }
 
-  take({ number }: Page, { names, repeats, isStale }: Taken): void {
-    this.#sizes[number - 1] = names.length;
-    if (repeats.length > 0) this.reading.drift(`page ${number} has rows that were read before`);
+  get unsettled(): boolean {
+    return this.#claimedAt !== undefined;
+  }
+
+  take(page: Page, { names, repeats, isStale }: Taken): void {
+    this.#sizes[page.number - 1] = names.length;
+    this.#ties?.take(page);
+    if (repeats.length > 0) this.reading.drift(`page ${page.number} has rows that were read before`);
     if (isStale !== undefined) this.#pages.notice(isStale);
   }
 
-  /** Re-checks the end, after a wait if there are no rows or fewer than before. */
+  /** Re-checks the end at once, but after a wait if there are no rows or fewer than before. */
   confirm(): Observable<number | undefined> {
     return task(async (ask) => {
       const { progress, options, consistency } = this.reading;
-      if (progress.rows === 0 || progress.rows < (options.expectedRows ?? 0)) await endWait(this.reading, ask, progress.rows);
-      if ((await this.#goesOn(ask)) && this.#returns < maxReturns) {
-        this.#returns += 1;
-        return this.#pages.reopen();
-      }
+      this.#endedAt = performance.now();
+      const mayBeOutage = progress.rows === 0 || progress.rows < (options.expectedRows ?? 0);
+      this.#claimedAt = mayBeOutage || this.#endsShort ? undefined : this.#endedAt;
+      if (mayBeOutage) await endWait(this.reading, ask, progress.rows);
+      const next = await this.#lookAtEnd(ask);
+      if (next !== undefined) return next;
       consistency.growing = this.growing;
-      await this.#refuseBlindEnd(ask);
+      await this.#checkOnlyPage(ask);
       return undefined;
     });
   }
 
+  /** Re-checks the end, `end_wait` after it was claimed if that claim must be checked once more. */
   lookAgain(): Observable<number | undefined> {
-    return task(async (ask) => ((await this.#goesOn(ask)) ? this.#pages.end.number : undefined));
+    return task(async (ask) => {
+      if (this.#claimedAt !== undefined) await endWait(this.reading, ask, this.reading.progress.rows, this.#claimedAt);
+      this.#claimedAt = undefined;
+      return this.#lookAtEnd(ask);
+    });
   }
 
   async check(ask: Ask): Promise<boolean> {
     this.#uncheck('the number of rows: the list has no page numbers, so its end is what the service says');
     if (this.reading.consistency.mode !== 'prove') await this.#checkPages(ask);
+    await this.#ties?.check(ask, this.reading);
     return true;
   }
 
+  /** Under `prove` a pass begins `end_wait` after the end of the one before, so that no outage shortens both. */
   pass(): Observable<ListPass> {
     const pages = new LinkedPages(this.reading, 'probe');
-    return of({
-      maxRows: Infinity,
-      page: (number) => pages.page(number),
-      confirm: () => of(undefined),
-      notice: (isStale) => pages.notice(isStale),
-      reachesEnd: () => Promise.resolve(true),
+    return task(async (ask) => {
+      const { consistency, progress } = this.reading;
+      if (consistency.mode === 'prove') await endWait(this.reading, ask, progress.rows, this.#endedAt);
+      return {
+        maxRows: Infinity,
+        page: (number) => pages.page(number),
+        confirm: () => {
+          this.#endedAt = performance.now();
+          if (consistency.mode === 'prove') this.#claimedAt = undefined;
+          return of(undefined);
+        },
+        notice: (isStale) => pages.notice(isStale),
+        reachesEnd: () => Promise.resolve(true),
+      };
     });
   }
 
-  /** Returns whether the answer that ended the list now has other rows, or a page after it. */
-  async #goesOn(ask: Ask): Promise<boolean> {
-    const { number } = this.#pages.end;
+  /** Whether the end is a page with rows, but fewer than others. */
+  get #endsShort(): boolean {
+    const { rows } = this.#pages.end;
+    return this.reading.progress.pages > 1 && rows > 0 && rows < this.reading.progress.largest;
+  }
+
+  /** Requests the answer that ended the list again. @returns The page to continue with if it now has more rows, or a page after it. */
+  async #lookAtEnd(ask: Ask): Promise<number | undefined> {
+    const { number, rows, digest } = this.#pages.end;
     const again = await ask(this.#pages.again(this.#pages.end));
     if (again === undefined) {
-      this.#uncheck(`the end: the service refuses page ${number} a second time`);
-      return false;
+      this.#claimedAt = undefined;
+      this.#refusedAgain(`the end: the service refuses page ${number} a second time`, 'it is not known whether the list ends there');
+      return undefined;
     }
-    const names = this.reading.namesOf(again.batch);
-    const before = this.reading.digests.get(number);
-    const isSame = before === undefined ? names.length === 0 : digestOf(names) === before;
-    if (again.following?.kind === 'next') return true;
-    if (isSame) return false;
-    const { last } = this.reading.progress;
-    if (before === undefined || last === undefined || names.length > last.rows) return true;
-    this.reading.drift(`page ${number} has changed`);
-    return false;
+    if (again.following?.kind === 'next' || again.batch.length > rows) {
+      if (!this.growing) return this.#pages.reopen();
+      this.#claimedAt = undefined;
+    } else if (digestOf(this.reading.namesOf(again.batch)) !== digest) this.reading.drift(`page ${number} has changed`);
+    return undefined;
   }
 
   /** Checks a list of one page, which may have a link to more rows elsewhere: a page one row shorter must be followed by another. */
-  async #refuseBlindEnd(ask: Ask): Promise<void> {
-    const { rows, pages } = this.reading.progress;
-    if (pages !== 1 || rows < 2) return;
-    const { reader } = this.reading;
+  async #checkOnlyPage(ask: Ask): Promise<void> {
+    const { number, rows } = this.#pages.end;
+    const { reader, options } = this.reading;
+    const paging = reader.collection.served?.paging;
+    if (number !== 1 || rows < 2 || (paging?.scheme === 'cursor' && paging.more !== undefined)) return;
     const shorter = await ask(reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }).pipe(catchError(unlessRefused)));
     if (shorter?.following?.kind === 'next') return;
-    if (shorter?.batch.length !== rows - 1)
-      return this.#uncheck('that one page is the whole list: the service does not honour the page size');
+    if (shorter?.batch.length !== rows - 1) {
+      this.#uncheck('that one page is the whole list: the service does not honour the page size');
+      const what = `page 1 has no ${pointerOf(this.reading)} to another, and the service does not honour the page size`;
+      return warn(reader, options, 'W_SOURCE_UNCHECKED', `${what}, so it is not known whether that is the whole list`);
+    }
     const what = `requested ${rows - 1} of its rows, and the service returned them without a ${pointerOf(this.reading)} to the others`;
     throw refused(reader, 'E_SOURCE_CURSOR', what);
   }
@@ -122,7 +158,10 @@ export class LinkedList implements List {
     for (const { number, digest } of new Set([...evenly(short, maxProbes), ...evenly(pages, maxProbes)])) {
       const again = await ask(this.#pages.again(this.#pages.at(number)));
       consistency.probes += 1;
-      if (again === undefined) return this.#refusedAgain(number);
+      if (again === undefined) {
+        const what = `pages after the first: the service refuses the cursor of page ${number} a second time`;
+        return this.#refusedAgain(what, `page ${number} cannot be requested again, so it is not known whether the list changed`);
+      }
       if (digestOf(this.reading.namesOf(again.batch)) !== digest) this.reading.drift(`page ${number} has changed`);
     }
     for (const place of evenly(this.#pages.empty, maxProbes)) {
@@ -132,11 +171,12 @@ export class LinkedList implements List {
     }
   }
 
-  /** Some services accept a cursor only once. */
-  #refusedAgain(number: number): void {
-    this.#uncheck(`pages after the first: the service refuses the cursor of page ${number} a second time`);
-    const unknown = `page ${number} cannot be requested again, so it is not known whether the list changed`;
-    const { reader, options } = this.reading;
+  /** Some services accept a cursor only once. It is said once; the passes of `prove` need no cursor again. */
+  #refusedAgain(what: string, unknown: string): void {
+    const { reader, options, consistency } = this.reading;
+    this.#uncheck(what);
+    if (this.#onlyOnce || consistency.mode === 'prove') return;
+    this.#onlyOnce = true;
     warn(reader, options, 'W_SOURCE_UNCHECKED', `${unknown}; consistency: prove reads it again`);
   }
 }
@@ -147,6 +187,12 @@ interface Place {
   readonly position: Position | undefined;
 }
 
+/** An answer without a next page, and its rows. */
+interface End extends Place {
+  readonly rows: number;
+  readonly digest: number;
+}
+
 /** The pages of a list in which each points to the next. They are numbered as they arrive; answers without rows in the middle are not. */
 class LinkedPages {
   readonly #positions: (Position | undefined)[] = [undefined];
@@ -154,7 +200,9 @@ class LinkedPages {
   /** The answers without rows that pointed to a next page. */
   readonly empty: Place[] = [];
   /** The answer that pointed to no next page. */
-  end: Place = { number: 1, position: undefined };
+  end: End = { number: 1, position: undefined, rows: 0, digest: 0 };
+  /** How often the list continued where it had ended. */
+  returns = 0;
   #fresh: number | undefined;
   #stale = 0;
 
@@ -174,7 +222,8 @@ class LinkedPages {
         }
         const { batch, following } = await this.#asked(ask, number, position);
         const next = following?.kind === 'next' ? following.position : undefined;
-        if (next === undefined) this.end = { number, position };
+        if (next === undefined)
+          this.end = { number, position, rows: batch.length, digest: digestOf(namesOf(batch, reader.collection.key)) };
         else this.#name(next, number);
         if (batch.length > 0) {
           if (number > maxPages) throw refused(reader, 'E_SOURCE_MAX_PAGES', `page ${number} has rows, but max_pages is ${maxPages}`);
@@ -210,6 +259,7 @@ class LinkedPages {
     this.#positions.length = number;
     this.#positions[number - 1] = position;
     this.#fresh = number;
+    this.returns += 1;
     return number;
   }
 

@@ -63,7 +63,11 @@ class ListRead {
         consistency.counted = list.counting;
         return consistency.mode === 'off' ? EMPTY : this.#checks();
       }),
-      defer(() => (options.lookAgain && list.numbered ? this.#lookAgain() : EMPTY)),
+      defer(() => {
+        // The ends of other sides are re-checked with that of the source.
+        if (list.unsettled ? options.at !== undefined : !options.lookAgain || !list.numbered) return EMPTY;
+        return this.#lookAgain();
+      }),
     ).pipe(map((page) => this.#drain.track(page)));
   }
 
@@ -91,13 +95,19 @@ class ListRead {
   }
 
   #lookAgain(): Observable<Page> {
+    const { list } = this;
+    const { options, consistency } = list.reading;
     return task(async (ask) => {
-      await this.#drain.empty();
-      return ask(this.list.lookAgain());
+      if (options.lookAgain) await this.#drain.empty();
+      return ask(list.lookAgain());
     }).pipe(
       switchMap((next) => {
-        this.list.reading.consistency.growing = this.list.growing;
-        return next === undefined ? EMPTY : concat(this.#crawl(next), this.#lookAgain());
+        consistency.growing = list.growing;
+        if (next === undefined) return EMPTY;
+        return concat(
+          this.#crawl(next),
+          defer(() => (list.unsettled || list.numbered ? this.#lookAgain() : EMPTY)),
+        );
       }),
     );
   }

@@ -1,7 +1,7 @@
 import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
 import { SourceError, type Redactor } from '../../core/index.js';
-import { JsonText, type JsonRecord, type JsonValue, readJson, type JsonItem } from '../../json/index.js';
+import { isRecord, JsonText, type JsonRecord, type JsonValue, readJson, type JsonItem } from '../../json/index.js';
 import { Findings } from './findings.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 import type { Answer } from '../../http/index.js';
@@ -137,10 +137,6 @@ function parse(path: string, answer: Answer): JsonItem | readonly JsonItem[] {
 
 function isList(value: JsonItem | readonly JsonItem[]): value is readonly JsonItem[] {
   return Array.isArray(value);
-}
-
-function isRecord(value: JsonItem): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !(value instanceof JsonText);
 }
 
 /** Describes a value without its content: its kind, and the first keys of an object. */

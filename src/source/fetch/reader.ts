@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Collection, RowOf, Served } from '../../collections/index.js';
 import { isAddressable, SourceError, type Redactor, schema } from '../../core/index.js';
 import { discreet, type Answer } from '../../http/index.js';
-import { ascii, type JsonRecord, isJson, JsonText, placeOf, readJson, valueAt, without } from '../../json/index.js';
+import { ascii, type JsonRecord, isJson, isRecord, JsonText, placeOf, readJson, valueAt, without } from '../../json/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { Decoder, readSingle, readList, nameShape, suspect } from '../decode/decoder.js';
 import type { Findings } from '../decode/findings.js';
@@ -13,7 +13,7 @@ import {
   listQuery,
   isSequential,
   positionAt,
-  type NextOrEnd,
+  type Following,
   type Position,
   type Surroundings,
   followingIn,
@@ -43,7 +43,7 @@ export interface ListAnswer {
   readonly body: Uint8Array;
   /** In a list without page numbers, the position of this page, and what follows it. */
   readonly position?: Position;
-  readonly following?: NextOrEnd;
+  readonly following?: Following;
 }
 
 /** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
@@ -92,7 +92,6 @@ export function createReader<C extends Collection>(
     return read({ collection, path: position.path, page: page ?? 1, written, purpose }, (label, answer) => {
       const batch = batchOf(label, answer, counted);
       const following = followingIn(answer, batch, { served, label, position, limit: rows, surroundings });
-      if (following.kind === 'unreadable') throw following.failure;
       return { batch, position, following, body: packed({ position, following }, answer.body) };
     });
   }
@@ -159,12 +158,28 @@ function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Arr
   if (!isJson(body)) throw suspect(label, answer, 'not JSON');
   const place = placeOf(body, rows);
   const isNothing = place === undefined || valueAt(place, []) === null;
+  const isEmpty = isNothing || (place[0] === ascii.openList && /^\[\s*\]$/.test(Buffer.from(place).toString('latin1', 0, 64)));
+  if (isEmpty) refuseError(label, answer, body, rows);
   if (isNothing && ends.includes('no_rows')) return undefined;
   if (place?.[0] === ascii.openList) return place;
   const found = readJson(place ?? body);
   const shape = found === undefined || Array.isArray(found) ? '' : ` but ${nameShape(found as Exclude<typeof found, readonly unknown[]>)}`;
   const message = `there is no list at /${rows.join('/')}${place === undefined ? `; the response is ${shape.slice(5)}` : shape}`;
   throw new SourceError('E_SOURCE_ROWS', 'suspect', `${label}: HTTP ${answer.status} with ${answer.body.length} bytes: ${message}`);
+}
+
+/** Refuses an answer without rows that holds an error: it says nothing about the list. */
+function refuseError(label: string, answer: Answer, body: Uint8Array, rows: readonly string[]): void {
+  for (const [depth] of rows.entries()) {
+    const place = placeOf(body, rows.slice(0, depth));
+    const found = place && readJson(place);
+    if (!isRecord(found)) continue;
+    for (const [name, value] of Object.entries(found)) {
+      const text = value instanceof JsonText ? value.text : String(value ?? '');
+      const isError = /^(?:errors?|fault|exception)$/i.test(name) && !/^(?:null|false|0||\[\]|\{\})$/.test(text);
+      if (isError || (/^(?:code|status)$/i.test(name) && Number(text) >= 400)) throw suspect(label, answer, `no rows, but ${name}`);
+    }
+  }
 }
 
 /** Copies nested values to separate names, and removes them from their container unless that is declared as a whole. */
@@ -202,7 +217,7 @@ const head = schema((z) => {
   return z.object({ position, next: position.nullable() });
 });
 
-type Known = { readonly position: Position; readonly following: NextOrEnd };
+type Known = { readonly position: Position; readonly following: Following };
 
 /** Packs a page without a number for storage: its position and that of the next page, on a line of JSON before the answer. */
 function packed({ position, following }: Known, answer: Uint8Array): Uint8Array {

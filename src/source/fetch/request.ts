@@ -5,13 +5,8 @@ import { JsonText, segmentsOf, valueAt } from '../../json/index.js';
 import { type Answer, credentialParameters, type RequestDescription, type Target } from '../../http/index.js';
 import type { RecordBatch } from '../../vector/index.js';
 
-/** What follows a page of a list without page numbers, as its answer says; `unreadable` if that is not understood. */
-export type Following =
-  | { readonly kind: 'next'; readonly position: Position }
-  | { readonly kind: 'end' }
-  | { readonly kind: 'unreadable'; readonly failure: SourceError };
-
-export type NextOrEnd = Exclude<Following, { readonly kind: 'unreadable' }>;
+/** What follows a page of a list without page numbers, as its answer says: a page, or nothing, which only claims that the list ends. */
+export type Following = { readonly kind: 'next'; readonly position: Position } | { readonly kind: 'end' };
 
 interface Asking {
   readonly served: Served;
@@ -21,15 +16,10 @@ interface Asking {
   readonly surroundings: Surroundings;
 }
 
-/** Returns what follows a page. Unreadable: a link that leads elsewhere, an invalid cursor, or no sign whether there is more. */
+/** Returns what follows a page. @throws {SourceError} If the answer does not say it in a form that can be read, or leads elsewhere. */
 export function followingIn(answer: Answer, batch: RecordBatch, asking: Asking): Following {
-  try {
-    const position = nextIn(answer, batch, asking);
-    return position === undefined ? { kind: 'end' } : { kind: 'next', position };
-  } catch (failure) {
-    if (!(failure instanceof SourceError)) throw failure;
-    return { kind: 'unreadable', failure };
-  }
+  const position = nextIn(answer, batch, asking);
+  return position === undefined ? { kind: 'end' } : { kind: 'next', position };
 }
 
 function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | undefined {
@@ -41,11 +31,13 @@ function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | 
     return link === undefined ? undefined : followed(link, position, label, surroundings);
   }
   if (paging.scheme !== 'cursor') return undefined;
-  const more = paging.more === undefined ? undefined : hasMore(answer, paging.more, label);
+  const more = paging.more === undefined ? undefined : hasMore(answer, batch, paging.more, label);
   if (more === false) return undefined;
   const cursor = paging.next === undefined ? lastOf(batch, paging.last) : textAt(answer, paging.next, label, 'cursor');
   if (cursor !== undefined) return positionAt(served, position.path, limit, cursor);
-  if (more === true) throw new SourceError('E_SOURCE_CURSOR', 'suspect', `${label}: says that there is more, but has no cursor for it`);
+  if (more === true) throw noCursor(label, 'says that there is more, but has no cursor for it');
+  if (paging.last !== undefined && batch.length > 0)
+    throw noCursor(label, `the last row has no ${paging.last}, after which the list continues`);
   return undefined;
 }
 
@@ -53,6 +45,10 @@ function linkIn({ link = '' }: Answer, label: string): string | undefined {
   const { next, unreadable } = nextLinkIn(link);
   if (unreadable === undefined) return next;
   throw new SourceError('E_SOURCE_LINK', 'suspect', `${label}: the Link header cannot be read: ${unreadable}`);
+}
+
+function noCursor(label: string, what: string): SourceError {
+  return new SourceError('E_SOURCE_CURSOR', 'suspect', `${label}: ${what}`);
 }
 
 /**
@@ -98,14 +94,16 @@ function textAt({ body }: Answer, pointer: string, label: string, what: 'link' |
   const value = valueAt(body, segmentsOf(pointer)) ?? '';
   if (typeof value === 'string') return value === '' ? undefined : value;
   if (value.text === 'false') return undefined;
-  if (what === 'cursor' && /^-?\d/.test(value.text)) return value.text;
+  if (what === 'cursor' && /^[1-9]/.test(value.text)) return value.text;
   const code = what === 'link' ? 'E_SOURCE_LINK' : 'E_SOURCE_CURSOR';
-  throw new SourceError(code, 'permanent', `${label}: the value at ${pointer} is not a ${what}`);
+  const shown = /^[[{]../.test(value.text) ? (value.text.startsWith('[') ? 'a list' : 'an object') : value.text;
+  throw new SourceError(code, 'suspect', `${label}: the value at ${pointer} is ${shown}, which is not a ${what}`);
 }
 
-function hasMore({ body }: Answer, pointer: string, label: string): boolean {
+function hasMore({ body }: Answer, batch: RecordBatch, pointer: string, label: string): boolean {
   const value = valueAt(body, segmentsOf(pointer));
   if (value instanceof JsonText && (value.text === 'true' || value.text === 'false')) return value.text === 'true';
+  if (value === undefined && batch.length === 0) return false;
   throw new SourceError('E_SOURCE_ANSWER', 'suspect', `${label}: there is neither true nor false at ${pointer}`);
 }
 

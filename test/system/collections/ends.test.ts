@@ -1,0 +1,239 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { lintPipelines } from '../../../src/plan/index.js';
+import type { Handler } from '../../support/odd-server.js';
+import { byCursor, byLink, byOffset, orders, ownServer, ownText, runOwn, send, slice, type Order } from '../../support/own-server.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const key = '    path: /orders\n    key: [no]\n    undeclared: drop';
+const cursor = `${key}\n    rows: /data/items\n    paging: { scheme: cursor, next: /paging/next, param: cursor }`;
+const link = `${key}\n    paging: { scheme: link }`;
+const last = (field: string) => `${key}\n    paging: { scheme: cursor, last: ${field}, param: after }`;
+
+const file = (mode: string) => `from: orders\nconsistency: ${mode}\nto: [{ ndjson: { path: orders.ndjson } }]`;
+
+async function written(folder: string): Promise<readonly number[]> {
+  const lines = (await readFile(join(folder, 'orders.ndjson'), 'utf8')).split('\n').filter(Boolean);
+  return lines.map((line) => Number((JSON.parse(line) as { no: string }).no)).toSorted((a, b) => a - b);
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+/** Serves the rows that follow the value of a field, exclusively. */
+const byLast =
+  (rows: readonly Order[], field: string): Handler =>
+  (response, url) => {
+    const after = url.searchParams.get('after');
+    const rest = after === null ? rows : rows.filter((row) => Number(row[field]) > Number(after));
+    send(response, slice(rest, url, 0).rows);
+  };
+
+/** Answers the nth address wrongly until some time has passed since it was first requested. */
+function outage(handler: Handler, nth: number, ms: number, wrong: (right: Handler) => Handler): Handler {
+  const since = new Map<string, number>();
+  return (response, url, ...rest) => {
+    const now = performance.now();
+    if (!since.has(url.search)) since.set(url.search, now);
+    const isOut = [...since.keys()].indexOf(url.search) === nth && now - (since.get(url.search) ?? 0) <= ms;
+    (isOut ? wrong(handler) : handler)(response, url, ...rest);
+  };
+}
+
+/** Sends what a handler would, changed. */
+const changed =
+  (change: (body: Record<string, unknown>) => unknown) =>
+  (right: Handler): Handler =>
+  (response, ...asked) => {
+    const end = response.end.bind(response) as (body: string) => typeof response;
+    right(
+      Object.assign(response, {
+        end: (body: string) => end(JSON.stringify(change(JSON.parse(body) as Record<string, unknown>))),
+        writeHead: (status: number) => Object.getPrototypeOf(response).writeHead.call(response, status) as typeof response,
+      }),
+      ...asked,
+    );
+  };
+
+const sends =
+  (body: unknown, status = 200) =>
+  (): Handler =>
+  (response) =>
+    send(response, body, {}, status);
+
+const ends: readonly (readonly [string, string, (rows: readonly Order[]) => Handler, (right: Handler) => Handler])[] = [
+  ['a page without its cursor', cursor, byCursor, changed(({ data }) => ({ data }))],
+  ['a cursor that is null', cursor, byCursor, changed(({ data }) => ({ data, paging: { next: null } }))],
+  ['an empty list', cursor, byCursor, sends({ data: { items: [] } })],
+  ['no list', `${cursor}\n    end: no_rows`, byCursor, sends({})],
+  ['an error for no list', `${cursor}\n    end: no_rows`, byCursor, sends({ error: 'overloaded' })],
+  ['an error and an empty list', cursor, byCursor, sends({ data: { items: [] }, code: '503' })],
+  ['no content', `${cursor}\n    end: no_content`, byCursor, () => (response) => void response.writeHead(204).end()],
+  ['not found', `${cursor}\n    end: not_found`, byCursor, sends({ error: 'no such page' }, 404)],
+  ['a page without its link', link, byLink, changed((rows) => rows)],
+  ['an empty list without a link', link, byLink, sends([])],
+  ['an empty list after a field', last('no'), (rows) => byLast(rows, 'no'), sends([])],
+];
+
+describe('the end of a list without page numbers', () => {
+  test.each(ends)('is not believed during an outage: %s', async (name, declared, serve, wrong) => {
+    const cases = [0, 4, 9].flatMap((nth) => ['check', 'prove'].map((mode) => [nth, mode] as const));
+    const outcomes = await Promise.all(
+      cases.map(async ([nth, mode]) => {
+        // Errors are requested again as often as settings say.
+        const server = await ownServer(outage(serve(orders(100)), nth, name.includes('error') ? 0 : 150, wrong));
+        const folder = await temporaryFolder();
+        const set = { 'service.end_wait': '400ms' };
+        const report = await runOwn(server, ownText(declared, file(mode)), folder, { set });
+        return [nth, mode, report.consistency.outcome === 'drifted', (await written(folder)).length];
+      }),
+    );
+    expect(outcomes).toEqual(cases.map(([nth, mode]) => [nth, mode, false, 100]));
+  });
+
+  test('is re-checked on the side of a join, and the run starts again', async () => {
+    const others = `${cursor.replace('/orders', '/others')}\n    fields: { no: text, total: decimal }`;
+    const text = ownText(
+      link,
+      `from: orders
+consistency: off
+steps: [{ join: { with: others, on: { no: no }, as: other, select: [total] } }]
+to: [{ ndjson: { path: orders.ndjson } }]`,
+    ).replace('collections:\n', `collections:\n  others:\n${others}\n`);
+    const side = outage(
+      byCursor(orders(100)),
+      4,
+      150,
+      changed(({ data }) => ({ data })),
+    );
+    const server = await ownServer((response, url, ...rest) =>
+      (url.pathname.endsWith('others') ? side : byLink(orders(95)))(response, url, ...rest),
+    );
+    const folder = await temporaryFolder();
+    await runOwn(server, text, folder, { set: { 'service.end_wait': '400ms' } });
+    const lines = (await readFile(join(folder, 'orders.ndjson'), 'utf8')).split('\n').filter(Boolean);
+    expect(lines.filter((line) => (JSON.parse(line) as { other_total: unknown }).other_total === null)).toEqual([]);
+    expect(lines).toHaveLength(95);
+  });
+
+  test('costs one wait at most, and none where the last page is short', async () => {
+    const set = { 'service.end_wait': '150ms' };
+    for (const [count, waits] of [
+      [95, 0],
+      [100, 1],
+      [0, 1],
+      [7, 1],
+    ] as const) {
+      const server = await ownServer(byCursor(orders(count)));
+      let waited = 0;
+      const watch = { wait: () => void (waited += 1) };
+      const report = await runOwn(server, ownText(cursor, file('check')), await temporaryFolder(), { watch, set });
+      expect(report).toMatchObject({ read: count, warnings: count === 0 ? [{ code: 'W_SOURCE_EMPTY' }] : [] });
+      expect([count, waited]).toEqual([count, waits]);
+    }
+  });
+
+  test.each([
+    [0, '0'],
+    [-1, '-1'],
+    [true, 'true'],
+    [[], '[]'],
+    [{}, '{}'],
+    [{ to: 'somebody' }, 'an object'],
+  ])('is not a cursor that is %j, which is requested again', async (next, shown) => {
+    const wrong = changed(({ data }) => ({ data, paging: { next } }));
+    const once = await ownServer(outage(byCursor(orders(40)), 1, 0, wrong));
+    const folder = await temporaryFolder();
+    expect(await runOwn(once, ownText(cursor, file('off')), folder)).toMatchObject({ read: 40 });
+    const always = await ownServer(wrong(byCursor(orders(40))));
+    await expect(runOwn(always, ownText(cursor, file('off')), await temporaryFolder())).rejects.toMatchObject({
+      code: 'E_SOURCE_CURSOR',
+      exit: 69,
+      message: expect.stringContaining(`the value at /paging/next is ${shown}`),
+    });
+  });
+
+  test('is never a page whose last row lacks the field after which the list continues', async () => {
+    const rows = orders(40).map((row) => (row.no === 20 ? { ...row, total: null } : row));
+    const server = await ownServer((response, url) => {
+      const at = rows.findIndex(({ total }) => String(total) === url.searchParams.get('after'));
+      send(response, slice(rows, url, at + 1).rows);
+    });
+    await expect(runOwn(server, ownText(last('total'), file('off')), await temporaryFolder())).rejects.toMatchObject({
+      code: 'E_SOURCE_CURSOR',
+      message: expect.stringContaining('the last row has no total'),
+    });
+  });
+
+  test('is a warning on the first page if the size is not honoured, and an error under strict', async () => {
+    const server = await ownServer((response) => send(response, { data: { items: orders(7) } }));
+    const text = ownText(cursor, file('check'));
+    const report = await runOwn(server, text, await temporaryFolder());
+    expect(report.warnings).toMatchObject([{ code: 'W_SOURCE_UNCHECKED' }]);
+    await expect(runOwn(server, text, await temporaryFolder(), { set: { 'service.strict': 'true' } })).rejects.toMatchObject({ exit: 65 });
+  });
+
+  test('with an error in place of the list is an error', async () => {
+    const offset = `${key}\n    rows: /items\n    end: no_rows\n    paging: { scheme: offset, param: skip, limit: top }`;
+    const server = await ownServer((response, url, ...rest) =>
+      Number(url.searchParams.get('skip')) >= 30 ? send(response, { errors: [{ code: 1 }] }) : byOffset(orders(95))(response, url, ...rest),
+    );
+    await expect(runOwn(server, ownText(offset, file('check')), await temporaryFolder())).rejects.toMatchObject({ exit: 69 });
+  });
+});
+
+describe('a list that continues after a field of the last row', () => {
+  /** Rows in groups of one value. */
+  const tied = (sizes: readonly number[]) => {
+    const values = sizes.flatMap((size, index) => Array.from({ length: size }, () => index + 1));
+    return orders(values.length).map((row, index) => ({ ...row, total: values[index] }));
+  };
+  const inclusive =
+    (rows: readonly Order[]): Handler =>
+    (response, url) => {
+      const after = Number(url.searchParams.get('after') ?? 0);
+      const rest = rows.filter(({ total }) => Number(total) >= after);
+      send(response, slice(rest.length === 1 && after > 0 ? [] : rest, url, 0).rows);
+    };
+  const ones = (count: number) => Array.from({ length: count }, () => 1);
+
+  test.each([
+    ['at borders, and elsewhere', [1, 2, ...ones(6), 3, ...ones(30)]],
+    ['at borders only', [...ones(9), 2, ...ones(29)]],
+    ['as many as a page', [...ones(5), 12, ...ones(30)]],
+    ['over three pages', [...ones(5), 25, ...ones(30)]],
+    ['at the end', [...ones(15), 2, ...ones(11), 4]],
+  ])('is refused when rows with one value are left out: %s', async (_, sizes) => {
+    for (const mode of ['check', 'repair', 'prove']) {
+      const server = await ownServer(byLast(tied(sizes), 'total'));
+      await expect(runOwn(server, ownText(last('total'), file(mode)), await temporaryFolder())).rejects.toMatchObject({
+        code: 'E_SOURCE_CURSOR',
+      });
+    }
+  });
+
+  test('may have rows with one value that no border divides, or that come again on the next page', async () => {
+    const sizes = [2, ...ones(8), ...ones(8), 2, ...ones(12)];
+    for (const [serve, rows] of [
+      [(rows: readonly Order[]) => byLast(rows, 'total'), tied(sizes)],
+      [inclusive, tied([1, ...ones(6), 4, ...ones(9), 3, ...ones(7)])],
+    ] as const) {
+      const server = await ownServer(serve(rows));
+      const folder = await temporaryFolder();
+      const report = await runOwn(server, ownText(last('total'), file('check')), folder);
+      expect(await written(folder)).toEqual(upTo(rows.length));
+      expect(report.warnings.filter(({ code }) => code !== 'W_SOURCE_DRIFT')).toEqual([]);
+    }
+  });
+
+  test('is checked by validate: the field must be the key', async () => {
+    const folder = await temporaryFolder();
+    for (const [field, findings] of [
+      ['no', []],
+      ['total', [{ severity: 'warning', code: 'W_SOURCE_UNCHECKED', line: 13 }]],
+    ] as const) {
+      await writeFile(join(folder, 'p.yaml'), ownText(last(field), file('check')));
+      expect(await lintPipelines(join(folder, 'p.yaml'))).toMatchObject({ ok: true, findings });
+    }
+  });
+});
