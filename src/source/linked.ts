@@ -43,8 +43,9 @@ export class LinkedList implements List {
     return this.#pages.returns >= maxReturns;
   }
 
+  /** The ends of other sides are re-checked at the end of the run. */
   get unsettled(): boolean {
-    return this.#claimedAt !== undefined;
+    return this.#claimedAt !== undefined && this.reading.options.at === undefined;
   }
 
   take(page: Page, { names, repeats, isStale }: Taken): void {

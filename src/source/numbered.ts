@@ -13,7 +13,6 @@ import { evenly, maxProbes, type Reading, type ReadProgress, type Taken } from '
 /** A list whose pages have numbers: several are requested at a time, and its rows have positions. */
 export class NumberedList implements List {
   readonly numbered = true;
-  readonly unsettled = false;
   readonly firstPage: number;
   readonly concurrency: number;
   readonly #positions: Positions;
@@ -45,6 +44,10 @@ export class NumberedList implements List {
 
   get growing(): boolean {
     return this.#end.growing;
+  }
+
+  get unsettled(): boolean {
+    return this.reading.options.lookAgain ?? false;
   }
 
   page(number: number): Observable<RecordBatch> {

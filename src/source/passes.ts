@@ -33,7 +33,7 @@ export interface List extends Way {
   readonly counting: Consistency['counted'];
   /** Whether the list kept growing, so that the read ended at its last confirmed end. */
   readonly growing: boolean;
-  /** Whether the end must be re-checked later, before the read may be called complete. */
+  /** Whether the end must be re-checked when all is read. */
   readonly unsettled: boolean;
   take(page: Page, taken: Taken): void;
   /** Checks whether the list has rows after its end by now. It emits the page to continue with. */

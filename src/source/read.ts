@@ -63,11 +63,7 @@ class ListRead {
         consistency.counted = list.counting;
         return consistency.mode === 'off' ? EMPTY : this.#checks();
       }),
-      defer(() => {
-        // The ends of other sides are re-checked with that of the source.
-        if (list.unsettled ? options.at !== undefined : !options.lookAgain || !list.numbered) return EMPTY;
-        return this.#lookAgain();
-      }),
+      defer(() => this.#lookAgain()),
     ).pipe(map((page) => this.#drain.track(page)));
   }
 
@@ -97,17 +93,19 @@ class ListRead {
   #lookAgain(): Observable<Page> {
     const { list } = this;
     const { options, consistency } = list.reading;
+    if (!list.unsettled) return EMPTY;
     return task(async (ask) => {
       if (options.lookAgain) await this.#drain.empty();
       return ask(list.lookAgain());
     }).pipe(
       switchMap((next) => {
         consistency.growing = list.growing;
-        if (next === undefined) return EMPTY;
-        return concat(
-          this.#crawl(next),
-          defer(() => (list.unsettled || list.numbered ? this.#lookAgain() : EMPTY)),
-        );
+        return next === undefined
+          ? EMPTY
+          : concat(
+              this.#crawl(next),
+              defer(() => this.#lookAgain()),
+            );
       }),
     );
   }
