@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { lastValueFrom, from, mergeMap, toArray } from 'rxjs';
+import { movements, runOverService, services } from '../../support/lists.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { runOver, traps } from '../../support/traps.js';
 
@@ -21,4 +22,21 @@ test('no row is lost without a word from a list that misleads', async () => {
 
 test('no row is lost from a list that is only odd, and it is not refused', async () => {
   expect((await runsOver(true)).filter(({ lost, failed, outcome }) => lost > 0 || failed || outcome === 'unstable')).toEqual([]);
+});
+
+test.each(Object.keys(services))('a list by %s, which behaves as it should, is neither refused nor warned about', async (service) => {
+  const folder = await temporaryFolder();
+  const cases = movements.flatMap((moves) =>
+    [0, 1, 10, 30, 31].slice(moves === 'still' ? 0 : 2).map((rows) => ({ rows, moves, consistency: 'repair' as const })),
+  );
+  const runs = await lastValueFrom(
+    from(cases).pipe(
+      mergeMap(async (of) => ({ ...of, ...(await runOverService(service, of, folder)) }), 6),
+      toArray(),
+    ),
+  );
+  const usual = service.includes('scroll') ? ['W_SOURCE_EMPTY', 'W_SOURCE_UNCHECKED'] : ['W_SOURCE_EMPTY'];
+  const isWrong = ({ failed, missing, warnings }: (typeof runs)[number]) =>
+    failed || missing > 0 || warnings.some((code) => !usual.includes(code));
+  expect(runs.filter(isWrong)).toEqual([]);
 });
