@@ -1,7 +1,7 @@
 import { join, dirname } from 'node:path';
 import { createReadStream } from 'node:fs';
 import { lstat } from 'node:fs/promises';
-import { SinkError, type OutputColumn, amount, amountOf, GateError } from '../core/index.js';
+import { SinkError, type OutputColumn, amount, amountOf, GateError, itemAt } from '../core/index.js';
 import {
   faultOf,
   footerOf,
@@ -25,7 +25,7 @@ export interface DataFilesOptions {
   readonly partitioned: boolean;
 }
 
-/** Number of open files. The least recently used one is closed for another, and its partition gets one more file later. */
+/** Number of open files. The one opened first is closed for another, and its partition gets one more file later. */
 const maxOpen = 32;
 
 /** Number of row groups' worth of rows waiting to be encoded, over all partitions; the largest group goes first. */
@@ -55,7 +55,10 @@ interface DataFile {
  * number of partitions; one without partitions.
  */
 export class DataFiles {
+  /** By folder, in the order of their first rows. */
   readonly #slots = new Map<string, Slot>();
+  /** Those with a file, in the order in which these were opened. */
+  readonly #open = new Set<Slot>();
   readonly #files: ManifestFile[] = [];
   readonly #opened: PartialFile[] = [];
   #waiting = 0;
@@ -77,20 +80,40 @@ export class DataFiles {
 
   /** Opens a file at the root immediately, so that unsupported columns are reported before the first row. */
   async begin(): Promise<void> {
-    await this.#open(this.#slotOf(''));
+    await this.#openFile(this.#slotOf(''));
   }
 
-  /** Takes rows. A failure to store them may be reported by a later call. */
-  async add({ folder, batch }: PartitionedBatch): Promise<void> {
-    const slot = this.#slotOf(folder);
-    for (let from = 0; from < batch.rows;) {
-      const to = Math.min(batch.rows, from + slot.group.room);
-      slot.group.add(batch, from, to);
-      this.#waiting += to - from;
-      from = to;
-      if (slot.group.room === 0) await this.#flush(slot);
+  /**
+   * Takes rows, and ends row groups and files at exact rows in their order: the bytes do not depend on the sizes of pages. A failure to
+   * store them may be reported by a later call.
+   */
+  async add(parts: readonly PartitionedBatch[], rows: number): Promise<void> {
+    const most = maxWaiting * this.options.row_group_rows;
+    const pending = parts.map((part) => ({ ...part, next: 0 }));
+    for (let end = 0; end < rows;) {
+      end = Math.min(rows, end + most - this.#waiting);
+      for (let slot = this.#fill(pending, end); slot; slot = this.#fill(pending, end)) await this.#flush(slot);
+      while (this.#waiting >= most) await this.#flush(this.#largest());
     }
-    while (this.#waiting >= maxWaiting * this.options.row_group_rows) await this.#flush(this.#largest());
+  }
+
+  /** Adds the rows before `end`, up to complete row groups. @returns The slot whose group was completed by the earliest row. */
+  #fill(parts: readonly (PartitionedBatch & { next: number })[], end: number): Slot | undefined {
+    let first: { readonly slot: Slot; readonly at: number } | undefined;
+    for (const part of parts) {
+      const { folder, batch, places } = part;
+      const placeOf = (row: number) => (places ? itemAt(places, row) : row);
+      let to = part.next;
+      while (to < batch.rows && placeOf(to) < end) to += 1;
+      if (to === 0) continue;
+      const slot = this.#slotOf(folder);
+      const next = slot.group.add(batch, part.next, to);
+      this.#waiting += next - part.next;
+      part.next = next;
+      const at = placeOf(next - 1);
+      if (slot.group.isComplete && (first === undefined || at < first.at)) first = { slot, at };
+    }
+    return first?.slot;
   }
 
   /** Closes all files. @param empty Columns of a file without rows, which is written if there is no other and one is required. */
@@ -131,7 +154,7 @@ export class DataFiles {
     await this.#writing;
     // The length of a file is known when its last row group is stored, so it is closed before the next one.
     if (slot.file && slot.file.rows > 0 && slot.file.partial.bytes >= this.options.file_max_bytes) await this.#close(slot);
-    const file = slot.file ?? (await this.#open(slot));
+    const file = slot.file ?? (await this.#openFile(slot));
     this.#waiting -= rows;
     file.rows += rows;
     this.#writing = file.encoder.writeGroup(slot.group.take());
@@ -143,6 +166,7 @@ export class DataFiles {
     await this.#writing;
     if (slot.file) await this.#finish(slot.file);
     slot.file = undefined;
+    this.#open.delete(slot);
   }
 
   async #finish({ name, columns, partial, encoder, rows }: DataFile): Promise<void> {
@@ -151,13 +175,11 @@ export class DataFiles {
     this.#files.push({ name, rows, ...content, written_by: this.runId });
   }
 
-  async #open(slot: Slot): Promise<DataFile> {
-    const open = [...this.#slots.values()].filter(({ file }) => file);
-    for (const other of open.slice(0, Math.max(0, open.length - maxOpen + 1))) await this.#close(other);
+  async #openFile(slot: Slot): Promise<DataFile> {
+    const [oldest] = this.#open;
+    if (oldest && this.#open.size >= maxOpen) await this.#close(oldest);
     slot.file = await this.#begin(slot.folder, this.columns);
-    // The last in the map is the most recently used.
-    this.#slots.delete(slot.folder);
-    this.#slots.set(slot.folder, slot);
+    this.#open.add(slot);
     return slot.file;
   }
 

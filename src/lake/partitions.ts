@@ -18,6 +18,8 @@ export interface PartitionedBatch {
   /** Below the run, `a=1/b=x`; empty without partitions. */
   readonly folder: string;
   readonly batch: Batch;
+  /** The places of the rows among those that were split; `undefined` if they are all. */
+  readonly places?: readonly number[];
 }
 
 /** Splits rows by the values of some columns. */
@@ -28,6 +30,7 @@ export interface Partitioning {
   readonly names: readonly string[];
   /** The columns of folders, as seen by readers. */
   readonly columns: readonly OutputColumn[];
+  /** Returns the parts by their first rows. */
   split(batch: Batch): readonly PartitionedBatch[];
 }
 
@@ -47,15 +50,15 @@ export function partitionBy(columns: readonly OutputColumn[], by: readonly strin
     columns: levels.map(({ name, original, type }) => ({ name, field: name, original, type })),
     split: (batch) => {
       if (levels.length === 0) return [{ folder: '', batch }];
-      const rows = new Map<string, number[]>();
+      const placesIn = new Map<string, number[]>();
       const parts = levels.map(({ index, namesIn }) => (index < 0 ? () => constant : namesIn(batch.column(index))));
       for (let row = 0; row < batch.rows; row += 1) {
         const folder = parts.map((nameOf) => nameOf(row)).join('/');
-        const those = rows.get(folder);
-        if (those) those.push(row);
-        else rows.set(folder, [row]);
+        const places = placesIn.get(folder);
+        if (places) places.push(row);
+        else placesIn.set(folder, [row]);
       }
-      return [...rows].map(([folder, indexes]) => ({ folder, batch: batch.select(kept).keep(indexes) }));
+      return [...placesIn].map(([folder, places]) => ({ folder, places, batch: batch.select(kept).keep(places) }));
     },
   };
 }

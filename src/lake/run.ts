@@ -125,7 +125,8 @@ class BegunRun {
 
   /** Resolves when the rows are stored, or wait in a bounded buffer. */
   async write(batch: Batch): Promise<void> {
-    for (const split of this.partitioning.split(this.appending?.take(batch) ?? batch)) await this.files.add(split);
+    const added = this.appending?.take(batch) ?? batch;
+    await this.files.add(this.partitioning.split(added), added.rows);
   }
 
   /** Closes, syncs and verifies the files. @throws {GateError} `E_GATE_VERIFY` when retained files of the table have changed. */

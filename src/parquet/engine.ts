@@ -41,11 +41,18 @@ export interface GroupPlan {
 /** The rows waiting to be encoded, in the form `G` that an engine takes. */
 export interface RowGroup<G = unknown> {
   readonly rows: number;
-  /** Number of further rows that fit. */
-  readonly room: number;
-  add(batch: Batch, from: number, to: number): void;
+  readonly isComplete: boolean;
+  /** Adds rows up to the one that completes the group. @returns The index behind the last one added. */
+  add(batch: Batch, from: number, to: number): number;
   /** Returns the rows, sorted, and starts the next group. The result of an earlier call must have been written by then. */
   take(): G;
+}
+
+/** Returns the index behind the row that brings the texts, from a row on, to this many bytes. */
+export function behindText(batch: Batch, from: number, bytes: number): number {
+  let row = from;
+  for (let text = 0; text < bytes && row < batch.rows; row += 1) for (const column of batch.columns) text += column.byteLength(row);
+  return row;
 }
 
 /** Writes one Parquet file, one row group at a time. Every column is optional. The same calls produce the same bytes. */

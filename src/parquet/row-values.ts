@@ -1,6 +1,6 @@
 import { itemAt, SinkError, type Value, type OutputColumn } from '../core/index.js';
 import { comparing, type Compare, type Batch } from '../vector/index.js';
-import type { GroupPlan, RowGroup, SortKey } from './engine.js';
+import { behindText, type GroupPlan, type RowGroup, type SortKey } from './engine.js';
 
 /** Rows as columns of values. */
 export interface ValueBatch {
@@ -29,19 +29,25 @@ export class RowValues<G> implements RowGroup<G> {
     return this.#rows;
   }
 
-  get room(): number {
-    return this.#text >= this.plan.text ? 0 : this.plan.rows - this.#rows;
+  get isComplete(): boolean {
+    return this.#rows >= this.plan.rows || this.#text >= this.plan.text;
   }
 
-  add(batch: Batch, from: number, to: number): void {
+  add(batch: Batch, from: number, to: number): number {
+    if (this.isComplete) return from;
+    const end = Math.min(to, from + this.plan.rows - this.#rows);
+    const before = this.#text;
     for (const [index, column] of this.#columns.entries()) {
       const vector = batch.column(index);
-      for (let row = from; row < to; row += 1) {
+      for (let row = from; row < end; row += 1) {
         column.push(vector.value(row));
         this.#text += vector.byteLength(row);
       }
     }
-    this.#rows += to - from;
+    const last = this.#text < this.plan.text ? end : behindText(batch, from, this.plan.text - before);
+    this.#rows += last - from;
+    if (last < end) for (const column of this.#columns) column.length = this.#rows;
+    return last;
   }
 
   take(): G {

@@ -19,8 +19,8 @@ export interface ColumnBytes {
 export interface ColumnBuilder {
   /** Adds the rows from `from` to before `to`, of the column's type or `null`. @returns The size of their text in bytes of UTF-8. */
   append(vector: Vector, from: number, to: number): number;
-  /** Returns the bytes so far, which the next `append` may change. */
-  bytes(): ColumnBytes;
+  /** Returns the bytes of the first rows, which the next `append` may change. */
+  bytes(rows: number): ColumnBytes;
   /** Starts over, and keeps the memory allocated. */
   clear(): void;
 }
@@ -28,20 +28,21 @@ export interface ColumnBuilder {
 /** Bits that mark the rows with a value. There are none before the first null. */
 export class Validity {
   #bits: Uint8Array = new Uint8Array(0);
-  #nulls = 0;
 
   setNull(row: number): void {
     if (row >> 3 >= this.#bits.length) this.#grow(Math.max(this.#bits.length * 2, (row >> 3) + 1024));
     this.#bits[row >> 3] = (this.#bits[row >> 3] ?? 0) & ~(1 << (row & 7));
-    this.#nulls += 1;
   }
 
-  /** Returns the number of nulls and the bits of `rows` rows, the lowest first; no bits if there is no null. */
+  /** Returns the number of nulls and the bits of the first rows, the lowest first; no bits if there is no null. */
   bytes(rows: number): Pick<ColumnBytes, 'nulls' | 'validity'> {
-    if (this.#nulls === 0) return { nulls: 0, validity: new Uint8Array(0) };
+    let nulls = 0;
+    const known = Math.min(rows, this.#bits.length * 8);
+    for (let row = 0; row < known; row += 1) nulls += 1 - (((this.#bits[row >> 3] ?? 0) >> (row & 7)) & 1);
+    if (nulls === 0) return { nulls, validity: new Uint8Array(0) };
     const length = (rows + 7) >> 3;
     if (length > this.#bits.length) this.#grow(length);
-    return { nulls: this.#nulls, validity: this.#bits.subarray(0, length) };
+    return { nulls, validity: this.#bits.subarray(0, length) };
   }
 
   #grow(length: number): void {
@@ -51,8 +52,7 @@ export class Validity {
   }
 
   clear(): void {
-    if (this.#nulls > 0) this.#bits.fill(0xff);
-    this.#nulls = 0;
+    this.#bits.fill(0xff);
   }
 }
 
@@ -79,12 +79,12 @@ export class Utf8Builder implements ColumnBuilder {
     return end - start;
   }
 
-  bytes(): ColumnBytes {
+  bytes(rows: number): ColumnBytes {
     return {
-      ...this.#validity.bytes(this.#rows),
-      offsets: new Uint8Array(this.#offsets.buffer, 0, (this.#rows + 1) * 4),
-      data: this.#data.subarray(0, this.#offsets[this.#rows]),
-      repeats: this.#repeats(),
+      ...this.#validity.bytes(rows),
+      offsets: new Uint8Array(this.#offsets.buffer, 0, (rows + 1) * 4),
+      data: this.#data.subarray(0, this.#offsets[rows]),
+      repeats: this.#repeats(rows),
     };
   }
 
@@ -99,12 +99,12 @@ export class Utf8Builder implements ColumnBuilder {
   }
 
   /** Samples rows at regular intervals across the group, so that page boundaries do not matter. */
-  #repeats(): boolean {
-    const step = Math.max(1, Math.floor(this.#rows / sample.size));
-    const enough = Math.ceil(this.#rows / step) * (1 - sample.different);
+  #repeats(rows: number): boolean {
+    const step = Math.max(1, Math.floor(rows / sample.size));
+    const enough = Math.ceil(rows / step) * (1 - sample.different);
     const seen = new Set<number>();
     let texts = 0;
-    for (let row = 0; row < this.#rows && texts - seen.size <= enough; row += step) {
+    for (let row = 0; row < rows && texts - seen.size <= enough; row += step) {
       const start = this.#offsets[row] ?? 0;
       const end = this.#offsets[row + 1] ?? 0;
       if (start === end) continue;

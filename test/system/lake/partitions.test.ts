@@ -191,14 +191,32 @@ describe('a partitioned table', () => {
     expect((await verifyTable(join(folder, 't'))).differences).toEqual([]);
   });
 
-  test('has the same contents for the same rows', async () => {
-    const folder = await temporaryFolder();
-    const rows = Array.from({ length: 2_000 }, (_, n) => ({ id: String(n), state: `s${n % 50}`, n: String(n) }));
-    const digests = async () => (await publishedManifest(join(folder, 't')))?.files.map(({ sha256 }) => sha256);
-    await write(folder, { row_group_rows: 100 }, rows);
-    const first = await digests();
-    await write(folder, { row_group_rows: 100 }, rows, columns, { runId: 'run-2' });
-    expect(await digests()).toEqual(first);
+  const several = { partition_by: ['state'], row_group_rows: 60, file_max_bytes: 900 } as const;
+  test.each<[string, Partial<ParquetOptions>]>([
+    ['with more partitions than files may be open', several],
+    ['with row groups closed by their texts', { ...several, row_group_rows: 1_000, row_group_bytes: 700 }],
+    ['sorted', { ...several, row_group_bytes: 700, sort_by: ['n desc'] }],
+    ['by parquetjs-lite', { ...several, row_group_bytes: 700, engine: 'parquetjs-lite' }],
+    ['without partitions', { partition_by: [], row_group_rows: 100, file_max_bytes: 900, row_group_bytes: 2_000 }],
+    ['without partitions, sorted', { partition_by: [], row_group_bytes: 2_000, sort_by: ['state', 'n desc'] }],
+  ])('has the same files and bytes whatever the size of pages, %s', async (_how, options) => {
+    const rows = Array.from({ length: 2_000 }, (_, n) => {
+      const hash = Math.imul(n + 1, 2_654_435_761) >>> 8;
+      const state = hash % 3 === 0 ? 'much' : `s${hash % 89}`;
+      return { id: 'é'.repeat(n % 700 === 0 ? 900 : hash % 20), state, n: hash % 7 === 0 ? null : String(n) };
+    });
+    const filesOf = async (pageRows: number) => {
+      const folder = await temporaryFolder();
+      const pages = Array.from({ length: Math.ceil(rows.length / pageRows) }, (_, page) =>
+        rows.slice(page * pageRows, (page + 1) * pageRows),
+      );
+      await writeAll(parquet({ path: 't', ...options }, recording(folder)), columns, ...pages);
+      expect(await read(folder, 'count(*)::int AS rows, sum(n)::int AS sum')).toEqual([{ rows: 2_000, sum: 1_710_563 }]);
+      return (await publishedManifest(join(folder, 't')))?.files;
+    };
+    const files = await filesOf(500);
+    expect(files?.length).toBeGreaterThan(options.file_max_bytes === undefined ? 0 : 5);
+    for (const pageRows of [333, 77, 30, 1]) expect(await filesOf(pageRows)).toEqual(files);
   });
 });
 

@@ -9,7 +9,7 @@ import {
   type ColumnBytes,
   type Vector,
 } from '../../../vector/index.js';
-import type { GroupPlan, RowGroup } from '../../engine.js';
+import { behindText, type GroupPlan, type RowGroup } from '../../engine.js';
 import { RowValues } from '../../row-values.js';
 
 /** A row group for the encoder, in one buffer that can be transferred to a thread. */
@@ -52,20 +52,26 @@ class RowBytes implements RowGroup<TakenBytes> {
     return this.#rows;
   }
 
-  get room(): number {
-    return this.#text >= this.plan.text ? 0 : this.plan.rows - this.#rows;
+  get isComplete(): boolean {
+    return this.#rows >= this.plan.rows || this.#text >= this.plan.text;
   }
 
-  add(batch: Batch, from: number, to: number): void {
-    for (let start = from; start < to; start += atATime) {
-      const end = Math.min(to, start + atATime);
+  add(batch: Batch, from: number, to: number): number {
+    let start = from;
+    while (start < to && !this.isComplete) {
+      const end = Math.min(to, start + atATime, start + this.plan.rows - this.#rows);
+      const before = this.#text;
       for (const [index, builder] of this.#builders.entries()) this.#text += builder.append(batch.column(index), start, end);
+      // The builders may have further rows, which do not belong to the group.
+      const last = this.#text < this.plan.text ? end : behindText(batch, start, this.plan.text - before);
+      this.#rows += last - start;
+      start = last;
     }
-    this.#rows += to - from;
+    return start;
   }
 
   take(): TakenBytes {
-    const bytes = this.#builders.map((builder) => builder.bytes());
+    const bytes = this.#builders.map((builder) => builder.bytes(this.#rows));
     const stream = this.#stream.write(bytes, this.#rows);
     const plain = this.columns.filter((_, index) => !bytes[index]?.repeats).map(({ name }) => name);
     for (const builder of this.#builders) builder.clear();
@@ -78,7 +84,7 @@ class RowBytes implements RowGroup<TakenBytes> {
 function lateBytes(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<TakenBytes> {
   return new RowValues(columns, plan, ({ rows, columns: arrays }) => {
     const vectors = arrays.map((array) => new FlatVector(array));
-    const bytes = new RowBytes(columns, plan);
+    const bytes = new RowBytes(columns, { rows, text: Infinity });
     bytes.add(new Batch(rows, vectors), 0, rows);
     return bytes.take();
   });
@@ -150,9 +156,9 @@ class Scalars implements ColumnBuilder {
     return 0;
   }
 
-  bytes(): ColumnBytes {
-    const data = new Uint8Array(this.#view.buffer, 0, this.#bytesOf(this.#rows));
-    return { ...this.#validity.bytes(this.#rows), offsets: new Uint8Array(0), data, repeats: true };
+  bytes(rows: number): ColumnBytes {
+    const data = new Uint8Array(this.#view.buffer, 0, this.#bytesOf(rows));
+    return { ...this.#validity.bytes(rows), offsets: new Uint8Array(0), data, repeats: true };
   }
 
   clear(): void {
