@@ -31,6 +31,7 @@ export class LinkedList implements List {
   /** When the last pass, or the first read, ended. */
   #endedAt = 0;
   #onlyOnce = false;
+  blind = false;
   readonly page = (number: number) => this.#pages.page(number);
   readonly count = () => of(undefined);
 
@@ -138,6 +139,7 @@ export class LinkedList implements List {
     const shorter = await ask(reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }).pipe(catchError(unlessRefused)));
     if (shorter?.following?.kind === 'next') return;
     if (shorter?.batch.length !== rows - 1) {
+      this.blind = true;
       this.#uncheck('that one page is the whole list: the service does not honour the page size');
       const what = `page 1 has no ${pointerOf(this.reading)} to another, and the service does not honour the page size`;
       return warn(reader, options, 'W_SOURCE_UNCHECKED', `${what}, so it is not known whether that is the whole list`);

@@ -13,6 +13,7 @@ import { evenly, maxProbes, type Reading, type ReadProgress, type Taken } from '
 /** A list whose pages have numbers: several are requested at a time, and its rows have positions. */
 export class NumberedList implements List {
   readonly numbered = true;
+  readonly blind = false;
   readonly firstPage: number;
   readonly concurrency: number;
   readonly #positions: Positions;

@@ -35,6 +35,8 @@ export interface List extends Way {
   readonly growing: boolean;
   /** Whether the end must be re-checked when all is read. */
   readonly unsettled: boolean;
+  /** Whether rows may be missing in every pass, so that none proves anything. */
+  readonly blind: boolean;
   take(page: Page, taken: Taken): void;
   /** Checks whether the list has rows after its end by now. It emits the page to continue with. */
   lookAgain(): Observable<number | undefined>;

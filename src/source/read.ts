@@ -86,7 +86,8 @@ class ListRead {
     return task(async (ask) => {
       const settled = await list.check(ask);
       consistency.outcome = reading.drifted || (!settled && consistency.mode === 'check') ? 'drifted' : 'stable';
-      return consistency.mode === 'prove' || (consistency.mode === 'repair' && (reading.drifted || !settled));
+      if (consistency.mode === 'prove') return !list.blind;
+      return consistency.mode === 'repair' && (reading.drifted || !settled);
     }).pipe(switchMap((needed) => (needed && seen ? new Passes(list, seen).pages() : EMPTY)));
   }
 

@@ -171,6 +171,9 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
     const report = await runOwn(server, text, await temporaryFolder());
     expect(report.warnings).toMatchObject([{ code: 'W_SOURCE_UNCHECKED' }]);
     await expect(runOwn(server, text, await temporaryFolder(), { set: { 'service.strict': 'true' } })).rejects.toMatchObject({ exit: 65 });
+    expect(await runOwn(server, ownText(cursor, file('prove')), await temporaryFolder())).toMatchObject({
+      consistency: { outcome: 'stable' },
+    });
   });
 
   test('with an error in place of the list is an error', async () => {
