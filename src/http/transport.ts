@@ -5,6 +5,8 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import * as tls from 'node:tls';
+import { promisify } from 'node:util';
+import { brotliDecompress, inflate, inflateRaw, unzip, type ZlibOptions } from 'node:zlib';
 import { got, MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit } from 'got';
 import { Observable } from 'rxjs';
 import { amountOf, SourceError } from '../core/index.js';
@@ -101,12 +103,13 @@ class HttpTransport implements Transport {
       const timer = setTimeout(() => subscriber.error(tooLate(target, 'request')), this.#attemptMs);
       const fail = (failure: SourceError) => subscriber.error(failure);
       this.#request(target, abort.signal, fail).then(
-        ({ statusCode, headers, body }) => {
+        async ({ statusCode, headers, body: sent }) => {
           settled = true;
-          const { maxPageBytes } = this.options;
-          const tooLarge = body.length > maxPageBytes ? bodyTooLarge(target, maxPageBytes) : undefined;
-          const failure = refusalOf(target, statusCode, this.#way, headers['retry-after']) ?? tooLarge;
+          const failure = refusalOf(target, statusCode, this.#way, headers['retry-after']);
           if (failure) return fail(failure);
+          const encoding = statusCode === 200 ? headers['content-encoding'] : undefined;
+          const body = await decoded(target, sent, encoding, this.options.maxPageBytes);
+          if (body instanceof SourceError) return fail(body);
           subscriber.next({ status: statusCode, body, link: [headers.link].flat().join(', ') });
           subscriber.complete();
         },
@@ -177,11 +180,45 @@ function clientOf({ http, https }: Agents, { timeoutMs, headers, ca }: Transport
     followRedirect: false,
     throwHttpErrors: false,
     // A cached answer is no evidence about a list.
-    headers: { ...headers, accept: 'application/json', 'cache-control': 'no-cache', 'user-agent': 'leadstream' },
+    headers: { ...headers, accept: 'application/json', 'cache-control': 'no-cache', 'user-agent': 'leadstream', ...encodings },
+    decompress: false,
     agent: { http, https },
     ...(ca && { https: { certificateAuthority: [...usualAuthorities(), ...ca] } }),
     timeout: { lookup: 5_000, connect: 10_000, secureConnect: 10_000, response: Math.min(timeoutMs, maxTimerMs) },
   } satisfies OptionsInit);
+}
+
+const encodings = { 'accept-encoding': 'gzip, deflate, br' };
+
+const decoders = new Map<string, (body: Uint8Array, options: ZlibOptions) => Promise<Uint8Array>>([
+  ['gzip', promisify(unzip)],
+  ['x-gzip', promisify(unzip)],
+  // Some send it without the header of zlib, against RFC 9110.
+  ['deflate', (body, options) => promisify(((body[0] ?? 0) & 15) === 8 ? inflate : inflateRaw)(body, options)],
+  ['br', promisify(brotliDecompress)],
+]);
+
+/** Undoes the encodings of a body, of which the last was applied last (RFC 9110, 8.4). Returns why that is not possible. */
+async function decoded(target: Target, sent: Uint8Array, encoding = '', maxPageBytes: number): Promise<Uint8Array | SourceError> {
+  let body = sent;
+  for (const name of encoding
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .toReversed()) {
+    if (name === '' || name === 'identity' || body.length === 0) continue;
+    const decode = decoders.get(name);
+    const what = `${target.label}: HTTP 200 with ${body.length} bytes`;
+    if (!decode) return new SourceError('E_SOURCE_ANSWER', 'suspect', `${what} in the encoding ${name}, which is not read`);
+    try {
+      body = await decode(body, { maxOutputLength: maxPageBytes });
+    } catch (thrown) {
+      const { code: systemCode } = thrown as NodeJS.ErrnoException;
+      if (systemCode === 'ERR_BUFFER_TOO_LARGE') return bodyTooLarge(target, maxPageBytes);
+      const message = `${what}, not the ${name} that it claims to be (${systemCode})`;
+      return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', message, { systemCode });
+    }
+  }
+  return body.length > maxPageBytes ? bodyTooLarge(target, maxPageBytes) : body;
 }
 
 /** Status of a connection that switches to another protocol. */

@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
 import { SourceError, type Redactor } from '../../core/index.js';
-import { isRecord, JsonText, type JsonRecord, type JsonValue, readJson, type JsonItem } from '../../json/index.js';
+import { isJson, isRecord, JsonText, type JsonRecord, type JsonValue, readJson, type JsonItem } from '../../json/index.js';
 import { Findings } from './findings.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 import type { Answer } from '../../http/index.js';
@@ -131,9 +132,26 @@ export function readSingle(path: string, answer: Answer): readonly JsonRecord[] 
 
 function parse(path: string, answer: Answer): JsonItem | readonly JsonItem[] {
   const value = readJson(answer.body);
-  if (value === undefined) throw suspect(path, answer, 'not JSON');
+  if (value === undefined) throw notJson(path, answer);
   return value;
 }
+
+/** Creates the failure for an answer that is not JSON, with what it seems to be instead. */
+export function notJson(path: string, answer: Answer): SourceError {
+  const { body } = answer;
+  const isWide = body.subarray(0, 4).includes(0);
+  if (isWide || !isUtf8(body))
+    return suspect(path, answer, `not JSON: its text is not UTF-8, but ${isWide ? 'UTF-16' : 'perhaps Latin-1'}`);
+  const end = body.indexOf(lineFeed);
+  if (end > 0 && isJson(body.subarray(0, end))) return suspect(path, answer, 'not JSON: each line is a document of its own, as in NDJSON');
+  const bare = Buffer.from(body)
+    .toString('utf8')
+    .replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
+  const isNumber = /[[:,]\s*-?(?:NaN|Infinity)\s*[,\]}]/.test(bare);
+  return suspect(path, answer, isNumber ? 'not JSON: NaN and Infinity are no numbers there' : 'not JSON');
+}
+
+const lineFeed = 0x0a;
 
 function isList(value: JsonItem | readonly JsonItem[]): value is readonly JsonItem[] {
   return Array.isArray(value);

@@ -5,7 +5,7 @@ import { isAddressable, SourceError, type Redactor, schema } from '../../core/in
 import { discreet, type Answer } from '../../http/index.js';
 import { ascii, type JsonRecord, isJson, isRecord, JsonText, placeOf, readJson, valueAt, without } from '../../json/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { Decoder, readSingle, readList, nameShape, suspect } from '../decode/decoder.js';
+import { Decoder, readSingle, readList, nameShape, notJson, suspect } from '../decode/decoder.js';
 import type { Findings } from '../decode/findings.js';
 import {
   isNotFound,
@@ -155,7 +155,7 @@ function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Arr
   }
   if (rows.length === 0) return body;
   // In a truncated answer the list may be complete while the sign that there is more is missing.
-  if (!isJson(body)) throw suspect(label, answer, 'not JSON');
+  if (!isJson(body)) throw notJson(label, answer);
   const place = placeOf(body, rows);
   const isNothing = place === undefined || valueAt(place, []) === null;
   const isEmpty = isNothing || (place[0] === ascii.openList && /^\[\s*\]$/.test(Buffer.from(place).toString('latin1', 0, 64)));

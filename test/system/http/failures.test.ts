@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
@@ -70,7 +70,13 @@ describe('transient failures', () => {
 describe('suspect answers', () => {
   test.each([
     ['HTML', `<html>${oddKey}</html>`, 'not JSON'],
-    ['bytes that are no UTF-8', Uint8Array.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), 'not JSON'],
+    ['Latin-1', Buffer.from('[{"lead_id":"1","city":"Zürich"}]', 'latin1'), 'not JSON: its text is not UTF-8, but perhaps Latin-1'],
+    ['UTF-16', Buffer.from('\ufeff[{"lead_id":"1"}]', 'utf16le'), 'not JSON: its text is not UTF-8, but UTF-16'],
+    ['UTF-16 without a mark', Buffer.from('[{"lead_id":"1"}]', 'utf16le').swap16(), 'not JSON: its text is not UTF-8, but UTF-16'],
+    ['NaN', `[{"lead_id":"1","city":"\\"NaN: ${oddKey}","age": NaN}]`, 'not JSON: NaN and Infinity are no numbers there'],
+    ['a text with NaN, cut off', '[{"lead_id":"1","city":"a: NaN"}', 'not JSON'],
+    ['NDJSON', `{"lead_id":"1"}\n{"lead_id":"${oddKey}"}\n`, 'not JSON: each line is a document of its own, as in NDJSON'],
+    ['records of several lines, cut off', '[\n{"lead_id":"1"},\n', 'not JSON'],
     ['{"error": …}', JSON.stringify({ error: oddKey, code: 5 }), 'not an array but an object with the keys error, code'],
     ['an array of texts', JSON.stringify([oddKey]), 'an array that contains a string'],
     ['an array with null', '[{}, null]', 'an array that contains null'],
@@ -90,6 +96,48 @@ describe('suspect answers', () => {
         expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toEqual([]),
       );
     });
+  });
+});
+
+describe('the encoding of an answer', () => {
+  const rows = JSON.stringify(Array.from({ length: 50 }, (_, index) => ({ lead_id: String(index), city: 'Zürich' })));
+  const stored = Buffer.from([0x01, 2, 0, 0xfd, 0xff, 0x5b, 0x5d]);
+  const withTree = deflateRawSync(rows.replaceAll('Z', '~{}|'));
+
+  test.each([
+    ['identity', Buffer.from(rows)],
+    ['GZIP', gzipSync(rows)],
+    ['x-gzip', gzipSync(rows)],
+    ['deflate', deflateSync(rows)],
+    ['deflate', deflateRawSync(rows)],
+    ['deflate', deflateRawSync(rows, { strategy: 4 })],
+    ['deflate', withTree],
+    ['deflate', stored],
+    ['br', brotliCompressSync(rows)],
+    ['gzip, gzip', gzipSync(gzipSync(rows))],
+    ['deflate , identity,br', brotliCompressSync(deflateRawSync(rows))],
+    ['gzip', Buffer.alloc(0)],
+  ])('is undone: %s', async (encoding, body) => {
+    await withServer(answer(body.length > 0 ? 200 : 404, body, { 'content-encoding': encoding }), async ({ url }) => {
+      await withClient({ baseUrl: url }, async (client) => {
+        const found = await lastValueFrom(client.reader(collections.leads).find('1'));
+        expect(found).toHaveLength(body.length === 0 || body === stored ? 0 : 50);
+      });
+    });
+  });
+
+  test.each([
+    ['zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), 'E_SOURCE_ANSWER', 'in the encoding zstd, which is not read'],
+    ['gzip, compress', gzipSync(rows), 'E_SOURCE_ANSWER', 'in the encoding compress, which is not read'],
+    ['constructor', gzipSync(rows), 'E_SOURCE_ANSWER', 'in the encoding constructor, which is not read'],
+    ['gzip', Buffer.from(rows), 'E_SOURCE_UNAVAILABLE', 'not the gzip that it claims to be (Z_DATA_ERROR)'],
+    ['deflate', gzipSync(rows).subarray(0, 60), 'E_SOURCE_UNAVAILABLE', 'not the deflate that it claims to be (Z_DATA_ERROR)'],
+    ['gzip', gzipSync(rows).subarray(0, 60), 'E_SOURCE_UNAVAILABLE', 'not the gzip that it claims to be (Z_BUF_ERROR)'],
+    ['br', Buffer.from(rows), 'E_SOURCE_UNAVAILABLE', 'not the br that it claims to be (ERR__ERROR_FORMAT'],
+  ])('%s is named where it cannot be undone', async (encoding, body, code, message) => {
+    const { error } = await failedRead(answer(200, body, { 'content-encoding': encoding }));
+    expect(error).toMatchObject({ code, message: expect.stringContaining(message) });
+    await expect(failedRead(answer(503, body, { 'content-encoding': encoding }))).resolves.toMatchObject({ error: { status: 503 } });
   });
 });
 
