@@ -14,7 +14,7 @@ export const leads = (count: number, more: (index: number) => Readonly<Record<st
 type Settings = Readonly<Record<string, string>>;
 
 /** Parses and checks a pipeline against a service. */
-export function pipelineFor(from: LoggedService, body: string, baseDir: string, set: Settings = {}): Promise<Pipeline> {
+export function pipelineFor(from: Pick<LoggedService, 'env'>, body: string, baseDir: string, set: Settings = {}): Promise<Pipeline> {
   return loadPipeline(
     { text: pipelineText(body), file: 'p.yaml' },
     { env: from.env, baseDir, set: { 'service.retry.base': '1ms', ...set } },
@@ -23,7 +23,7 @@ export function pipelineFor(from: LoggedService, body: string, baseDir: string, 
 
 /** Runs a pipeline with its own state folder. */
 export async function runIn(
-  from: LoggedService,
+  from: Pick<LoggedService, 'env'>,
   body: string,
   baseDir: string,
   { set, ...options }: RunOptions & { readonly set?: Settings } = {},

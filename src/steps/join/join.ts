@@ -148,7 +148,7 @@ const configOfFile = schema((z) => {
       .enum(['preload', 'by_id'])
       .default('preload')
       .describe(
-        'preload reads the other collection once; the first pages wait for it. by_id requests the record of each id in the rows once, which pays off for few ids and a large collection; changes in the meantime are not noticed.',
+        'preload reads the other collection once; the first pages wait for it. by_id requests the record of each id in the rows once, which pays off for few ids and a large collection; changes in the meantime are not noticed, and an id that the service refuses (400, 414, 422) is a fault of its row.',
       ),
     reveal: z.array(name).optional().describe('Credential-like fields of the other collection to include.'),
     min_match: z

@@ -1,7 +1,8 @@
-import { defaultIfEmpty, defer, map, NEVER, takeUntil } from 'rxjs';
+import { catchError, defaultIfEmpty, defer, map, NEVER, of, takeUntil } from 'rxjs';
 import { isAddressable, itemAt, SourceError, type Row } from '../../core/index.js';
 import { batchOf, gather, LookupCache, mapPagesAsync, withBatch, type Page, type Step } from '../../flow/index.js';
-import { batchFromRows, keyOf, keysOf } from '../../vector/index.js';
+import { batchFromRows, keyOf, keysOf, Unfit } from '../../vector/index.js';
+import { keptRows } from '../evaluation.js';
 import { casefold } from '../fields.js';
 import type { Lookup, StepRuntime } from '../step.js';
 import { comparedBy, GrowingBuildSide, type Matching } from './build-side.js';
@@ -22,7 +23,7 @@ const mostRecords = 10_000;
 export function lookingUp(lookup: Lookup, matching: Matching, context: StepRuntime): Step {
   const { select, pick, key = [] } = matching;
   const [left, id] = itemAt(Object.entries(matching.on), 0);
-  const { at, tally, stopped$ = NEVER } = context;
+  const { at, tally, onError = 'reject', stopped$ = NEVER } = context;
   const kept = [...new Set([id, ...select, ...comparedBy(pick), ...key])];
 
   /** Empties a page of which later steps need no more rows, so that its records are not requested. */
@@ -30,6 +31,20 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
     const batch = batchOf(page);
     tally.beyondLimit += batch.length;
     return withBatch(page, batch.take([]));
+  }
+
+  /** Leaves out the rows whose identifier the service refuses, or fails, as they have a value that is unfit. */
+  function withoutRefused(page: Page, found: ReadonlyMap<string, readonly Row[] | Unfit | undefined>): Page {
+    if (![...found.values()].some((records) => records instanceof Unfit)) return page;
+    const batch = batchOf(page);
+    const keyAt = keysOf(batch, [left]);
+    const unfitAt = (row: number) => {
+      const records = found.get(keyAt(row) ?? '');
+      return records instanceof Unfit ? records.reason : undefined;
+    };
+    const outcomes = new Map([[left, { vector: batch.column(left), unfit: unfitAt }]]);
+    const rows = keptRows({ page: page.number, batch }, outcomes, onError, context);
+    return rows === undefined ? page : withBatch(page, batch.take(rows));
   }
 
   return (pages$) =>
@@ -43,6 +58,7 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
             if (found.length === 0) counts.misses += 1;
             return found.map((record) => Object.fromEntries(kept.map((field) => [field, record[field] ?? null])));
           }),
+          catchError((failure: unknown) => of(unfit(failure))),
         );
       };
       const recent = new LookupCache(ask, mostRecords);
@@ -52,11 +68,13 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
           return recent.of(wanted);
         });
       function joined(page: Page) {
-        return gather([...wantedIn(page, left)], recordsOf, lookup.concurrency).pipe(
+        const wanted = [...wantedIn(page, left)];
+        return gather(wanted, recordsOf, lookup.concurrency).pipe(
           map((found): Page => {
             const side = new GrowingBuildSide(matching);
-            side.add(batchFromRows(found.flat()));
-            return side.finish(context)(page);
+            side.add(batchFromRows(found.flatMap((records) => (records instanceof Unfit ? [] : records))));
+            const refused = new Map(wanted.map(([id], index) => [id, found[index]]));
+            return side.finish(context)(withoutRefused(page, refused));
           }),
           takeUntil(stopped$),
           defaultIfEmpty(undefined),
@@ -66,6 +84,13 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
 
       return pages$.pipe(mapPagesAsync(joined, pagesAtOnce, at));
     });
+}
+
+/** The service refuses one identifier, not the lookup as a whole. @throws Any other failure. */
+function unfit(failure: unknown): Unfit {
+  const { status = 0 } = failure instanceof SourceError ? failure : {};
+  if (![400, 414, 422].includes(status)) throw failure;
+  return new Unfit(`is an identifier that the service refuses (HTTP ${status})`);
 }
 
 function wantedIn(page: Page, field: string): ReadonlyMap<string, number> {

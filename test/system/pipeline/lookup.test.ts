@@ -6,6 +6,7 @@ import { summaryOf } from '../../../src/run/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { leads, runIn } from '../../support/pipelines.js';
 import { generate } from '../../../src/service/index.js';
+import { ownEnv, ownServer, send } from '../../support/own-server.js';
 import { pipelineText, service, serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -48,6 +49,35 @@ describe('lookup: by_id', () => {
     expect(report.steps[0]?.tally).toMatchObject({ matched: 3, missed: 5 });
     expect(report.lookups[0]).toMatchObject({ requests: 4, hits: 2, misses: 2 });
     expect(found(from)).toHaveLength(4);
+  });
+
+  test.each([
+    ['reject', { rejected: 2 }, ['title 1', null, 'title 299']],
+    ['null', { nulled: 2 }, ['title 1', null, null, null, 'title 299']],
+    ['fail', undefined, []],
+  ])('takes an identifier that the service refuses for a fault of its row: on_error: %s', async (onError, tally, titles) => {
+    const rows = leads(5, (n) => ({ bridge_id: ['b/1 ü', 'odd', 'none', 'long', 'b/299 ü'][n] }));
+    const server = await ownServer((response, { pathname, searchParams }) => {
+      const [, , collection, id] = pathname.split('/').map(decodeURIComponent);
+      const limit = Number(searchParams.get('limit'));
+      const from = (Number(searchParams.get('page')) - 1) * limit;
+      if (collection === 'leads') return send(response, rows.slice(from, from + limit));
+      const found = bridges.filter((bridge) => bridge.id === id);
+      send(response, found, {}, id === 'odd' ? 400 : id === 'long' ? 414 : 200);
+    });
+    const from = { env: ownEnv(server, '') };
+    const folder = await temporaryFolder();
+    const run = runIn(from, `on_error: ${onError}\nrejects: { max: 50% }\n${joined()}`, folder);
+    if (tally === undefined) {
+      const message = 'steps[0] join: field bridge_id is an identifier that the service refuses (HTTP 400) in the row with lead_id';
+      return expect(run).rejects.toMatchObject({ code: 'E_STEP_VALUE', message: `${message} '1' (row 2 of page 1)` });
+    }
+    expect((await run).steps[0]?.tally).toMatchObject(tally);
+    const written = await duckdb(`select b_title from read_csv('${folder}/c.csv', header = true) order by lead_id::int`);
+    expect(written.map(({ b_title }) => b_title)).toEqual(titles);
+    if (onError !== 'reject') return;
+    const rejects = await readFile(join(folder, 'c.csv.rejects.ndjson'), 'utf8');
+    expect(rejects).toMatch(/"1"[^]*HTTP 400[^]*"3"[^]*HTTP 414/);
   });
 
   test('takes of several records what pick says, and fails without it', async () => {
