@@ -10,6 +10,17 @@ export function amountOf(count: number, one: string, several = `${one}s`): strin
   return `${amount(count)} ${count === 1 ? one : several}`;
 }
 
+/** Reads a share like `29%`, as the number that is written 0.29. */
+export function shareIn(text: string): number {
+  return Number(text.replace('%', 'e-2'));
+}
+
+/** Compares rows with a share of all by its digits, since no number is 0.29: above 0 if they are more, 0 if they are exactly as many. */
+export function compareShare(rows: number, share: number, all: number): bigint {
+  const [, whole = '', fraction = '', exponent = '0'] = /^(\d+)\.?(\d*)(?:e(.+))?$/.exec(String(share)) ?? [];
+  return BigInt(rows) * 10n ** BigInt(fraction.length - Number(exponent)) - BigInt(whole + fraction) * BigInt(all);
+}
+
 /** Returns whether an identifier can be a segment of a URL path: not empty, not only dots (which URLs drop), and valid Unicode. */
 export function isAddressable(id: string): boolean {
   return !/^\.*$/.test(id) && id.isWellFormed();

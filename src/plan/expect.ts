@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { amount, amountOf, didYouMean, schema, textOf, type Column } from '../core/index.js';
+import { amount, amountOf, compareShare, didYouMean, schema, textOf, type Column } from '../core/index.js';
 import { KeyMap } from '../flow/index.js';
 import type { Published } from '../lake/index.js';
 import { distinct, usually } from '../options/index.js';
 import { keysOf, memoOf, type RecordBatch } from '../vector/index.js';
 import type { Path } from './document.js';
 import type { Problem } from './references.js';
-import { maxOf, part, percent, share, tolerance, written, type Tolerance } from './units.js';
+import { exceeds, part, percent, share, tolerance, written, type Tolerance } from './units.js';
 
 /** Default for how much smaller the lists of the service may be than in the last run. */
 export const defaultReadShrink = 0.5;
@@ -168,12 +168,11 @@ function checkCount(fewest: number): Check {
 
 function refusedChange(most: number, way: 'smaller' | 'bigger', { at, total, earlier }: Measured): string | undefined {
   if (earlier === undefined || earlier.rows === 0) return undefined;
-  const growth = total / earlier.rows - 1;
-  const change = way === 'smaller' ? -growth : growth;
-  if (change <= most) return undefined;
+  const change = way === 'smaller' ? earlier.rows - total : total - earlier.rows;
+  if (compareShare(change, most, earlier.rows) <= 0n) return undefined;
   const [gate, remedy] = way === 'smaller' ? ['max_shrink', '; run --allow-shrink publishes it once'] : ['max_growth', ''];
-  const found = `found ${amountOf(total, 'row')}, previously ${amount(earlier.rows)} (${percent(change)} ${way})`;
-  return `${at}: expect.${gate}: the output may be at most ${percent(most)} ${way} than the last run's, ${found}${remedy}`;
+  const found = `found ${amountOf(total, 'row')}, previously ${amount(earlier.rows)} (${percent(change / earlier.rows)} ${way})`;
+  return `${at}: expect.${gate}: the output may be at most ${percent(most, 10)} ${way} than the last run's, ${found}${remedy}`;
 }
 
 function checkNulls(name: string, gate: string, most: Tolerance): Check {
@@ -185,9 +184,9 @@ function checkNulls(name: string, gate: string, most: Tolerance): Check {
       for (let row = 0; row < vector.length; row += 1) if (vector.isEmpty(row)) empty += 1;
     },
     refuse: (rows) => {
-      if (empty <= maxOf(most, rows)) return undefined;
+      if (!exceeds(empty, most, rows)) return undefined;
       const limit = 'share' in most ? `${written(most)} of rows` : amountOf(most.rows, 'row');
-      const allowed = maxOf(most, rows) === 0 ? 'no row' : `at most ${limit}`;
+      const allowed = Object.values(most).includes(0) ? 'no row' : `at most ${limit}`;
       return `expect.${gate}: ${allowed} may be empty, found ${percent(empty / rows)} (${amount(empty)} of ${amount(rows)})`;
     },
   };

@@ -4,6 +4,7 @@ import { headersOf, queryOf } from '../http/index.js';
 import { firstQuery } from '../source/index.js';
 import type { Pipeline } from './pipeline.js';
 import { writtenColumns } from './plan.js';
+import { written } from './units.js';
 
 /** The plan of a pipeline; plain data without credentials. */
 export type Explanation = ReturnType<typeof explainPipeline>;
@@ -34,10 +35,10 @@ export function explainPipeline(pipeline: Pipeline) {
       const { at, output: path, definition, config } = sink;
       const { prints = false } = definition;
       const [adds, folders] = [definition.adds?.(config) ?? false, definition.folders?.(config) ?? []];
-      const written = writtenColumns(sink, plan.columns()).filter((column) => !folders.includes(column.name));
-      return { at, prints, path, adds, folders, columns: written.map((column) => ({ name: column.name, type: column.type })) };
+      const columns = writtenColumns(sink, plan.columns()).filter((column) => !folders.includes(column.name));
+      return { at, prints, path, adds, folders, columns: columns.map((column) => ({ name: column.name, type: column.type })) };
     }),
-    rejects: { path: rejects.path, max: 'share' in rejects.max ? `${100 * rejects.max.share}%` : amountOf(rejects.max.rows, 'row') },
+    rejects: { path: rejects.path, max: 'share' in rejects.max ? written(rejects.max) : amountOf(rejects.max.rows, 'row') },
   };
 }
 

@@ -20,4 +20,4 @@ export { checkPipeline, keyOriginOf, type Pipeline, type RejectsPlan } from './p
 export { type Plan, type PlannedSink, type PlannedStep, writtenColumns } from './plan.js';
 export { referenceSource, type Environment } from './references.js';
 export { bookName, type TestShape } from './spec.js';
-export { maxOf, percent, written } from './units.js';
+export { exceeds, percent, written } from './units.js';

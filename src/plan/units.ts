@@ -1,4 +1,4 @@
-import { amount, schema } from '../core/index.js';
+import { amount, compareShare, schema, shareIn } from '../core/index.js';
 
 const millisecondsPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
@@ -38,7 +38,7 @@ export const tolerance = schema((z) =>
   z
     .string()
     .regex(/^(?:\d+|(?:100|\d{1,2}(?:\.\d+)?)%)$/, 'must be written like 1% or 100')
-    .transform((text): Tolerance => (text.endsWith('%') ? { share: Number.parseFloat(text) / 100 } : { rows: Number(text) })),
+    .transform((text): Tolerance => (text.endsWith('%') ? { share: shareIn(text) } : { rows: Number(text) })),
 );
 
 /** A share without an upper limit, such as `20%` or `150%`; 1 is all. */
@@ -46,23 +46,23 @@ export const share = schema((z) =>
   z
     .string()
     .regex(/^\d+(?:\.\d+)?%$/, 'a share is written like 20%')
-    .transform((text) => Number.parseFloat(text) / 100),
+    .transform(shareIn),
 );
 
 /** A share of at most `100%`; 1 is all. */
 export const part = schema(() => share().refine((share) => share <= 1, 'nothing shrinks by more than 100%'));
 
-/** Returns the maximum number of rows that a tolerance allows. */
-export function maxOf(allowed: Tolerance, rows: number): number {
-  return 'share' in allowed ? allowed.share * rows : allowed.rows;
+/** Returns whether some rows are more than a tolerance allows of all. */
+export function exceeds(rows: number, allowed: Tolerance, all: number): boolean {
+  return 'share' in allowed ? compareShare(rows, allowed.share, all) > 0n : rows > allowed.rows;
 }
 
 /** Returns a tolerance as written in files. */
 export function written(allowed: Tolerance): string {
-  return 'share' in allowed ? percent(allowed.share) : amount(allowed.rows);
+  return 'share' in allowed ? percent(allowed.share, 10) : amount(allowed.rows);
 }
 
-/** Returns a share for display, with up to two decimals. */
-export function percent(share: number): string {
-  return `${Number((share * 100).toFixed(2))}%`;
+/** Returns a share for display. */
+export function percent(share: number, decimals = 2): string {
+  return `${Number((share * 100).toFixed(decimals))}%`;
 }

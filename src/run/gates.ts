@@ -1,4 +1,4 @@
-import { amount, amountOf, GateError, itemAt } from '../core/index.js';
+import { amount, amountOf, compareShare, GateError, itemAt } from '../core/index.js';
 import type { Column, OutputColumn, Violation, Warning, WarningCode } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
 import type { Published } from '../lake/index.js';
@@ -122,9 +122,8 @@ function shrinkGate(list: ListCount, { max_read_shrink: allowed }: Expect = {}, 
   const counts = `${amountOf(rows, 'row')} ${rows === 1 ? 'was' : 'were'} read, and ${amount(earlier.rows)} by the earlier run ${earlier.run}`;
   const enough = `expect.max_read_shrink: { ${collection}: ${Math.ceil((100 * lost) / earlier.rows)}% }`;
   const remedy = `if it is right, run once with --allow-shrink, or set ${enough}`;
-  const message = `${name}: ${counts}; a drop of more than ${percent(most)} is refused; ${remedy}`;
-  // A share like 29% is not an exact number.
-  const violations: readonly Violation[] = lost <= (most + 1e-9) * earlier.rows ? [] : [{ code: 'E_GATE_SHRINK', message }];
+  const message = `${name}: ${counts}; a drop of more than ${percent(most, 10)} is refused; ${remedy}`;
+  const violations: readonly Violation[] = compareShare(lost, most, earlier.rows) <= 0n ? [] : [{ code: 'E_GATE_SHRINK', message }];
   return { ...gateResult('max_read_shrink', at, violations, { allowed: allowShrink }), rows, rowsBefore: earlier.rows };
 }
 

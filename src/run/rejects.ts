@@ -2,7 +2,7 @@ import type { Collection } from '../collections/index.js';
 import { amount, amountOf, type Column, type Row, type Value, type Violation } from '../core/index.js';
 import { type Action, commitUnlogged, type PartialFile, reserveFile } from '../store/index.js';
 import type { Fault } from '../flow/index.js';
-import { maxOf, written, type RejectsPlan } from '../plan/index.js';
+import { exceeds, written, type RejectsPlan } from '../plan/index.js';
 
 type RejectsOptions = Pick<RejectsPlan, 'path' | 'max' | 'rows'>;
 
@@ -51,7 +51,7 @@ export class Rejects {
 
   refuse(rejected: number, read: number): readonly Violation[] {
     const { max, path } = this.options;
-    if (rejected <= maxOf(max, read)) return [];
+    if (!exceeds(rejected, max, read)) return [];
     const where = path === undefined ? '' : `; see ${path}`;
     const most = `${amount(rejected)} of ${amountOf(read, 'row')} ${rejected === 1 ? 'was' : 'were'} rejected, but at most ${written(max)} may be`;
     return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(this.#reasons)}${where}` }];

@@ -3,10 +3,12 @@ import type { z } from 'zod';
 import { columnsOf, withheldOf, type Collection } from '../../collections/index.js';
 import {
   amountOf,
+  compareShare,
   declaredTypes,
   GateError,
   repeated,
   schema,
+  shareIn,
   unknownName as unknownAmong,
   type Column,
   type Row,
@@ -237,7 +239,8 @@ export const joinStep = builtInStep('join', {
     const rows = matched + missed;
     const found = rows === 0 ? 100 : (100 * matched) / rows;
     const message = `${(Math.floor(found * 100) / 100).toFixed(2)}% of ${amountOf(rows, 'row')} matched, expected at least ${min_match}`;
-    return { gate: 'min_match', violation: found >= Number.parseFloat(min_match) ? undefined : { code: 'E_GATE_MATCH', message } };
+    const isLess = compareShare(matched, shareIn(min_match), rows) < 0n;
+    return { gate: 'min_match', violation: isLess ? { code: 'E_GATE_MATCH', message } : undefined };
   },
   remark: ({ with: other, min_match }, { matched, missed }) => {
     if (min_match !== undefined || matched > 0 || missed === 0) return undefined;

@@ -102,6 +102,26 @@ describe('a run with expectations', () => {
   });
 });
 
+/** A hundred leads on the first night, and then so many: with an age that is none, without a status, in all. */
+test.each<[string, string, (met: number) => Readonly<Record<'odd' | 'empty' | 'all', number>>, number]>([
+  ['rejects: { max: 29% }', 'E_GATE_REJECTS', (odd) => ({ odd, empty: 0, all: 100 }), 29],
+  ['expect: { max_null: { lead_status: 29% } }', 'E_GATE_EXPECT', (empty) => ({ odd: 0, empty, all: 100 }), 29],
+  ['expect: { max_null: { lead_status: 0.7% } }', 'E_GATE_EXPECT', (empty) => ({ odd: 0, empty, all: 1000 }), 7],
+  ['expect: { max_shrink: 29% }', 'E_GATE_EXPECT', (lost) => ({ odd: 0, empty: 0, all: 100 - lost }), 29],
+  ['expect: { max_growth: 29% }', 'E_GATE_EXPECT', (more) => ({ odd: 0, empty: 0, all: 100 + more }), 29],
+  ['expect: { max_read_shrink: 29% }', 'E_GATE_SHRINK', (lost) => ({ odd: 0, empty: 0, all: 100 - lost }), 29],
+])('a share that is met exactly passes, and one row more is refused: %s', async (gate, code, counts, met) => {
+  const [folder, stateDir] = [await temporaryFolder(), await temporaryFolder()];
+  const night = async ({ odd, empty, all }: ReturnType<typeof counts>) => {
+    const rows = leads(all, (index) => ({ age: index < odd ? 'old' : '', lead_status: index < empty ? '' : 'new' }));
+    const body = `from: leads\n${gate}\nto: [csv: { path: l.csv, types: typed }]`;
+    return runPipeline(await pipelineFor(await serviceOf({ leads: rows }), body, folder, { 'service.end_wait': '1ms' }), { stateDir });
+  };
+  await night({ odd: 0, empty: 0, all: 100 });
+  await expect(night(counts(met + 1))).rejects.toMatchObject({ code });
+  await night(counts(met));
+});
+
 describe('the gates in a report', () => {
   const body = `from: leads
 steps:
