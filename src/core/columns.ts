@@ -1,4 +1,4 @@
-/** The declared types of fields. A cast of the service's texts is exact or refused; nothing is trimmed, rounded or guessed. */
+/** The declared types of fields. A cast of the service's texts is exact or refused; nothing is trimmed or guessed, and only fractions are rounded. */
 export type DeclaredType = 'text' | 'flag' | 'integer' | 'decimal' | 'timestamp' | 'date';
 
 /** A cast value: `integer` is a bigint (64 bits), `timestamp` an instant, `date` midnight UTC of a calendar day. */
@@ -30,41 +30,85 @@ const flags: ReadonlyMap<string, boolean> = new Map(
   (['yes', 'y', 'true', '1', 'no', 'n', 'false', '0'] as const).map((word, index) => [word, index < 4]),
 );
 const integerPattern = /^[+-]?\d{1,19}$/;
-const decimalPattern = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-const secondsPattern = /^-?\d{1,13}$/;
+const decimalPattern = /^[+-]?(?=\.?\d)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i;
+const secondsPattern = /^-?\d+$/;
 const dayPattern = /^(\d{4})(\d{2})(\d{2})$/;
-const maxInt64 = 2n ** 63n - 1n;
-const minInt64 = -(2n ** 63n);
-/** The last second that both a JavaScript date and Parquet microseconds can hold. */
-const maxSeconds = 8_640_000_000_000;
+const [firstInstant, lastInstant] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
 
 const parsers: { readonly [T in DeclaredType]: (text: string) => ValueOf[T] | undefined } = {
   text: (text) => (text.isWellFormed() ? text : undefined),
   flag: (text) => flags.get(text) ?? flags.get(text.toLowerCase()),
   integer: (text) => {
-    if (!integerPattern.test(text)) return undefined;
-    const value = BigInt(text.startsWith('+') ? text.slice(1) : text);
-    return value >= minInt64 && value <= maxInt64 ? value : undefined;
+    return integerPattern.test(text) ? exact.integer(BigInt(text.startsWith('+') ? text.slice(1) : text)) : undefined;
   },
   decimal: (text) => {
-    if (!decimalPattern.test(text)) return undefined;
+    const match = decimalPattern.exec(text);
     const value = Number(text);
-    return Number.isFinite(value) ? value : undefined;
+    return match && Number.isFinite(value) && isHeld(match, value) ? value : undefined;
   },
-  timestamp: (text) => {
-    if (!secondsPattern.test(text)) return undefined;
-    const seconds = Number(text);
-    return Math.abs(seconds) <= maxSeconds ? new Date(seconds * 1000) : undefined;
-  },
+  timestamp: (text) => (secondsPattern.test(text) ? exact.timestamp(new Date(Number(text) * 1000)) : undefined),
   date: (text) => {
     const match = dayPattern.exec(text);
     if (!match) return undefined;
     const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
     const date = new Date(0);
     date.setUTCFullYear(year, month - 1, day);
-    return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date : undefined;
+    return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? exact.date(date) : undefined;
   },
 };
+
+/**
+ * Whether a number is what a text says. Fractions are rounded to the nearest number, but not to 0. Whole numbers are exact; only with an exponent, like 1e23,
+ * they may be written as numbers of 64 bits are.
+ */
+function isHeld(match: RegExpExecArray, value: number): boolean {
+  if (value === 0) return !/[1-9]/.test(`${match[1]}${match[2]}`);
+  if (Number.isSafeInteger(Math.trunc(value))) return true;
+  const whole = wholeIn(match);
+  if (whole === undefined || exact.decimal(whole) === Math.abs(value)) return true;
+  return match[3] !== undefined && whole === wholeIn(decimalPattern.exec(String(value)) ?? []);
+}
+
+/** Returns the whole number of a match of `decimalPattern` without its sign; `undefined` for a fraction. */
+function wholeIn([, whole = '', fraction = '', exponent = '0']: readonly string[]): bigint | undefined {
+  const [digits, shift] = [BigInt(whole + fraction), Number(exponent) - fraction.length];
+  const [numerator, denominator] = shift < 0 ? [digits, 10n ** BigInt(-shift)] : [digits * 10n ** BigInt(shift), 1n];
+  return numerator % denominator === 0n ? numerator / denominator : undefined;
+}
+
+/** Returns a value that is no text as one of a type; `undefined` if the type cannot hold it, or only another value. */
+export const exact: { readonly [T in Exclude<DeclaredType, 'text'>]: (value: unknown) => ValueOf[T] | undefined } = {
+  flag: (value) => (typeof value === 'boolean' ? value : undefined),
+  integer: (value) => {
+    const whole = Number.isSafeInteger(value) ? BigInt(Number(value)) : value;
+    return typeof whole === 'bigint' && BigInt.asIntN(64, whole) === whole ? whole : undefined;
+  },
+  decimal: (value) => {
+    const number = typeof value === 'bigint' ? Number(value) : value;
+    if (typeof number !== 'number' || !Number.isFinite(number)) return undefined;
+    return typeof value !== 'bigint' || BigInt(number) === value ? number : undefined;
+  },
+  timestamp: (value) => (isInstant(value) ? value : undefined),
+  date: (value) => (isInstant(value) ? value : undefined),
+};
+
+/** Returns whether a value is an instant of the years 1 to 9999, which every reader of Parquet, SQL and ISO 8601 understands. */
+export function isInstant(value: unknown): value is Date {
+  return value instanceof Date && value.getTime() >= firstInstant && value.getTime() <= lastInstant;
+}
+
+/** Explains why a value, which is in no message, does not cast to a type. */
+export function misfit(value: Value, type: DeclaredType): string {
+  return `is not ${expectations[type]}${noteOn(value, type)}`;
+}
+
+/** Returns what else is known about a value that does not cast, in parentheses. */
+export function noteOn(value: Value, type: DeclaredType): string {
+  const text = String(value);
+  if (type === 'decimal' && decimalPattern.test(text)) return ' (beyond the digits of a decimal; text keeps them)';
+  if (type !== 'timestamp' || !secondsPattern.test(text)) return '';
+  return ` (outside of the years 1 to 9999${isInstant(new Date(Number(text))) ? ': milliseconds?' : ''})`;
+}
 
 /**
  * Returns the cast of a declared type: a function from a text to its value, `undefined` if the text does not cast. An empty text is `null` for every type

@@ -1,45 +1,24 @@
-import { expectations, parserOf, textOf, type DeclaredType, type Value } from '../core/index.js';
+import { exact, misfit, parserOf, textOf, type DeclaredType, type Value } from '../core/index.js';
 import { daysOf, mapping, Unfit, Utf8Vector, type Mapped, type Vector } from '../vector/index.js';
 import type { SqlType, SqlValue } from './database.js';
 
 const msPerDay = 86_400_000;
-const maxInt64 = 2n ** 63n - 1n;
 
-/** How values are stored by type: instants and days as milliseconds since 1970. `plain` returns `undefined` for a value that does not have the type. */
-const stored: Readonly<Record<DeclaredType, { readonly sql: SqlType; plain(value: Value): Value | undefined }>> = {
-  text: {
-    sql: 'BLOB',
-    plain: (value) => {
-      const text = textOf(value, 'text');
-      return text?.isWellFormed() === false ? undefined : text;
-    },
-  },
-  flag: { sql: 'BOOLEAN', plain: (value) => (typeof value === 'boolean' ? value : undefined) },
-  integer: {
-    sql: 'BIGINT',
-    plain: (value) => {
-      const whole = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
-      return typeof whole === 'bigint' && whole <= maxInt64 && whole >= -maxInt64 - 1n ? whole : undefined;
-    },
-  },
-  // Both zeros are the same number.
-  decimal: {
-    sql: 'DOUBLE',
-    plain: (value) => {
-      const number = typeof value === 'bigint' ? Number(value) : value;
-      return typeof number === 'number' && Number.isFinite(number) ? number + 0 : undefined;
-    },
-  },
-  timestamp: { sql: 'BIGINT', plain: (value) => (isInstant(value) ? BigInt(value.getTime()) : undefined) },
-  date: { sql: 'BIGINT', plain: (value) => (isInstant(value) ? BigInt(daysOf(value) * msPerDay) : undefined) },
+const sqlTypes: Readonly<Record<DeclaredType, SqlType>> = {
+  ...{ text: 'BLOB', flag: 'BOOLEAN', integer: 'BIGINT', decimal: 'DOUBLE', timestamp: 'BIGINT', date: 'BIGINT' },
 };
 
-function isInstant(value: Value): value is Date {
-  return value instanceof Date && !Number.isNaN(value.getTime());
+export function sqlTypeOf(type: DeclaredType): SqlType {
+  return sqlTypes[type];
 }
 
-export function sqlTypeOf(type: DeclaredType): SqlType {
-  return stored[type].sql;
+/** Returns a value as it is stored: instants and days as milliseconds since 1970. `undefined` if it does not have the type. */
+function plain(value: Value, type: DeclaredType): Value | undefined {
+  if (type === 'text') return textOf(value, type)?.isWellFormed() === false ? undefined : textOf(value, type);
+  const held = exact[type](value);
+  if (held instanceof Date) return BigInt(type === 'date' ? daysOf(held) * msPerDay : held.getTime());
+  // Both zeros are the same number.
+  return typeof held === 'number' ? held + 0 : held;
 }
 
 /**
@@ -47,12 +26,11 @@ export function sqlTypeOf(type: DeclaredType): SqlType {
  * except `text`.
  */
 export function plainCast(type: DeclaredType): (vector: Vector) => Mapped {
-  const [parse, { plain }] = [parserOf(type), stored[type]];
-  const unfit = new Unfit(`is not ${expectations[type]}`);
+  const parse = parserOf(type);
   const cast = (value: Value) => {
     const parsed = typeof value === 'string' ? parse(value) : value;
     if (parsed === null) return null;
-    return (parsed === undefined ? undefined : plain(parsed)) ?? unfit;
+    return (parsed === undefined ? undefined : plain(parsed, type)) ?? new Unfit(misfit(value, type));
   };
   return mapping(cast, { keepsBytes: type === 'text' });
 }

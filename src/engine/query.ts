@@ -25,10 +25,16 @@ const forms: Readonly<Record<DeclaredType, { readonly sql: string; shown(stored:
   text: { sql: 'VARCHAR', shown: (stored) => `decode(${stored})`, read: (value) => `encode(${value})` },
   flag: { sql: 'BOOLEAN', shown: (stored) => stored, read: (value) => value },
   integer: { sql: 'BIGINT', shown: (stored) => stored, read: (value) => `${value}::HUGEINT` },
-  decimal: { sql: 'DOUBLE', shown: (stored) => stored, read: (value) => `${value}::DOUBLE` },
+  decimal: { sql: 'DOUBLE', shown: (stored) => stored, read: double },
   timestamp: { sql: 'TIMESTAMP', shown: (stored) => `make_timestamp_ms(${stored})`, read: instant },
   date: { sql: 'DATE', shown: (stored) => `make_timestamp_ms(${stored})::DATE`, read: instant },
 };
+
+/** Returns a number as a DOUBLE; a whole DECIMAL that would be another number, as more than a DOUBLE holds. */
+function double(value: string): string {
+  const isOther = `trunc(${value}) = ${value} AND TRY_CAST(${value}::DOUBLE AS HUGEINT) <> TRY_CAST(${value} AS HUGEINT)`;
+  return `CASE WHEN ${isOther} THEN 'infinity'::DOUBLE ELSE ${value}::DOUBLE END`;
+}
 
 /** Returns the milliseconds of an instant; of an infinite one, more than a `Date` holds. */
 function instant(value: string): string {

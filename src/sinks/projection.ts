@@ -1,6 +1,9 @@
 import {
   SinkError,
+  exact,
   expectations,
+  isInstant,
+  misfit,
   type Column,
   type DeclaredType,
   outputColumn,
@@ -85,7 +88,7 @@ function castOf(column: Column, options: ProjectionOptions, context: SinkContext
   const cast = types === 'typed' ? castTyped(column.type) : castText(column.type, surrogates);
 
   const reasonAgainst = (value: Value | undefined, given: Value): string | undefined => {
-    if (value === undefined) return misfit(given, output.type);
+    if (value === undefined) return whyNot(given, output.type);
     if (required && (value === null || value === '')) return 'is empty, and identifies the row';
     if (nul !== undefined && typeof value === 'string' && value.includes('\0')) return nul;
     return value === null ? undefined : refuses?.(value);
@@ -115,9 +118,9 @@ function castOf(column: Column, options: ProjectionOptions, context: SinkContext
   };
 }
 
-function misfit(given: Value, type: DeclaredType): string {
+function whyNot(given: Value, type: DeclaredType): string {
   const strange = strangeness(given);
-  if (strange === undefined || (typeof given === 'number' && type !== 'text')) return `is not ${expectations[type]}`;
+  if (strange === undefined || (typeof given === 'number' && type !== 'text')) return misfit(given, type);
   return `is ${strange}, not ${type === 'text' ? 'a text' : expectations[type]}`;
 }
 
@@ -141,42 +144,21 @@ type Cast = (value: Value) => Value | undefined;
 /** Casts a text that is still bytes; `undefined` means that the full cast must decide. */
 type QuickCast = (texts: Utf8Vector, row: number) => Value | undefined;
 
-const maxInt64 = 2n ** 63n - 1n;
-
-/** Casts for values that are no longer texts of the service, because a step created or cast them. */
-const exact: { readonly [T in DeclaredType]: Cast } = {
-  text: (value) => (strangeness(value) === undefined ? textOf(value, 'text') : undefined),
-  flag: (value) => (typeof value === 'boolean' ? value : undefined),
-  integer: (value) => {
-    if (typeof value === 'string') return undefined;
-    if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : undefined;
-    return typeof value === 'bigint' && value >= -maxInt64 - 1n && value <= maxInt64 ? value : undefined;
-  },
-  decimal: (value) => {
-    if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : undefined;
-    return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-  },
-  timestamp: instant,
-  date: instant,
-};
-
 /** Describes a value that no column can hold, since rows of a program do not always match their type; `undefined` for all other values. */
 function strangeness(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a non-finite number';
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
   if (typeof value !== 'object' || value === null) return undefined;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid date' : undefined;
+  if (isInstant(value)) return undefined;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid date' : 'a date outside of the years 1 to 9999';
   if (value instanceof Promise) return 'a promise';
   return Array.isArray(value) ? 'a list' : 'an object';
 }
 
 /** Returns the cast of `types: typed`. Texts are parsed; values that already have the type are checked. */
 export function castTyped(type: DeclaredType): Cast {
-  const [parse, check] = [parserOf(type), exact[type]];
-  return (value) => {
-    if (value === null) return null;
-    return typeof value === 'string' ? parse(value) : check(value);
-  };
+  const [parse, check] = [parserOf(type), type === 'text' ? castText(type, false) : exact[type]];
+  return (value) => (value === null ? null : typeof value === 'string' ? parse(value) : check(value));
 }
 
 /** Returns the cast of `types: text`. A format that is not for `surrogates` would alter lone ones. */
@@ -202,7 +184,7 @@ const quickCasts: { readonly [T in DeclaredType]?: QuickCast } = {
 };
 
 /** Numbers with up to this many digits are exact in every type, and never out of range as a timestamp. */
-const maxDigits = 12;
+const maxDigits = 11;
 
 function digitsIn(texts: Utf8Vector, row: number): number | undefined {
   const { bytes } = texts;
@@ -216,8 +198,4 @@ function digitsIn(texts: Utf8Vector, row: number): number | undefined {
     whole = 10 * whole + digit;
   }
   return whole;
-}
-
-function instant(value: Value): Value | undefined {
-  return value instanceof Date && !Number.isNaN(value.getTime()) ? value : undefined;
 }

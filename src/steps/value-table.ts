@@ -1,4 +1,4 @@
-import { itemAt, StepError, type DeclaredType } from '../core/index.js';
+import { exact, itemAt, StepError, type DeclaredType } from '../core/index.js';
 import { Database, sqlTypeOf, sqlValues, valueOf, type DatabaseOptions } from '../engine/index.js';
 import type { BatchReader, OnError, StepContext } from '../flow/index.js';
 import { FlatVector, RecordBatch, taking, type Mapped } from '../vector/index.js';
@@ -53,11 +53,7 @@ export class ValueTable {
         tally.groups += chunk.rows;
         const vectors = columns.map(({ name, type }, index) => {
           const values = itemAt(chunk.columns, index).map((value) => valueOf(value, type));
-          const isTooLarge = values.some((value) =>
-            typeof value === 'bigint'
-              ? BigInt.asIntN(64, value) !== value
-              : value !== null && typeof value !== 'string' && !Number.isFinite(Number(value)),
-          );
+          const isTooLarge = type !== 'text' && values.some((value) => value !== null && exact[type](value) === undefined);
           if (isTooLarge) throw new StepError('E_STEP_OVERFLOW', `${at}: ${name}: a result is too large for its type`);
           return [name, new FlatVector(values)] as const;
         });

@@ -1,5 +1,5 @@
 import { map } from 'rxjs';
-import { declaredTypes, expectations, parserOf, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
+import { declaredTypes, misfit, parserOf, type DeclaredType, type Row, type ValueOf } from '../../core/index.js';
 import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { mapping, Unfit, type Mapped, type Vector } from '../../vector/index.js';
 import { keptRows } from '../evaluation.js';
@@ -43,11 +43,10 @@ export function cast<T extends Row, const C extends Types<NoInfer<T>> = Types<T>
 
 function casting(type: DeclaredType): (vector: Vector) => Mapped {
   const parse = parserOf(type);
-  const unfit = new Unfit(`is not ${expectations[type]}`);
   return mapping(
     (value) => {
       const parsed = typeof value === 'string' ? parse(value) : value;
-      return parsed === undefined ? unfit : parsed;
+      return parsed === undefined ? new Unfit(misfit(value, type)) : parsed;
     },
     { keepsBytes: type === 'text', most: maxRemembered },
   );

@@ -1,5 +1,6 @@
 import { Environment, type ASTNode } from '@marcbachmann/cel-js';
-import type { Column, DeclaredType } from '../../core/index.js';
+import { parserOf, type Column, type DeclaredType } from '../../core/index.js';
+import { comparing } from '../../vector/index.js';
 import { ExpressionFault, functions, type Start } from './functions.js';
 
 export const instant = 'google.protobuf.Timestamp';
@@ -67,7 +68,6 @@ export function unknownStart(): Date {
 }
 
 const number = String.raw`(?:\d+(?:\.\d*)?|\.\d+)`;
-const decimal = new RegExp(`^[+-]?${number}(?:e[+-]?\\d+)?$`, 'i');
 const durationText = new RegExp(`^[+-]?(?:${number}(?:ns|us|µs|ms|s|m|h))+$`);
 const instantText = /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
@@ -78,7 +78,7 @@ const instantText = /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1
 const spelled: Readonly<Record<string, (text: string) => boolean>> = {
   int: (text) => /^[+-]?\d+$/.test(text),
   uint: (text) => /^\d+$/.test(text),
-  double: (text) => /^[+-]?(?:inf|infinity|nan)$/i.test(text) || (decimal.test(text) && Number.isFinite(Number(text))),
+  double: (text) => /^[+-]?(?:inf|infinity|nan)$/i.test(text) || (text !== '' && parserOf('decimal')(text) !== undefined),
   bool: (text) => /^(?:1|t|true|TRUE|True|0|f|false|FALSE|False)$/.test(text),
   timestamp: (text) => {
     const day = instantText.exec(text)?.[1];
@@ -132,22 +132,36 @@ function registerNulls(env: Environment): void {
 
 /**
  * Allows conditions to be `null`, and makes `&&` and `||` return `null` where the other operand does not decide: `null && true` is `null`, `null &&
- * false` is false. A failing operand still matters unless the other one decides.
+ * false` is false. A failing operand still matters unless the other one decides. Texts are compared by code points.
  */
 export function makeThreeValued(tree: unknown): void {
   for (const node of nodesIn(tree)) {
     if (!open.has(node.op) || !isAdjustable(node)) continue;
     const { check } = node.meta;
+    const order = orders[node.op];
     // The library would type a comparison as a flag, and evaluate `!null` as true.
     node.setMeta('check', (checker, checked, context) => {
       check(checker, checked, context);
+      const { handle } = checked;
+      if (order && handle)
+        checked.handle = (one, other, ...more) =>
+          typeof one === 'string' && typeof other === 'string' ? order(compareTexts(one, other)) : handle(one, other, ...more);
       return checker.dynType;
     });
     if (node.op === '&&' || node.op === '||') node.setMeta('evaluate', connective(node.op === '||'));
   }
 }
 
-const open: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '&&', '||', '!_']);
+/** The results of comparisons, by the order of the operands. Texts are ordered by code points, which the library does not do. */
+const orders: Readonly<Record<string, (order: number) => boolean>> = {
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+};
+const compareTexts = comparing('text');
+
+const open: ReadonlySet<string> = new Set([...Object.keys(orders), '&&', '||', '!_']);
 
 /** What the library's types leave out about its nodes, checker and evaluator. */
 interface Adjustable {
@@ -155,7 +169,8 @@ interface Adjustable {
   setMeta(key: 'check', check: Check): unknown;
   setMeta(key: 'evaluate', evaluate: Evaluate): unknown;
 }
-type Check = (checker: { readonly dynType: unknown }, node: unknown, context: unknown) => unknown;
+type Check = (checker: { readonly dynType: unknown }, node: { handle?: Handle }, context: unknown) => unknown;
+type Handle = (one: unknown, other: unknown, ...more: unknown[]) => unknown;
 type Evaluate = (evaluator: Evaluator, node: { readonly args: readonly unknown[] }, context: unknown) => unknown;
 interface Evaluator {
   run(node: unknown, context: unknown): unknown;

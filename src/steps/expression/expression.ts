@@ -1,6 +1,6 @@
 import { EvaluationError, type ASTNode } from '@marcbachmann/cel-js';
-import { StepError } from '../../core/index.js';
-import type { Column, DeclaredType, Row, Value, ValueOf, Warning } from '../../core/index.js';
+import { exact, isInstant, StepError } from '../../core/index.js';
+import type { Column, DeclaredType, Row, Value, Warning } from '../../core/index.js';
 import type { ConfigPath } from '../../flow/index.js';
 import { goneAt, unknownName } from '../fields.js';
 import type { PlanContext, StepRuntime } from '../step.js';
@@ -117,21 +117,9 @@ function asValue(value: unknown, type: DeclaredType): Value {
     if (isInstant(value)) return value.toISOString();
     throw new ExpressionFault('the result is not text, a number, a flag or an instant');
   }
-  if (fits[type](value)) return value;
+  const held = exact[type](value);
+  if (held !== undefined) return held;
   throw new ExpressionFault('the result does not fit the type of its column');
-}
-
-const fits: { readonly [T in Exclude<DeclaredType, 'text'>]: (value: unknown) => value is ValueOf[T] } = {
-  flag: (value) => typeof value === 'boolean',
-  integer: (value): value is bigint => typeof value === 'bigint' && BigInt.asIntN(64, value) === value,
-  decimal: (value) => typeof value === 'number',
-  timestamp: isInstant,
-  date: isInstant,
-};
-
-/** Whether a value is a valid instant: sums of instants can leave the range of dates. */
-function isInstant(value: unknown): value is Date {
-  return value instanceof Date && !Number.isNaN(value.getTime());
 }
 
 /** Checks one expression of a file and reports what is wrong with it, or probably not intended. @param made The fields that the same step adds. */

@@ -1,4 +1,4 @@
-import { parserOf, type DeclaredType } from '../../core/index.js';
+import { isInstant, noteOn, parserOf, type DeclaredType } from '../../core/index.js';
 import { areaCode, zipCity, zipPrefix, zipState } from './geography.js';
 
 /** Explains why an expression has no value for a row. The message names kinds of values, never a value. */
@@ -38,8 +38,8 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
     summary: 'Text read as a number; empty text returns null.',
     example: "num('41') > 40.0",
     call: (value) => {
-      if (typeof value === 'string') return parsed('num', 'decimal', value);
-      return typeof value === 'bigint' ? Number(value) : typeof value === 'number' ? value : nullOnly(value);
+      if (typeof value === 'string' || typeof value === 'bigint') return parsed('num', 'decimal', String(value));
+      return typeof value === 'number' ? value : nullOnly(value);
     },
   },
   flag: {
@@ -136,13 +136,13 @@ function midnightOf(instant: Date): Date {
 }
 
 function inRange(name: string, instant: Date): Date {
-  if (Number.isNaN(instant.getTime())) throw new ExpressionFault(`${name}() is outside the range of dates`);
+  if (!isInstant(instant)) throw new ExpressionFault(`${name}() is outside of the years 1 to 9999`);
   return instant;
 }
 
 function parsed<T extends 'decimal' | 'flag' | 'date' | 'timestamp'>(name: string, type: T, text: string) {
   const value = parserOf(type)(text);
-  if (value === undefined) throw new ExpressionFault(`${name}() cannot read the text`);
+  if (value === undefined) throw new ExpressionFault(`${name}() cannot read the text${noteOn(text, type)}`);
   return value;
 }
 

@@ -1,6 +1,6 @@
 import { itemAt, parserOf, StepError, type DeclaredType, type Value } from '../../core/index.js';
 import { batchOf, failureAt, KeyMap, withBatch, type Page } from '../../flow/index.js';
-import { DictionaryVector, keyOf, KeptColumn, keysOf, maxDictionary, memoByKey } from '../../vector/index.js';
+import { comparing, DictionaryVector, keyOf, KeptColumn, keysOf, maxDictionary, memoByKey } from '../../vector/index.js';
 import type { RecordBatch, Vector } from '../../vector/index.js';
 import { casefold, takeRows } from '../fields.js';
 import type { StepRuntime } from '../step.js';
@@ -251,9 +251,9 @@ type Preference = (candidate: ValueOf, kept: ValueOf) => boolean;
 /** @param key Fields that break ties. */
 function preferenceOf(pick: Choice, key: readonly string[]): Preference {
   if (typeof pick === 'string') return () => false;
+  const { type = 'decimal' } = pick;
   const field = 'max' in pick ? pick.max : pick.min;
-  const sign = 'max' in pick ? 1 : -1;
-  const parse = parserOf(pick.type ?? 'decimal');
+  const [parse, compare] = [parserOf(type), comparing(type, 'min' in pick)];
 
   function comparable(value: Value) {
     return (typeof value === 'string' ? parse(value) : value) ?? undefined;
@@ -263,9 +263,8 @@ function preferenceOf(pick: Choice, key: readonly string[]): Preference {
     const [a, b] = [comparable(candidate(field)), comparable(kept(field))];
     if (a === undefined && b !== undefined) return false;
     if (a !== undefined && b === undefined) return true;
-    if (a !== undefined && b !== undefined && a > b) return sign > 0;
-    if (a !== undefined && b !== undefined && a < b) return sign < 0;
-    return comesFirst(candidate, kept, key);
+    const order = a === undefined || b === undefined ? 0 : compare(a, b);
+    return order === 0 ? comesFirst(candidate, kept, key) : order > 0;
   };
 }
 

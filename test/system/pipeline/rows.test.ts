@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
 import { explainRow, previewPipeline, runPipeline } from '../../../src/index.js';
-import { connect, csv, join as joined, parquet, writeTo } from '../../../src/leadstream.js';
+import { connect, csv, derive, join as joined, parquet, writeTo } from '../../../src/leadstream.js';
 import type { ServedTable } from '../../../src/service/index.js';
 import { createClient } from '../../../src/source/index.js';
 import { changing } from '../../support/changing.js';
@@ -102,6 +102,58 @@ describe('numbers of the service', () => {
     const [record] = await lastValueFrom(client.reader(collections.leads).find(idOf(7)));
     expect(record).toMatchObject({ lead_id: idOf(7), aff_sub: '1.10', psid: '1e400' });
     await client.close();
+  });
+});
+
+describe('values that their type cannot hold', () => {
+  const records = () =>
+    serviceOf({
+      leads: ['253402300800', '1700000000000000', '253402300799', '-62135596800'].map((timestamp, index) => ({
+        ...{ lead_id: String(index), timestamp, yearmonthday: index % 2 === 0 ? '00001231' : '99991231' },
+        aff_sub: ['9007199254740993', '1e-400', '33.3333333333333333', '0.1'][index],
+      })),
+    });
+  const years = ['(outside of the years 1 to 9999: milliseconds?)', '(outside of the years 1 to 9999)'];
+  const seconds = years.map((note) => `is not seconds since 1970 ${note}`);
+  const digits = '(beyond the digits of a decimal; text keeps them)';
+  const bodyOf = (steps: string) => `from: leads\nrejects: { max: 50% }\nsteps: [${steps}]\nto: [parquet: { path: out }]`;
+
+  test.each([
+    ['a table', 'select: [timestamp]', seconds],
+    ['a cast', 'cast: { types: { timestamp: timestamp } }, select: [timestamp]', seconds],
+    ['a sort', 'sort: { by: [timestamp] }, select: [lead_id]', seconds],
+    ['groups', 'aggregate: { by: [timestamp], compute: { n: count() } }', seconds],
+    ['a query', 'sql: SELECT timestamp AS t FROM rows', seconds],
+    ['a condition', 'filter: timestamp != now(), select: [lead_id]', years.map((note) => `epoch() cannot read the text ${note}`)],
+    ['a table of days', 'select: [yearmonthday]', ['is not a calendar day as YYYYMMDD', 'is not a calendar day as YYYYMMDD']],
+    ['decimals', 'cast: { types: { aff_sub: decimal } }, select: [aff_sub]', [`is not a number ${digits}`, `is not a number ${digits}`]],
+    ['num()', 'derive: { n: num(aff_sub) }, select: [n]', [`num() cannot read the text ${digits}`, `num() cannot read the text ${digits}`]],
+  ])('are rejects, with the reason: %s', async (_what, steps, reasons) => {
+    const folder = await temporaryFolder();
+    await runIn(await records(), bodyOf(steps), folder);
+    const lines = (await readFile(join(folder, 'out.rejects.ndjson'), 'utf8')).trim().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { reason: string }).reason)).toEqual(reasons);
+  });
+
+  test('are all others, for readers that nobody here wrote', async () => {
+    const folder = await temporaryFolder();
+    await runIn(await records(), bodyOf('cast: { types: { aff_sub: decimal } }, select: [timestamp, aff_sub]'), folder);
+    const found = await duckdb(`select timestamp::VARCHAR as t, aff_sub::VARCHAR as d from '${folder}/out/*.parquet'`);
+    expect(found).toEqual([
+      { t: '9999-12-31 23:59:59+00', d: '33.333333333333336' },
+      { t: '0001-01-01 00:00:00+00', d: '0.1' },
+    ]);
+  });
+
+  test.each(['typed', 'text'] as const)('are rejects where a program makes them: types %s', async (types) => {
+    const folder = await temporaryFolder();
+    const { leads } = connect({ baseUrl: (await records()).url, auth: { rest_api_key: testKey }, endWaitMs: 1 });
+    const of = ({ lead_id: id }: { lead_id: string | null }) => new Date(id === '0' ? 1.7e15 : 0);
+    const report = writeTo(
+      leads.pipe(derive({ at: { type: 'timestamp', of } })),
+      csv({ path: join(folder, 'out.csv'), types, columns: ['at'] }),
+    );
+    await expect(report).rejects.toMatchObject({ message: expect.stringContaining('a date outside of the years 1 to 9999') });
   });
 });
 

@@ -161,10 +161,15 @@ describe('a query', () => {
     await expect(disguised).rejects.toMatchObject({ message: expect.stringContaining('rows: Conversion Error;') });
     await expect(run('SELECT sum(age) AS a FROM (FROM rows UNION ALL FROM rows)', rows)).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
     await expect(run("SELECT 'inf'::DOUBLE AS a FROM rows", rows)).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
-    for (const instant of ["'infinity'::TIMESTAMP", "'-infinity'::DATE", "'infinity'::TIMESTAMPTZ", "'infinity'::TIMESTAMP_NS"])
-      await expect(run(`SELECT ${instant} AS a FROM rows`, rows)).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
+    const infinite = ["'infinity'::TIMESTAMP", "'-infinity'::DATE", "'infinity'::TIMESTAMPTZ", "'infinity'::TIMESTAMP_NS"];
+    for (const value of [...infinite, "TIMESTAMP '12024-01-01'", "DATE '0000-12-31'", '9007199254740993::DECIMAL(38,2)'])
+      await expect(run(`SELECT ${value} AS a FROM rows`, rows)).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
     await expect(run('SELECT age + 1 AS a FROM rows', rows)).rejects.toMatchObject({ code: 'E_STEP_EXPRESSION' });
     expect(await run('SELECT sum(age) AS a FROM rows', rows)).toEqual([{ a: 9223372036854775807n }]);
+    const held = ['9007199254740992::DECIMAL(38,2) AS a', '2.5::DECIMAL(38,1) AS b', '-1e300::DOUBLE AS c', '0.1 AS d'];
+    expect(await run(`SELECT ${held.join()}, DATE '9999-12-31' AS e FROM rows`, rows)).toEqual([
+      { a: 2 ** 53, b: 2.5, c: -1e300, d: 0.1, e: new Date('9999-12-31') },
+    ]);
   });
 
   test('gives the same with more rows than fit into memory', async () => {
