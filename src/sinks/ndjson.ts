@@ -12,7 +12,8 @@ const config = schema((z) => z.strictObject(fileOptions()));
 export type NdjsonOptions = z.input<ReturnType<typeof config>>;
 
 /**
- * Writes rows to one file of newline-delimited JSON. Under `types: typed` whole numbers keep all digits, instants are ISO 8601 in UTC and days `YYYY-MM-DD`.
+ * Writes rows to one file of newline-delimited JSON. Numbers that steps made are numbers, and whole ones keep all digits; the service's texts are numbers only
+ * under `types: typed`. Instants are ISO 8601 in UTC and days `YYYY-MM-DD`.
  *
  * @returns A writer that holds one page of text; the file appears with the commit.
  * @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_PATH` if the file cannot be written.
@@ -33,7 +34,7 @@ export const ndjsonSink = builtInSink({
   examples: [{ path: 'out/leads.ndjson' }, { path: 'out/leads.ndjson', types: 'typed', naming: 'snake_case' }],
   check: (options, arriving, plan) => checkColumns(options.columns, arriving, plan),
   output: ({ path }, place) => outputAt(path, place),
-  open: (options, context) => textFile({ ...options, surrogates: true, format: (columns) => new NdjsonFormat(columns) }, context),
+  open: (options, context) => textFile({ ...options, json: true, format: (columns) => new NdjsonFormat(columns) }, context),
 });
 
 /** Writes one JSON object per line, with keys in column order. Lines are assembled from texts, so whole numbers keep all digits and a column may have any name. */

@@ -26,8 +26,8 @@ export interface ProjectionOptions extends OutputOptions {
   readonly nul?: string | undefined;
   /** Fields without which a row is rejected, regardless of `on_error`. */
   readonly required?: readonly string[] | undefined;
-  /** Whether the format can write lone surrogates under `types: text`. */
-  readonly surrogates?: boolean;
+  /** Whether the format has numbers and can escape lone surrogates, so that `types: text` keeps both. */
+  readonly json?: boolean;
   /** Whether names that differ only in case are the same, as in SQL. */
   readonly caseless?: boolean;
 }
@@ -80,12 +80,12 @@ type ColumnCast = (given: Vector, faults: Map<number, Fault>, failure: (row: num
 /** Returns the cast of one column. Results for texts and dictionaries are cached across pages, see `mapping`. */
 function castOf(column: Column, options: ProjectionOptions, context: SinkContext): ColumnCast {
   const { name: field } = column;
-  const { types, surrogates = false, nul, on_error = context.onError } = options;
+  const { types, json = false, nul, on_error = context.onError } = options;
   const output = outputColumn(column, options);
   const refuses = options.refuses?.(output);
   const required = options.required?.includes(field) === true;
   const onError = required && on_error === 'null' ? 'reject' : on_error;
-  const cast = types === 'typed' ? castTyped(column.type) : castText(column.type, surrogates);
+  const cast = types === 'typed' ? castTyped(column.type) : castText(column.type, json);
 
   const reasonAgainst = (value: Value | undefined, given: Value): string | undefined => {
     if (value === undefined) return whyNot(given, output.type);
@@ -161,12 +161,13 @@ export function castTyped(type: DeclaredType): Cast {
   return (value) => (value === null ? null : typeof value === 'string' ? parse(value) : check(value));
 }
 
-/** Returns the cast of `types: text`. A format that is not for `surrogates` would alter lone ones. */
-function castText(type: DeclaredType, surrogates: boolean): Cast {
+/** Returns the cast of `types: text`. Numbers that steps made stay numbers in JSON; other formats would alter lone surrogates. */
+function castText(type: DeclaredType, json: boolean): Cast {
   return (value) => {
     if (strangeness(value) !== undefined) return undefined;
+    if (json && (typeof value === 'number' || typeof value === 'bigint')) return value;
     const text = textOf(value, type);
-    return text === null || surrogates || text.isWellFormed() ? text : undefined;
+    return text === null || json || text.isWellFormed() ? text : undefined;
   };
 }
 

@@ -53,9 +53,9 @@ export const stdoutSink = builtInSink({
 async function formatOf({
   format,
   max_width: widest,
-}: z.output<ReturnType<typeof config>>): Promise<Pick<TextSink, 'format' | 'nul' | 'surrogates'>> {
+}: z.output<ReturnType<typeof config>>): Promise<Pick<TextSink, 'format' | 'nul' | 'json'>> {
   if (format === 'csv') return csvFormat({ delimiter: ',', bom: false, escape_formulas: false });
-  return { format: (columns) => (format === 'table' ? new TableFormat(columns, widest) : new NdjsonFormat(columns)), surrogates: true };
+  return { format: (columns) => (format === 'table' ? new TableFormat(columns, widest) : new NdjsonFormat(columns)), json: true };
 }
 
 /** A plain table for people, as wide as the header and the first page need; wider values on later pages are cut with `…`. */

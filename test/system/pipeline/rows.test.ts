@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
@@ -8,6 +8,7 @@ import { connect, csv, derive, join as joined, parquet, writeTo } from '../../..
 import type { ServedTable } from '../../../src/service/index.js';
 import { createClient } from '../../../src/source/index.js';
 import { changing } from '../../support/changing.js';
+import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
 import { service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
@@ -103,6 +104,19 @@ describe('numbers of the service', () => {
     expect(record).toMatchObject({ lead_id: idOf(7), aff_sub: '1.10', psid: '1e400' });
     await client.close();
   });
+});
+
+test.each([
+  ['aggregate', 'aggregate: { compute: { n: count(), x: avg(age) } }', { n: 3, x: 8.5 }],
+  ['sql', 'sql: "SELECT count(*) AS n, avg(age) AS x FROM rows"', { n: 3, x: 8.5 }],
+  ['cast', 'cast: { types: { age: integer } }, select: [age, lead_id]', { age: 7, lead_id: '0' }],
+  ['derive', 'derive: { x: num(age) / 2.0 }, select: [x, age]', { x: 3.5, age: '7' }],
+])('numbers that a step makes are numbers in JSON lines: %s', async (_step, steps, first) => {
+  const [from, cwd] = [await serviceOf({ leads: leads(3, (index) => ({ age: ['7', '', '10'][index] })) }), await temporaryFolder()];
+  await writeFile(join(cwd, 'p.yaml'), `name: p\nfrom: leads\nsteps: [${steps}]\nto: [ndjson: { path: out.ndjson }, stdout: {}]\n`);
+  const { stdout } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
+  expect(await readFile(join(cwd, 'out.ndjson'), 'utf8')).toBe(stdout);
+  expect(JSON.parse(stdout.split('\n')[0] ?? '')).toEqual(first);
 });
 
 describe('values that their type cannot hold', () => {

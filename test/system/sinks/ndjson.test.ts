@@ -21,6 +21,14 @@ describe('ndjson', () => {
     expect(await written([column('n', 'integer')], [{ n: '007' }])).toBe('{"n":"007"}\n');
   });
 
+  test('keeps numbers that steps made, next to the text of the service', async () => {
+    const columns = [column('n', 'integer', { cast: true }), column('x', 'decimal', { cast: true }), column('t', 'integer')];
+    const rows = [{ n: 2n ** 53n + 1n, x: 0.1, t: '007' }, { n: null, x: 1e21, t: '' }, { n: 9n }];
+    expect(await written(columns, rows)).toBe(
+      '{"n":9007199254740993,"x":0.1,"t":"007"}\n{"n":null,"x":1e+21,"t":""}\n{"n":9,"x":null,"t":null}\n',
+    );
+  });
+
   test('writes whole numbers of 64 bits digit by digit', async () => {
     expect(await written([column('n', 'integer')], [{ n: '9007199254740993' }], { types: 'typed' })).toBe('{"n":9007199254740993}\n');
   });

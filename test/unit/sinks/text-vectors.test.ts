@@ -53,8 +53,8 @@ const sinks: Readonly<Record<string, fc.Arbitrary<TextSink>>> = {
   csv: fc
     .tuple(common, fc.record({ delimiter, bom: fc.boolean(), escape_formulas: fc.boolean() }))
     .map(([options, dialect]) => ({ ...options, naming, nul, format: (columns) => new CsvFormat(columns, dialect, format) })),
-  ndjson: common.map((options) => ({ ...options, naming, surrogates: true, format: (columns) => new NdjsonFormat(columns) })),
-  table: common.map((options) => ({ ...options, naming, surrogates: true, format: (columns) => new TableFormat(columns, 8) })),
+  ndjson: common.map((options) => ({ ...options, naming, json: true, format: (columns) => new NdjsonFormat(columns) })),
+  table: common.map((options) => ({ ...options, naming, json: true, format: (columns) => new TableFormat(columns, 8) })),
 };
 
 describe.each(Object.entries(sinks))('%s', (_name, sink) => {
