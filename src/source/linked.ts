@@ -108,10 +108,11 @@ export class LinkedList implements List {
     });
   }
 
-  /** Whether the end is a page with rows, but fewer than others. */
+  /** Whether the end is a page with rows, but fewer than on all others. */
   get #endsShort(): boolean {
     const { rows } = this.#pages.end;
-    return this.reading.progress.pages > 1 && rows > 0 && rows < this.reading.progress.largest;
+    const { pages, largest, short } = this.reading.progress;
+    return pages > 1 && rows > 0 && rows < largest && short === undefined;
   }
 
   /** Requests the answer that ended the list again. @returns The page to continue with if it now has more rows, or a page after it. */

@@ -116,6 +116,21 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
     expect(lines).toHaveLength(95);
   });
 
+  test('is not a page shorter than others where others are short, too', async () => {
+    const uneven: Handler = (response, url) => {
+      const from = Number(url.searchParams.get('cursor') ?? 0);
+      const to = Math.min(60, from + (from % 3 === 2 ? 7 : 10));
+      send(response, { data: { items: orders(60).slice(from, to) }, paging: to < 60 ? { next: to } : {} });
+    };
+    const wrong = changed(({ data }) => ({ data }));
+    for (const nth of [3, 5]) {
+      const server = await ownServer(outage(uneven, nth, 150, wrong));
+      const folder = await temporaryFolder();
+      await runOwn(server, ownText(cursor, file('check')), folder, { set: { 'service.end_wait': '400ms' } });
+      expect([nth, (await written(folder)).length]).toEqual([nth, 60]);
+    }
+  });
+
   test('costs one wait at most, and none where the last page is short', async () => {
     const set = { 'service.end_wait': '150ms' };
     for (const [count, waits] of [
