@@ -25,7 +25,6 @@ export interface CredentialForm {
 }
 
 const key: CredentialField = { privacy: 'secret', problem: wrongKey };
-/** A key that is sent unchanged in a header. */
 const headerKey: CredentialField = { privacy: 'secret', problem: (value) => wrongKey(value) ?? notInHeader(value) };
 const user: CredentialField = { privacy: 'withheld', problem: (value) => (value === '' ? 'must not be empty' : undefined) };
 const headerName: CredentialField = { privacy: 'plain', problem: wrongHeaderName };
@@ -46,7 +45,6 @@ export const credentialForms: readonly CredentialForm[] = [
   },
 ];
 
-/** The query parameters that carry credentials, of all forms. */
 export const credentialParameters: readonly string[] = credentialForms.flatMap(({ fields, headers }) =>
   headers === undefined ? Object.keys(fields) : [],
 );
@@ -88,7 +86,6 @@ export function keyProblem(credentials: Credentials): { readonly field: string; 
   return message === undefined ? undefined : { field: name, message };
 }
 
-/** Returns credentials of the same form and user with another key. */
 export function withKey(credentials: Credentials, other: string): Credentials {
   return { ...credentials, [keyField(credentials)]: other };
 }

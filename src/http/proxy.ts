@@ -82,15 +82,15 @@ export function proxySecrets(proxy: string | false | undefined): readonly string
  */
 function isExempt(host: string, port: string, entry: string): boolean | undefined {
   if (entry === '*') return true;
+  const familyOf = (address: string) => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
   // An IPv6 address contains colons; with a port, it is in brackets.
   const [, bracketed, plain = '', wanted = port] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];
-  const [name = '', bits, ...others] = (bracketed ?? plain).split('/');
-  const size = { 0: 0, 4: 32, 6: 128 }[isIP(name)] ?? 0;
-  const prefix = bits === undefined ? size : /^\d+$/.test(bits) ? Number(bits) : Infinity;
-  if (prefix > size || others.length > 0) return undefined;
-  if (size > 0) {
+  const [name = '', bits] = (bracketed ?? plain).split(/\/(?=\d+$)/);
+  if (isIP(name) > 0) {
+    const size = isIP(name) === 4 ? 32 : 128;
     const network = new BlockList();
-    network.addSubnet(name, prefix, familyOf(name));
+    if (Number(bits ?? size) > size) return undefined;
+    network.addSubnet(name, Number(bits ?? size), familyOf(name));
     return wanted === port && isIP(host) > 0 && network.check(host, familyOf(host));
   }
   const end = domainToASCII(name.replace(/^\*?\./, '').replace(/\.$/, ''));
@@ -99,11 +99,6 @@ function isExempt(host: string, port: string, entry: string): boolean | undefine
   return wanted === port && (host === end || host.endsWith(`.${end}`));
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
-}
-
-/** Where connections come from. */
 export interface Agents {
   readonly http: HttpAgent;
   readonly https: HttpsAgent;

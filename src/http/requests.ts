@@ -5,13 +5,10 @@ import { maxTimerMs } from '../options/index.js';
 import { RateLimiter } from './pacer.js';
 import type { Answer, Post, Target, Transport, TransportOptions } from './transport.js';
 
-/** How requests are paced and repeated. */
 export interface RequestOptions {
   readonly concurrency: number;
-  /** Requests that may start per second. */
   readonly ratePerSecond: number;
   readonly retry: RetryPolicy;
-  /** Source of the jitter. */
   readonly random: () => number;
   /** Shared with other clients of the service. Default: not shared. */
   readonly limiter?: RateLimiter | undefined;
@@ -19,7 +16,6 @@ export interface RequestOptions {
   readonly events: Events;
 }
 
-/** What events contain about a request. */
 export type RequestDescription = Omit<RequestBegun, 'attempt'>;
 
 /** Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again. */

@@ -23,7 +23,6 @@ export interface TransportOptions {
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly maxPageBytes: number;
-  /** Address of the proxy for requests. Default: none. */
   readonly proxy?: string | undefined;
   /** Certificates of authorities that are trusted in addition to the usual ones, in PEM. Default: none. */
   readonly ca?: readonly string[] | undefined;
@@ -52,7 +51,6 @@ export interface Target {
 export interface Answer {
   readonly status: number;
   readonly body: Uint8Array;
-  /** The `Link` header. */
   readonly link?: string | undefined;
 }
 
@@ -64,7 +62,6 @@ export interface Transport<A extends Answer = Answer> {
   close(): Promise<void>;
 }
 
-/** Creates a transport that sends requests to the service. */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
   const connections = { keepAlive: true, maxSockets: options.concurrency };
   if (options.proxy === undefined) {
@@ -312,7 +309,6 @@ export interface Post {
   readonly proxy: string | undefined;
 }
 
-/** See `postJson`. */
 export async function post({ url, json, label, timeoutMs, proxy }: Post): Promise<void> {
   const agents = proxy === undefined ? undefined : await proxyAgents(proxy, { keepAlive: false, maxSockets: 1 });
   const request = got.stream.post(url, {

@@ -139,16 +139,17 @@ function parse(path: string, answer: Answer): JsonItem | readonly JsonItem[] {
 /** Creates the failure for an answer that is not JSON, with what it seems to be instead. */
 export function notJson(path: string, answer: Answer): SourceError {
   const { body } = answer;
-  const isWide = body.subarray(0, 4).includes(0);
-  if (isWide || !isUtf8(body))
-    return suspect(path, answer, `not JSON: its text is not UTF-8, but ${isWide ? 'UTF-16' : 'perhaps Latin-1'}`);
-  const end = body.indexOf(lineFeed);
-  if (end > 0 && isJson(body.subarray(0, end))) return suspect(path, answer, 'not JSON: each line is a document of its own, as in NDJSON');
-  const bare = Buffer.from(body)
+  const line = body.subarray(0, Math.max(0, body.indexOf(lineFeed)));
+  const withoutTexts = Buffer.from(body)
     .toString('utf8')
     .replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
-  const isNumber = /[[:,]\s*-?(?:NaN|Infinity)\s*[,\]}]/.test(bare);
-  return suspect(path, answer, isNumber ? 'not JSON: NaN and Infinity are no numbers there' : 'not JSON');
+  const signs: readonly (readonly [boolean, string])[] = [
+    [body.subarray(0, 4).includes(0), ': its text is not UTF-8, but UTF-16'],
+    [!isUtf8(body), ': its text is not UTF-8, but perhaps Latin-1'],
+    [isJson(line), ': each line is a document of its own, as in NDJSON'],
+    [/[[:,]\s*-?(?:NaN|Infinity)\s*[,\]}]/.test(withoutTexts), ': NaN and Infinity are no numbers there'],
+  ];
+  return suspect(path, answer, `not JSON${signs.find(([isSo]) => isSo)?.[1] ?? ''}`);
 }
 
 const lineFeed = 0x0a;
@@ -171,7 +172,6 @@ export function nameShape(value: JsonItem): string {
   return names.length === 0 ? 'an object' : `an object with the keys ${names.join(', ')}`;
 }
 
-/** Creates the failure for an answer that is not what was requested. */
 export function suspect(path: string, { status, body }: Answer, what: string): SourceError {
   return new SourceError('E_SOURCE_ANSWER', 'suspect', `${path}: HTTP ${status} with ${body.length} bytes: ${what}`, { status });
 }

@@ -27,7 +27,7 @@ function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | 
   const { paging, ends } = served;
   if (batch.length === 0 && ends.includes('empty_page')) return undefined;
   if (paging.scheme === 'link') {
-    const link = paging.next === undefined ? linkIn(answer, label) : textAt(answer, paging.next, label, 'link');
+    const link = paging.next === undefined ? nextLinkIn(answer.link ?? '', label) : textAt(answer, paging.next, label, 'link');
     return link === undefined ? undefined : followed(link, position, label, surroundings);
   }
   if (paging.scheme !== 'cursor') return undefined;
@@ -41,53 +41,42 @@ function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | 
   return undefined;
 }
 
-function linkIn({ link = '' }: Answer, label: string): string | undefined {
-  const { next, unreadable } = nextLinkIn(link);
-  if (unreadable === undefined) return next;
-  throw new SourceError('E_SOURCE_LINK', 'suspect', `${label}: the Link header cannot be read: ${unreadable}`);
-}
-
 function noCursor(label: string, what: string): SourceError {
   return new SourceError('E_SOURCE_CURSOR', 'suspect', `${label}: ${what}`);
 }
 
 /**
  * Reads a `Link` header as RFC 8288, appendix B, and returns the target of the first link to the `next` page as it is written: it may be
- * relative. Without one, `unreadable` tells what is not understood. Links with an `anchor` are not about the answer and are skipped.
+ * relative. Links with an `anchor` are not about the answer and are skipped.
+ *
+ * @throws {SourceError} `E_SOURCE_LINK`, `suspect`, if there is none, but something that is not understood.
  */
-export function nextLinkIn(header: string): { readonly next?: string; readonly unreadable?: string } {
-  let at = 0;
-  const take = (pattern: RegExp) => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(header);
-    if (found) at = pattern.lastIndex;
-    return found;
-  };
-  let unrelated = false;
-  for (take(separators); at < header.length; take(separators)) {
-    const [, target] = take(linkTarget) ?? [];
-    if (target === undefined) return { unreadable: `a link has no '${header[at] === '<' ? '>' : '<'}'` };
-    const parameters = new Map<string, string>();
-    for (let found = take(parameter); found; found = take(parameter)) {
-      const [, name = '', quoted, closing, plain = ''] = found;
-      if (closing === '') return { unreadable: 'a quotation mark is not closed' };
-      // If a parameter appears twice, the first one counts.
-      if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain);
-    }
-    if (parameters.has('anchor')) continue;
-    const relations = (parameters.get('rel') ?? '').toLowerCase().split(/\s+/);
-    // Bytes that are not ASCII are not allowed there, but sent by some.
-    if (relations.includes('next'))
-      return { next: target.trim().replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`) };
-    unrelated ||= relations.join('') === '';
+export function nextLinkIn(header: string, label: string): string | undefined {
+  const links: { readonly target: string; readonly parameters: Map<string, string> }[] = [];
+  let end = 0;
+  for (const { index, 0: whole, 1: target, 2: name = '', 3: quoted, 4: closing, 5: plain = '' } of header.matchAll(linkPart)) {
+    const parameters = target === undefined ? links.at(-1)?.parameters : new Map<string, string>();
+    if (parameters === undefined || closing === '') break;
+    if (target !== undefined) links.push({ target, parameters });
+    // If a parameter appears twice, the first one counts.
+    else if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain);
+    end = index + whole.length;
   }
-  return unrelated ? { unreadable: 'a link has no rel, and none has the relation next' } : {};
+  const own = links.filter(({ parameters }) => !parameters.has('anchor'));
+  const relations = own.map(({ parameters }) => parameters.get('rel')?.toLowerCase().trim().split(/\s+/) ?? ['']);
+  const next = own[relations.findIndex((names) => names.includes('next'))];
+  // Bytes that are not ASCII are not allowed there, but sent by some.
+  if (next) return next.target.trim().replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
+  const rest = header.slice(end).replace(/^[\s,]+/, '');
+  const unrelated = relations.some(([name]) => name === '') ? 'a link has no rel, and none has the relation next' : undefined;
+  const missing = links.length > 0 && rest.startsWith(';') ? 'closing "' : rest.startsWith('<') ? '>' : '<';
+  const why = rest === '' ? unrelated : `a link has no ${missing}`;
+  if (why !== undefined) throw new SourceError('E_SOURCE_LINK', 'suspect', `${label}: the Link header cannot be read: ${why}`);
+  return undefined;
 }
 
-const separators = /[\s,]*/y;
-const linkTarget = /<([^>]*)>/y;
-/** Matches a parameter with its quoted value and the quote that closes it, or another value. */
-const parameter = /\s*;\s*([^\s=;,]*)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)("?)|([^;,]*)))?/y;
+/** Matches a target; or a parameter with its quoted value and the quote that closes it, or another value. */
+const linkPart = /[\s,]*<([^>]*)>|\s*;\s*([^\s=;,]*)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)("?)|([^;,]*)))?/gy;
 
 /** Returns a text or number in an answer; `undefined` for `null`, `false`, an empty text, and a missing value. */
 function textAt({ body }: Answer, pointer: string, label: string, what: 'link' | 'cursor'): string | undefined {
@@ -214,7 +203,6 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof SourceError && error.status === 404;
 }
 
-/** A request to a collection, at a path below the base URL. */
 export interface Asked {
   readonly collection: Collection;
   readonly path: string;

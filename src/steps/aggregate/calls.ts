@@ -45,7 +45,6 @@ export const aggregates = {
 
 export type AggregateName = keyof typeof aggregates;
 
-/** An entry of `aggregates`. */
 export interface AggregateFunction {
   readonly summary: string;
   /** `rows`: no argument, or a condition. `numbers` and `values`: a field or an expression, whose `null` is ignored. */

@@ -33,16 +33,12 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
     return withBatch(page, batch.take([]));
   }
 
-  /** Leaves out the rows whose identifier the service refuses, or fails, as they have a value that is unfit. */
-  function withoutRefused(page: Page, found: ReadonlyMap<string, readonly Row[] | Unfit | undefined>): Page {
-    if (![...found.values()].some((records) => records instanceof Unfit)) return page;
+  /** Treats rows whose identifier the service refuses like rows with an unfit value. @param reasons By identifier. */
+  function withoutRefused(page: Page, reasons: ReadonlyMap<string, string>): Page {
+    if (reasons.size === 0) return page;
     const batch = batchOf(page);
     const keyAt = keysOf(batch, [left]);
-    const unfitAt = (row: number) => {
-      const records = found.get(keyAt(row) ?? '');
-      return records instanceof Unfit ? records.reason : undefined;
-    };
-    const outcomes = new Map([[left, { vector: batch.column(left), unfit: unfitAt }]]);
+    const outcomes = new Map([[left, { vector: batch.column(left), unfit: (row: number) => reasons.get(keyAt(row) ?? '') }]]);
     const rows = keptRows({ page: page.number, batch }, outcomes, onError, context);
     return rows === undefined ? page : withBatch(page, batch.take(rows));
   }
@@ -73,8 +69,10 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
           map((found): Page => {
             const side = new GrowingBuildSide(matching);
             side.add(batchFromRows(found.flatMap((records) => (records instanceof Unfit ? [] : records))));
-            const refused = new Map(wanted.map(([id], index) => [id, found[index]]));
-            return side.finish(context)(withoutRefused(page, refused));
+            const reasons = found.flatMap((each, index) =>
+              each instanceof Unfit ? [[itemAt(wanted, index)[0], each.reason] as const] : [],
+            );
+            return side.finish(context)(withoutRefused(page, new Map(reasons)));
           }),
           takeUntil(stopped$),
           defaultIfEmpty(undefined),

@@ -326,9 +326,9 @@ describe('a link to the next page', () => {
   });
 
   test.each([
-    ['has no <', '/v2/orders?after=20>; rel="next"', "a link has no '<'"],
-    ['has no >', '</v2/orders?after=20; rel="next"', "a link has no '>'"],
-    ['has an open quote', '</v2/orders?after=20>; rel="next', 'a quotation mark is not closed'],
+    ['has no <', '/v2/orders?after=20>; rel="next"', 'a link has no <'],
+    ['has no >', '</v2/orders?after=20; rel="next"', 'a link has no >'],
+    ['has an open quote', '</v2/orders?after=20>; rel="next', 'a link has no closing "'],
     ['has no relation', '</v2/orders?after=20>; title=next', 'a link has no rel, and none has the relation next'],
   ])('in a header that %s is asked for again, then refused without its text', async (_, header, why) => {
     const bad = (times: number) => {
