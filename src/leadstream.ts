@@ -40,6 +40,7 @@ export {
   type ConsistencyMode,
   type ConsistencyOutcome,
   type DeclaredType,
+  type OnDuplicateKey,
   type Row,
   type Sensitivity,
   type Value,

@@ -1,12 +1,19 @@
+export const consistencyModes = ['off', 'check', 'repair', 'prove'] as const;
 /** How a read is checked: not at all, by reading pages again, by passes if these changed, or always by passes. */
-export type ConsistencyMode = 'off' | 'check' | 'repair' | 'prove';
+export type ConsistencyMode = (typeof consistencyModes)[number];
 
 /** What the check found. `proven`: two passes in a row missed nothing; `unstable`: passes kept finding rows, up to `maxPasses`. */
 export type ConsistencyOutcome = 'off' | 'stable' | 'drifted' | 'repaired' | 'proven' | 'unstable';
 
+export const duplicateKeyModes = ['keep_first', 'keep_all'] as const;
+/** What is kept of different rows with one key: the first row read, or all of them, which are then told apart by their whole content. */
+export type OnDuplicateKey = (typeof duplicateKeyModes)[number];
+
 /** The results of the check, filled in while the stream runs. */
 export interface Consistency {
   readonly mode: ConsistencyMode;
+  /** Default: such rows refuse the read. */
+  readonly onDuplicateKey: OnDuplicateKey | undefined;
   outcome: ConsistencyOutcome;
   /** Pages and rows that were read again. */
   probes: number;
@@ -17,6 +24,10 @@ export interface Consistency {
   duplicates: number;
   /** Rows that appeared again with other values. */
   changed: number;
+  /** Rows that certainly have the key of a different row: at least so many. */
+  conflicts: number;
+  /** One of them, as a message. */
+  conflict?: string;
   /** How the end was confirmed; `none` is only by looking twice, `undefined` before the end. */
   counted: 'rows' | 'pages' | 'none' | undefined;
   /** Milliseconds spent waiting at the end of the list. */
@@ -32,9 +43,9 @@ export interface Consistency {
 }
 
 /** Creates the state of a read that has not begun. */
-export function newConsistency(mode: ConsistencyMode = 'off'): Consistency {
-  const counts = { probes: 0, passes: 0, repaired: 0, duplicates: 0, changed: 0, waitedMs: 0 };
-  return { mode, outcome: 'off', ...counts, counted: undefined, growing: false, unordered: false, drift: [] };
+export function newConsistency(mode: ConsistencyMode = 'off', onDuplicateKey?: OnDuplicateKey): Consistency {
+  const counts = { probes: 0, passes: 0, repaired: 0, duplicates: 0, changed: 0, conflicts: 0, waitedMs: 0 };
+  return { mode, onDuplicateKey, outcome: 'off', ...counts, counted: undefined, growing: false, unordered: false, drift: [] };
 }
 
 /** The row counts of one sink. Both sides of the sum must agree before anything is published. */

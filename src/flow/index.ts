@@ -25,7 +25,7 @@ export { mapAsync, mapPagesAsync } from './map-async.js';
 export { batchOf, countOf, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
 export { type ListEnd, pagedBatches } from './paged-source.js';
 export { preload } from './preload.js';
-export { failureAt, type KnownRows, namingRow, namingRows, type RowPlace } from './row-failure.js';
+export { failureAt, type KnownRows, namingRow, namingRows, type RowPlace, shownKey } from './row-failure.js';
 export {
   columnsNamed,
   declaredColumns,

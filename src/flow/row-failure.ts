@@ -40,7 +40,7 @@ export function namingRow(failure: unknown, known: (at: string) => KnownRows | u
   failures.delete(failure);
   const { place, told } = failed;
   const rows = known(place.at);
-  const key = rows && keyOf(place.row, rows);
+  const key = rows && shownKey(place.row, rows);
   return key === undefined ? failure : withDiscreetMessage(told(`the row with ${key} (${positionOf(place)})`), failure.message);
 }
 
@@ -54,7 +54,7 @@ function positionOf({ index, page }: RowPlace): string {
 }
 
 /** Describes the key of a row; `undefined` if a part is missing, personal or a credential. */
-function keyOf(row: unknown, { key, columns }: KnownRows): string | undefined {
+export function shownKey(row: unknown, { key, columns }: KnownRows): string | undefined {
   if (key.length === 0 || typeof row !== 'object' || row === null) return undefined;
   const parts = key.map((name) => {
     const column = columns.find(({ source }) => source === name);

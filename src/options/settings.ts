@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { byName, schema, type Zod } from '../core/index.js';
+import { byName, consistencyModes, duplicateKeyModes, schema, type Zod } from '../core/index.js';
 
 /** The allowed numbers of a setting. */
 export interface Range {
@@ -30,9 +30,6 @@ export const bounds = {
   attempts: { whole: true, min: 1, max: 100 },
   delayMs: { min: 0 },
 } as const satisfies Readonly<Record<string, Range>>;
-
-/** The ways to check a read. */
-export const consistencyModes = ['off', 'check', 'repair', 'prove'] as const;
 
 /** Describes what is wrong with the address of a service; `undefined` if it is valid. */
 export function addressProblem(address: unknown): string | undefined {
@@ -85,6 +82,7 @@ export const settings = schema((z) => ({
   ...byName(counted, (name) => ranged(z, bounds[name])),
   firstPage: ranged(z, { whole: true, min: 0 }).max(bounds.firstPage.max, 'must be 0 or 1: a list read from a later page is not complete'),
   consistency: z.enum(consistencyModes),
+  onDuplicateKey: z.enum(duplicateKeyModes).optional().describe('What is kept of different rows with one key. Default: the run fails.'),
 }));
 
 function ranged(z: Zod, { whole = false, min = 0, max }: Omit<Range, 'above'>) {

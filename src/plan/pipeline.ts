@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LeadstreamError, secretVariables, type ConsistencyMode, type Warning } from '../core/index.js';
+import { LeadstreamError, secretVariables, type ConsistencyMode, type OnDuplicateKey, type Warning } from '../core/index.js';
 import type { OnError } from '../flow/index.js';
 import { getIn, kindOf } from '../options/index.js';
 import { keyField, proxySecrets, secretsOf } from '../http/index.js';
@@ -22,6 +22,8 @@ export interface Pipeline {
   /** Credential-like columns of the collection to include anyway. */
   readonly reveal: readonly string[];
   readonly onError: OnError;
+  /** For the list of the collection; a join has its own. */
+  readonly onDuplicateKey: OnDuplicateKey | undefined;
   readonly rejects: RejectsPlan;
   /** The expectations of the rows. */
   readonly expect: Expect | undefined;
@@ -74,6 +76,7 @@ export function pipelineOf(
     service: typeof service === 'object' && service !== null ? { ...service } : {},
     reveal: shape.reveal ?? [],
     onError: shape.on_error,
+    onDuplicateKey: shape.on_duplicate_key,
     expect: shape.expect,
     schema: shape.schema,
     onNewField: shape.on_new_field,

@@ -105,8 +105,6 @@ const rejects = schema((z) =>
   }),
 );
 
-const collections = schema((z) => z.record(z.string(), z.unknown()));
-
 /** Names that may also be used in paths. */
 export const pipelineName = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
@@ -118,7 +116,7 @@ export const pipelineShape = schema((z) =>
       .regex(pipelineName, 'a name consists of letters, digits, dots, dashes and underscores')
       .describe('Name of the pipeline.'),
     service: service().optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
-    collections: collections().optional().describe('Your own collections, by name.'),
+    collections: z.record(z.string(), z.unknown()).optional().describe('Your own collections, by name.'),
     from: name().describe(`The collection that is read: ${collectionNames.join(', ')}, or one of your own.`),
     reveal: z.array(name()).optional().describe('Its credential-like fields to include.'),
     on_error: z.enum(['reject', 'null', 'fail']).default('reject').describe('What happens to a row that a step or sink cannot handle.'),
@@ -132,6 +130,7 @@ export const pipelineShape = schema((z) =>
       .describe(
         `Maximum number of further passes. Default ${defaults.maxPasses}, and ${defaults.maxPassesUnordered} for a list whose order differs each time.`,
       ),
+    on_duplicate_key: settings().onDuplicateKey,
     allow_unstable: z.boolean().default(false).describe('Whether to publish an unstable list anyway.'),
     spool: spool()
       .prefault({})

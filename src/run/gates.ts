@@ -4,7 +4,7 @@ import { batchOf, type Page } from '../flow/index.js';
 import type { Published } from '../lake/index.js';
 import { defaultReadShrink, gatesIn, percent, writtenColumns } from '../plan/index.js';
 import type { Expect, Measured, Pipeline, Plan } from '../plan/index.js';
-import { driftOf, refuseUnstable } from '../source/index.js';
+import { driftOf, refuseRead } from '../source/index.js';
 import { isOccupied } from '../store/index.js';
 import type { Count, Counts, OutputCount } from './counts.js';
 import { refuseCounts, type Ledger, type ReadList } from './ledger.js';
@@ -72,11 +72,13 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   const refused = strict ? warnings.filter(({ code }) => !(allowShrink && uncountedWarnings.has(code))) : [];
   warnings.filter((warning) => !refused.includes(warning)).forEach(warn);
 
-  const checked = pipeline.consistency.allowUnstable ? [] : reads;
   return [
-    ...checked.map(consistencyResult),
+    ...reads.map(({ at, consistency }) => {
+      const violations = refuseRead(at, consistency, pipeline.consistency.allowUnstable);
+      return gateResult('consistency', at, violations, { otherwise: consistency.outcome === 'off' ? 'not checked' : 'passed' });
+    }),
     // A partial list is not compared with anything.
-    ...(report.partial ? [gateResult('max_read_shrink', report.collection, [], { compared: false })] : []),
+    ...(report.partial ? [gateResult('max_read_shrink', report.collection, [], { otherwise: 'not compared' })] : []),
     ...lists.map((list) => shrinkGate(list, pipeline.expect, allowShrink)),
     ...(strict ? [gateResult('strict', undefined, refused.map(refuseWarning))] : []),
     ...report.sinks.map(({ at, books }) => gateResult('books', at, refuseCounts(at, books))),
@@ -103,20 +105,15 @@ function gateResult(
   gate: string,
   at: string | undefined,
   violations: readonly Violation[],
-  { compared = true, allowed = false }: { readonly compared?: boolean; readonly allowed?: boolean } = {},
+  { otherwise = 'passed', allowed = false }: { readonly otherwise?: GateResult['outcome']; readonly allowed?: boolean } = {},
 ): GateResult {
-  const outcome = violations.length > 0 ? (allowed ? 'overridden' : 'refused') : compared ? 'passed' : 'not compared';
+  const outcome = violations.length > 0 ? (allowed ? 'overridden' : 'refused') : otherwise;
   return { gate, at, outcome, violations };
-}
-
-function consistencyResult({ at, consistency }: Pick<RunReport['sides'][number], 'at' | 'consistency'>): GateResult {
-  const found = gateResult('consistency', at, refuseUnstable(at, consistency));
-  return consistency.outcome === 'off' ? { ...found, outcome: 'not checked' } : found;
 }
 
 function shrinkGate(list: ListCount, { max_read_shrink: allowed }: Expect = {}, allowShrink: boolean): GateResult {
   const { at, name, collection, rows, earlier } = list;
-  if (!earlier) return gateResult('max_read_shrink', at, [], { compared: false });
+  if (!earlier) return gateResult('max_read_shrink', at, [], { otherwise: 'not compared' });
   const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultReadShrink);
   const lost = earlier.rows - rows;
   const counts = `${amountOf(rows, 'row')} ${rows === 1 ? 'was' : 'were'} read, and ${amount(earlier.rows)} by the earlier run ${earlier.run}`;
@@ -162,8 +159,9 @@ export function openExpectations(expect: Expect, columns: readonly Column[]) {
       ...gates.flatMap((gate) => {
         if (gate.judges !== 'outputs') return [];
         return outputs.map((output) => {
-          const options = { compared: output.earlier !== undefined, allowed: gate.overridable && allowShrink };
-          return gateResult(`expect.${gate.name}`, output.at, refused(gate.refuse(output)), options);
+          const otherwise = output.earlier === undefined ? 'not compared' : 'passed';
+          const violations = refused(gate.refuse(output));
+          return gateResult(`expect.${gate.name}`, output.at, violations, { otherwise, allowed: gate.overridable && allowShrink });
         });
       }),
     ],
@@ -224,11 +222,8 @@ function warnOfUnknown({ pipeline, report, standing, outputs, counts }: GateInpu
     return isUnmeasured || isBlind ? [path] : [];
   });
   if (unknown.length === 0) return empty;
-  const what =
-    unknown.length === 1
-      ? 'exists, but the state folder has no earlier count for it'
-      : 'exist, but the state folder has no earlier count for them';
-  return [...empty, { code: 'W_GATE_BASELINE', message: `${unknown.join(', ')} ${what}: whether lists or outputs shrank is unknown` }];
+  const message = `${unknown.join(', ')}: the state folder has no earlier count, so whether lists or outputs shrank is unknown`;
+  return [...empty, { code: 'W_GATE_BASELINE', message }];
 }
 
 /** A manifest counts before the state folder, unless it is of a partial run. */

@@ -42,7 +42,7 @@ export class Ledger {
     private readonly found: readonly Column[] = [],
   ) {
     this.source = new SourceCount(reader, pipeline.reveal);
-    this.consistency = newConsistency(pipeline.consistency.mode);
+    this.consistency = newConsistency(pipeline.consistency.mode, pipeline.onDuplicateKey);
     this.steps = pipeline.plan.steps.map((step) => ({ step, tally: emptyTally() }));
   }
 

@@ -116,14 +116,14 @@ function checkingSides({ definition, ...step }: PlannedStep, given: Pipeline): P
   const open: StepDefinition['open'] = (config, { read, ...runtime }) =>
     definition.open(config, {
       ...runtime,
-      ...(read && { read: (collection, reveal) => asChecked(given, collection, read(collection, reveal)) }),
+      ...(read && { read: (of, reveal, onDuplicateKey) => asChecked({ ...given, onDuplicateKey }, of, read(of, reveal, onDuplicateKey)) }),
     });
   return { ...step, definition: { ...definition, open } };
 }
 
-/** If a run checks the list, it sees only the first row of each key. */
-export function asChecked({ consistency }: Pipeline, collection: Collection, pages$: Observable<Page>): Observable<Page> {
-  if (consistency.mode === 'off' || !collection.paged) return pages$;
+/** If a run checks the list, it sees only the first row of each key, unless it keeps all. */
+export function asChecked({ consistency, onDuplicateKey }: Pipeline, collection: Collection, pages$: Observable<Page>): Observable<Page> {
+  if (consistency.mode === 'off' || onDuplicateKey === 'keep_all' || !collection.paged) return pages$;
   return pages$.pipe(deduping(collection.key, {}, emptyTally()));
 }
 

@@ -1,6 +1,6 @@
 import { BehaviorSubject, defer, filter, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
-import { GateError, newConsistency, SourceError, type Column, type LeadstreamError, type Row } from '../core/index.js';
+import { GateError, newConsistency, SourceError, type Column, type LeadstreamError, type OnDuplicateKey, type Row } from '../core/index.js';
 import { countOf, deliver, linked, type Link, type Page, type Tally } from '../flow/index.js';
 import { createClient, defaultFetchingThreads, isSequential, noSpools, readPages } from '../source/index.js';
 import type { CollectionReader, ServiceClient, Spools } from '../source/index.js';
@@ -103,13 +103,13 @@ export class Reading {
   }
 
   #open(step: PlannedStep, tally: Tally) {
-    const { plan, consistency, onError, hmacKey } = this.run.pipeline;
+    const { plan, consistency, onDuplicateKey, onError, hmacKey } = this.run.pipeline;
     const place = plan.steps.indexOf(step);
     const before = plan.steps.slice(0, place);
     // After a blocking step the source has already ended.
     const isFed = before.every(({ definition }) => !definition.blocking);
     // A list without pages is a single response, which is not checked.
-    const isChecked = consistency.mode !== 'off' && plan.collection.paged;
+    const isChecked = consistency.mode !== 'off' && onDuplicateKey !== 'keep_all' && plan.collection.paged;
     return step.definition.open(step.config, {
       at: step.at,
       tally,
@@ -125,7 +125,7 @@ export class Reading {
       hmacKey,
       scratch: this.run.state.folder('scratch'),
       lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal),
-      read: (collection, reveal) => this.#readSide(step.at, collection, reveal),
+      read: (...side) => this.#readSide(step.at, ...side),
     });
   }
 
@@ -140,14 +140,12 @@ export class Reading {
     return { find: (id: string) => reader.find(id), concurrency: this.#client.concurrency, counts };
   }
 
-  #readSide(at: string, collection: Collection, reveal: readonly string[]): Observable<Page> {
-    const consistency = newConsistency(this.run.pipeline.consistency.mode);
+  #readSide(at: string, collection: Collection, reveal: readonly string[], onDuplicateKey?: OnDuplicateKey): Observable<Page> {
+    const consistency = newConsistency(this.run.pipeline.consistency.mode, onDuplicateKey);
     const side = this.#client.reader(collection, reveal);
     const count = { at, collection: collection.name, consistency, findings: side.findings, rows: 0 };
     this.ledger.sides.push(count);
-    const onPage = (page: Page) => {
-      count.rows += countOf(page);
-    };
+    const onPage = (page: Page) => void (count.rows += countOf(page));
     const onEnd = (hasMore: () => Observable<boolean>) => {
       const added = `${at}: rows were added to ${collection.name} after it was read`;
       const failure = isSequential(collection.served)

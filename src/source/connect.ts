@@ -42,11 +42,10 @@ import { readPages } from './read.js';
 
 /** How to reach and read a service. @typeParam Own The program's own collections. */
 export type ConnectOptions<Own extends Collection = never> = ClientOptions &
-  Omit<ReadingOptions, 'onPage' | 'at' | 'events' | 'lookAgain' | 'expectedRows'> & {
+  Omit<ReadingOptions, 'onPage' | 'at' | 'events' | 'lookAgain' | 'expectedRows'> &
+  Pick<ReadOptions, 'allowUnstable' | 'onDuplicateKey'> & {
     /** The program's own collections, from `defineCollection`. Default: none. */
     readonly collections?: readonly Own[] | undefined;
-    /** Whether a list that no number of passes could confirm ends its stream normally. Default false: it fails. */
-    readonly allowUnstable?: boolean | undefined;
   };
 
 /** The row type of each collection, including the program's own. */
@@ -111,7 +110,7 @@ export function connect<Own extends Collection = never>(options: ConnectOptions<
 interface Connection {
   readonly client: ServiceClient;
   readonly events: Events;
-  readonly options: ReadingOptions & { readonly allowUnstable?: boolean | undefined };
+  readonly options: ReadingOptions & Pick<ReadOptions, 'allowUnstable' | 'onDuplicateKey'>;
 }
 
 type Revealing<T, Secrets, Reveal> = [Reveal] extends [never] ? T : T & Pick<Secrets, Reveal & keyof Secrets>;
@@ -121,7 +120,8 @@ type Chosen<T, Field> = [Field] extends [never] ? T : Pick<T, Field & keyof T>;
 /**
  * All rows of a collection. Each loop, subscription or stream reads it from the start to its confirmed end; errors come after the rows
  * before them. Unless `consistency` is `off`, it ends with a `GateError` where a pipeline would be refused: `E_GATE_CONSISTENCY` for an
- * unstable list, and under `strict` `E_GATE_STRICT` for one that drifted, which is otherwise a warning.
+ * unstable list, `E_GATE_KEY` for one with different rows of one key (`onDuplicateKey`), and under `strict` `E_GATE_STRICT` for one that
+ * drifted, which is otherwise a warning.
  *
  * @typeParam Secrets The fields that are withheld unless revealed.
  *
@@ -189,8 +189,8 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
 function open({ client, events, options }: Connection, collection: Collection, read: ReadOptions, purpose: Purpose): OpenedSource {
   const { reveal, fields, signal } = read;
   const reader = client.reader<Collection>(collection, reveal);
-  const settings = { ...options, ...defined({ strict: read.strict, allowUnstable: read.allowUnstable }), events };
-  const consistency = newConsistency(read.consistency ?? options.consistency ?? (purpose === 'writing' ? 'repair' : 'check'));
+  const settings = { ...options, ...defined(read), events };
+  const consistency = newConsistency(settings.consistency ?? (purpose === 'writing' ? 'repair' : 'check'), settings.onDuplicateKey);
   let undeclared: readonly Column[] | undefined;
   const onPage = (page: Page) => (undeclared ??= discoveredIn(batchOf(page), reader.findings, reveal));
   const judged = () => conclude(collection.name, consistency, settings);
@@ -214,7 +214,7 @@ function conclude(
   const warnings = driftOf(collection, consistency);
   if (!strict) for (const warning of warnings) events.warn(warning);
   const failure = GateError.of([
-    ...(allowUnstable ? [] : refuseUnstable(collection, consistency)),
+    ...refuseRead(collection, consistency, allowUnstable),
     ...(strict ? warnings.map(({ code, message }) => ({ code: 'E_GATE_STRICT', message: `${code}: ${message}` }) as const) : []),
   ]);
   if (failure) throw failure;
@@ -234,13 +234,17 @@ export function untilAborted<T>(what: string, signal: AbortSignal | undefined): 
   };
 }
 
-/** Returns why a read must not be published: rows may be missing, and no number of passes could rule that out. */
-export function refuseUnstable(at: string, { outcome, passes, unordered, drift }: Consistency): readonly Violation[] {
-  if (outcome !== 'unstable') return [];
+/** Returns why a read must not be published: rows are missing, since others have their key, or may be, which no number of passes could rule out. */
+export function refuseRead(at: string, consistency: Consistency, allowUnstable = false): readonly Violation[] {
+  const { outcome, onDuplicateKey, passes, unordered, drift, conflicts, conflict = '' } = consistency;
+  const rows = amountOf(conflicts, 'row');
+  const message = `${at}: at least ${rows} with the key of a different row, like ${conflict}; on_duplicate_key: keep_all keeps all of them, keep_first the first of each key`;
+  const keys: readonly Violation[] = onDuplicateKey !== undefined || conflicts === 0 ? [] : [{ code: 'E_GATE_KEY', message }];
+  if (outcome !== 'unstable' || allowUnstable) return keys;
   const why = unordered
     ? `the list has a different order each time, and ${amountOf(passes, 'pass', 'passes')} did not find as many different keys as it has rows`
     : `${amountOf(passes, 'pass', 'passes')} over the list kept finding rows that were missed`;
-  return [{ code: 'E_GATE_CONSISTENCY', message: `${at}: ${why}${because(drift)}` }];
+  return [...keys, { code: 'E_GATE_CONSISTENCY', message: `${at}: ${why}${because(drift)}` }];
 }
 
 /** Returns the warning that rows of an unrepaired read may be missing; also for an unchecked read in which drift was evident. */

@@ -1,4 +1,4 @@
-export { CollectionStream, connect, type ConnectOptions, driftOf, refuseUnstable, type Service, untilAborted } from './connect.js';
+export { CollectionStream, connect, type ConnectOptions, driftOf, refuseRead, type Service, untilAborted } from './connect.js';
 export { checkConnection, collectionIn, type FindOptions, type ReadOptions, registryOf, windowOf } from './options.js';
 export {
   collectionOf,

@@ -1,4 +1,4 @@
-import { catchError, of, type Observable } from 'rxjs';
+import { catchError, map, of, type Observable } from 'rxjs';
 import { itemAt } from '../core/index.js';
 import { task, type Ask, type Page } from '../flow/index.js';
 import { digestOf, RecordBatch } from '../vector/index.js';
@@ -33,6 +33,7 @@ export class LinkedList implements List {
   #onlyOnce = false;
   blind = false;
   readonly page = (number: number) => this.#pages.page(number);
+  readonly again = (page: number) => this.#pages.again(this.#pages.at(page)).pipe(map((answer) => answer?.batch));
   readonly count = () => of(undefined);
 
   constructor(readonly reading: Reading) {

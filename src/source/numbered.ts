@@ -25,6 +25,7 @@ export class NumberedList implements List {
   #patience: number;
   readonly confirm = (end: ListEnd) => this.#end.confirm(end);
   readonly lookAgain = () => this.#end.lookAgain();
+  readonly again = (page: number) => this.list.probe(page);
   readonly count = (guess: number) => this.#positions.count(guess);
 
   constructor(

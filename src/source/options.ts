@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
-import { type ConsistencyMode, unknownName } from '../core/index.js';
+import { consistencyModes, duplicateKeyModes, type ConsistencyMode, type OnDuplicateKey, unknownName } from '../core/index.js';
 import type { Page } from '../flow/index.js';
 import { checkClient, checkOptions, wrongOption } from '../http/index.js';
 import {
@@ -9,7 +9,6 @@ import {
   bounds,
   callable,
   type Checks,
-  consistencyModes,
   defaults,
   flag,
   listOf,
@@ -60,8 +59,10 @@ export interface ReadOptions<Reveal extends string = string, Field extends strin
   readonly consistency?: ConsistencyMode | undefined;
   /** Whether a list that drifted fails. Default: that of `connect`. */
   readonly strict?: boolean | undefined;
-  /** Whether a list that no number of passes could confirm ends its stream normally. Default: that of `connect`. */
+  /** Whether a list that no number of passes could confirm ends its stream normally. Default: that of `connect`, else false: it fails. */
   readonly allowUnstable?: boolean | undefined;
+  /** What is kept of different rows with one key. Default: that of `connect`, else none: the list fails. */
+  readonly onDuplicateKey?: OnDuplicateKey | undefined;
 }
 
 /** Options for finding single records. */
@@ -70,6 +71,14 @@ export interface FindOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of a connection that a single read may change. */
+const shared: Checks = {
+  consistency: oneOf(consistencyModes),
+  onDuplicateKey: oneOf(duplicateKeyModes),
+  strict: flag,
+  allowUnstable: flag,
+};
+
 const readingChecks: Checks = {
   window: number(bounds.window),
   concurrency: number(bounds.concurrency),
@@ -77,9 +86,8 @@ const readingChecks: Checks = {
   maxPages: numberOrInfinity(bounds.maxPages),
   maxPasses: number(bounds.maxPasses),
   endWaitMs: number(bounds.endWaitMs),
-  consistency: oneOf(consistencyModes),
-  strict: flag,
   onEnd: callable,
+  ...shared,
 };
 
 /** The number of pages in memory at a time. */
@@ -89,18 +97,11 @@ export function windowOf({ concurrency = defaults.concurrency, window = 2 * conc
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for invalid options, naming each one. */
 export function checkConnection(options: Windowed): void {
-  checkClient(options, { ...readingChecks, collections: listOf(anyObject), allowUnstable: flag });
+  checkClient(options, { ...readingChecks, collections: listOf(anyObject) });
   if (!windowHoldsConcurrency(options)) throw wrongOption(`window ${windowTooSmall}`);
 }
 
-const read = object({
-  reveal: texts(),
-  fields: texts(1),
-  signal: abortSignal,
-  consistency: oneOf(consistencyModes),
-  strict: flag,
-  allowUnstable: flag,
-});
+const read = object({ reveal: texts(), fields: texts(1), signal: abortSignal, ...shared });
 
 /** @throws {SourceError} `E_SOURCE_CONFIG` for a name that no collection has. */
 export function collectionIn(registry: Registry, name: string): Collection {

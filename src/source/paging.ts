@@ -49,7 +49,7 @@ export function refused({ collection }: ListReader, code: SourceError['code'], w
 
 /** Describes that a number of pages, up to the one before a number, had no new rows. */
 export function noNewRows(pages: number, number: number): string {
-  return `${amountOf(pages, 'page')} up to page ${number - 1} ${pages === 1 ? 'has' : 'have'} no new rows`;
+  return `${amountOf(pages, 'page')} up to page ${number - 1} ${pages === 1 ? 'has' : 'have'} no rows with a new key`;
 }
 
 /** Returns whether an error is a failure to answer, as opposed to a recognised problem and refused credentials. */

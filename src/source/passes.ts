@@ -4,7 +4,7 @@ import { batchOf, type ListEnd, pageOf, pagedBatches, task, type Ask, type Page 
 import type { Consistency } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { windowOf } from './options.js';
-import { type Reading, ReadProgress, type ReadSettings, type SeenRows, type Taken } from './seen-rows.js';
+import { noteConflicts, type Reading, ReadProgress, type ReadSettings, type SeenRows, type Taken } from './seen-rows.js';
 
 interface Way {
   readonly firstPage: number;
@@ -42,6 +42,8 @@ export interface List extends Way {
   lookAgain(): Observable<number | undefined>;
   /** Re-checks some places, and records drift. @returns Whether all repeated rows are where they were read. */
   check(ask: Ask): Promise<boolean>;
+  /** Requests the current state of a page that was read; emits `undefined` if the service refuses to return it a second time. */
+  again(page: number): Observable<RecordBatch | undefined>;
   /** Returns the current number of rows, near a guess; `undefined` if it cannot be counted. */
   count(guess: number): Observable<number | undefined>;
   pass(number: number, progress: ReadProgress): Observable<ListPass>;
@@ -123,7 +125,7 @@ export class Passes {
     const batch = batchOf(page);
     const names = this.#first.namesOf(batch);
     const { known } = pass.progress.take(page.number, batch, names);
-    const { fresh, repeats, distinct, changed } = this.seen.take(batch, names, (before) => {
+    const { fresh, repeats, conflicts, distinct, changed } = this.seen.take(batch, names, (before) => {
       if (before <= this.#whole.since) this.#whole.keys += 1;
     });
     pass.list?.notice?.(distinct === 0);
@@ -132,6 +134,7 @@ export class Passes {
     pass.missed += fresh.length;
     pass.gaps.take(known, batch.length, fresh);
     consistency.changed += changed;
+    if (consistency.conflicts === 0) noteConflicts(this.#first, batch, conflicts, 'in one answer');
     if (fresh.length === 0) {
       page.lease.release();
       return undefined;

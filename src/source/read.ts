@@ -13,7 +13,7 @@ import type { ReadingOptions } from './options.js';
 import { firstPageOf, type ListReader } from './paging.js';
 import { crawl, type List, Passes } from './passes.js';
 import { isSequential } from './fetch/request.js';
-import { namesOf, Reading, type ReadSettings } from './seen-rows.js';
+import { namesOf, noteConflicts, Reading, type ReadSettings, SeenRows, withRowsOf } from './seen-rows.js';
 
 /**
  * Reads the pages of a collection, in page order, to the confirmed end, and checks them for completeness: each row is emitted once, and
@@ -36,7 +36,9 @@ export function readPages<T extends Row>(
   return pages$ as Observable<Page<T>>;
 }
 
-function pagesOf(reader: ListReader, options: ReadingOptions, consistency: Consistency): Observable<Page> {
+function pagesOf(given: ListReader, options: ReadingOptions, consistency: Consistency): Observable<Page> {
+  // Without a key, rows are told apart by their whole content.
+  const reader = consistency.onDuplicateKey === 'keep_all' ? { ...given, collection: { ...given.collection, key: [] } } : given;
   const begin = () => new Reading(reader, options, consistency);
   if (isSequential(reader.collection.served)) return new ListRead(new LinkedList(begin())).pages();
   return openList(reader, options).pipe(
@@ -85,6 +87,7 @@ class ListRead {
     const { consistency, seen } = reading;
     return task(async (ask) => {
       const settled = await list.check(ask);
+      await reading.checkKeys(ask, (page) => list.again(page));
       consistency.outcome = reading.drifted || (!settled && consistency.mode === 'check') ? 'drifted' : 'stable';
       if (consistency.mode === 'prove') return !list.blind;
       return consistency.mode === 'repair' && (reading.drifted || !settled);
@@ -168,10 +171,13 @@ class AnswerRead {
     }).pipe(
       filter((batch) => batch.length > 0),
       map((batch) => {
-        this.#names = this.#namesOf(batch);
+        const { consistency, options } = this.settings;
+        const { names, kept } = this.#rowsOf(batch);
+        this.#names = names;
         const page = pageOf(1, batch, { release: () => {} });
-        this.settings.options.onPage?.(page);
-        return page;
+        options.onPage?.(page);
+        consistency.duplicates += batch.length - kept.length;
+        return withRowsOf(page, batch, kept);
       }),
     );
   }
@@ -181,14 +187,20 @@ class AnswerRead {
     return this.settings.reader.request({ purpose: 'probe' }).pipe(
       map(({ batch }) => {
         const known = new Set(this.#names);
-        const names = this.#namesOf(batch);
-        return { batch, names, missing: names.flatMap((name, row) => (known.has(name) ? [] : [row])) };
+        const { names, kept } = this.#rowsOf(batch);
+        return { batch, names, missing: kept.filter((row) => !known.has(itemAt(names, row))) };
       }),
     );
   }
 
-  #namesOf(batch: RecordBatch): readonly string[] {
-    return namesOf(batch, this.settings.reader.collection.key);
+  /** Names the rows of an answer, and looks for different ones of one key. @returns Also which to keep: all, or the first of each key. */
+  #rowsOf(batch: RecordBatch) {
+    const { reader, consistency } = this.settings;
+    const names = namesOf(batch, reader.collection.key);
+    if (consistency.mode === 'off') return { names, kept: [...names.keys()] };
+    const { fresh, conflicts } = new SeenRows(batch.length).take(batch, names);
+    if (consistency.conflicts === 0) noteConflicts(this.settings, batch, conflicts, 'in one answer');
+    return { names, kept: consistency.onDuplicateKey === 'keep_first' ? fresh : [...names.keys()] };
   }
 
   /** An answer is a snapshot; it is requested again, since that moment may have been a bad one. */

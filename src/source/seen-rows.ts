@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Observable } from 'rxjs';
+import { columnsOf } from '../collections/index.js';
 import { itemAt, type Consistency } from '../core/index.js';
-import { batchOf, countOf, KeyMap, withBatch, type Page } from '../flow/index.js';
+import { batchOf, countOf, KeyMap, shownKey, withBatch, type Ask, type Page } from '../flow/index.js';
 import { digestOf, digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
 import type { ReadingOptions } from './options.js';
 import type { ListReader } from './paging.js';
@@ -40,12 +42,14 @@ export class SeenRows {
   /**
    * @param onRow Called with the previous mark of every key; 0 if it had none.
    * @returns The rows with unknown keys; those whose key occurred earlier in this pass, with the place of the first one, counted from 0
-   * since the start of the first read; and the number of rows with other values than the first time, and of keys new in this pass.
+   * since the start of the first read, and whether they differ: from it if that is in this batch, otherwise from the first one ever; those
+   * that differ within this batch; and the number of rows with other values than the first time, and of keys new in this pass.
    */
   take(batch: RecordBatch, names: readonly string[], onRow?: (before: number) => void) {
     const digests = digestsOf(batch);
+    const begin = this.#next;
     const fresh: number[] = [];
-    const repeats: { row: number; first: number }[] = [];
+    const repeats: { row: number; first: number; differs: boolean }[] = [];
     let changed = 0;
     for (const [row, name] of names.entries()) {
       const { seen, before } = this.#keys.sight(name, itemAt(digests, row), this.#next, this.#base);
@@ -53,10 +57,13 @@ export class SeenRows {
       onRow?.(before);
       if (seen === 'new') fresh.push(row);
       else if (seen === 'changed') changed += 1;
-      if (before > this.#base) repeats.push({ row, first: before - 1 });
-      else if (before > this.#baseBefore) this.#sequence?.push(before);
+      if (before > this.#base) {
+        const differs = before < begin ? seen === 'changed' : itemAt(digests, row) !== itemAt(digests, before - begin);
+        repeats.push({ row, first: before - 1, differs });
+      } else if (before > this.#baseBefore) this.#sequence?.push(before);
     }
-    return { fresh, repeats, changed, distinct: names.length - repeats.length };
+    const conflicts = repeats.flatMap(({ row, first, differs }) => (differs && first + 1 >= begin ? [row] : []));
+    return { fresh, repeats, conflicts, changed, distinct: names.length - repeats.length };
   }
 
   get inCommon(): number {
@@ -140,6 +147,9 @@ export class Reading {
   distinct = 0;
   repeated = 0;
   drifted = false;
+  readonly #starts: { readonly page: number; readonly place: number }[] = [];
+  /** Pages with another row for a key of an earlier page, and the place of one such row there. */
+  readonly #suspects = new Map<number, number>();
 
   constructor(
     readonly reader: ListReader,
@@ -161,6 +171,7 @@ export class Reading {
     const { position, known } = this.progress.take(page.number, batch, names);
     const digest = digestOf(names);
     this.digests.set(page.number, digest);
+    if (seen) this.#starts.push({ page: page.number, place: seen.place });
     const sighting = seen?.take(batch, names);
     const fresh = sighting?.fresh ?? rowsFrom(known, batch.length);
     const came = known === 0 ? fresh : [...new Set([...fresh, ...rowsFrom(known, batch.length)])].sort((a, b) => a - b);
@@ -176,6 +187,9 @@ export class Reading {
     this.distinct += sighting?.distinct ?? 0;
     const repeats = sighting?.repeats.filter(({ row }) => row >= known) ?? [];
     this.repeated += repeats.length;
+    noteConflicts(this, batch, sighting?.conflicts ?? [], `on page ${page.number}`);
+    const suspect = repeats.find(({ differs }) => differs);
+    if (suspect && sighting?.conflicts.length === 0 && !consistency.onDuplicateKey) this.#suspects.set(page.number, suspect.first);
     return { fresh: withRowsOf(page, batch, fresh), names, position, repeats, isStale };
   }
 
@@ -183,10 +197,40 @@ export class Reading {
     return namesOf(batch, this.reader.collection.key);
   }
 
+  /**
+   * Requests some pages again that had different rows for a key, back to back: if the first page has the same row before and after the
+   * other one has another, neither was updated or moved.
+   */
+  async checkKeys(ask: Ask, again: (page: number) => Observable<RecordBatch | undefined>): Promise<void> {
+    for (const [number, place] of evenly([...this.#suspects], maxProbes)) {
+      const first = this.#starts.findLast((start) => start.place <= place)?.page ?? number;
+      const seen = new SeenRows();
+      const look = async (page: number) => {
+        const batch = await ask(again(page));
+        this.consistency.probes += 1;
+        return batch && { batch, ...seen.take(batch, this.namesOf(batch)) };
+      };
+      const [, there, after] = [await look(first), await look(number), await look(first)];
+      // Some services accept a cursor only once.
+      if (!there || !after) return;
+      const same = new Set(after.repeats.flatMap((repeat) => (repeat.differs ? [] : [repeat.first])));
+      const others = there.repeats.flatMap((repeat) => (repeat.differs && same.has(repeat.first) ? [repeat.row] : []));
+      noteConflicts(this, there.batch, [...there.conflicts, ...others], `on pages ${first} and ${number}`);
+    }
+  }
+
   drift(what: string): void {
     this.drifted = true;
     if (this.consistency.drift.length < maxProbes) this.consistency.drift.push(what);
   }
+}
+
+/** Counts rows that certainly have the key of a different row. */
+export function noteConflicts({ reader, consistency }: ReadSettings, batch: RecordBatch, rows: readonly number[], where: string): void {
+  const [row] = rows;
+  if (row === undefined) return;
+  consistency.conflicts += rows.length;
+  consistency.conflict ??= `${shownKey(batch.row(row), { ...reader.collection, columns: columnsOf(reader.collection) }) ?? 'one'} ${where}`;
 }
 
 /** Maximum number of places of each kind to re-check, and of changes to name. */
@@ -203,7 +247,7 @@ function rowsFrom(first: number, end: number): readonly number[] {
   return Array.from({ length: Math.max(0, end - first) }, (_, row) => first + row);
 }
 
-function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Page {
+export function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Page {
   return rows.length === batch.length ? page : withBatch(page, batch.take(rows));
 }
 

@@ -1,7 +1,7 @@
 import { identity, pipe, type Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, Registry } from '../collections/index.js';
-import { amountOf, schema, type Column, type Row, type Violation, type Warning, type Zod } from '../core/index.js';
+import { amountOf, schema, type Column, type OnDuplicateKey, type Row, type Violation, type Warning, type Zod } from '../core/index.js';
 import {
   standalone,
   withNode,
@@ -45,7 +45,7 @@ export interface StepRuntime extends StepContext {
   /** Private folder for what does not fit into memory, created when needed. */
   readonly scratch?: string | undefined;
   /** Reads the pages of another collection, with some of its secret columns if requested. */
-  read?(collection: Collection, reveal: readonly string[]): Observable<Page>;
+  read?(collection: Collection, reveal: readonly string[], onDuplicateKey?: OnDuplicateKey): Observable<Page>;
   lookup?(collection: Collection, reveal: readonly string[]): Lookup;
 }
 

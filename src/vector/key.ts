@@ -62,7 +62,7 @@ function together(parts: readonly Part[]): Part {
 
 /** A single text is used unchanged; each of several is prefixed by its length. */
 function joined(parts: readonly (string | undefined)[]): string | undefined {
-  if (parts.length === 1) return parts[0];
+  if (parts.length <= 1) return parts[0];
   let key = '';
   for (const part of parts) {
     if (part === undefined) return undefined;

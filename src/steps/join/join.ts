@@ -15,7 +15,7 @@ import {
 } from '../../core/index.js';
 import { batchOf, openedStep, pagesOf, preload, RowStream } from '../../flow/index.js';
 import type { ColumnsContext, ConfigPath, Page, Side, Step } from '../../flow/index.js';
-import { usually } from '../../options/index.js';
+import { settings, usually } from '../../options/index.js';
 import { refuseRepeats, requireColumn, requireFields, unknownName } from '../fields.js';
 import { checkedConfig, builtInStep, type PlanContext, type StepRuntime } from '../step.js';
 import { comparedBy, defaultPick, GrowingBuildSide, takenName, type Choice } from './build-side.js';
@@ -153,6 +153,7 @@ const configOfFile = schema((z) => {
         'preload reads the other collection once; the first pages wait for it. by_id requests the record of each id in the rows once, which pays off for few ids and a large collection; changes in the meantime are not noticed, and an id that the service refuses (400, 414, 422) is a fault of its row.',
       ),
     reveal: z.array(name).optional().describe('Credential-like fields of the other collection to include.'),
+    on_duplicate_key: settings().onDuplicateKey,
     min_match: z
       .string()
       .regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a share is written like 95%')
@@ -167,7 +168,7 @@ const configOfProgram = schema((z) => {
   const type = z.enum(declaredTypes).optional();
   const pick = z.union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name, type }), z.strictObject({ min: name, type })]);
   return configOfFile()
-    .omit({ lookup: true, reveal: true })
+    .omit({ lookup: true, reveal: true, on_duplicate_key: true })
     .extend({
       with: z.custom<Side<Row>>(
         (value) => value instanceof RowStream || isObservable(value),
@@ -224,7 +225,7 @@ export const joinStep = builtInStep('join', {
     const { as = right.name, select = right.columns.map(({ name }) => name), reveal = [], lookup } = config;
     const matching = { ...config, as, select, pick: typedPick(config.pick, right), key };
     if (collection && lookup === 'by_id' && runtime.lookup) return lookingUp(runtime.lookup(collection, reveal), matching, runtime);
-    const other$ = collection ? runtime.read?.(collection, reveal) : config.with;
+    const other$ = collection ? runtime.read?.(collection, reveal, config.on_duplicate_key) : config.with;
     if (!isObservable(other$)) throw new Error('there is no other side to read');
     return preload(
       runtime.at,

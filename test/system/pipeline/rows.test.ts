@@ -195,8 +195,9 @@ describe('the other side of a join, in which a key came twice', () => {
     `from: leads${more}\nsteps:\n  - join: { with: bridges, on: { bridge_id: id }, as: b, select: [title]${pick} }\nto: [{ csv: { path: a.csv } }]`;
 
   test.each([
-    ['', '', ['A']],
-    ['', ', pick: all', ['A']],
+    ['', ', on_duplicate_key: keep_first', ['A']],
+    ['', ', pick: all, on_duplicate_key: keep_first', ['A']],
+    ['', ', pick: all, on_duplicate_key: keep_all', ['A', 'B']],
     ['\nconsistency: off', ', pick: all', ['A', 'B']],
   ])('is the same in a run, its preview and the explanation of a row: %j %j', async (more, pick, titles) => {
     const pipeline = await pipelineFor(await serviceOf(lists), bodyWith(more, pick), await temporaryFolder());
@@ -208,8 +209,23 @@ describe('the other side of a join, in which a key came twice', () => {
     expect(steps.map(({ outcome, rows }) => [outcome, rows.length])).toEqual([['passed', titles.length]]);
   });
 
-  test('fails all of them where nobody chooses among several', async () => {
-    const pipeline = await pipelineFor(await serviceOf(lists), bodyWith('\nconsistency: off'), await temporaryFolder());
+  test('refuses a run that does not say which rows to keep', async () => {
+    const pipeline = await pipelineFor(
+      await serviceOf(lists),
+      bodyWith('\non_duplicate_key: keep_all', ', pick: all'),
+      await temporaryFolder(),
+    );
+    await expect(runPipeline(pipeline)).rejects.toMatchObject({
+      code: 'E_GATE_KEY',
+      message: expect.stringMatching(/^steps\[0\] join: at least 1 row .*id '12'/),
+    });
+  });
+
+  test.each([
+    ['\nconsistency: off', ''],
+    ['', ', on_duplicate_key: keep_all'],
+  ])('fails all of them where nobody chooses among several: %j %j', async (more, keeping) => {
+    const pipeline = await pipelineFor(await serviceOf(lists), bodyWith(more, keeping), await temporaryFolder());
     await expect(runPipeline(pipeline)).rejects.toMatchObject({ code: 'E_STEP_MATCHES' });
     expect(await explainRow(pipeline, ['1'])).toMatchObject({ steps: [{ outcome: 'failed' }], failure: { code: 'E_STEP_MATCHES' } });
   });
