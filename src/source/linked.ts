@@ -6,7 +6,7 @@ import { noNewRows, refused, unlessRefused, warn } from './paging.js';
 import { windowOf } from './options.js';
 import { endWait } from './end.js';
 import { tiesOf, type Ties } from './ties.js';
-import { evenly, maxProbes, namesOf, type Reading, type ReadSettings, type Taken } from './seen-rows.js';
+import { evenly, maxProbes, namesOf, type Reading, type ReadProgress, type ReadSettings, type Taken } from './seen-rows.js';
 import type { List, ListPass } from './passes.js';
 import type { ListAnswer } from './fetch/reader.js';
 import type { Position } from './fetch/request.js';
@@ -89,20 +89,26 @@ export class LinkedList implements List {
     return true;
   }
 
-  /** Under `prove` a pass begins `end_wait` after the end of the one before, so that no outage shortens both. */
-  pass(): Observable<ListPass> {
+  /**
+   * Under `prove` a pass begins `end_wait` after the end of the one before, so that no outage shortens both. Otherwise its end is re-checked
+   * after a wait where it has fewer rows than the first read.
+   */
+  pass(_number: number, pass: ReadProgress): Observable<ListPass> {
     const pages = new LinkedPages(this.reading, 'probe');
+    const { consistency, progress } = this.reading;
+    const confirm = async (ask: Ask) => {
+      this.#endedAt = performance.now();
+      if (consistency.mode === 'prove') this.#claimedAt = undefined;
+      if (consistency.mode === 'prove' || pass.rows >= progress.rows) return undefined;
+      await endWait(this.reading, ask, pass.rows);
+      return this.#lookAtEnd(ask, pages);
+    };
     return task(async (ask) => {
-      const { consistency, progress } = this.reading;
       if (consistency.mode === 'prove') await endWait(this.reading, ask, progress.rows, this.#endedAt);
       return {
         maxRows: Infinity,
         page: (number) => pages.page(number),
-        confirm: () => {
-          this.#endedAt = performance.now();
-          if (consistency.mode === 'prove') this.#claimedAt = undefined;
-          return of(undefined);
-        },
+        confirm: () => task(confirm),
         notice: (isStale) => pages.notice(isStale),
         reachesEnd: () => Promise.resolve(true),
       };
@@ -117,16 +123,16 @@ export class LinkedList implements List {
   }
 
   /** Requests the answer that ended the list again. @returns The page to continue with if it now has more rows, or a page after it. */
-  async #lookAtEnd(ask: Ask): Promise<number | undefined> {
-    const { number, rows, digest } = this.#pages.end;
-    const again = await ask(this.#pages.again(this.#pages.end));
+  async #lookAtEnd(ask: Ask, pages = this.#pages): Promise<number | undefined> {
+    const { number, rows, digest } = pages.end;
+    const again = await ask(pages.again(pages.end));
     if (again === undefined) {
       this.#claimedAt = undefined;
       this.#refusedAgain(`the end: the service refuses page ${number} a second time`, 'it is not known whether the list ends there');
       return undefined;
     }
     if (again.following?.kind === 'next' || again.batch.length > rows) {
-      if (!this.growing) return this.#pages.reopen();
+      if (pages.returns < maxReturns) return pages.reopen();
       this.#claimedAt = undefined;
     } else if (digestOf(this.reading.namesOf(again.batch)) !== digest) this.reading.drift(`page ${number} has changed`);
     return undefined;
