@@ -4,7 +4,7 @@ import { RateLimiters } from '../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, Spools } from '../source/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { createRedactor, newRunId, reasonOf, type Warning, SinkError } from '../core/index.js';
-import { attempt, lockOutputs, makePrivate, overlap, recoverCommits } from '../store/index.js';
+import { attempt, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTable } from '../store/index.js';
 import type { Lock, LoggedCommit, PathNames } from '../store/index.js';
 import { Counts } from './counts.js';
 import { checkPipeline, type Pipeline } from '../plan/index.js';
@@ -182,6 +182,7 @@ export class Run {
 
 /** The content of the state folder is trusted and overwritten. */
 function refuseOverlaps(stateDir: string, paths: readonly string[]): void {
+  [stateDir, ...paths].forEach(refuseInTable);
   paths.forEach((path, index) => {
     const other = [stateDir, ...paths.slice(0, index)].find((each) => overlap(each, path));
     if (other === undefined) return;

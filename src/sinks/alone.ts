@@ -1,6 +1,6 @@
 import { defined, newRunId, SinkError } from '../core/index.js';
 import { schemaProblems } from '../options/index.js';
-import { lockOutputs, type Lock } from '../store/index.js';
+import { lockOutputs, refuseInTable, type Lock } from '../store/index.js';
 import { placeOf } from './options.js';
 import { unfitAt } from './projection.js';
 import type { SinkContext, SinkDefinition, SinkWriter } from './sink.js';
@@ -45,6 +45,7 @@ export async function openInCode<C>(
   const context = standaloneSink(at, overrides);
   const output = sink.output(config, placeOf(context));
   if (output === undefined) return sink.open(config, context);
+  refuseInTable(output);
   const lock = await lockOutputs([output], { runId: context.runId });
   try {
     return releasing(await sink.open(config, context), lock);

@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { amount, amountOf, LeadstreamError, schema, SinkError } from '../core/index.js';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
 import { refuseLinks, sha256File, syncFolder } from './files.js';
+import { runsOf } from './paths.js';
 
 /**
  * One step of a commit, as JSON: sinks create actions, the redo log stores them, `prepareCommit` carries them out. A new one needs a new version of the redo log.
@@ -265,11 +266,6 @@ async function refuseChanged(before: Stats, path: string, destination: string): 
   const now = await lstat(path);
   if (before.dev === now.dev && before.ino === now.ino && before.size === now.size && before.mtimeMs === now.mtimeMs) return;
   throw new SinkError('E_SINK_VERIFY', `cannot commit ${destination}: ${path} has changed since it was checked`);
-}
-
-/** The folder of the runs of a table. */
-function runsOf(output: string): string {
-  return join(dirname(output), `.${basename(output)}.runs`);
 }
 
 /** Whether a path lies below a folder, judging by its normalized text alone. */

@@ -1,7 +1,7 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { LeadstreamError } from '../core/index.js';
+import { LeadstreamError, SinkError } from '../core/index.js';
 import { attempt, unlessMissing } from './failure.js';
 
 const names = ['run.date', 'run.id', 'pipeline'] as const;
@@ -90,6 +90,29 @@ export function overlap(a: string, b: string): boolean {
   const [one, other] = [placeOf(a), placeOf(b)];
   return takes(one, other) || takes(other, one);
 }
+
+/**
+ * Refuses a place inside a table, which has its runs next to it even before it is published.
+ *
+ * @throws {SinkError} `E_SINK_PATH`.
+ */
+export function refuseInTable(path: string): void {
+  for (let above of [dirname(path), realOf(dirname(path))]) {
+    for (; above !== dirname(above); above = dirname(above)) {
+      const name = runsName.exec(basename(above))?.[1];
+      if (name === undefined && !existsSync(runsOf(above))) continue;
+      const table = join(dirname(above), name ?? basename(above));
+      throw new SinkError('E_SINK_PATH', `${path} is inside the table ${table}, whose next run would hide it; write outside of the table`);
+    }
+  }
+}
+
+/** Returns the folder of the runs of a table. */
+export function runsOf(table: string): string {
+  return join(dirname(table), `.${basename(table)}.runs`);
+}
+
+export const runsName = /^\.(.+)\.runs$/;
 
 function placeOf(path: string): string {
   return join(realOf(dirname(path)), basename(path));

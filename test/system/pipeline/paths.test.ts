@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
@@ -158,6 +158,38 @@ describe('an output in the state folder', () => {
     const options = { env, baseDir: await folderWith({}), stateDir };
     const text = pipelineText('from: users\nto: [{ parquet: { path: lake } }]');
     await expect(loadPipelines({ text, file: 'p.yaml' }, options)).rejects.toThrow(/, or overlaps it/);
+  });
+});
+
+describe('an output inside the table of another pipeline', () => {
+  test.each([
+    ['a table', 'parquet: { path: lake/t/sub }'],
+    ['a file', file('lake/t/a/b/x.csv')],
+    ['a file through a link', file('link/x.csv')],
+    ['a file in its runs', file('lake/.t.runs/x.csv')],
+    ['a file in a table that is not published yet', file('lake/new/x.csv')],
+    ['the rejects', `${file('x.csv')}\nrejects: { path: lake/t/x.ndjson }`],
+    ['the state folder', file('x.csv')],
+  ])('is refused before any request, and leaves nothing: %s', async (what, sink) => {
+    const [from, baseDir] = [await serviceOf({ users: [{ uid: '1' }] }), await folderWith({ link: 'lake/t' })];
+    await mkdir(join(baseDir, 'lake/.new.runs'));
+    const before = await readdir(baseDir, { recursive: true });
+    const text = pipelineText(`from: users\nto:\n  - ${sink}`);
+    const pipeline = await loadPipeline({ text, file: 'p.yaml' }, { env: from.env, baseDir });
+    const refused = { code: 'E_SINK_PATH', message: expect.stringMatching(/ is inside the table .*\/lake\/(?:t|new), whose next run/) };
+    const stateDir = join(baseDir, what === 'the state folder' ? 'lake/t/.leadstream' : '.leadstream');
+    await expect(runPipeline(pipeline, { stateDir })).rejects.toMatchObject(refused);
+    await expect(csv({ path: 'link/x.csv' }, { baseDir })).rejects.toMatchObject(refused);
+    expect([from.requests, await readdir(baseDir, { recursive: true })]).toEqual([[], before]);
+  });
+
+  test('that is there already is not hidden by the next run of that table', async () => {
+    const [from, folder] = [await serviceOf({ leads: leads(3) }), await temporaryFolder()];
+    const of = (path: string) => runIn(from, to(path, 'parquet'), folder);
+    for (const path of ['lake/t', 'sub']) await of(path);
+    for (const name of ['sub', '.sub.runs']) await rename(join(folder, name), join(folder, 'lake/t', name));
+    for (const path of ['lake/t', 'lake']) await expect(of(path)).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    expect(await readdir(join(folder, 'lake/t/sub'))).toHaveLength(1);
   });
 });
 
