@@ -79,7 +79,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
     }),
     // A partial list is not compared with anything.
     ...(report.partial ? [gateResult('max_read_shrink', report.collection, [], { otherwise: 'not compared' })] : []),
-    ...lists.map((list) => shrinkGate(list, pipeline.expect, allowShrink)),
+    ...lists.map((list) => shrinkGate(list, run)),
     ...(strict ? [gateResult('strict', undefined, refused.map(refuseWarning))] : []),
     ...report.sinks.map(({ at, books }) => gateResult('books', at, refuseCounts(at, books))),
     ...ledger.steps.flatMap(gateOfStep),
@@ -111,10 +111,18 @@ function gateResult(
   return { gate, at, outcome, violations };
 }
 
-function shrinkGate(list: ListCount, { max_read_shrink: allowed }: Expect = {}, allowShrink: boolean): GateResult {
+function shrinkGate(list: ListCount, { pipeline, ledger, counts: kept, allowShrink }: GateInput): GateResult {
   const { at, name, collection, rows, earlier } = list;
-  if (!earlier) return gateResult('max_read_shrink', at, [], { otherwise: 'not compared' });
+  const { max_read_shrink: allowed } = pipeline.expect ?? {};
   const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultReadShrink);
+  if (!earlier) {
+    const { unmatched = 0 } = ledger.steps.find(({ step }) => step.at === at)?.tally ?? {};
+    const isRefused = kept !== undefined && rows === 0 && unmatched > 0 && most < 1;
+    const dropped = `${name}: no rows were read, and the inner join dropped all ${amountOf(unmatched, 'row')}`;
+    const message = `${dropped}; if it is right, run once with --allow-shrink, or set expect.max_read_shrink: { ${collection}: 100% }`;
+    const violations: readonly Violation[] = isRefused ? [{ code: 'E_GATE_SHRINK', message }] : [];
+    return gateResult('max_read_shrink', at, violations, { otherwise: 'not compared', allowed: allowShrink });
+  }
   const lost = earlier.rows - rows;
   const counts = `${amountOf(rows, 'row')} ${rows === 1 ? 'was' : 'were'} read, and ${amount(earlier.rows)} by the earlier run ${earlier.run}`;
   const enough = `expect.max_read_shrink: { ${collection}: ${Math.ceil((100 * lost) / earlier.rows)}% }`;

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { loadPipeline } from '../../../src/plan/index.js';
 import {
@@ -329,6 +330,27 @@ describe('shrinking', () => {
       expect(codes(await night({}, body, empty))).toEqual([]);
       const users = [{ uid: '1', email: 'a@b', affid: '1' }];
       await refused({ users }, `${body}\nsteps: [{ filter: uid == 'x' }]`, { strict: true, allowShrink: true });
+    });
+  });
+
+  test('an inner join drops every row for an empty list without an earlier count only where this is allowed', async () => {
+    const inner = usual.replace('as: b', 'as: b, type: inner');
+    const empty = { bridges: [] };
+    const { message, report: failed } = await refused(empty, inner);
+    expect(message).toMatch(
+      /^bridges \(steps\[0\] join\): no rows were read, and the inner join dropped all 100 rows; .* --allow-shrink, or set/,
+    );
+    expect(shrinkGates(failed)).toEqual(['max_read_shrink of leads: not compared', 'max_read_shrink of steps[0] join: refused']);
+    await refused({}, inner);
+    for (const body of [usual, `${inner}\nexpect: { max_read_shrink: { bridges: 100% } }`])
+      await night({}, body.replace('leads.csv', 'other.csv'), { state: 'other', name: 'other' });
+    expect(codes(await night({}, inner, { allowShrink: true }))).toEqual(['W_SOURCE_EMPTY', 'W_GATE_OVERRIDDEN']);
+    expect(codes(await night({}, inner))).toEqual([]);
+    await night({ leads: [] }, inner, { state: 'new', name: 'new' });
+    await night({ leads: bridged(3) }, inner.replace(toCsv, 'to:\n  - stdout: {}'), {
+      state: 'new',
+      name: 'printing',
+      stdout: new PassThrough(),
     });
   });
 
