@@ -101,6 +101,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
     return { rows: count, bytes, path, consistency, steps };
   };
   try {
+    await refuseSecondSink(options);
     checkWriting(rows, options);
     // The stream and the functions of a sink report more specific errors, so these come first.
     return await unlessDry(written(rows instanceof RowStream ? rows : fromPages(rows)), 'writeTo: the stream of rows or the sink', 'ends');
@@ -120,6 +121,14 @@ async function claimSink(sink: unknown): Promise<SinkWriter> {
   if (used.has(opened)) throw wrong('this sink was already used; open another one for another stream');
   used.add(opened);
   return opened;
+}
+
+/** A second sink would be left out, and stay locked. */
+async function refuseSecondSink(options: unknown): Promise<void> {
+  const second = await unlessDry(Promise.resolve(options), 'writeTo: the promise of the third argument');
+  if (!isSink(second)) return;
+  if (!used.has(second)) await second.abort();
+  throw wrong('it writes to one sink; call it once for each, or list several under to in a pipeline file');
 }
 
 function checkWriting(rows: unknown, options: WriteOptions): void {

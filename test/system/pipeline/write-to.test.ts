@@ -14,6 +14,7 @@ import {
   join as joinStep,
   mapAsync,
   mapRows,
+  ndjson,
   parquet,
   rename,
   select,
@@ -103,6 +104,14 @@ describe('writeTo', () => {
     const code = message.startsWith('the observable') ? { code: 'E_STEP_CONFIG', name: 'StepError' } : {};
     const written = untyped(rows, csv({ path: join(folder, 'users.csv') }), options);
     await expect(written).rejects.toMatchObject({ ...refused(message), ...code });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test.each(['open', 'opening'])('refuses a second sink, %s, and leaves nothing of either', async (how) => {
+    const [{ users }, folder] = [await connected(), await temporaryFolder()];
+    const second = ndjson({ path: join(folder, 'users.ndjson') });
+    const written = untyped(users, csv({ path: join(folder, 'users.csv') }), how === 'open' ? await second : second);
+    await expect(written).rejects.toMatchObject(refused('it writes to one sink'));
     expect(await readdir(folder)).toEqual([]);
   });
 
