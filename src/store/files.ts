@@ -78,8 +78,7 @@ export async function replaceFile(path: string, data: string, mode: number, dura
   const temporary = temporaryName(path);
   try {
     await closing(await open(temporary, 'wx', mode), async (file) => {
-      // Node's permission model forbids it, and private files are private from the start.
-      if (mode !== 0o600) await file.chmod(mode);
+      await setMode(file, mode);
       await file.writeFile(data);
       if (durable) await file.datasync();
     });
@@ -89,6 +88,11 @@ export async function replaceFile(path: string, data: string, mode: number, dura
     throw failure;
   }
   if (durable) await syncFolder(dirname(path));
+}
+
+/** Gives an open file or folder its permissions, if the umask or somebody changed them: Node's permission model forbids it. */
+export async function setMode(file: FileHandle, mode: number): Promise<void> {
+  if (((await file.stat()).mode & 0o777) !== mode) await file.chmod(mode);
 }
 
 /** Suffix of a file that is being written. */
@@ -145,6 +149,8 @@ function chainOf(path: string): readonly string[] {
 async function make(folder: string): Promise<boolean> {
   try {
     await mkdir(folder);
+    // The umask must not keep us out.
+    await closing(await open(folder), async (made) => setMode(made, ((await made.stat()).mode & 0o777) | 0o700));
     return true;
   } catch (thrown) {
     if (errnoOf(thrown) === 'EEXIST' && (await isFolder(folder))) return false;

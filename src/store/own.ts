@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, open, stat, type FileHandle } from 'node:fs/promis
 import { dirname } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
 import { errnoOf, unlessMissing } from './failure.js';
-import { closing, makeFolders } from './files.js';
+import { closing, makeFolders, setMode } from './files.js';
 
 /**
  * Creates the state folder, private, or checks that it is ours. Others may be able to write in it: a mounted volume belongs to root and a group, and systemd
@@ -51,7 +51,7 @@ async function closeToOthers(folder: string): Promise<void> {
     const { uid, mode } = await handle.stat();
     refuseOthers(folder, uid);
     if ((mode & 0o002) !== 0) throw foreign(folder, 'is writable by everyone');
-    if ((mode & 0o077) !== 0) await handle.chmod(0o700);
+    await setMode(handle, 0o700);
   });
 }
 
@@ -78,7 +78,10 @@ export async function readRegular(path: string): Promise<Buffer> {
 export async function openOwn(path: string, flags: number): Promise<FileHandle> {
   const handle = await openRegular(path, flags, foreign);
   try {
-    refuseOthers(path, (await handle.stat()).uid);
+    const { uid, mode } = await handle.stat();
+    refuseOthers(path, uid);
+    // The umask may have taken the right to open a new one again.
+    if ((flags & constants.O_CREAT) !== 0 && (mode & 0o600) !== 0o600) await setMode(handle, 0o600);
     return handle;
   } catch (failure) {
     await handle.close();

@@ -3,7 +3,7 @@ import { lstat, open, readdir, readlink, type FileHandle } from 'node:fs/promise
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { attempt, unlessMissing } from './failure.js';
-import { removeFile, makeFolders, removeFolders } from './files.js';
+import { removeFile, makeFolders, removeFolders, setMode } from './files.js';
 import type { FileContent, RenameAction } from './commit.js';
 
 /**
@@ -33,7 +33,7 @@ export class PartialFile {
    */
   static async open(path: string, destination: string, folders: readonly string[] = [], mode = 0o600): Promise<PartialFile> {
     const handle = await attempt('E_SINK_PATH', `cannot write ${path}`, () => open(path, 'wx', 0o600));
-    if (mode !== 0o600) await attempt('E_SINK_PATH', `cannot set the permissions of ${path}`, () => handle.chmod(mode));
+    await attempt('E_SINK_PATH', `cannot set the permissions of ${path}`, () => setMode(handle, mode));
     return new PartialFile(handle, path, destination, folders);
   }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readSync, rmSync } from 'node:fs';
-import { mkdir, open, readdir, unlink, type FileHandle } from 'node:fs/promises';
+import { open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryName } from './files.js';
 import { isLocked, lockOwn, type Lock } from './lock.js';
@@ -86,7 +86,7 @@ export class ScratchFolder {
     for (const name of left) await (await ScratchFolder.#locked(join(parent, name)))?.remove();
     const folder = await ScratchFolder.#locked(join(parent, `spill-${randomBytes(8).toString('hex')}`));
     if (folder === undefined) throw new Error('a random name is in use');
-    await mkdir(folder.path, { mode: 0o700 });
+    await makePrivate(folder.path);
     return folder;
   }
 

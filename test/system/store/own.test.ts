@@ -1,15 +1,37 @@
 import { describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { constants } from 'node:fs';
-import { chmod, chown, lchown, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isPrivate, makePrivate, openOwn, readOwn, refuseLinks } from '../../../src/store/index.js';
+import { isPrivate, makePrivate, openOwn, readOwn, refuseLinks, ScratchFolder } from '../../../src/store/index.js';
 import { entriesBelow } from '../../../src/lake/table.js';
+import { runIn } from '../../support/pipelines.js';
+import { serviceOf } from '../../support/services.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 const me = process.geteuid?.() ?? 0;
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 const asRoot = me === 0 ? test : test.skip;
+
+test('outputs and the state folder have their permissions under any umask, also where the owner has none of them', async () => {
+  const folder = await temporaryFolder();
+  const sinks = ['csv: { path: a/b/x.csv }', "csv: { path: y.csv, permissions: '0640' }", 'parquet: { path: t, mode: append }'];
+  const body = `from: users\nto:\n${sinks.map((sink) => `  - ${sink}\n`).join('')}`;
+  const from = await serviceOf({ users: [{ uid: '1' }] });
+  const before = process.umask(0o277);
+  try {
+    for (const _ of [1, 2]) await runIn(from, body, folder, { stateDir: join(folder, 'state') });
+    await (await ScratchFolder.open(join(folder, 'state/scratch'))).remove();
+    await ScratchFolder.open(join(folder, 'state/scratch'));
+  } finally {
+    process.umask(before);
+  }
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name !== 't' && !name.endsWith('.lock'));
+  const modes = await Promise.all(names.map(async (name) => [name, await modeOf(join(folder, name))] as const));
+  const expected = await Promise.all(names.map(async (name) => ((await stat(join(folder, name))).isDirectory() ? '700' : '600')));
+  expect(modes).toEqual(names.map((name, index) => [name, name === 'y.csv' ? '640' : expected[index]]));
+  expect(names).toEqual(expect.arrayContaining(['a/b', 'a/b/x.csv', 'state/counts/test.json', 'state/runs.ndjson']));
+});
 
 describe('makePrivate', () => {
   test('makes the folder and the state folder for this user alone, whatever the umask', async () => {
