@@ -247,7 +247,7 @@ function rowsFrom(first: number, end: number): readonly number[] {
   return Array.from({ length: Math.max(0, end - first) }, (_, row) => first + row);
 }
 
-export function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Page {
+function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Page {
   return rows.length === batch.length ? page : withBatch(page, batch.take(rows));
 }
 
