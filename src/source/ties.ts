@@ -4,7 +4,7 @@ import { batchOf, type Ask, type Page } from '../flow/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { positionAt } from './fetch/request.js';
 import { refused } from './paging.js';
-import { evenly, maxProbes, type Reading } from './seen-rows.js';
+import type { Reading } from './seen-rows.js';
 
 /** Returns the ties of a list that continues after a field of the last row, unless that field is its key. */
 export function tiesOf({ key, served }: Collection): Ties | undefined {
@@ -15,11 +15,10 @@ export function tiesOf({ key, served }: Collection): Ties | undefined {
 
 /**
  * The borders between pages of a list that continues after a field of the last row. Rows with the same value as that row are left out at
- * a border, unless the service repeats them. All borders are checked if such rows were seen anywhere, otherwise some.
+ * a border, unless the service repeats them; nothing else shows that there are any.
  */
 export class Ties {
   readonly #borders: { readonly number: number; readonly before: string | undefined; readonly value: string }[] = [];
-  #found = false;
   /** The value of the last row, and the last other one before it. */
   #value: string | undefined;
   #before: string | undefined;
@@ -30,10 +29,7 @@ export class Ties {
   ) {}
 
   take(page: Page): void {
-    for (const [row, value] of this.#valuesOf(batchOf(page)).entries()) {
-      if (value === this.#value) this.#found ||= row > 0;
-      else [this.#before, this.#value] = [this.#value, value];
-    }
+    for (const value of this.#valuesOf(batchOf(page))) if (value !== this.#value) [this.#before, this.#value] = [this.#value, value];
     if (this.#value !== undefined) this.#borders.push({ number: page.number, before: this.#before, value: this.#value });
   }
 
@@ -41,7 +37,7 @@ export class Ties {
   async check(ask: Ask, reading: Reading): Promise<void> {
     const { reader, seen, progress, consistency } = reading;
     const [path] = reader.collection.paths;
-    for (const { number, before, value } of this.#found ? this.#borders : evenly(this.#borders, maxProbes)) {
+    for (const { number, before, value } of this.#borders) {
       const position = positionAt(this.served, path, reader.limit, before);
       const { batch } = await ask(reader.request({ page: number, position, purpose: 'probe' }));
       consistency.probes += 1;

@@ -63,7 +63,8 @@ export function nextLinkIn(header: string, label: string): string | undefined {
     end = index + whole.length;
   }
   const own = links.filter(({ parameters }) => !parameters.has('anchor'));
-  const relations = own.map(({ parameters }) => parameters.get('rel')?.toLowerCase().trim().split(/\s+/) ?? ['']);
+  // Some write it in single quotes.
+  const relations = own.map(({ parameters }) => parameters.get('rel')?.toLowerCase().replaceAll("'", '').trim().split(/\s+/) ?? ['']);
   const next = own[relations.findIndex((names) => names.includes('next'))];
   // Bytes that are not ASCII are not allowed there, but sent by some.
   if (next) return next.target.trim().replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);

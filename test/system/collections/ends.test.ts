@@ -240,6 +240,7 @@ describe('a list that continues after a field of the last row', () => {
   test.each([
     ['at borders, and elsewhere', [1, 2, ...ones(6), 3, ...ones(30)]],
     ['at borders only', [...ones(9), 2, ...ones(29)]],
+    ['at one of many borders', [...ones(169), 2, ...ones(129)]],
     ['as many as a page', [...ones(5), 12, ...ones(30)]],
     ['over three pages', [...ones(5), 25, ...ones(30)]],
     ['at the end', [...ones(15), 2, ...ones(11), 4]],

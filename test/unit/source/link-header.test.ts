@@ -16,6 +16,7 @@ test.each([
   ],
   ['<http://example.org/>; rel="start http://example.net/relation/other"', undefined],
   ['<?page=2>;rel=next', '?page=2'],
+  ["<?page=2>; rel='next'", '?page=2'],
   ['<a>; title="x, <b>; rel=next"; rel=last', undefined],
   ['<a>; title="q\\"; rel=next", <b>; rel="next"', 'b'],
   ['<a>; rel=prev; rel=next, <b>; rel=next', 'b'],
