@@ -49,7 +49,10 @@ export const catalogue = {
   E_SOURCE_PROXY: entry(69, 'Correct the proxy option, HTTPS_PROXY or HTTP_PROXY, or list the host in NO_PROXY.'),
   E_SOURCE_LIMIT: entry(69, 'Lower service.limit, or raise service.max_page_bytes.'),
   E_SOURCE_ORDER: entry(69, 'Run again; if it stays, the service loses a page.', true),
-  E_SOURCE_PAGE_IGNORED: entry(69, 'The service cannot be read page by page; ask its operator.'),
+  E_SOURCE_PAGE_IGNORED: entry(
+    69,
+    'The service cannot be read page by page: declare paging with scheme none if one answer is the whole list, or ask its operator.',
+  ),
   E_SOURCE_FIRST_PAGE: entry(69, 'Set service.first_page; `leadstream doctor` determines it.'),
   E_SOURCE_PAGE_CAP: entry(69, 'Raise service.limit, so that fewer pages are needed, or ask the operator.'),
   E_SOURCE_ENDLESS: entry(69, 'Ask the operator, set service.max_pages, or keep_all (on_duplicate_key) if the key identifies no row.'),

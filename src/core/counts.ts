@@ -2,7 +2,7 @@ export const consistencyModes = ['off', 'check', 'repair', 'prove'] as const;
 /** How a read is checked: not at all, by reading pages again, by passes if these changed, or always by passes. */
 export type ConsistencyMode = (typeof consistencyModes)[number];
 
-/** What the check found. `proven`: two passes in a row missed nothing; `unstable`: passes kept finding rows, up to `maxPasses`. */
+/** What the check found. `proven`: two passes in a row missed nothing, and saw other borders or the number of rows; `unstable`: passes kept finding rows, up to `maxPasses`. */
 export type ConsistencyOutcome = 'off' | 'stable' | 'drifted' | 'repaired' | 'proven' | 'unstable';
 
 export const duplicateKeyModes = ['keep_first', 'keep_all'] as const;

@@ -123,7 +123,7 @@ export const pipelineShape = schema((z) =>
     consistency: settings()
       .consistency.optional()
       .describe(
-        'How the read is checked for rows that moved: off, check (reads 8 pages again), repair (the list again if these changed) or prove (always). Default repair, and off when stdout is the only sink.',
+        'How the read is checked for rows that moved: off, check (reads 8 pages and 8 borders again), repair (the list again if these changed) or prove (always). Default repair, and off when stdout is the only sink.',
       ),
     max_passes: settings()
       .maxPasses.optional()

@@ -4,7 +4,7 @@ import type { RecordBatch } from '../vector/index.js';
 import { task, type Ask, type ListEnd } from '../flow/index.js';
 import { noRows, refused, warn } from './paging.js';
 import type { Pages } from './list.js';
-import { fingerprintOf, type LastPage, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
+import { evenly, fingerprintOf, type LastPage, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
 import { defaults } from '../options/index.js';
 
 const maxContinuations = 10;
@@ -131,13 +131,13 @@ export class EndOfList {
     const { last, rows } = this.progress;
     this.counted = true;
     this.counting = 'rows';
-    if (!last) return undefined;
+    if (!last) return this.#checkEmpty(ask, end);
     if (!(await this.positions.areHonoured(ask))) return this.#countByPages(ask, end, last);
     let [there, next]: (string | undefined)[] = [];
     for (let look = 1; look <= 2; look += 1) {
       [there] = await this.positions.at(ask, rows - 1);
       [next] = await this.positions.at(ask, rows);
-      if (there === last.name && (next === undefined || next === last.name)) return this.#ended(end);
+      if (there === last.name && (next === undefined || next === last.name)) return this.#ended(ask, end);
       const isNew = next !== undefined && next !== there && !this.#isKnown(next);
       // Another row has arrived since the one for which the read last continued.
       if (isNew && (rows !== this.#rowsAtLastEnd || next !== this.#newAtLastEnd)) {
@@ -153,10 +153,24 @@ export class EndOfList {
       // The row exists, but cannot be found by its position.
       await this.#refuseCap(ask, end);
       this.counting = 'none';
-      return this.#ended(end);
+      return (await this.#checkFull(ask, end)) ?? this.#ended(ask, end);
     }
     if (there !== undefined && this.list.repeated !== undefined) await this.#refuseCap(ask, end);
     this.#drift(`row ${rows} is no longer where it was read`);
+    return undefined;
+  }
+
+  /** Checks a list without rows by pages of other sizes. */
+  async #checkEmpty(ask: Ask, end: number): Promise<number | undefined> {
+    const sizes = this.#isFirst && this.reading.seen ? evenly(otherSizes(this.list.limit), 2) : [];
+    const pages = sizes.flatMap((size) => [end, end + 1].map((page) => this.positions.page(ask, page, size)));
+    return (await Promise.all(pages)).flat().length > 0 ? this.#reopen(ask, end) : undefined;
+  }
+
+  /** Continues with a page that had no rows, unlike pages of other sizes, if it has some now. */
+  async #reopen(ask: Ask, page: number): Promise<number | undefined> {
+    if ((await this.#again(ask, page)).length > 0) return this.#goOn(page);
+    this.#drift(`page ${page} has no rows, but pages of another size have some`);
     return undefined;
   }
 
@@ -167,8 +181,7 @@ export class EndOfList {
       const shown = this.reading.namesOf(await this.#again(ask, last.number));
       if (shown.length > last.rows && this.progress.rows !== this.#rowsAtLastEnd) return this.#goOn(last.number);
       if (shown.length === last.rows && shown.at(-1) === last.name) {
-        await this.#refuseCapByLimit(ask, end);
-        return this.#ended(end);
+        return (await this.#checkFull(ask, end)) ?? this.#ended(ask, end);
       }
     }
     this.counted = false;
@@ -176,22 +189,28 @@ export class EndOfList {
     return undefined;
   }
 
-  /** Detects capped page numbers: with pages one row shorter, the page after the last full one has rows, unless its number has no page. */
-  async #refuseCapByLimit(ask: Ask, end: number): Promise<void> {
-    const { limit } = this.list;
-    if (limit < 2 || !this.progress.endsFull(limit) || end === this.list.firstPage + 1) return;
-    const before = await ask(this.list.probe(end - 1, limit - 1).pipe(catchError(noRows)));
-    if (before.length !== limit - 1) return;
-    const after = await ask(this.list.probe(end, limit - 1).pipe(catchError(noRows)));
-    if (after.length === 0) throw this.#capped(end - 1);
+  /**
+   * Checks the end after a full page where rows cannot be counted. With shorter pages, the page after the last full one has rows, unless page
+   * numbers are capped or its number has no page.
+   */
+  async #checkFull(ask: Ask, end: number): Promise<number | undefined> {
+    const { seen } = this.reading;
+    const [size] = otherSizes(this.list.limit);
+    if (size === undefined || !this.progress.endsFull(this.list.limit)) return undefined;
+    if ((await this.positions.page(ask, end - 1, size)).length !== size) return undefined;
+    const names = await this.positions.page(ask, end, size);
+    if (names.length === 0 && this.counting === 'pages' && end !== this.list.firstPage + 1) throw this.#capped(end - 1);
+    return seen && names.some((name) => !seen.has(name)) ? this.#reopen(ask, end) : undefined;
   }
 
-  /** Accepts an end at which the last page repeats only if the count confirms it, or if that page is short. */
-  #ended(end: number): undefined {
-    const { repeated } = this.list;
+  /** Accepts an end at which the last page repeats only if the count confirms it, or if that page is short, and pages are not ignored. */
+  async #ended(ask: Ask, end: number): Promise<undefined> {
+    const { repeated, firstPage, limit } = this.list;
     if (repeated === undefined) return undefined;
-    if (this.counting !== 'rows' && this.progress.endsFull(this.list.limit))
-      throw repeated === this.list.firstPage + 1 ? this.#ignored(repeated) : this.#capped(repeated - 1);
+    if (this.counting !== 'rows') {
+      await this.#refuseIgnored(ask);
+      if (this.progress.endsFull(limit)) throw repeated === firstPage + 1 ? this.#ignored(repeated) : this.#capped(repeated - 1);
+    }
     const { reader, options } = this.reading;
     if (this.#isFirst) warn(reader, options, 'W_SOURCE_REPEATS', `page ${end} and others repeat the last page`);
     return undefined;
@@ -199,6 +218,7 @@ export class EndOfList {
 
   /** Detects capped page numbers where the last row has no position: positions work up to the number of the last page, and not beyond. */
   async #refuseCap(ask: Ask, end: number): Promise<void> {
+    await this.#refuseIgnored(ask);
     const beyond = end - this.list.firstPage;
     if (beyond < 1 || beyond >= this.progress.rows || !this.progress.endsFull(this.list.limit)) return;
     const [first] = await this.positions.at(ask, 0);
@@ -209,6 +229,14 @@ export class EndOfList {
       return;
     }
     if (before !== undefined && (at === undefined || at === before || at === first)) throw this.#capped(end - 1);
+  }
+
+  /** Refuses a service that returns the first rows for the second page of any size. */
+  async #refuseIgnored(ask: Ask): Promise<void> {
+    const { first, last } = this.progress;
+    const second = this.list.firstPage + 1;
+    if (!last || last.rows < 2 || this.list.repeated !== second) return;
+    if ((await this.positions.page(ask, second, last.rows - 1))[0] === first) throw this.#ignored(second);
   }
 
   #isKnown(name: string): boolean {
@@ -258,6 +286,7 @@ const maxRows = 2 ** 40;
 /** The rows of a list by position, counted from 0: pages of one row, if the service supports them. */
 export class Positions {
   #honoured: boolean | undefined;
+  readonly #unread: { readonly page: number; readonly size: number; readonly names: readonly string[] }[] = [];
 
   constructor(
     private readonly list: Pages,
@@ -273,9 +302,27 @@ export class Positions {
   }
 
   /** Returns the names of the rows at a position: one, or none after the end. A service that ignores the limit returns more. */
-  async at(ask: Ask, position: number): Promise<readonly string[]> {
-    const row$ = this.list.probe(this.list.firstPage + position, 1);
-    return this.reading.namesOf(await ask(row$.pipe(catchError(noRows))));
+  at(ask: Ask, position: number): Promise<readonly string[]> {
+    return this.page(ask, this.list.firstPage + position, 1);
+  }
+
+  /** Returns the names of the rows on a page of some size, and keeps those that were not read, except after the end. */
+  async page(ask: Ask, page: number, size: number): Promise<readonly string[]> {
+    const { seen, progress } = this.reading;
+    const names = this.reading.namesOf(await ask(this.list.probe(page, size).pipe(catchError(noRows))));
+    const unread = names.filter((name) => seen?.has(name) === false);
+    const isInside = progress.rows === 0 || (page - this.list.firstPage) * size < progress.rows;
+    if (isInside && unread.length > 0) this.#unread.push({ page, size, names: unread });
+    return names;
+  }
+
+  /** Returns whether rows that are still unread are where they were seen. */
+  async haveUnread(ask: Ask): Promise<boolean> {
+    for (const { page, size, names } of [...this.#unread]) {
+      const unread = names.filter((name) => !this.reading.seen?.has(name));
+      if (unread.length > 0 && (await this.page(ask, page, size)).some((name) => unread.includes(name))) return true;
+    }
+    return false;
   }
 
   /** Counts the current rows by searching for the last position with one, from a guess; `undefined` if that is impossible. */
@@ -283,20 +330,15 @@ export class Positions {
     return task(async (ask) => {
       if (!(await this.areHonoured(ask)) || this.list.repeated !== undefined) return undefined;
       const has = async (position: number) => (await this.at(ask, position)).length > 0;
-      let below = -1;
-      let above = guess;
+      let [below, above] = [-1, guess];
       for (let step = 1; await has(above); step *= 2) {
         if (above > maxRows) return Infinity;
-        below = above;
-        above += step;
+        [below, above] = [above, above + step];
       }
-      for (let step = 1; above - below > 1 && below < guess - 1; step *= 2) {
-        const position = Math.max(below + 1, above - step);
-        if (await has(position)) {
-          below = position;
-          break;
-        }
-        above = position;
+      for (let step = 1; below < 0 && above > 0; step *= 2) {
+        const position = Math.max(0, above - step);
+        if (await has(position)) below = position;
+        else above = position;
       }
       while (above - below > 1) {
         const middle = Math.floor((below + above) / 2);
@@ -306,4 +348,11 @@ export class Positions {
       return above;
     });
   }
+}
+
+/** Returns the page sizes of passes, so that page borders fall elsewhere: primes first, since they share no borders with each other. */
+export function otherSizes(limit: number): readonly number[] {
+  const below = Array.from({ length: limit - 1 }, (_, index) => limit - 1 - index);
+  const primes = below.filter((size) => size > 1 && below.every((divisor) => divisor === 1 || divisor >= size || size % divisor > 0));
+  return [...primes, ...below.filter((size) => !primes.includes(size))];
 }

@@ -40,9 +40,11 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
   return read(firstPage).pipe(
     switchMap((first) => {
       const opened$ =
-        first.length === 0 || first.length >= limit
+        first.length === 0 || first.length === limit
           ? of(list())
-          : read(firstPage + 1).pipe(switchMap((second) => afterShortPage(first, second)));
+          : read(firstPage + 1).pipe(
+              switchMap((second) => (first.length < limit ? afterShortPage(first, second) : afterLongPage(first, second))),
+            );
       return options.firstPage === undefined && !learned
         ? refusePageBefore(reader, firstPage, limit, first, options).pipe(switchMap(() => opened$))
         : opened$;
@@ -63,6 +65,19 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
     return request({ page: firstPage + 1, limit: first.length, purpose: 'probe' }).pipe(
       catchError(noRows),
       switchMap((batch) => (namesIn(reader, batch).some((row) => !known.has(row)) ? capped(first) : of(list()))),
+    );
+  }
+
+  /** Refuses pages that are longer than the distance between them, unless rows were added before the second one meanwhile. */
+  function afterLongPage(first: RecordBatch, second: RecordBatch): Observable<Pages> {
+    const beyond = first.filter((row) => row >= limit);
+    if (fingerprintOf(beyond) !== fingerprintOf(second.filter((row) => row < beyond.length))) return of(list());
+    return request({ page: firstPage, limit, purpose: 'probe' }).pipe(
+      map((again) => {
+        if (fingerprintOf(again) !== fingerprintOf(first)) return list();
+        const what = `${requested(first)}, and the next page begins with row ${limit + 1} of them`;
+        throw refused(reader, 'E_SOURCE_ORDER', `${what}; set service.limit if the service has a page size of its own`);
+      }),
     );
   }
 

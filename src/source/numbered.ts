@@ -1,9 +1,9 @@
 import { catchError, defer, map, of, switchMap, throwError, type Observable } from 'rxjs';
-import { itemAt } from '../core/index.js';
+import { itemAt, SourceError } from '../core/index.js';
 import { type Ask, type ListEnd, type Page, task } from '../flow/index.js';
 import { defaults } from '../options/index.js';
 import { digestOf, type RecordBatch } from '../vector/index.js';
-import { EndOfList, Positions } from './end.js';
+import { EndOfList, otherSizes, Positions } from './end.js';
 import { openPaged, type Pages } from './list.js';
 import { windowOf } from './options.js';
 import { isViolation, type ListReader, noNewRows, refused } from './paging.js';
@@ -13,13 +13,20 @@ import { evenly, maxProbes, type Reading, type ReadProgress, type Taken } from '
 /** A list whose pages have numbers: several are requested at a time, and its rows have positions. */
 export class NumberedList implements List {
   readonly numbered = true;
-  readonly blind = false;
+  blind = false;
   readonly firstPage: number;
   readonly concurrency: number;
   readonly #positions: Positions;
   readonly #end: EndOfList;
   /** Some of the repeated rows, with their positions and that of their first occurrence; at most `maxProbes` per page. */
   readonly #repeats: { readonly name: string; readonly position: number; readonly first: number }[] = [];
+  /** Some borders between pages, evenly spaced: how many pages are before each, and the names of the rows on both sides. */
+  #borders: (readonly [pages: number, before: string, after: string | undefined])[] = [];
+  #every = 1;
+  #last: string | undefined;
+  /** Page sizes of the passes so far. */
+  readonly #sizes: number[] = [];
+  #hasOtherBorders = false;
   /** Number of consecutive pages without new rows, and of those after which it is checked whether the list has an end at all. */
   #stale = 0;
   #patience: number;
@@ -65,14 +72,24 @@ export class NumberedList implements List {
   take({ number }: Page, { names, position, repeats, isStale }: Taken): void {
     if (isStale !== undefined) this.#stale = isStale ? this.#stale + 1 : 0;
     if (isStale) this.reading.drift(`page ${number} has no new rows`);
+    if (isStale !== undefined) this.#addBorder(number - this.firstPage, names[0]);
+    this.#last = names.at(-1);
     for (const { row, first } of repeats.slice(0, maxProbes))
       this.#repeats.push({ first, position: position + row, name: itemAt(names, row) });
+  }
+
+  #addBorder(pages: number, after: string | undefined): void {
+    if (this.#last === undefined || (pages - 1) % this.#every > 0) return;
+    if (this.#borders.push([pages, this.#last, after]) <= 2 * maxProbes) return;
+    this.#every *= 2;
+    this.#borders = this.#borders.filter((_, index) => index % 2 === 0);
   }
 
   async check(ask: Ask): Promise<boolean> {
     const { reading } = this;
     const { consistency, progress, repeated } = reading;
     if (consistency.mode !== 'prove') await this.#checkPages(ask);
+    if (consistency.mode !== 'prove' && !reading.drifted) await this.#checkBorders(ask);
     const settled = repeated === 0 || (this.counting === 'rows' && (await this.#checkRepeats(ask)) === repeated);
     // Only a count of the rows detects rows missing from a page.
     if (progress.short !== undefined && this.counting !== 'rows') reading.drift(`page ${progress.short} is shorter than others`);
@@ -82,17 +99,29 @@ export class NumberedList implements List {
 
   pass(number: number, progress: ReadProgress): Observable<ListPass> {
     const { reading, firstPage } = this;
-    const opened = (limit: number) => openPaged(resized(reading.reader, limit), limit, { firstPage });
-    return opened(otherLimit(this.list.limit, number)).pipe(
-      // A service may accept only some page sizes.
-      catchError((error: unknown) => (isViolation(error) ? opened(this.list.limit) : throwError(() => error))),
+    const { limit } = this.list;
+    const reader: ListReader = { ...reading.reader, request: (asked) => reading.reader.request({ ...asked, purpose: 'probe' }) };
+    const opened = (size: number) => openPaged(reader, size, { firstPage });
+    const sizes = otherSizes(limit);
+    return opened(sizes[(number - 1) % Math.max(1, sizes.length)] ?? limit).pipe(
+      catchError((error: unknown) => {
+        // A service may accept only some page sizes. Two passes of one size would miss the same rows.
+        const isRefused = isViolation(error) || (error instanceof SourceError && error.code === 'E_SOURCE_ORDER');
+        return isRefused ? opened(this.#sizes.findLast((size) => size !== this.#sizes.at(-1)) ?? limit) : throwError(() => error);
+      }),
       map((list) => {
+        this.#sizes.push(list.limit);
         const end = new EndOfList(list, progress, this.#positions, reading);
         return {
-          maxRows: 3 * reading.progress.rows + 10 * this.list.limit,
+          maxRows: 3 * reading.progress.rows + 10 * limit,
           page: (page) => list.page(page),
           confirm: (claim) => end.confirm(claim),
           reachesEnd: async (ask) => {
+            // Passes with the same borders miss the same rows, and a service may answer every request with the same row.
+            this.#hasOtherBorders ||= list.limit < limit && progress.largest <= list.limit;
+            this.blind =
+              reading.progress.rows === 1 ? this.list.repeated !== undefined : this.counting !== 'rows' && !this.#hasOtherBorders;
+            if (await this.#positions.haveUnread(ask)) return false;
             if (end.counted !== false || !progress.last) return true;
             const now = await ask(this.count(progress.rows));
             // Some services leave rows out of a page but count them.
@@ -113,6 +142,27 @@ export class NumberedList implements List {
     numbers.forEach((number, index) => {
       if (now[index] !== digests.get(number)) this.reading.drift(`page ${number} has changed`);
     });
+  }
+
+  /** Checks some borders by pages of another size, if these are supported: the rows on both sides must be adjacent there, too. */
+  async #checkBorders(ask: Ask): Promise<void> {
+    const { seen, progress, consistency } = this.reading;
+    const borders = evenly(this.#borders, maxProbes);
+    const check = async ([pages, before, after]: (typeof borders)[number]) => {
+      const position = pages * this.list.limit;
+      const size = otherSizes(this.list.limit).find((each) => each > 1 && position % each > 0);
+      if (size === undefined) return;
+      const names = await this.#positions.page(ask, this.firstPage + Math.floor(position / size), size);
+      const unread = names.findIndex((name) => seen?.has(name) === false);
+      const isMissing = unread >= 0 && names.slice(unread).some((name) => seen?.has(name));
+      // A service with a page size of its own may have a last page of this size.
+      const isPage = names.length === size && names.at(-1) !== progress.last?.name;
+      const areAdjacent = names.some((name, row) => name === before && names[row + 1] === after);
+      if (isMissing || (isPage && !areAdjacent))
+        this.reading.drift(`pages of ${size} rows have other rows after page ${this.firstPage + pages - 1}`);
+    };
+    await Promise.all(borders.map(check));
+    consistency.probes += borders.length;
   }
 
   /** Checks whether some repeated rows are still where they were read. @returns How many were checked. */
@@ -141,27 +191,4 @@ export class NumberedList implements List {
       this.#patience *= 2;
     });
   }
-}
-
-function resized(reader: ListReader, limit: number): ListReader {
-  return {
-    ...reader,
-    collection: { ...reader.collection, paged: true },
-    limit,
-    request: (asked) => reader.request({ limit, ...asked, purpose: 'probe' }),
-  };
-}
-
-/** Returns the page size of a pass, so that page borders fall elsewhere: primes first, since they share no borders with each other. */
-function otherLimit(limit: number, pass: number): number {
-  const below = Array.from({ length: limit - 1 }, (_, index) => limit - 1 - index);
-  const primes = below.filter(isPrime);
-  const candidates = [...primes, ...below.filter((size) => !primes.includes(size))];
-  return candidates[(pass - 1) % Math.max(1, candidates.length)] ?? limit;
-}
-
-function isPrime(number: number): boolean {
-  if (number < 2) return false;
-  for (let divisor = 2; divisor * divisor <= number; divisor += 1) if (number % divisor === 0) return false;
-  return true;
 }

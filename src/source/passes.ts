@@ -166,8 +166,9 @@ export class Passes {
     this.#clean = clean ? this.#clean + 1 : 0;
     if (this.#clean < passesNeeded(consistency, pass.distinct, this.#maxKeys)) return false;
     // The same rows repeated again: the list contains them twice.
-    const same = number === 1 && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === progress.rows;
-    consistency.outcome = consistency.mode === 'prove' ? 'proven' : same && !drifted ? 'stable' : 'repaired';
+    const same =
+      (number === 1 || this.list.blind) && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === progress.rows;
+    consistency.outcome = consistency.mode === 'prove' && !this.list.blind ? 'proven' : same && !drifted ? 'stable' : 'repaired';
     return true;
   }
 

@@ -31,6 +31,10 @@ export class SeenRows {
     this.#sequence = [];
   }
 
+  has(name: string): boolean {
+    return this.#keys.markOf(name) > 0;
+  }
+
   inThisPass(name: string): boolean {
     return this.#keys.markOf(name) > this.#base;
   }

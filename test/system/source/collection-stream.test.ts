@@ -82,7 +82,7 @@ describe('one read', () => {
 
 describe('the check of a read', () => {
   test.each([
-    ['is made by a loop, and repairs nothing', {}, 'check', 'stable', 8],
+    ['is made by a loop, and repairs nothing', {}, 'check', 'stable', 8 + 8],
     ['is left out where nobody wants it', { consistency: 'off' }, 'off', 'off', 0],
     ['is what the connection says', { consistency: 'prove' }, 'prove', 'proven', 0],
   ] as const)('%s', async (_what, options, mode, outcome, probes) => {

@@ -1,7 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { lastValueFrom, toArray } from 'rxjs';
-import { connect, type ConnectOptions, type MomentEvent, type Warning } from '../../../src/index.js';
+import {
+  connect,
+  type ConnectOptions,
+  type ConsistencyMode,
+  type LeadstreamError,
+  type MomentEvent,
+  type Warning,
+} from '../../../src/index.js';
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { generate } from '../../../src/service/index.js';
 import type { Misbehaviour } from '../../support/misbehaviour.js';
@@ -139,8 +146,8 @@ describe('the end of a list', () => {
     const report = await runIn(from, toFile, await temporaryFolder());
     expect(report.consistency).toMatchObject({ outcome: 'stable', counted: 'rows', drift: [] });
     const pages = Math.ceil(rows / 100);
-    const [ahead, pageBefore, probes] = [4, 1, 8];
-    expect(from.requests.length + from.probes.length).toBeLessThanOrEqual(pages + ahead + pageBefore + probes + 12);
+    const [ahead, pageBefore, probes, borders] = [4, 1, 8, 8];
+    expect(from.requests.length + from.probes.length).toBeLessThanOrEqual(pages + ahead + pageBefore + probes + borders + 12);
   });
 
   test('is looked at once more when everything is written, and what came meanwhile is read on', async () => {
@@ -207,6 +214,99 @@ describe('the other side of a join', () => {
       code: 'E_GATE_CONSISTENCY',
       exit: 65,
     });
+  });
+});
+
+describe('the borders between pages', () => {
+  type Show = (all: readonly string[], from: number, size: number) => readonly string[];
+
+  /** Reads a list of so many rows, ten per page, whose pages are shown by a function. */
+  async function readBy(show: Show, count: number, mode: ConsistencyMode, more: Partial<ConnectOptions> = {}) {
+    const all = leads(count).map((each) => JSON.stringify(each));
+    const from = await misleading(({ page, limit }) => {
+      const shown = page < 1 ? [] : show(all, (page - 1) * limit, limit);
+      return shown === refused ? failure(400, 'no such limit') : { kind: 'rows', rows: shown };
+    });
+    const warnings: string[] = [];
+    const watch = { warning: ({ code }: Warning) => void warnings.push(code) };
+    const connection = connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, limit: 10, endWaitMs: 1, watch, ...more });
+    const stream = connection.leads.with({ consistency: mode });
+    const read = await lastValueFrom(stream.rows$.pipe(toArray())).catch(({ code }: LeadstreamError) => code);
+    await connection.close();
+    const requests = from.requests.length + from.probes.length;
+    return { read: typeof read === 'string' ? read : read.length, warnings, outcome: stream.consistency?.outcome, requests };
+  }
+
+  const refused: readonly string[] = [];
+  const part: Show = (all, from, size) => all.slice(from, from + size);
+  const late: Show = (all, from, size) => part(all, from + from / size, size);
+  const exclusive: Show = (all, from, size) => part(all, from === 0 ? 0 : from + 1, size);
+  const empty: Show = (all, from, size) => (from === 0 && size > 1 ? [] : part(all, from, size));
+  const long: Show = (all, from, size) => all.slice(from, from + 2 * size);
+  const only =
+    (sizes: readonly number[], show: Show): Show =>
+    (all, from, size) =>
+      sizes.includes(size) ? show(all, from, size) : refused;
+
+  test.each<[string, Show, number, ConsistencyMode, object]>([
+    ['that begin a row late', late, 45, 'check', { read: 41, warnings: ['W_SOURCE_DRIFT'] }],
+    ['that begin a row late', late, 95, 'repair', { read: 'E_GATE_CONSISTENCY' }],
+    ['that begin a row late', late, 95, 'prove', { read: 'E_GATE_CONSISTENCY' }],
+    ['of which one row is behind a border', late, 11, 'check', { read: 10, warnings: ['W_SOURCE_DRIFT'] }],
+    ['that begin a row late, with few sizes', only([10, 7], late), 264, 'repair', { read: 'E_GATE_CONSISTENCY' }],
+    ['that begin a row late, with one size', only([10], late), 45, 'prove', { read: 41, outcome: 'stable' }],
+    ['of which all but the first begin a row late', exclusive, 45, 'check', { read: 44, warnings: ['W_SOURCE_DRIFT'] }],
+    ['of which all but the first begin a row late', exclusive, 45, 'repair', { read: 45, warnings: [], outcome: 'repaired' }],
+    ['of which the first is empty', empty, 9, 'check', { read: 0, warnings: ['W_SOURCE_DRIFT'] }],
+    ['of which the first is empty', empty, 2, 'repair', { read: 'E_GATE_CONSISTENCY' }],
+    ['of which the first is empty', empty, 2, 'prove', { read: 'E_GATE_CONSISTENCY' }],
+    [
+      'of which the first is its last row',
+      (all, ...at) => (at[0] === 0 ? part(all, ...at).slice(-1) : part(all, ...at)),
+      2,
+      'prove',
+      { read: 'E_GATE_CONSISTENCY' },
+    ],
+    ['longer than the distance between them', long, 95, 'off', { read: 'E_SOURCE_ORDER', requests: 4 }],
+    ['that are the same for each number and size', (all) => all.slice(0, 6), 95, 'off', { read: 'E_SOURCE_PAGE_IGNORED' }],
+    [
+      'that are the same for each number',
+      (all, _, size) => all.slice(0, Math.min(size, 6)),
+      95,
+      'check',
+      { read: 'E_SOURCE_PAGE_IGNORED' },
+    ],
+    ['that are the same row', (all) => all.slice(0, 1), 95, 'prove', { read: 1, warnings: ['W_SOURCE_REPEATS'], outcome: 'stable' }],
+  ])('are compared with pages of another size: pages %s (%#)', async (_what, show, count, mode, expected) => {
+    expect(await readBy(show, count, mode)).toMatchObject(expected);
+  });
+
+  test.each<[string, Show]>([
+    ['of their own', (all, from, size) => part(all, (from / size) * 7, 7)],
+    ['that is rounded up', (all, from, size) => part(all, (from / size) * Math.ceil(size / 5) * 5, Math.ceil(size / 5) * 5)],
+    ['that is rounded down', (all, from, size) => part(all, (from / size) * (size - (size % 5)), size - (size % 5))],
+    ['that is longer than the distance, but for theirs', (all, from, size) => part(all, from, size === 10 ? 10 : size + 3)],
+    ['of a few numbers', only([10, 20, 50], part)],
+  ])('tell nothing about a service with pages of a size %s', async (_what, show) => {
+    for (const mode of ['check', 'repair', 'prove'] as const) {
+      for (const count of [0, 1, 9, 10, 11, 19, 31, 40, 95]) {
+        const { read, warnings } = await readBy(show, count, mode);
+        expect({ count, mode, read, warnings: warnings.filter((code) => code !== 'W_SOURCE_CAP') }).toEqual({
+          count,
+          mode,
+          read: count,
+          warnings: [],
+        });
+      }
+    }
+  });
+
+  test('cost at most eight requests, and none unless pages are read again', async () => {
+    const requests = async (mode: ConsistencyMode) => (await readBy(part, 300, mode)).requests;
+    const [off, check] = [await requests('off'), await requests('check')];
+    expect(check - off).toBe(8 + 8);
+    // Two passes over 300 rows, by pages of seven and five rows.
+    expect((await requests('prove')) - off).toBeLessThan(43 + 60 + 2 * 12);
   });
 });
 
