@@ -6,7 +6,7 @@ import type { Watchers } from '../events/index.js';
 import { batchOf, pageOf, withBatch, type Page, type Step, type Tally } from '../flow/index.js';
 import { bounds, checkUsage, number, object } from '../options/index.js';
 import { limit, type StepRuntime } from '../steps/index.js';
-import { batchFromRows } from '../vector/index.js';
+import { batchFromRows, FlatVector } from '../vector/index.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
 import { asChecked, runObserved, type Observed, type Observing, type Stage } from './observed.js';
 
@@ -68,27 +68,32 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
   const limited = { ...pipeline, connection: { ...connection, limit: connection.limit ?? bounds.limit.max, endWaitMs: 0 } };
   const now = new Date();
   const observe: Observe = (some, begin) => runObserved(limited, { rows: Infinity, steps: some, begin, now, signal, watch });
-  const { stages, failure } = await observe(plan.steps, (runtime) => finding(runtime, plan.collection, key, scan, pipeline.reveal));
-  if (itemAt(stages, 0).passed === 0) {
+  let { stages, failure } = await observe(plan.steps, (runtime) => finding(runtime, plan.collection, key, scan, pipeline.reveal));
+  const [first] = itemAt(stages, 0).rows;
+  const [record] = shownRows(itemAt(stages, 0), reveal);
+  if (!first || !record) {
     const where = `among the first ${amountOf(scan, 'row')} of the list`;
     throw new LeadstreamError('E_ROW_NOT_FOUND', `${name}: there is no record with that ${columns.join(' + ')} ${where}`);
   }
   const steps: RowPassage[] = [];
   let isLeft = true;
   for (const [index, step] of plan.steps.entries()) {
-    const [before, after] = [itemAt(stages, index), itemAt(stages, index + 1)];
-    const [first] = isLeft && step.definition.name === 'dedupe' && after.passed > 0 ? before.rows : [];
-    const rival = first && (await rivalOf(first, plan.steps.slice(0, index + 1), pipeline, observe, scan));
+    const at = stages.length - plan.steps.length + index;
+    const [before, after] = [itemAt(stages, at - 1), itemAt(stages, at)];
+    const isDedupe = isLeft && step.definition.name === 'dedupe' && after.passed > 0;
+    const rival = isDedupe ? await rivalOf(after.rows, first, plan.steps.slice(0, index + 1), pipeline, observe, scan) : {};
     const passage = passageOf(before, after, { ...rival, failure, reveal });
     steps.push(isLeft ? passage : { at: step.at, outcome: 'not reached', counts: {}, rows: [] });
     isLeft &&= passage.rows.length > 0;
+    const { kept = [] } = rival;
+    if (kept.length > 0) ({ stages, failure } = await observe(plan.steps.slice(index), (runtime) => () => given(kept, runtime)));
   }
   return {
     pipeline: pipeline.name,
     collection: name,
-    record: itemAt(shownRows(itemAt(stages, 0), reveal), 0),
+    record,
     steps,
-    failure: steps.some(({ preferred }) => preferred) ? undefined : failure,
+    failure: steps.some(({ preferred, outcome }) => preferred && outcome === 'dropped') ? undefined : failure,
   };
 }
 
@@ -125,55 +130,81 @@ function given(rows: readonly Row[], { tally, stop }: StepRuntime): Observable<P
   return of(pageOf(1, batchFromRows(rows), { release: () => {} }));
 }
 
-/** The row that a `dedupe` keeps instead, if any; or why it is unknown, in words. */
+/** If a `dedupe` removes rows of the record for others: those that stay, and one of the others; or why that is unknown, in words. */
 interface Rival {
+  readonly kept?: readonly Row[];
   readonly row?: Row | undefined;
   readonly unknown?: string;
 }
 
+/** A column that marks the rows of the record, which may become equal to rows of others. */
+const mark = 'rows of the record';
+
 /**
  * Passes the first rows of the list through steps, the last of which is a `dedupe`.
  *
- * @param ours The row that arrives there.
+ * @param ours The rows that leave it if there is no other record.
  */
-async function rivalOf(ours: Row, steps: readonly PlannedStep[], pipeline: Pipeline, observe: Observe, scan: number): Promise<Rival> {
+async function rivalOf(
+  ours: readonly Row[],
+  record: Row,
+  steps: readonly PlannedStep[],
+  pipeline: Pipeline,
+  observe: Observe,
+  scan: number,
+): Promise<Rival> {
   const { collection } = pipeline.plan;
   const passing = async (rows: readonly Row[]) => {
     const { stages } = await observe(steps.slice(-1), (runtime) => () => given(rows, runtime));
     return itemAt(stages, 1).rows;
   };
-  const another = { ...ours, ...Object.fromEntries(collection.key.map((name) => [name, 'another'])) };
-  // No other record has the same key of the collection.
-  if ((await passing([ours, another])).length === 2) return {};
-  const first: Observing['begin'] = (runtime) => (pages$) => asChecked(pipeline, collection, pages$).pipe(limit(scan, runtime));
-  const { stages, failure } = await observe(steps, first);
+  const { input = [] } = steps.at(-1) ?? {};
+  const others = collection.key.map((name) => ({ ...ours[0], [input.find(({ source }) => source === name)?.name ?? mark]: 'another' }));
+  // The dedupe tells records apart by each column of their key.
+  if ((await passing([...ours.slice(0, 1), ...others])).length > others.length) return {};
+  const marked = map((page: Page) => {
+    const batch = batchOf(page);
+    const marks = batch.rows().map((row) => (collection.key.every((name) => row[name] === record[name]) ? 'yes' : ''));
+    return withBatch(page, batch.with([[mark, new FlatVector(marks)]]));
+  });
+  const first: Observing['begin'] = (runtime) => (pages$) => asChecked(pipeline, collection, pages$).pipe(limit(scan, runtime), marked);
+  const marking = steps.map((step) => (step.definition.name === 'select' ? { ...step, config: [step.config, mark].flat() } : step));
+  const { stages, failure } = await observe(marking, first);
   if (failure !== undefined) throw failure;
-  const [arrived, kept] = [itemAt(stages, steps.length - 1).rows, itemAt(stages, steps.length).rows];
-  if (kept.some((row) => isSame(row, ours))) return {};
-  if (!arrived.some((row) => isSame(row, ours)))
+  const [arrived, left] = [itemAt(stages, steps.length - 1).rows, itemAt(stages, steps.length).rows];
+  // A mask may alter the mark, but not an empty text; steps of programs may drop it.
+  const isOurs = (row: Row) => (mark in row ? row[mark] !== '' : ours.some((our) => isSame(our, row)));
+  if (!arrived.some(isOurs))
     return { unknown: `it is not among the first ${amountOf(scan, 'row')} of the list, so earlier rows with its key are unknown` };
+  const kept = ours.filter((our) => left.some((row) => isOurs(row) && isSame(our, row)));
+  const lost = ours.find((our) => !kept.includes(our));
+  if (lost === undefined) return {};
   // If it comes first, the row that was kept is dropped.
-  const [, ...others] = await passing([ours, ...kept]);
-  return { row: kept.find((row, index) => !isSame(row, others[index])) };
+  const [, ...rest] = await passing([lost, ...left]);
+  return { kept, row: left.find((row, index) => !isSame(row, rest[index])) };
 }
 
 function passageOf(
   before: Stage,
   after: Stage,
-  { row: rival, unknown, failure, reveal }: Rival & { readonly failure: unknown; readonly reveal: boolean },
+  { kept = after.rows, row: rival, unknown, failure, reveal }: Rival & { readonly failure: unknown; readonly reveal: boolean },
 ): RowPassage {
   const { at, fault, tally } = after;
-  const counts = Object.entries({ ...tally, duplicates: tally.duplicates + (rival ? 1 : 0) }).filter(([, count]) => count > 0);
+  const duplicates = tally.duplicates + after.rows.length - kept.length;
+  const counts = Object.entries({ ...tally, duplicates }).filter(([, count]) => count > 0);
   const shared = { at, counts: Object.fromEntries(counts) };
   if (after.failed && !before.failed) return { ...shared, outcome: 'failed', reason: reasonOf(failure), rows: [] };
-  const rows = shownRows(after, reveal).slice(rival ? 1 : 0);
+  const rows = shownRows({ columns: after.columns, rows: kept }, reveal);
   const outcome = rows.length > 0 ? 'passed' : fault ? 'rejected' : 'dropped';
   const reason = fault ? `field ${fault.field} ${fault.reason}` : unknown;
   const [preferred] = rival ? shownRows({ columns: before.columns, rows: [rival] }, reveal) : [];
   return { ...shared, outcome, reason, rows, preferred };
 }
 
-function shownRows({ columns, rows }: Pick<Stage, 'columns' | 'rows'>, reveal: boolean): readonly (readonly RowField[])[] {
+function shownRows(
+  { columns, rows }: Readonly<Pick<Stage, 'columns'> & { rows: readonly Row[] }>,
+  reveal: boolean,
+): readonly (readonly RowField[])[] {
   return rows.map((row) =>
     columns.map(({ name, type, sensitivity }) => {
       const text = textOf(row[name] ?? null, type);

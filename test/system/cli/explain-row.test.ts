@@ -105,6 +105,25 @@ describe('explain-row', () => {
     expect((await explained(steps, '3')).steps[2]).toMatchObject({ outcome: 'passed', preferred: undefined });
   });
 
+  const areas = ['212', '646'].map((code) => ({ area_code: code, city: 'New York', state: 'NY' }));
+  const twice = ['1', '4'].map((id) => ({ lead_id: id, email: 'ann@example.org', meta: id === '1' ? 'x' : 'x;y' }));
+  test.each<[string, string, readonly string[], string, readonly string[], number]>([
+    ['is equal to it', 'leads', ['select: [email]'], 'email', ['4'], 0],
+    ['is equal to it, and first in another order', 'leads', ['sort: { by: [lead_id desc] }', 'select: [email]'], 'email', ['1'], 0],
+    ['is equal under a mask', 'leads', ['mask: { preset: personal, as: "null", email: keep }', 'select: [email]'], 'email', ['4'], 0],
+    ['is equal to one of those it became', 'leads', ['explode: { field: meta, separator: ";" }', 'select: [meta]'], 'meta', ['4'], 1],
+    ['has another value for its key', 'leads', ['derive: { lead_id: lower(email) }'], 'lead_id', ['4'], 0],
+    ['has a part of its key', 'areacodes', ['select: [city]'], 'city', ['646', 'New York', 'NY'], 0],
+  ])('says that a dedupe prefers a row that %s', async (_what, list, before, by, key, left) => {
+    const [from, steps] = [await serviceOf({ leads: twice, areacodes: areas }), [...before, `dedupe: { by: [${by}] }`, 'cast: {}']];
+    const cwd = await workplace(`from: ${list}\nsteps:\n${steps.map((step) => `  - ${step}\n`).join('')}to: [stdout: {}]`);
+    const { steps: passages } = await explainRow(await loadPipeline('p.yaml', { cwd, env: from.env }), key);
+    const [dedupe, cast] = passages.slice(-2);
+    expect(dedupe).toMatchObject({ outcome: left ? 'passed' : 'dropped', counts: { duplicates: 1 } });
+    expect(dedupe?.preferred).toContainEqual({ name: by, value: expect.any(String) });
+    expect([cast?.outcome, dedupe?.rows.length, cast?.rows.length]).toEqual([left ? 'passed' : 'not reached', left, left]);
+  });
+
   test('reads no list for a dedupe by the key of the collection, and says when it has not read far enough for another', async () => {
     const [from, cwd] = [await served(), await workplace('from: leads\nsteps:\n  - dedupe: {}\nto:\n  - stdout: {}')];
     expect((await cli(['explain-row', 'p.yaml', '4'], { cwd, env: from.env })).stdout).toContain('steps[0] dedupe: passed\n');
