@@ -57,10 +57,7 @@ const parsers: { readonly [T in DeclaredType]: (text: string) => ValueOf[T] | un
   },
 };
 
-/**
- * Whether a number is what a text says. Fractions are rounded to the nearest number, but not to 0. Whole numbers are exact; only with an exponent, like 1e23,
- * they may be written as numbers of 64 bits are.
- */
+/** Fractions are rounded to the nearest number, but not to 0. Whole numbers are exact or, with an exponent, as numbers are written. */
 function isHeld(match: RegExpExecArray, value: number): boolean {
   if (value === 0) return !/[1-9]/.test(`${match[1]}${match[2]}`);
   if (Number.isSafeInteger(Math.trunc(value))) return true;
@@ -222,7 +219,6 @@ export interface OutputOptions {
   readonly naming: 'original' | 'snake_case';
 }
 
-/** Returns a column as a sink writes it. */
 export function outputColumn({ name, original, type }: Column, { naming, types }: OutputOptions): OutputColumn {
   return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type };
 }

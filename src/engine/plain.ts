@@ -4,13 +4,10 @@ import type { SqlType, SqlValue } from './database.js';
 
 const msPerDay = 86_400_000;
 
-const sqlTypes: Readonly<Record<DeclaredType, SqlType>> = {
+/** The types in which the values of each type are stored. */
+export const sqlTypes: Readonly<Record<DeclaredType, SqlType>> = {
   ...{ text: 'BLOB', flag: 'BOOLEAN', integer: 'BIGINT', decimal: 'DOUBLE', timestamp: 'BIGINT', date: 'BIGINT' },
 };
-
-export function sqlTypeOf(type: DeclaredType): SqlType {
-  return sqlTypes[type];
-}
 
 /** Returns a value as it is stored: instants and days as milliseconds since 1970. `undefined` if it does not have the type. */
 function plain(value: Value, type: DeclaredType): Value | undefined {

@@ -170,7 +170,6 @@ function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): Qu
 /** A part of the syntax tree of a query, as `json_serialize_sql` returns it. */
 type Node = Readonly<Record<string, unknown>>;
 
-/** The syntax tree of a query. */
 class QueryTree {
   readonly #nodes: Node[] = [];
   readonly #words = new Set<string>();

@@ -3,7 +3,7 @@ import type { BatchReader } from '../flow/index.js';
 import { attempt, ScratchFile } from '../store/index.js';
 import { RecordBatch, type Mapped, type Vector } from '../vector/index.js';
 import { Database, type DatabaseOptions } from './database.js';
-import { plainCast, sqlTypeOf, sqlValues } from './plain.js';
+import { plainCast, sqlTypes, sqlValues } from './plain.js';
 import { RowBytes } from './row-bytes.js';
 
 /** A sort key: a field, the type as which its values are compared (default `text`), and the direction (default ascending). */
@@ -30,7 +30,7 @@ export class RowSorter {
     private readonly options: DatabaseOptions,
   ) {
     this.#casts = keys.map(({ field, type = 'text' }) => ({ field, cast: plainCast(type) }));
-    const columns = keys.map(({ type = 'text' }, index) => [`key${index}`, sqlTypeOf(type)] as const);
+    const columns = keys.map(({ type = 'text' }, index) => [`key${index}`, sqlTypes[type]] as const);
     this.#keys = new Database({ ...Object.fromEntries(columns), place: 'BIGINT', size: 'INTEGER' }, options);
     this.#order = keys.map(({ descending = false }, index) => `key${index} ${descending ? 'DESC' : 'ASC'} NULLS LAST, `).join('');
   }

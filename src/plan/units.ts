@@ -16,7 +16,6 @@ export function writtenDuration(milliseconds: number): string {
   return `${milliseconds / length}${unit}`;
 }
 
-/** A duration greater than 0. */
 export const longerThanNothing = schema(() => duration().refine((milliseconds) => milliseconds > 0, 'must be more than 0'));
 
 /** A rate such as `20/s` or `300/m`, in requests per second. */
@@ -57,12 +56,10 @@ export function exceeds(rows: number, allowed: Tolerance, all: number): boolean 
   return 'share' in allowed ? compareShare(rows, allowed.share, all) > 0n : rows > allowed.rows;
 }
 
-/** Returns a tolerance as written in files. */
 export function written(allowed: Tolerance): string {
   return 'share' in allowed ? percent(allowed.share, 10) : amount(allowed.rows);
 }
 
-/** Returns a share for display. */
 export function percent(share: number, decimals = 2): string {
   return `${Number((share * 100).toFixed(decimals))}%`;
 }

@@ -5,7 +5,6 @@ import { outputIn } from './options.js';
 import { project, type ProjectionOptions } from './projection.js';
 import { PhasedWriter, type PreparedOutput, type SinkContext, type SinkWriter } from './sink.js';
 
-/** Some text, or its bytes in UTF-8. */
 export type Text = string | Uint8Array;
 
 /** Converts rows to text. The texts in sequence are the output; `head` and `tail` are in it without rows, too. */
@@ -60,7 +59,6 @@ export abstract class CellFormat implements TextFormat {
   }
 }
 
-/** Where the text goes. */
 export interface TextTarget {
   readonly bytes: number;
   append(text: Text): Promise<void>;

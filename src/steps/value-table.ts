@@ -1,5 +1,5 @@
 import { exact, itemAt, StepError, type DeclaredType } from '../core/index.js';
-import { Database, sqlTypeOf, sqlValues, valueOf, type DatabaseOptions } from '../engine/index.js';
+import { Database, sqlTypes, sqlValues, valueOf, type DatabaseOptions } from '../engine/index.js';
 import type { BatchReader, OnError, StepContext } from '../flow/index.js';
 import { FlatVector, RecordBatch, taking, type Mapped } from '../vector/index.js';
 import { keptRows } from './evaluation.js';
@@ -14,7 +14,7 @@ export class ValueTable {
     options: Omit<DatabaseOptions, 'failed'>,
     private readonly context: StepContext,
   ) {
-    const columns = types.map((type, index) => [`value${index}`, sqlTypeOf(type)] as const);
+    const columns = types.map((type, index) => [`value${index}`, sqlTypes[type]] as const);
     this.#rows = new Database(
       { present: 'BOOLEAN', ...Object.fromEntries(columns) },
       { ...options, failed: (message) => new StepError('E_STEP_SCRATCH', `${context.at}: ${message}`) },

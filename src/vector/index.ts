@@ -5,4 +5,4 @@ export { type Compare, comparing, daysOf, keyOf, keysOf, memoByKey, type Normali
 export { dictionaryEncoder, type Mapped, mappedFrom, mapping, memoOf, memoOfTexts, Unfit } from './memo.js';
 export { Batch, batchFromRows, fieldOf, ownValue, RecordBatch } from './record-batch.js';
 export { encoding, type Piece, pieceOf, type PlainBytes, plainBytes, Utf8 } from './utf8.js';
-export { DictionaryVector, firstOtherThanText, FlatVector, maxDictionary, taking, Utf8Vector, type Vector } from './vectors.js';
+export { DictionaryVector, firstOtherThanText, FlatVector, longer, maxDictionary, taking, Utf8Vector, type Vector } from './vectors.js';

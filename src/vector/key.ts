@@ -3,7 +3,6 @@ import { memoByIndex, memoOf } from './memo.js';
 import type { RecordBatch } from './record-batch.js';
 import { DictionaryVector, type Vector } from './vectors.js';
 
-/** Transforms a text before it becomes part of a key. */
 export type Normalize = (text: string) => string;
 
 type Part = (row: number) => string | undefined;

@@ -137,31 +137,26 @@ function registerNulls(env: Environment): void {
 export function makeThreeValued(tree: unknown): void {
   for (const node of nodesIn(tree)) {
     if (!open.has(node.op) || !isAdjustable(node)) continue;
-    const { check } = node.meta;
-    const order = orders[node.op];
+    const [op, { check }] = [node.op, node.meta];
     // The library would type a comparison as a flag, and evaluate `!null` as true.
     node.setMeta('check', (checker, checked, context) => {
       check(checker, checked, context);
       const { handle } = checked;
-      if (order && handle)
-        checked.handle = (one, other, ...more) =>
-          typeof one === 'string' && typeof other === 'string' ? order(compareTexts(one, other)) : handle(one, other, ...more);
+      // It would order texts by their units in UTF-16.
+      if (handle && /^[<>]/.test(op))
+        checked.handle = (one, other, ...more) => {
+          if (typeof one !== 'string' || typeof other !== 'string') return handle(one, other, ...more);
+          const order = compareTexts(one, other);
+          return order === 0 ? op.endsWith('=') : order < 0 === op.startsWith('<');
+        };
       return checker.dynType;
     });
     if (node.op === '&&' || node.op === '||') node.setMeta('evaluate', connective(node.op === '||'));
   }
 }
 
-/** The results of comparisons, by the order of the operands. Texts are ordered by code points, which the library does not do. */
-const orders: Readonly<Record<string, (order: number) => boolean>> = {
-  '<': (order) => order < 0,
-  '<=': (order) => order <= 0,
-  '>': (order) => order > 0,
-  '>=': (order) => order >= 0,
-};
+const open: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '&&', '||', '!_']);
 const compareTexts = comparing('text');
-
-const open: ReadonlySet<string> = new Set([...Object.keys(orders), '&&', '||', '!_']);
 
 /** What the library's types leave out about its nodes, checker and evaluator. */
 interface Adjustable {
@@ -169,8 +164,8 @@ interface Adjustable {
   setMeta(key: 'check', check: Check): unknown;
   setMeta(key: 'evaluate', evaluate: Evaluate): unknown;
 }
-type Check = (checker: { readonly dynType: unknown }, node: { handle?: Handle }, context: unknown) => unknown;
 type Handle = (one: unknown, other: unknown, ...more: unknown[]) => unknown;
+type Check = (checker: { readonly dynType: unknown }, node: { handle?: Handle }, context: unknown) => unknown;
 type Evaluate = (evaluator: Evaluator, node: { readonly args: readonly unknown[] }, context: unknown) => unknown;
 interface Evaluator {
   run(node: unknown, context: unknown): unknown;

@@ -1,6 +1,6 @@
 import { itemAt, parserOf, StepError, type DeclaredType, type Value } from '../../core/index.js';
 import { batchOf, failureAt, KeyMap, withBatch, type Page } from '../../flow/index.js';
-import { comparing, DictionaryVector, keyOf, KeptColumn, keysOf, maxDictionary, memoByKey } from '../../vector/index.js';
+import { comparing, DictionaryVector, keyOf, KeptColumn, keysOf, longer, maxDictionary, memoByKey } from '../../vector/index.js';
 import type { RecordBatch, Vector } from '../../vector/index.js';
 import { casefold, takeRows } from '../fields.js';
 import type { StepRuntime } from '../step.js';
@@ -169,11 +169,7 @@ class Rings {
 
   /** @param last The last row with the same key so far, or `unmatched`. */
   add(place: number, last: number): void {
-    if (place >= this.#next.length) {
-      const longer = new Int32Array(2 * this.#next.length);
-      longer.set(this.#next);
-      this.#next = longer;
-    }
+    if (place >= this.#next.length) this.#next = longer(this.#next, 2 * this.#next.length);
     this.#next[place] = last === unmatched ? place : this.#after(last);
     if (last !== unmatched) this.#next[last] = place;
   }
@@ -273,12 +269,13 @@ export function comparedBy(pick: Choice | undefined): readonly string[] {
   return ['max' in pick ? pick.max : pick.min];
 }
 
+const compareTexts = comparing('text');
+
 /** Compares keys as text, column by column; a missing value comes last. */
 function comesFirst(candidate: ValueOf, kept: ValueOf, key: readonly string[]): boolean {
   for (const column of key) {
-    const [a, b] = [keyOf([candidate(column)]), keyOf([kept(column)])];
-    if (a === b) continue;
-    return b === undefined || (a !== undefined && a < b);
+    const order = compareTexts(keyOf([candidate(column)]) ?? null, keyOf([kept(column)]) ?? null);
+    if (order !== 0) return order < 0;
   }
   return false;
 }

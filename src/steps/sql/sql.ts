@@ -64,7 +64,6 @@ export function sql<Out extends Row = Row>(query: string, options: SqlOptions<Ou
     : withNode(opened(standalone(at)), { ...node, opened: (reading) => opened(reading.counted(at)) });
 }
 
-/** The configuration of a file. */
 export interface SqlConfig {
   readonly query: string;
   readonly sensitivity?: Readonly<Record<string, Sensitivity>> | undefined;
