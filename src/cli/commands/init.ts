@@ -81,6 +81,7 @@ function pipelineText({ name, from, to }: Wanted, schema: string): string {
     `from: ${from}`,
     'steps:',
     `  - dedupe: {} # by the key, ${new Intl.ListFormat('en-GB').format(collections[from].key)}`,
+    ...(from === 'leads' ? ['  - mask: { sin_number: drop } # unless somebody needs it'] : []),
     'to:',
     sinks[to](name),
     '',

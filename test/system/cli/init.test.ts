@@ -28,6 +28,7 @@ describe('init', () => {
     await cli(['init', 'night', '--to', 'csv'], { cwd });
     const { code, stderr } = await cli(['run', 'night.yaml'], { cwd, env: data.env });
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('to[0] csv: 1,200 read = 1,200 written') });
+    expect(await readFile(join(cwd, 'out/night.csv'), 'utf8')).not.toContain('sin_number');
   });
 
   test('names the schema for editors, what the environment has to set, and what is not for version control', async () => {
