@@ -72,7 +72,7 @@ export const catalogue = {
   E_SINK_WRITE: entry(1, 'Check free space and permissions of the destination.', true),
   E_SINK_FUNCTION: entry(1, 'Check the destination of the sink; what it threw is the cause of the error.', true),
   E_SINK_VALUE: entry(1, 'Clean the value before the sink, or choose on_error: reject or null.'),
-  E_SINK_FIELD: entry(1, 'Name the field in fields of with, in select, or under columns of writeTo.', true),
+  E_SINK_FIELD: entry(1, 'Name the fields to write: in fields of with, in select, or under columns.', true),
   E_SINK_KEY: entry(1, 'Add a dedupe step, name a key that identifies a row, or use mode: replace.'),
   E_SINK_RUN: entry(1, 'Name a run that is kept and undamaged; `leadstream runs DIR` lists them.'),
   E_SINK_VERIFY: entry(1, 'A file that was read back differs from what was written; check the disk.', true),

@@ -36,10 +36,15 @@ export function contentFault(footer: FileMetaData, { rows, columns }: Pick<Expec
   if (found.length !== columns.length) return `wrote ${amountOf(columns.length, 'column')}, read back ${found.length}`;
   for (const [index, { name, type }] of columns.entries()) {
     const element = found[index];
-    if (element?.name !== name) return `wrote column ${name}, read back ${element?.name}`;
+    if (element?.name !== asDecoded(name)) return `wrote column ${name}, read back ${element?.name}`;
     if (!isStoredAs(type, element)) return `column ${name} is not ${storages[type].converted_type ?? storages[type].type}`;
   }
   return undefined;
+}
+
+/** The library drops a byte order mark at the start of a name. */
+function asDecoded(name: string): string {
+  return name.replace(/^\ufeff/, '');
 }
 
 function isStoredAs(declared: DeclaredType, { type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
@@ -57,7 +62,7 @@ function chunkFault({ row_groups: groups, metadata_length: footer }: FileMetaDat
     for (const [index, { name, type }] of expected.columns.entries()) {
       const chunk = columns[index]?.meta_data;
       const same =
-        chunk?.path_in_schema.join('.') === name &&
+        chunk?.path_in_schema.join('.') === asDecoded(name) &&
         chunk.type === storages[type].type &&
         chunk.codec === codecs[expected.encoding.compression] &&
         chunk.num_values === rows;

@@ -93,8 +93,11 @@ export class CsvFormat extends CellFormat {
   }
 
   head(): string {
-    const names = this.outputs.map(({ name }) => this.#whole(name)).join(this.dialect.delimiter);
-    return `${this.dialect.bom ? '\ufeff' : ''}${names}\n`;
+    const { bom, delimiter } = this.dialect;
+    const names = this.outputs.map(({ name }) => this.#whole(this.#disarmed(name)));
+    if (bom) return `\ufeff${names.join(delimiter)}\n`;
+    // A mark at the start of the first name would be taken for that of the file.
+    return `${names.map((name) => name.replace(/^\ufeff.*/s, '"$&"')).join(delimiter)}\n`;
   }
 
   protected override textOf(value: Value, column: OutputColumn): string {

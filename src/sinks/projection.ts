@@ -22,7 +22,7 @@ export interface ProjectionOptions extends OutputOptions {
   readonly columns?: readonly string[] | undefined;
   readonly on_error?: OnError | undefined;
   readonly refuses?: Refuses | undefined;
-  /** Why a format refuses texts with a NUL character. Texts of the service have none. */
+  /** Why a format refuses names and texts with a NUL character. */
   readonly nul?: string | undefined;
   /** Fields without which a row is rejected, regardless of `on_error`. */
   readonly required?: readonly string[] | undefined;
@@ -32,11 +32,15 @@ export interface ProjectionOptions extends OutputOptions {
   readonly caseless?: boolean;
 }
 
-/** Fixes names and casts of a sink's columns. @throws {SinkError} `E_SINK_VALUE` if there are no columns, or two with the same name. */
+/**
+ * Fixes names and casts of a sink's columns.
+ *
+ * @throws {SinkError} `E_SINK_VALUE` if there are no columns, or two with the same name; `E_SINK_FIELD` for a name that the format cannot hold.
+ */
 export function project(columns: readonly Column[], options: ProjectionOptions, context: SinkContext) {
   const chosen = wanted(columns, options, context);
   const outputs = chosen.map((column) => outputColumn(column, options));
-  refuseTwins(outputs, options, context);
+  refuseNames(outputs, options, context);
   const casts = chosen.map((column) => ({ field: column.name, cast: castOf(column, options, context) }));
   return {
     columns: outputs,
@@ -124,13 +128,18 @@ function whyNot(given: Value, type: DeclaredType): string {
   return `is ${strange}, not ${type === 'text' ? 'a text' : expectations[type]}`;
 }
 
-function refuseTwins(columns: readonly OutputColumn[], { caseless = false }: ProjectionOptions, { at }: SinkContext): void {
+function refuseNames(columns: readonly OutputColumn[], options: ProjectionOptions, { at }: SinkContext): void {
+  const { caseless = false, json = false, nul } = options;
   if (columns.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: there are no columns to write`);
   const seen = new Set<string>();
   for (const { name } of columns) {
     const key = caseless ? name.toLowerCase() : name;
     if (seen.has(key)) throw new SinkError('E_SINK_VALUE', `${at}: two columns are named ${name}${caseless ? ' (ignoring case)' : ''}`);
     seen.add(key);
+    const flaw = name.includes('\0') ? nul : json || name.isWellFormed() ? undefined : 'has half a surrogate pair, which is no text';
+    if (flaw === undefined) continue;
+    const remedy = 'leave the field out: by columns, or by undeclared: drop in its collection';
+    throw new SinkError('E_SINK_FIELD', `${at}: the name ${JSON.stringify(name)} ${flaw}; ${remedy}`);
   }
 }
 

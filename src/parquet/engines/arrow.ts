@@ -1,7 +1,7 @@
 import { parquetMetadata, type ColumnChunk, type FileMetaData, type RowGroup, type SchemaElement } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
-import { limitReached, SinkError, version, type OutputColumn } from '../../core/index.js';
+import { itemAt, limitReached, SinkError, version, type OutputColumn } from '../../core/index.js';
 import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
 import { metadataOf, storages, type Compression, type Encoding, type ParquetEngine } from '../engine.js';
 import type { Answer, Request } from './arrow/encoding-worker.js';
@@ -33,7 +33,7 @@ export function arrowEngine(threads?: number): ParquetEngine<TakenBytes> {
       await append(magic);
       return {
         async writeGroup(group) {
-          const slice = sliceOf(await encoding.encode(group, how.compression), written);
+          const slice = sliceOf(await encoding.encode(group, how.compression), written, columns);
           await append(slice.bytes);
           groups.push(slice.group);
         },
@@ -46,7 +46,7 @@ export function arrowEngine(threads?: number): ParquetEngine<TakenBytes> {
 }
 
 /** Extracts the only row group of a file, which begins right after the magic. @param at Offset of its bytes in the file that it is for. */
-function sliceOf(file: Uint8Array, at: number): { readonly bytes: Uint8Array; readonly group: RowGroup } {
+function sliceOf(file: Uint8Array, at: number, columns: readonly OutputColumn[]): { readonly bytes: Uint8Array; readonly group: RowGroup } {
   const [group] = parquetMetadata(file, { parsers: asWritten, geoparquet: false }).row_groups;
   if (!group) throw new SinkError('E_SINK_WRITE', 'the engine arrow returned no row group');
   const shift = BigInt(at - magic.length);
@@ -54,7 +54,7 @@ function sliceOf(file: Uint8Array, at: number): { readonly bytes: Uint8Array; re
   return {
     bytes: file.subarray(magic.length, magic.length + length),
     group: {
-      columns: group.columns.map((column) => moved(column, shift)),
+      columns: group.columns.map((column, index) => moved(column, shift, itemAt(columns, index))),
       total_byte_size: group.total_byte_size,
       total_compressed_size: BigInt(length),
       file_offset: BigInt(at),
@@ -71,11 +71,12 @@ const asWritten = {
 };
 
 /** Drops page indexes: they are elsewhere and contain offsets themselves. */
-function moved({ file_offset: fileOffset, meta_data: data }: ColumnChunk, shift: bigint): ColumnChunk {
+function moved({ file_offset: fileOffset, meta_data: data }: ColumnChunk, shift: bigint, { name }: OutputColumn): ColumnChunk {
   if (!data) return { file_offset: fileOffset };
   const { data_page_offset: first, dictionary_page_offset: dictionary, size_statistics: _, ...kept } = data;
   const places = { data_page_offset: first + shift, ...(dictionary === undefined ? {} : { dictionary_page_offset: dictionary + shift }) };
-  return { file_offset: 0n, meta_data: { ...kept, ...places } };
+  // The library drops a byte order mark at the start of a name.
+  return { file_offset: 0n, meta_data: { ...kept, ...places, path_in_schema: [name] } };
 }
 
 /** The writer of a file, in the format that parquet-mr parses; it ignores the statistics of applications that it cannot parse. */
