@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { LeadstreamError, SinkError, reasonOf } from '../core/index.js';
+import { LeadstreamError, SinkError, reasonOf, snakeCase } from '../core/index.js';
 import { fixedPath, removeTemporaries, replaceFile, unlessMissing } from '../store/index.js';
 import type { CommandContext } from './command.js';
 import type { PipelineDocument } from './report.js';
@@ -88,8 +88,4 @@ export class Metrics {
     });
     await replaceFile(this.path, blocks.join('\n'), 0o644);
   }
-}
-
-function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -143,3 +143,13 @@ function editDistance(a: string, b: string): number {
   }
   return previous[b.length] ?? 0;
 }
+
+/** Returns a name in snake_case, `tc_base64_api_key` of `TC_base64ApiKey`: words split at non-alphanumerics and at humps. */
+export function snakeCase(name: string): string {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== '');
+  return words.length === 0 ? 'field' : words.join('_').toLowerCase();
+}

@@ -1,24 +1,29 @@
 import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from './places.js';
-import { JsonText, readJson, type JsonRecord, type JsonValue } from './read.js';
+import { isDeepStrictEqual } from 'node:util';
+import { ambiguous, JsonText, readJson, type JsonRecord, type JsonValue } from './read.js';
+
+/** A name occurs more than once in an object, so that it is unknown which value is meant. */
+export class RepeatedName extends Error {}
 
 /**
- * Returns the bytes of the value at a JSON pointer (RFC 6901), in a valid JSON document without a byte order mark; `undefined` if there is none. If a name
- * occurs twice, the last one counts, as in `JSON.parse`.
+ * Returns the bytes of the value at a JSON pointer (RFC 6901), in a valid JSON document without a byte order mark; `undefined` if there is none.
+ *
+ * @throws {RepeatedName} If a name in the pointer occurs more than once in its object; `mayRepeat` allows that for equal values.
  */
-export function placeOf(json: Uint8Array, segments: readonly string[]): Uint8Array | undefined {
+export function placeOf(json: Uint8Array, segments: readonly string[], mayRepeat = false): Uint8Array | undefined {
   const body = bufferOf(json);
   let [start, end] = [afterSpace(body, 0), body.length];
   for (const segment of segments) {
-    const found = body[start] === ascii.openRecord ? memberOf(body, start, segment) : itemOf(body, start, segment);
+    const found = body[start] === ascii.openRecord ? memberOf(body, start, segment, mayRepeat) : itemOf(body, start, segment);
     if (found === undefined) return undefined;
     [start, end] = found;
   }
   return json.subarray(start, end);
 }
 
-/** Returns the value at a JSON pointer, in a valid JSON document; `undefined` if there is none. */
-export function valueAt(json: Uint8Array, segments: readonly string[]): JsonValue | undefined {
-  const place = placeOf(json, segments);
+/** Returns the value at a JSON pointer, in a valid JSON document; `undefined` if there is none. @throws {RepeatedName} As `placeOf`. */
+export function valueAt(json: Uint8Array, segments: readonly string[], mayRepeat = false): JsonValue | undefined {
+  const place = placeOf(json, segments, mayRepeat);
   if (place === undefined) return undefined;
   const value = bufferOf(place);
   if (value[0] === ascii.quote) return JSON.parse(value.toString('utf8')) as string;
@@ -29,7 +34,8 @@ export function valueAt(json: Uint8Array, segments: readonly string[]): JsonValu
 
 type Bounds = readonly [start: number, end: number];
 
-function memberOf(json: Buffer, start: number, wanted: string): Bounds | undefined {
+function memberOf(json: Buffer, start: number, wanted: string, mayRepeat: boolean): Bounds | undefined {
+  const valueIn = (bounds: Bounds) => valueAt(json.subarray(...bounds), []);
   let found: Bounds | undefined;
   let at = afterSpace(json, start + 1);
   while (json[at] === ascii.quote) {
@@ -37,7 +43,11 @@ function memberOf(json: Buffer, start: number, wanted: string): Bounds | undefin
     const name = JSON.parse(json.toString('utf8', at, close + 1)) as string;
     const value = afterSpace(json, afterSpace(json, close + 1) + 1);
     const end = endOfValue(json, value);
-    if (name === wanted) found = [value, end];
+    if (name === wanted) {
+      if (found && !(mayRepeat && isDeepStrictEqual(valueIn(found), valueIn([value, end]))))
+        throw new RepeatedName(`the name ${JSON.stringify(name)} occurs twice in an object`);
+      found = [value, end];
+    }
     at = afterComma(json, end);
   }
   return found;
@@ -81,11 +91,13 @@ export function segmentsOf(pointer: string): readonly string[] {
 /**
  * Returns the text of a record or list without the value at a JSON pointer, everything else as written; `undefined` if nothing is left. A member is removed,
  * and with it a record that had no other; in a list `null` takes its place.
+ *
+ * @throws {RepeatedName} If a name occurs more than once in a record that changes, with different values.
  */
 export function without(json: string, [name, ...inner]: readonly string[]): string | undefined {
   if (name === undefined) return undefined;
   const bytes = Buffer.from(json);
-  const place = placeOf(bytes, [name]);
+  const place = placeOf(bytes, [name], true);
   if (place === undefined) return json;
   const left = without(Buffer.from(place).toString(), inner);
   const record = readJson(bytes);
@@ -93,6 +105,7 @@ export function without(json: string, [name, ...inner]: readonly string[]): stri
     const start = place.byteOffset - bytes.byteOffset;
     return `${bytes.toString('utf8', 0, start)}${left ?? 'null'}${bytes.toString('utf8', start + place.length)}`;
   }
+  if (record[ambiguous]) throw new RepeatedName();
   const members = Object.entries(record).flatMap(([member, value]) => {
     const text = value instanceof JsonText ? value.text : JSON.stringify(value);
     const kept = member === name ? left : text;

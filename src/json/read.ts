@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isDeepStrictEqual } from 'node:util';
 import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from './places.js';
 
 /** The JSON text of a value that is not a string: numbers as written, the others without white space. */
@@ -9,17 +10,26 @@ export class JsonText {
 /** A value as text: a string without its quotes, `null`, and everything else as its JSON text. */
 export type JsonValue = string | JsonText | null;
 
+/** The key of the names that occur in a record more than once, with different values. */
+export const ambiguous = Symbol('ambiguous');
+
 /** A JSON object of such values, without a prototype. If a name occurs twice, the last value counts, as in `JSON.parse`. */
-export type JsonRecord = Readonly<Record<string, JsonValue>>;
+export type JsonRecord = Readonly<Record<string, JsonValue>> & { readonly [ambiguous]?: readonly string[] };
 
 /** An item of a list. */
 export type JsonItem = JsonRecord | JsonValue;
+
+type Json = JsonItem | readonly JsonItem[] | undefined;
+
+export function isList(value: Json): value is readonly JsonItem[] {
+  return Array.isArray(value);
+}
 
 /**
  * Reads JSON without changing any value: `JSON.parse` turns 12345678901234567890 into 12345678901234567000, 1.10 into 1.1 and 1e400 into
  * Infinity. The values of a record stay text, even nested ones. Returns `undefined` for invalid JSON or UTF-8; a byte order mark is skipped.
  */
-export function readJson(json: Uint8Array): JsonItem | readonly JsonItem[] | undefined {
+export function readJson(json: Uint8Array): Json {
   if (!isUtf8(json)) return undefined;
   try {
     const body = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
@@ -36,7 +46,15 @@ function recordsOfStrings(json: Buffer): readonly JsonRecord[] | undefined {
   const first = afterSpace(json, list + 1);
   if (json[list] !== openList || json[first] !== openRecord || !isOfStrings(new Reader(json, first).item())) return undefined;
   const records: unknown = JSON.parse(json.toString('utf8'));
-  return Array.isArray(records) && records.every(isOfStrings) ? records : undefined;
+  if (!Array.isArray(records) || !records.every(isOfStrings)) return undefined;
+  // If a name occurs twice, some texts are not in the records.
+  let quotes = 0;
+  for (const record of records) for (const value of Object.values(record)) quotes += value === null ? 2 : 4;
+  for (let at = 0; at < json.length; at += 1) {
+    if (json[at] === quote) quotes -= 1;
+    else if (json[at] === backslash) at += 1;
+  }
+  return quotes === 0 ? records : undefined;
 }
 
 function isOfStrings(item: unknown): item is Readonly<Record<string, string | null>> {
@@ -45,7 +63,7 @@ function isOfStrings(item: unknown): item is Readonly<Record<string, string | nu
   return true;
 }
 
-const { quote, comma, colon, openList, closeList, openRecord, closeRecord } = ascii;
+const { quote, backslash, comma, colon, openList, closeList, openRecord, closeRecord } = ascii;
 const mark = Buffer.from('\ufeff');
 
 class Reader {
@@ -99,12 +117,14 @@ class Reader {
   }
 
   #record(): JsonRecord {
-    const record = Object.create(null) as Record<string, JsonValue>;
+    const record = Object.create(null) as Record<string, JsonValue> & { [ambiguous]?: string[] };
     this.#within(closeRecord, () => {
       this.#next();
       const name = this.#text();
       this.#past(colon);
-      record[name] = this.#value();
+      const value = this.#value();
+      if (name in record && !isDeepStrictEqual(record[name], value)) (record[ambiguous] ??= []).push(name);
+      record[name] = value;
     });
     return record;
   }

@@ -5,12 +5,19 @@ import type { Collection } from '../collections/index.js';
 import { accountOf } from '../http/index.js';
 import { reasonOf, schema } from '../core/index.js';
 import type { Events } from '../events/index.js';
+import type { UndeclaredField } from '../lake/index.js';
 import { errnoOf, inTurn, type LoggedCommit, makePrivate, readOwn, removeTemporaries, replaceFile } from '../store/index.js';
 import { accountKey, countedName, inState, type ConnectOptions } from '../source/index.js';
 
 const count = schema((z) => z.object({ rows: z.number().int().nonnegative(), run: z.string() }));
 
-const outputCount = schema((z) => count().extend({ reads: z.record(z.string(), z.number().int().nonnegative()).default({}) }));
+const outputCount = schema((z) =>
+  count().extend({
+    reads: z.record(z.string(), z.number().int().nonnegative()).default({}),
+    /** As in a manifest. */
+    undeclared: z.array(z.object({ name: z.string(), original: z.string() })).default([]),
+  }),
+);
 
 const countsFile = schema((z) =>
   z.object({
@@ -95,11 +102,11 @@ export class Counts {
     return { sources: {}, outputs: {}, parts: Object.fromEntries([...outputs].map((path) => [path, { run }])) };
   }
 
-  of(reads: OutputCount['reads'], outputs: ReadonlyMap<string, number>): RunCounts {
+  of(reads: OutputCount['reads'], outputs: ReadonlyMap<string, number>, undeclared: readonly UndeclaredField[]): RunCounts {
     const { run } = this;
     return {
       sources: Object.fromEntries(Object.entries(reads).map(([collection, rows]) => [this.#nameOf(collection), { rows, run }])),
-      outputs: Object.fromEntries([...outputs].map(([path, rows]) => [path, { rows, run, reads }])),
+      outputs: Object.fromEntries([...outputs].map(([path, rows]) => [path, { rows, run, reads, undeclared: [...undeclared] }])),
       parts: {},
     };
   }

@@ -1,9 +1,8 @@
-import { originalName } from '../collections/index.js';
-import { undeclaredColumn, type Column, type Row, type Warning } from '../core/index.js';
-import { batchOf, type Page } from '../flow/index.js';
-import type { Published, UndeclaredField } from '../lake/index.js';
+import type { Column, Row, Warning } from '../core/index.js';
+import { batchOf, emptyTally, type Page } from '../flow/index.js';
+import type { UndeclaredField } from '../lake/index.js';
 import { writtenColumns, type Plan } from '../plan/index.js';
-import { discoveredColumns, discoveredIn, type CollectionReader, type Findings } from '../source/index.js';
+import { Findings, type CollectionReader } from '../source/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import type { FindingsReport } from './report.js';
 
@@ -11,15 +10,14 @@ import type { FindingsReport } from './report.js';
 export class SourceCount {
   pages = 0;
   rows = 0;
+  /** Of rows in which a field has several values. */
+  readonly tally = emptyTally();
   readonly findings: Findings;
   #discovered: readonly Column[] | undefined;
   /** Declared fields without a value so far; withheld fields are not considered. */
   readonly #unseen: Set<string>;
 
-  constructor(
-    reader: CollectionReader<Row>,
-    private readonly reveal: readonly string[],
-  ) {
+  constructor(reader: CollectionReader<Row>, reveal: readonly string[]) {
     this.findings = reader.findings;
     const fields = Object.entries(reader.collection.fields);
     const shown = fields.filter(([name, { sensitivity }]) => sensitivity !== 'secret' || reveal.includes(name));
@@ -38,7 +36,7 @@ export class SourceCount {
     const batch = batchOf(page);
     this.pages += 1;
     this.rows += batch.length;
-    this.#discovered ??= discoveredIn(batch, this.findings, this.reveal);
+    this.#discovered ??= this.findings.columns;
     for (const name of this.#unseen) if (comes(name, batch)) this.#unseen.delete(name);
   };
 }
@@ -51,20 +49,25 @@ function comes(name: string, batch: RecordBatch): boolean {
 
 /** The columns of a run: fixed by what was read so far, and compared with what is read later. */
 export class RunColumns {
-  /** The undeclared fields that have a column in this run. */
+  /** The undeclared fields that have a column in this run: those of the last run, in their order, then the others of page 1. */
   readonly #placed: readonly Column[];
 
   /**
-   * @param earlier What is at the outputs.
-   * @param found Undeclared fields that have a column in this run wherever they first appear.
+   * @param earlier The undeclared fields of the last run.
+   * @param found Those that have a column in this run wherever they first appear, by the service's name.
    */
   constructor(
     private readonly plan: Plan,
     private readonly source: SourceCount,
-    private readonly earlier: readonly (Published | undefined)[],
-    found: readonly Column[],
+    private readonly earlier: readonly UndeclaredField[],
+    found: readonly string[],
   ) {
-    this.#placed = placedColumns(plan, earlier, onceEach([...source.discovered, ...found]));
+    const { unknown, fields } = plan.collection;
+    const { discovered, findings } = source;
+    const kept = earlier.filter(({ name, original }) => !Object.hasOwn(fields, name) && !findings.declared.has(original));
+    // A field that has been renamed is recognized by the service's name.
+    const originals = new Set([...[...kept, ...discovered].map(({ original }) => original), ...found]);
+    this.#placed = unknown === 'secret' ? [] : [...originals].map((original) => findings.columnOf(original));
   }
 
   get leaving(): readonly Column[] {
@@ -92,11 +95,11 @@ export class RunColumns {
 
   warnings(partial: boolean): readonly Warning[] {
     const gone = partial ? [] : this.source.gone;
-    const known = new Set(this.earlier.flatMap((published) => published?.undeclared ?? []).map(({ original }) => original));
-    const fresh = [...this.source.findings.unknown].filter(([original]) => !known.has(original));
+    const known = new Set(this.earlier.map(({ original }) => original));
+    const fresh = [...this.source.findings.unknown.keys()].filter((original) => !known.has(original));
     const fates = fresh.length > 0 ? this.#fates() : () => '';
     const [fields, columns] = gone.length === 1 ? ['field', 'its column is'] : ['fields', 'their columns are'];
-    const added = fresh.slice(0, most).map(([original, { column }]) => `an undeclared field ${JSON.stringify(original)}; ${fates(column)}`);
+    const added = fresh.slice(0, most).map((original) => `an undeclared field ${JSON.stringify(original)}; ${fates(original)}`);
     if (fresh.length > most) added.push(`${fresh.length - most} more undeclared fields`);
     const warn = (code: Warning['code'], message: string) => ({ code, message: `${this.plan.collection.name}: ${message}` });
     const missing = `no row had the declared ${fields} ${gone.join(', ')}; ${columns} null throughout`;
@@ -106,53 +109,35 @@ export class RunColumns {
     ];
   }
 
-  #fates(): (column: Column) => string {
-    const { plan } = this;
-    const [leaving, next, declared] = [this.leaving, plan.columns(this.undeclared), plan.columns()];
-    return ({ name, original, sensitivity }) => {
+  #fates(): (original: string) => string {
+    const { plan, undeclared } = this;
+    const [leaving, next, declared] = [this.leaving, plan.columns(undeclared), plan.columns()];
+    return (original) => {
+      const name = undeclared.find((column) => column.original === original)?.name;
       const isIn = (columns: readonly Column[]) => columns.some((column) => column.name === name && column.original === original);
-      if (sensitivity === 'secret') return `undeclared fields of ${plan.collection.name} are withheld`;
+      if (name === undefined) return `undeclared fields of ${plan.collection.name} are withheld`;
       if (declared.some((column) => column.name.toLowerCase() === name.toLowerCase()))
         return `the steps create their own column ${name}, so it is left out; rename that column to keep both`;
       if (isIn(leaving)) return `it is the column ${name} from this run on`;
-      if (isIn(next)) return 'it first appeared after page 1, so it becomes a column in the next run, in outputs with a manifest';
+      if (isIn(next)) return 'it first appeared after page 1, so it becomes a column in the next run, in files and tables';
       return 'the steps leave it out';
     };
   }
 
   /** The undeclared fields that arrived too late for a column in this run, except withheld ones. */
   get #late(): readonly Column[] {
-    const originals = new Set(this.#placed.map(({ original }) => original));
-    return discoveredColumns(this.source.findings).filter(({ original }) => !originals.has(original));
+    const { collection } = this.plan;
+    const placed = new Set(this.#placed.map(({ original }) => original));
+    const late = [...this.source.findings.unknown.keys()].filter((original) => !placed.has(original));
+    // They have no column yet, so that they can get their names together.
+    const names = new Findings(collection);
+    names.reserve(this.#placed, late);
+    return collection.unknown === 'secret' ? [] : late.map((original) => names.columnOf(original));
   }
 }
 
 /** Fields listed: where field names are data, there can be any number. */
 const most = 20;
-
-/**
- * Returns the undeclared fields that have a column from the start of a run: those recorded by the outputs, in their order, then the others of page 1. A
- * field that has been renamed is recognized by the service's name.
- */
-function placedColumns(
-  { collection }: Plan,
-  earlier: readonly (Published | undefined)[],
-  discovered: readonly Column[],
-): readonly Column[] {
-  const declared = Object.entries(collection.fields).flatMap(([name, field]) => [name, originalName(name, field)]);
-  const now = new Map(discovered.map((column) => [column.original, column]));
-  const names = new Set(discovered.map(({ name }) => name));
-  const kept = earlier
-    .flatMap((published) => published?.undeclared ?? [])
-    .filter(({ name, original }) => !declared.includes(name) && !declared.includes(original) && (now.has(original) || !names.has(name)))
-    .map(({ name, original }) => now.get(original) ?? undeclaredColumn(name, original, collection.unknown));
-  return onceEach([...(collection.unknown === 'secret' ? [] : kept), ...discovered]);
-}
-
-function onceEach(columns: readonly Column[]): readonly Column[] {
-  const seen = new Set<string>();
-  return columns.filter(({ original }) => !seen.has(original) && seen.add(original));
-}
 
 export function remembered(columns: readonly Column[]): readonly UndeclaredField[] {
   return columns.map(({ name, original }) => ({ name, original }));

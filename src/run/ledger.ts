@@ -2,7 +2,7 @@ import type { CollectionReader, Findings } from '../source/index.js';
 import { newConsistency, origins, outcomes, wordOf } from '../core/index.js';
 import type { Column, Consistency, Row, RowCounts, Violation } from '../core/index.js';
 import { emptyTally, type Tally } from '../flow/index.js';
-import type { Published, RunFacts } from '../lake/index.js';
+import type { RunFacts, UndeclaredField } from '../lake/index.js';
 import type { LookupCounts } from '../steps/index.js';
 import { findingsOf, remembered, SourceCount, RunColumns } from './fields.js';
 import type { Output } from './outputs.js';
@@ -34,21 +34,28 @@ export class Ledger {
   readonly lookups: (Side & { readonly counts: LookupCounts })[] = [];
   readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
   #columns: RunColumns | undefined;
+  #earlier: readonly UndeclaredField[] = [];
 
-  /** @param found Undeclared fields that have a column in this run wherever they first appear. */
+  /** @param found Undeclared fields that have a column in this run wherever they first appear, by the service's name. */
   constructor(
     private readonly pipeline: Pipeline,
     reader: CollectionReader<Row>,
-    private readonly found: readonly Column[] = [],
+    private readonly found: readonly string[] = [],
   ) {
     this.source = new SourceCount(reader, pipeline.reveal);
     this.consistency = newConsistency(pipeline.consistency.mode, pipeline.onDuplicateKey);
     this.steps = pipeline.plan.steps.map((step) => ({ step, tally: emptyTally() }));
   }
 
-  /** Fixes the columns of the rows, based on what was read so far and what is at the outputs. */
-  readonly fixColumns = (earlier: readonly (Published | undefined)[]): readonly Column[] => {
-    this.#columns = new RunColumns(this.pipeline.plan, this.source, earlier, this.found);
+  /** Before anything is read: undeclared fields keep the names that the last run gave them. */
+  continue(earlier: readonly UndeclaredField[]): void {
+    this.#earlier = earlier;
+    this.source.findings.reserve(earlier, this.found);
+  }
+
+  /** Fixes the columns of the rows, based on what was read so far. */
+  readonly fixColumns = (): readonly Column[] => {
+    this.#columns = new RunColumns(this.pipeline.plan, this.source, this.#earlier, this.found);
     return this.#columns.leaving;
   };
 
@@ -74,10 +81,11 @@ export class Ledger {
 
   report(run: Pick<Run, 'runId' | 'startedAt' | 'warnings'>, finished: readonly Output[], { rejects, ...read }: HowRead): RunReport {
     const { repaired, duplicates } = this.consistency;
-    const sum = sumTallies(this.steps.map(({ tally }) => tally));
+    const sum = sumTallies([this.source.tally, ...this.steps.map(({ tally }) => tally)]);
     const counted = { read: this.source.rows, repaired, duplicates };
-    const sinks = finished.map(({ at, prepared, rejected, nulled }): SinkReport => {
+    const sinks = finished.map(({ at, prepared, rejected, nulled: emptied }): SinkReport => {
       const { path, bytes, total, changed, rows: written, unchanged } = prepared;
+      const nulled = emptied + this.source.tally.nulled;
       return { at, path, bytes, total, changed, nulled, books: rowCountsOf(counted, sum, { written, rejected, unchanged }) };
     });
     return {

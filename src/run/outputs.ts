@@ -2,9 +2,10 @@ import { reasonOf, type Column, type Row } from '../core/index.js';
 import { reworded, type Action } from '../store/index.js';
 import type { Events } from '../events/index.js';
 import { countOf, namingRow, type Fault, type Page, type KnownRows } from '../flow/index.js';
-import type { Published, RunFacts } from '../lake/index.js';
+import type { Published, RunFacts, UndeclaredField } from '../lake/index.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from '../sinks/index.js';
 import type { PlannedSink } from '../plan/index.js';
+import type { Counts } from './counts.js';
 
 /** A sink at the end of a run, before the commit. */
 export interface Output {
@@ -20,8 +21,8 @@ export interface Output {
 }
 
 interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
-  /** Called once, with the first page or at the end, with what is at the outputs. */
-  columns(earlier: readonly (Published | undefined)[]): readonly Column[];
+  /** Called once, with the first page or at the end. */
+  columns(): readonly Column[];
   reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
   readonly events: Events;
 }
@@ -51,6 +52,11 @@ export class Outputs {
     return this.opened.map(({ writer }) => writer.earlier);
   }
 
+  /** The undeclared fields of the last run: by the manifests, and by the counts where there is none. */
+  undeclared(counts: Counts | undefined): readonly UndeclaredField[] {
+    return this.opened.flatMap(({ sink, writer }) => (writer.earlier ?? counts?.ofOutput(sink.output ?? sink.at))?.undeclared ?? []);
+  }
+
   /** Starts the outputs. The first call fixes the columns. */
   async begin(): Promise<void> {
     this.#begun ??= this.#begin();
@@ -77,7 +83,7 @@ export class Outputs {
   }
 
   async #begin(): Promise<void> {
-    const columns = this.options.columns(this.earlier);
+    const columns = this.options.columns();
     await each(this.opened, ({ writer, counts }) => {
       counts.columns = columns;
       return writer.begin(columns);

@@ -1,7 +1,7 @@
 import { BehaviorSubject, defer, filter, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
-import type { Collection } from '../collections/index.js';
-import { GateError, newConsistency, SourceError, type Column, type LeadstreamError, type OnDuplicateKey, type Row } from '../core/index.js';
-import { countOf, deliver, linked, type Link, type Page, type Tally } from '../flow/index.js';
+import { columnsOf, type Collection } from '../collections/index.js';
+import { GateError, newConsistency, SourceError, type LeadstreamError, type OnDuplicateKey, type Row } from '../core/index.js';
+import { countOf, deliver, type Fault, linked, type Link, type Page, type Tally } from '../flow/index.js';
 import { createClient, defaultFetchingThreads, isSequential, noSpools, readPages } from '../source/index.js';
 import type { CollectionReader, ServiceClient, Spools } from '../source/index.js';
 import type { PlannedStep } from '../plan/index.js';
@@ -32,7 +32,7 @@ export class Reading {
     private readonly run: Run,
     private readonly claim: Claim,
     private readonly rejects: Rejects,
-    found: readonly Column[],
+    found: readonly string[],
   ) {
     const { plan, connection, secrets, reveal, expect } = run.pipeline;
     this.#client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets }, run.events, run.limiters);
@@ -66,9 +66,16 @@ export class Reading {
    */
   async through(write: (page: Page) => Promise<void>): Promise<LeadstreamError | undefined> {
     const { ledger, run } = this;
-    const { plan, deadlineMs } = run.pipeline;
+    const { plan, deadlineMs, onError } = run.pipeline;
     const { signal } = run.options;
-    const reading = { ...this.#options(plan.collection.name), lookAgain: true, onPage: ledger.source.observe };
+    const { collection } = plan;
+    const onFault = (row: Row, fault: Fault) => {
+      ledger.source.tally[onError === 'null' ? 'nulled' : 'rejected'] += 1;
+      if (onError !== 'null') this.rejects.add(collection.name, columnsOf(collection), row, fault);
+      return onError === 'null';
+    };
+    const faults = onError === 'fail' ? {} : { onFault };
+    const reading = { ...this.#options(collection.name), ...faults, lookAgain: true, onPage: ledger.source.observe };
     const pages$ = readPages(this.#reader, reading, ledger.consistency);
     await completed(this.#passed(pages$, write), signal, deadlineMs);
     for (const side$ of this.#sides) {

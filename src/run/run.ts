@@ -6,7 +6,6 @@ import { evaluateGates, passGates, refuseReplacing, standingOutputs } from './ga
 import { refuseStopped } from './stop.js';
 import type { RunCounts } from './counts.js';
 import { noteFailed, type FailedRunReport, type GateResult, type RunReport } from './report.js';
-import { remembered } from './fields.js';
 import type { HowRead } from './ledger.js';
 import { actionsOf, cleanUp, Outputs, published, publishUnlogged, totalsOf, type Output } from './outputs.js';
 import { Reading } from './reading.js';
@@ -63,8 +62,8 @@ async function untilPublished(run: Run): Promise<RunReport> {
 
 /** What earlier attempts of a run have found. */
 interface Found {
-  /** Undeclared fields that have a column from the start. */
-  readonly fields?: readonly Column[];
+  /** Undeclared fields that have a column from the start, by the service's name. */
+  readonly fields?: readonly string[];
   readonly lateRows?: boolean;
   /** Number of pages spooled by an interrupted run. */
   readonly resumed?: number;
@@ -108,13 +107,11 @@ class Attempt {
   async #ended(): Promise<Ended | { readonly thrown: unknown }> {
     const reading = this.#reading;
     const outputs = (this.#outputs = await this.#open());
-    // A field keeps its column, even if another one with a similar name arrives first.
-    const earlier = outputs.earlier.flatMap((output) => output?.undeclared ?? []);
-    reading.source.findings.reserve([...earlier, ...remembered(this.found.fields ?? [])]);
     const { plan } = this.run.pipeline;
     const standing = await standingOutputs(plan, this.claim.outputs, outputs.earlier);
     if (!this.run.options.allowPartial) refuseReplacing(plan, standing);
     if (!(await reading.open())) return { stale: true };
+    reading.ledger.continue(outputs.undeclared(reading.counts));
     const late = await reading.through((page) => outputs.write(page));
     if (late !== undefined) {
       // Starts again, once, and never after rows were printed; the pages are fine.
@@ -125,7 +122,7 @@ class Attempt {
     const missed = this.#missedFields();
     if (missed.length > 0) {
       this.#warnOf(missed);
-      return this.#again({ fields: missed });
+      return this.#again({ fields: [...reading.source.findings.unknown.keys()] });
     }
     this.#prepared = await outputs.prepare();
     refuseStopped(this.run.options.signal);
@@ -167,12 +164,14 @@ class Attempt {
     passGates(this.#gates, warn);
     await claim.lock.check();
     // Rejects come first: anyone who sees the outputs can find the rows they lack.
-    const actions = [...(await rejects.actions()), ...(await actionsOf(outputs, ledger.facts(report)))];
+    const facts = ledger.facts(report);
+    const actions = [...(await rejects.actions()), ...(await actionsOf(outputs, facts))];
     refuseStopped(options.signal);
     // Outputs that cannot be logged are committed first: if the run is killed in between, it publishes no file, and the next run passes them all rows again.
     const done = await publishUnlogged(outputs, report.partial);
     const totals = totalsOf(outputs);
-    const kept = report.partial ? counts?.ofPart(totals.keys()) : counts?.of(ledger.reads(false), totals);
+    const { undeclared = [] } = facts;
+    const kept = report.partial ? counts?.ofPart(totals.keys()) : counts?.of(ledger.reads(false), totals, undeclared);
     const commit = await this.#prepareCommit(actions, kept).catch((failure: unknown) => {
       throw published(failure, done);
     });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { collectionNames, collections, originalName, type Collection } from '../collections/index.js';
 import { byName, itemAt, LeadstreamError } from '../core/index.js';
-import { JsonText, readJson, type JsonRecord } from '../json/index.js';
+import { isRecord, JsonText, readJson } from '../json/index.js';
 import type { DataSource, ServedTable } from './answer.js';
 
 interface FileRow {
@@ -118,10 +118,6 @@ async function* ndjsonRows(file: string, collection: Collection): AsyncGenerator
     }
     yield collection.served ? { text: text.trim() } : rowOf(row, collection);
   }
-}
-
-function isRecord(value: ReturnType<typeof readJson>): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonText);
 }
 
 function rowOf(row: ReadonlyMap<string, string>, collection: Collection): FileRow {

@@ -37,12 +37,11 @@ import {
 import { createClient, eventsOf, type ClientOptions, type ServiceClient } from './fetch/client.js';
 import type { Events } from '../events/index.js';
 import { batchOf, handOver, RowStream, withBatch, type OpenedSource, type Page, type Purpose } from '../flow/index.js';
-import { discoveredIn } from './decode/findings.js';
 import { readPages } from './read.js';
 
 /** How to reach and read a service. @typeParam Own The program's own collections. */
 export type ConnectOptions<Own extends Collection = never> = ClientOptions &
-  Omit<ReadingOptions, 'onPage' | 'at' | 'events' | 'lookAgain' | 'expectedRows'> &
+  Omit<ReadingOptions, 'onPage' | 'onFault' | 'at' | 'events' | 'lookAgain' | 'expectedRows'> &
   Pick<ReadOptions, 'allowUnstable' | 'onDuplicateKey'> & {
     /** The program's own collections, from `defineCollection`. Default: none. */
     readonly collections?: readonly Own[] | undefined;
@@ -192,7 +191,7 @@ function open({ client, events, options }: Connection, collection: Collection, r
   const settings = { ...options, ...defined(read), events };
   const consistency = newConsistency(settings.consistency ?? (purpose === 'writing' ? 'repair' : 'check'), settings.onDuplicateKey);
   let undeclared: readonly Column[] | undefined;
-  const onPage = (page: Page) => (undeclared ??= discoveredIn(batchOf(page), reader.findings, reveal));
+  const onPage = () => (undeclared ??= reader.findings.columns);
   const judged = () => conclude(collection.name, consistency, settings);
   const all$: Observable<Page> = readPages(reader, { ...settings, onPage }, consistency, judged).pipe(
     handOver(),

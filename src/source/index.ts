@@ -9,7 +9,7 @@ export {
   defineCollection,
   type FieldDeclaration,
 } from './declared.js';
-export { discoveredColumns, discoveredIn, type Findings } from './decode/findings.js';
+export { Findings } from './decode/findings.js';
 export type { CollectionReader, ListRequest } from './fetch/reader.js';
 export { createClient, type ServiceClient } from './fetch/client.js';
 export { defaultFetchingThreads, prepareFetching } from './fetch/fetching.js';

@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
-import { consistencyModes, duplicateKeyModes, type ConsistencyMode, type OnDuplicateKey, unknownName } from '../core/index.js';
-import type { Page } from '../flow/index.js';
+import { consistencyModes, duplicateKeyModes, type ConsistencyMode, type OnDuplicateKey, type Row, unknownName } from '../core/index.js';
+import type { Fault, Page } from '../flow/index.js';
 import { checkClient, checkOptions, wrongOption } from '../http/index.js';
 import {
   abortSignal,
@@ -45,6 +45,8 @@ export interface ReadingOptions extends PagingOptions {
   readonly at?: string | undefined;
   /** Receives every page of the list as read, before the check. Counts may rely on it: it is not an event. */
   readonly onPage?: ((page: Page) => void) | undefined;
+  /** Receives rows in which a field has several values. Returns whether the row stays, with `null` as the value. Default: the read fails. */
+  readonly onFault?: ((row: Row, fault: Fault) => boolean) | undefined;
 }
 
 /** The options of one read that differ from those of `connect`. */

@@ -1,7 +1,7 @@
 import { EMPTY, concat, defer, map, switchMap, type Observable } from 'rxjs';
 import type { CollectionReader } from './fetch/reader.js';
-import { type Row, newConsistency, type Consistency } from '../core/index.js';
-import { Drain, countOf, task, type Page } from '../flow/index.js';
+import { type Row, newConsistency, StepError, type Consistency } from '../core/index.js';
+import { batchOf, Drain, countOf, failureAt, task, type Page, withBatch } from '../flow/index.js';
 import { LinkedList } from './linked.js';
 import { openList, Pages } from './list.js';
 import { NumberedList } from './numbered.js';
@@ -9,6 +9,7 @@ import type { ReadingOptions } from './options.js';
 import { firstPageOf, type ListReader } from './paging.js';
 import { crawl, type List, Passes } from './passes.js';
 import { isSequential } from './fetch/request.js';
+import { faultColumn } from './decode/findings.js';
 import { Reading } from './seen-rows.js';
 import { WholeList } from './whole.js';
 
@@ -27,10 +28,29 @@ export function readPages<T extends Row>(
   consistency: Consistency = newConsistency(options.consistency),
   conclude: () => Observable<never> = () => EMPTY,
 ): Observable<Page<T>> {
-  const read = { ...options, firstPage: firstPageOf(reader.collection, options) };
+  const named = (page: Page) => withBatch(page, reader.findings.named(batchOf(page)));
+  const onPage = (page: Page) => options.onPage?.(named(page));
+  const read = { ...options, onPage, firstPage: firstPageOf(reader.collection, options) };
   const pages$ = watched(reader, read, consistency, (watching) => concat(pagesOf(reader, watching, consistency), defer(conclude)));
   // The reader determines the row type of the batches.
-  return pages$ as Observable<Page<T>>;
+  return pages$.pipe(map((page) => unambiguous(named(page), reader, options))) as Observable<Page<T>>;
+}
+
+/** Takes out rows in which a field has several values, unless `onFault` keeps them with `null`. */
+function unambiguous(page: Page, { collection, findings }: ListReader, { at = collection.name, onFault }: ReadingOptions): Page {
+  const batch = batchOf(page);
+  const faults = batch.columns.get(faultColumn);
+  if (!faults) return page;
+  const clear = batch.select([...batch.columns.keys()].filter((name) => name !== faultColumn));
+  const kept = clear.filter((index) => {
+    const key = faults.value(index);
+    if (key === null) return true;
+    const [row, field, reason] = [clear.row(index), findings.nameOf(String(key)), 'occurs twice in its record, with different values'];
+    const place = { page: page.number, index };
+    if (onFault) return onFault(row, { field, reason, ...place });
+    throw failureAt({ at, ...place, row }, (where) => new StepError('E_STEP_VALUE', `${at}: field ${field} ${reason} in ${where}`));
+  });
+  return withBatch(page, kept);
 }
 
 function pagesOf(given: ListReader, options: ReadingOptions, consistency: Consistency): Observable<Page> {

@@ -1,7 +1,17 @@
 import { identity, pipe, type Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, Registry } from '../collections/index.js';
-import { amountOf, schema, type Column, type OnDuplicateKey, type Row, type Violation, type Warning, type Zod } from '../core/index.js';
+import {
+  amountOf,
+  schema,
+  snakeCase,
+  type Column,
+  type OnDuplicateKey,
+  type Row,
+  type Violation,
+  type Warning,
+  type Zod,
+} from '../core/index.js';
 import {
   standalone,
   withNode,
@@ -117,10 +127,6 @@ export function checkedConfig<C>(
   const all = typeof given === 'object' && !Array.isArray(given) ? { ...given, ...Object.fromEntries(named) } : given;
   checkArguments(context?.at ?? name, config, all);
   return config().parse(all);
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /**

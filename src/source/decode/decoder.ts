@@ -2,15 +2,25 @@ import { isUtf8 } from 'node:buffer';
 import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
 import { SourceError, type Redactor } from '../../core/index.js';
-import { isJson, isRecord, JsonText, type JsonRecord, type JsonValue, readJson, type JsonItem } from '../../json/index.js';
-import { Findings } from './findings.js';
+import {
+  ambiguous,
+  isJson,
+  isList,
+  isRecord,
+  JsonText,
+  type JsonRecord,
+  type JsonValue,
+  readJson,
+  type JsonItem,
+} from '../../json/index.js';
+import { faultColumn, Findings } from './findings.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 import type { Answer } from '../../http/index.js';
 
 /**
- * Converts what the service sent into columns of a collection. A declared field that is missing is `null`. An undeclared one is kept under
- * its snake_case name. A value that is not a string is kept as its JSON text, a number as written. Secret fields are left out unless
- * `reveal` names their column. Credentials are removed from field names; values are never changed.
+ * Converts what the service sent into columns of a collection. A declared field that is missing is `null`. An undeclared one is kept, under a
+ * name of its own until its page comes. A value that is not a string is kept as its JSON text, a number as written. Secret fields are left out
+ * unless `reveal` names their column. A field with several values is `null`, and named in `faultColumn`. Other values are never changed.
  */
 export class Decoder {
   /** The declared fields, and whether they are not secret, or revealed. */
@@ -21,9 +31,9 @@ export class Decoder {
   constructor(
     private readonly collection: Collection,
     reveal: readonly string[] = [],
-    redact: Redactor = (name) => name,
+    redact?: Redactor,
   ) {
-    this.findings = new Findings(collection, reveal, redact);
+    this.findings = new Findings(collection, redact);
     this.#declared = Object.entries(collection.fields).map(([column, field]) => ({
       column,
       original: originalName(column, field),
@@ -36,21 +46,25 @@ export class Decoder {
   decode(records: readonly JsonRecord[], counted = true): RecordBatch {
     if (records.length === 0) return RecordBatch.empty;
     const { length } = records;
-    const fieldOf = (original: string) => ({ original, values: new Array<string | null>(length).fill(null), present: 0, notText: 0 });
-    const declared = this.#declared.map(({ original }) => fieldOf(original));
+    const nulls = () => new Array<string | null>(length).fill(null);
+    const fieldOf = (original: string, column: string | undefined) => ({ original, column, values: nulls(), present: 0, notText: 0 });
+    const declared = this.#declared.map(({ original, column, wanted }) => fieldOf(original, wanted ? column : undefined));
     const unknown = new Map<string, ReturnType<typeof fieldOf>>();
-    const put = (field: ReturnType<typeof fieldOf>, row: number, value: JsonValue) => {
+    const faults = nulls();
+    const put = (field: ReturnType<typeof fieldOf>, row: number, value: JsonValue, several?: readonly string[]) => {
       field.present += 1;
+      if (several?.includes(field.original)) return void (faults[row] ??= field.column ?? null);
       const isText = typeof value === 'string' || value === null;
       field.values[row] = isText ? value : value.text;
       if (!isText) field.notText += 1;
     };
     for (const [row, record] of records.entries()) {
       let known = 0;
+      const several = record[ambiguous];
       for (const field of declared) {
         const value = record[field.original];
         if (value === undefined) continue;
-        put(field, row, value);
+        put(field, row, value, several);
         known += 1;
       }
       if (known === 0) throw this.#suspect(`a record has none of the fields of ${this.collection.name}; it is ${nameShape(record)}`);
@@ -60,10 +74,10 @@ export class Decoder {
       for (const [name, value] of Object.entries(record)) {
         if (this.findings.declared.has(name)) continue;
         // There is an end to how many are read, however many there are.
-        this.findings.countUnknown(name, 0);
-        const field = unknown.get(name) ?? fieldOf(name);
+        const column = this.findings.countUnknown(name);
+        const field = unknown.get(name) ?? fieldOf(name, this.collection.unknown === 'secret' ? undefined : column);
         unknown.set(name, field);
-        put(field, row, value);
+        put(field, row, value, several);
       }
     }
     const sent = [...declared.filter(({ present }) => present > 0), ...unknown.values()];
@@ -71,7 +85,7 @@ export class Decoder {
     const batch = this.#batchOf(length, new Map(columns), counted);
     // Records of another collection can share field names with this one.
     if (!batch) throw this.#suspect(`no record in the response has the key (${this.collection.key.join(' + ')})`);
-    return batch;
+    return faults.every((field) => field === null) ? batch : batch.with([[faultColumn, new FlatVector(faults)]]);
   }
 
   /** Converts records that all have the same fields. @returns `undefined` for records that `decode` must refuse. */
@@ -92,10 +106,10 @@ export class Decoder {
     for (const { column, original } of wanted) findings.countNotText(column, sent.get(original)?.notText ?? 0);
     for (const [original, { vector, present, notText }] of sent) {
       if (this.#dropsUndeclared || findings.declared.has(original)) continue;
-      const found = findings.countUnknown(original, present);
-      if (!found.wanted) continue;
-      columns.set(found.column.name, vector);
-      findings.countNotText(found.column.name, notText);
+      const name = findings.countUnknown(original, present);
+      if (this.collection.unknown === 'secret') continue;
+      columns.set(name, vector);
+      findings.countNotText(name, notText);
     }
     return new RecordBatch(rows, columns);
   }
@@ -153,10 +167,6 @@ export function notJson(path: string, answer: Answer): SourceError {
 }
 
 const lineFeed = 0x0a;
-
-function isList(value: JsonItem | readonly JsonItem[]): value is readonly JsonItem[] {
-  return Array.isArray(value);
-}
 
 /** Describes a value without its content: its kind, and the first keys of an object. */
 export function nameShape(value: JsonItem): string {

@@ -1,30 +1,35 @@
 import { originalName, type Collection } from '../../collections/index.js';
-import { amount, SourceError, undeclaredColumn, type Column, type Redactor } from '../../core/index.js';
-import type { RecordBatch } from '../../vector/index.js';
+import { amount, snakeCase, SourceError, undeclaredColumn, type Column, type Redactor } from '../../core/index.js';
+import { RecordBatch } from '../../vector/index.js';
 
 /** Maximum number of fields in a record, and in all records of a collection together: with more, names are really data. */
 export const maxFields = 4_096;
 
-/** An undeclared field that was found; it is wanted if it is not secret, or revealed. */
-interface Discovered {
-  readonly column: Column;
+/** An undeclared field that was found, by the name that the service sent, with credentials. It has a column once its page has come. */
+interface Undeclared {
+  readonly sent: string;
   rows: number;
-  readonly wanted: boolean;
+  column?: Column;
 }
+
+/** What precedes the name of an undeclared field in a batch, until its page comes. */
+const unnamed = '\0';
+
+/** The column, in batches with such rows, of the name of a field that has several values in its record. */
+export const faultColumn = ' fault';
 
 /** What the rows of a collection have that its definition does not mention, counted in rows, and the columns of undeclared fields. */
 export class Findings {
-  /** Undeclared fields, by the service's name without credentials, in the order found. */
-  readonly unknown = new Map<string, Discovered>();
+  /** Undeclared fields, by the service's name without credentials, in list order. */
+  readonly unknown = new Map<string, Undeclared>();
   /** Declared columns that rows lacked. */
   readonly missing = new Map<string, number>();
-  /** Columns whose value was not a string and is kept as its JSON text. */
-  readonly notText = new Map<string, number>();
-  /** The undeclared fields by the name that the service sent, with credentials. */
-  readonly #sent = new Map<string, Discovered>();
+  readonly #notText = new Map<string, number>();
+  readonly #found = new Map<string, Undeclared>();
   /** The declared fields by the service's own name. */
   readonly declared: ReadonlySet<string>;
-  readonly #reserved = new Map<string, string>();
+  /** The column names of undeclared fields. */
+  readonly #names = new Map<string, string>();
   readonly #seenNameOf: (name: string) => string;
   #nameOf: (name: string) => string;
   /** Whether rows decoded now are counted. Records that are read again were already counted. */
@@ -32,29 +37,60 @@ export class Findings {
 
   constructor(
     private readonly collection: Collection,
-    private readonly reveal: readonly string[],
-    private readonly redact: Redactor,
+    private readonly redact: Redactor = (name) => name,
   ) {
     this.declared = new Set(Object.entries(collection.fields).map(([column, field]) => originalName(column, field)));
     this.#nameOf = freeNames(Object.keys(collection.fields));
     this.#seenNameOf = freeNames(this.declared, ' ');
   }
 
-  /** Fixes the names of undeclared fields before anything is decoded, so that they match other places whatever comes first. */
-  reserve(fields: readonly Pick<Column, 'name' | 'original'>[]): void {
+  /** Columns whose value was not a string and is kept as its JSON text. */
+  get notText(): ReadonlyMap<string, number> {
+    const counts = Array.from(this.#notText, ([key, rows]) => [this.nameOf(key), rows] as const);
+    return new Map(counts.filter(([name]) => !name.startsWith(unnamed)));
+  }
+
+  /** The columns of undeclared fields, except those that are withheld. */
+  get columns(): readonly Column[] {
+    return this.collection.unknown === 'secret' ? [] : [...this.unknown.keys()].map((original) => this.columnOf(original));
+  }
+
+  /** Fixes the names of undeclared fields before anything is read: first those of the last run, then those of others, which get them together. */
+  reserve(known: readonly Pick<Column, 'name' | 'original'>[], others: readonly string[] = []): void {
     const taken = new Set(Object.keys(this.collection.fields));
-    for (const { name, original } of fields) {
-      if (taken.has(name) || this.#reserved.has(original) || this.declared.has(original)) continue;
-      this.#reserved.set(original, name);
+    for (const { name, original } of known) {
+      if (taken.has(name) || this.#names.has(original) || this.declared.has(original)) continue;
+      this.#names.set(original, name);
       taken.add(name);
     }
     this.#nameOf = freeNames(taken);
+    this.#nameTogether(others);
+  }
+
+  /** Returns the column of an undeclared field. */
+  columnOf(original: string): Column {
+    const name = this.#names.get(original) ?? this.#nameOf(snakeCase(original));
+    this.#names.set(original, name);
+    return undeclaredColumn(name, original, this.collection.unknown);
+  }
+
+  /** Gives the undeclared columns of a page their names. Pages come in list order, whereas their answers may arrive in any. */
+  named(batch: RecordBatch): RecordBatch {
+    const found = [...batch.columns.keys()].flatMap((key) => this.#found.get(key) ?? []);
+    if (found.length === 0) return batch;
+    this.#discover(found.filter(({ column }) => column === undefined));
+    return new RecordBatch(batch.length, new Map(Array.from(batch.columns, ([key, vector]) => [this.nameOf(key), vector])));
+  }
+
+  /** Returns the name of a column by its name in a batch. */
+  nameOf(key: string): string {
+    return this.#found.get(key)?.column?.name ?? key;
   }
 
   recount(): void {
     this.missing.clear();
-    this.notText.clear();
-    for (const found of this.#sent.values()) found.rows = 0;
+    this.#notText.clear();
+    for (const found of this.#found.values()) found.rows = 0;
   }
 
   countMissing(column: string, rows: number): void {
@@ -65,14 +101,22 @@ export class Findings {
   countNotText(column: string, rows: number): void {
     const { served, fields } = this.collection;
     if (served && (fields[column]?.type ?? 'text') !== 'text') return;
-    this.#count(this.notText, column, rows);
+    this.#count(this.#notText, column, rows);
   }
 
-  /** Counts rows that have an undeclared field. @throws {SourceError} `E_SOURCE_LIMIT` for more fields than allowed. */
-  countUnknown(sent: string, rows: number): Discovered {
-    const found = this.#sent.get(sent) ?? this.#discover(sent);
+  /** Counts rows that have an undeclared field. @returns Its name in a batch. @throws {SourceError} `E_SOURCE_LIMIT` for more fields than allowed. */
+  countUnknown(sent: string, rows = 0): string {
+    const key = unnamed + sent;
+    let found = this.#found.get(key);
+    if (found === undefined) {
+      if (this.declared.size + this.#found.size >= maxFields)
+        throw this.#tooWide(`records have more than ${amount(maxFields)} different fields`);
+      this.#found.set(key, (found = { sent, rows: 0 }));
+      // It is in no batch.
+      if (this.collection.unknown === 'secret') this.#discover([found]);
+    }
     if (this.counting) found.rows += rows;
-    return found;
+    return key;
   }
 
   checkWidth(fields: number): void {
@@ -83,35 +127,24 @@ export class Findings {
     if (this.counting && rows > 0) counts.set(name, (counts.get(name) ?? 0) + rows);
   }
 
-  #discover(sent: string): Discovered {
-    if (this.declared.size + this.#sent.size >= maxFields)
-      throw this.#tooWide(`records have more than ${amount(maxFields)} different fields`);
-    const original = this.#seenNameOf(this.redact(sent));
-    const name = this.#reserved.get(original) ?? this.#nameOf(snakeCase(original));
-    const { unknown: sensitivity } = this.collection;
-    const wanted = sensitivity !== 'secret' || this.reveal.includes(name);
-    const found = { column: undeclaredColumn(name, original, sensitivity), rows: 0, wanted };
-    this.#sent.set(sent, found);
-    this.unknown.set(original, found);
-    return found;
+  #discover(found: readonly Undeclared[]): void {
+    const fields = found.map((field) => ({ field, original: this.#seenNameOf(this.redact(field.sent)) }));
+    this.#nameTogether(fields.map(({ original }) => original));
+    for (const { field, original } of fields) {
+      field.column = this.columnOf(original);
+      this.unknown.set(original, field);
+    }
+  }
+
+  /** Names fields that come together: one that is called like a column gets it, wherever it comes. */
+  #nameTogether(originals: readonly string[]): void {
+    for (const original of originals) if (snakeCase(original) === original) this.columnOf(original);
+    for (const original of originals) this.columnOf(original);
   }
 
   #tooWide(what: string): SourceError {
     return new SourceError('E_SOURCE_LIMIT', 'permanent', `${this.collection.name}: ${what}`);
   }
-}
-
-/** Returns the columns of undeclared fields, except those that are withheld. */
-export function discoveredColumns(findings: Findings, reveal: readonly string[] = []): readonly Column[] {
-  return [...findings.unknown.values()]
-    .map(({ column }) => column)
-    .filter(({ name, sensitivity }) => sensitivity !== 'secret' || reveal.includes(name));
-}
-
-/** Returns those of these columns that rows have, in the order of the rows: pages come in order, whereas answers may arrive in any. */
-export function discoveredIn({ columns }: RecordBatch, findings: Findings, reveal: readonly string[] = []): readonly Column[] {
-  const byName = new Map(discoveredColumns(findings, reveal).map((column) => [column.name, column]));
-  return [...columns.keys()].flatMap((name) => byName.get(name) ?? []);
 }
 
 /** Returns a function that makes names unique: `name`, `name_2`, `name_3` with the joint `_`. */
@@ -129,14 +162,4 @@ function freeNames(given: Iterable<string>, joint = '_'): (name: string) => stri
     taken.add(free);
     return free;
   };
-}
-
-/** Returns the column name of a field, `tc_base64_api_key` of `TC_base64ApiKey`: words split at non-alphanumerics and at humps. */
-export function snakeCase(name: string): string {
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
-    .split(/[^A-Za-z0-9]+/)
-    .filter((word) => word !== '');
-  return words.length === 0 ? 'field' : words.join('_').toLowerCase();
 }

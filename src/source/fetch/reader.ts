@@ -3,10 +3,22 @@ import type { z } from 'zod';
 import type { Collection, RowOf, Served } from '../../collections/index.js';
 import { isAddressable, SourceError, type Redactor, schema } from '../../core/index.js';
 import { discreet, type Answer } from '../../http/index.js';
-import { ascii, type JsonRecord, isJson, isRecord, JsonText, placeOf, readJson, valueAt, without } from '../../json/index.js';
+import {
+  ambiguous,
+  ascii,
+  type JsonRecord,
+  isJson,
+  isRecord,
+  JsonText,
+  placeOf,
+  readJson,
+  RepeatedName,
+  valueAt,
+  without,
+} from '../../json/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { Decoder, readSingle, readList, nameShape, notJson, suspect } from '../decode/decoder.js';
-import type { Findings } from '../decode/findings.js';
+import { faultColumn, type Findings } from '../decode/findings.js';
 import {
   isNotFound,
   type OnPath,
@@ -77,11 +89,21 @@ export function createReader<C extends Collection>(
   const { name, served } = collection;
   const decoder = new Decoder(collection, reveal, redact);
 
+  const reading: typeof read = (asked, decode) =>
+    read(asked, (label, answer) =>
+      unlessRepeated(
+        () => decode(label, answer),
+        (what) => {
+          throw suspect(label, answer, what);
+        },
+      ),
+    );
+
   function requestAt(path: string, { page, position: asked, limit: size, purpose }: ListRequest): Observable<ListAnswer> {
     const counted = purpose !== 'probe';
     if (!isSequential(served)) {
       const query = listQuery(collection, page, size === undefined ? limit : size, limit);
-      return read({ collection, path, page, query, purpose }, (label, answer) => ({
+      return reading({ collection, path, page, query, purpose }, (label, answer) => ({
         batch: batchOf(label, answer, counted),
         body: answer.body,
       }));
@@ -89,7 +111,7 @@ export function createReader<C extends Collection>(
     const rows = size ?? limit;
     const position = asked ?? positionAt(served, path, rows);
     const { query: written } = position;
-    return read({ collection, path: position.path, page: page ?? 1, written, purpose }, (label, answer) => {
+    return reading({ collection, path: position.path, page: page ?? 1, written, purpose }, (label, answer) => {
       const batch = batchOf(label, answer, counted);
       const following = followingIn(answer, batch, { served, label, position, limit: rows, surroundings });
       return { batch, position, following, body: packed({ position, following }, answer.body) };
@@ -112,8 +134,10 @@ export function createReader<C extends Collection>(
   function found(label: string, answer: Answer): readonly RowOf<C>[] {
     if (answer.status === 404) throw notFound(label, 'no such record');
     const records = readSingle(label, answer);
+    const batch = decoder.decode(served ? flattened(records, served) : records);
+    if (batch.columns.has(faultColumn)) throw suspect(label, answer, 'a field occurs twice in a record, with different values');
     // A decoder returns the columns of its collection, which the type system cannot follow.
-    return decoder.decode(served ? flattened(records, served) : records).rows() as readonly RowOf<C>[];
+    return decoder.findings.named(batch).rows() as readonly RowOf<C>[];
   }
 
   return {
@@ -139,6 +163,15 @@ export function createReader<C extends Collection>(
       );
     },
   };
+}
+
+function unlessRepeated<T>(read: () => T, repeated: (what: string) => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RepeatedName) return repeated(error.message);
+    throw error;
+  }
 }
 
 function notFound(label: string, what: string): SourceError {
@@ -187,16 +220,19 @@ function flattened(records: readonly JsonRecord[], { nested, opened }: Served): 
   if (nested.size === 0) return records;
   return records.map((record) => {
     const flat = Object.assign(Object.create(null) as Record<string, JsonRecord[string]>, record);
+    const several = [...(record[ambiguous] ?? [])];
+    const clear = <T>(name: string, take: () => T) => unlessRepeated<T | null>(take, () => (several.push(name), null));
     for (const [name, [outer = '', ...inner]] of nested) {
       const container = record[outer];
-      const value = container instanceof JsonText ? valueAt(Buffer.from(container.text), inner) : undefined;
       // A member whose name happens to equal the pointer.
       if (record[name] !== undefined) flat[`/${name}`] = record[name];
       delete flat[name];
+      if (record[ambiguous]?.includes(outer)) several.push(name);
+      const value = clear(name, () => (container instanceof JsonText ? valueAt(Buffer.from(container.text), inner, true) : undefined));
       if (value !== undefined) flat[name] = value;
-      if (opened.has(outer)) takeOut(flat, outer, inner);
+      if (opened.has(outer)) clear(outer, () => takeOut(flat, outer, inner));
     }
-    return flat;
+    return several.length === 0 ? flat : Object.assign(flat, { [ambiguous]: several });
   });
 }
 

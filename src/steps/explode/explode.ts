@@ -1,7 +1,7 @@
 import { map } from 'rxjs';
 import { itemAt, repeated, textOf, type Row, type Value } from '../../core/index.js';
 import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
-import { JsonText, readJson, type JsonItem } from '../../json/index.js';
+import { ambiguous, isList, isRecord, JsonText, readJson, type JsonItem } from '../../json/index.js';
 import { FlatVector, memoOf, Unfit } from '../../vector/index.js';
 import { keptRows } from '../evaluation.js';
 import { columnName, onErrorKey, requireColumn, takeRows } from '../fields.js';
@@ -50,16 +50,14 @@ function listOf(value: Value, separator?: string): readonly (string | null)[] | 
 }
 
 const noArray = new Unfit('is not a JSON array');
+const ambiguousRecord = new Unfit('has a record with a name that occurs twice, with different values');
 
 function arrayOf(text: string): readonly (string | null)[] | Unfit {
   // Half a surrogate pair has no encoding in UTF-8.
   if (!text.startsWith('[') || !text.isWellFormed()) return noArray;
   const items = readJson(Buffer.from(text));
+  if (isList(items) && items.some((item) => isRecord(item) && item[ambiguous])) return ambiguousRecord;
   return isList(items) ? items.map((item) => (item === null || typeof item === 'string' ? item : jsonOf(item))) : noArray;
-}
-
-function isList(items: JsonItem | readonly JsonItem[] | undefined): items is readonly JsonItem[] {
-  return Array.isArray(items);
 }
 
 function jsonOf(item: JsonItem): string {

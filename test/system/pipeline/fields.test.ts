@@ -7,7 +7,8 @@ import { runPipeline, summaryOf } from '../../../src/run/index.js';
 import { changing } from '../../support/changing.js';
 import { duckdb } from '../../support/duckdb.js';
 import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
-import { pipelineText, service, serviceOf, type LoggedService } from '../../support/services.js';
+import { ownServer, send } from '../../support/own-server.js';
+import { pipelineText, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** One table over several nights. */
@@ -43,12 +44,43 @@ describe('undeclared fields', () => {
     expect(await duckdb(`select new_field from '${folder}/t/*.parquet'`)).toEqual([{ new_field: null }, { new_field: null }]);
   });
 
-  test('whose names are alike keep their columns, in whatever order they come', async () => {
-    const { night, folder } = await nights();
-    for (const fields of [{ 'Foo Bar': 'spaced', foo_bar: 'joined' }, { foo_bar: 'joined', 'Foo Bar': 'spaced' }, { foo_bar: 'joined' }]) {
-      await night([lead(1, fields)]);
-      const expected = { foo_bar: 'Foo Bar' in fields ? 'spaced' : null, foo_bar_2: 'joined' };
-      expect(await duckdb(`select foo_bar, foo_bar_2 from '${folder}/t/*.parquet'`)).toEqual([expected]);
+  const spaced = { 'Foo Bar': 'spaced' };
+  const joined = { foo_bar: 'joined' };
+  const hyphen = { 'foo-bar': 'hyphen' };
+
+  test.each([
+    [
+      'the one that is called like it',
+      [
+        { ...spaced, ...joined },
+        { ...joined, ...spaced },
+      ],
+      ['joined', 'spaced'],
+    ],
+    ['the one that had it the night before', [spaced, { ...joined, ...spaced }], ['spaced', 'joined']],
+    ['the one that had it, where it is missing', [spaced, { ...joined, ...spaced }, joined], [null, 'joined']],
+    [
+      'the one that came first',
+      [
+        { ...spaced, ...hyphen },
+        { ...hyphen, ...spaced },
+      ],
+      ['spaced', 'hyphen'],
+    ],
+  ])('whose names are alike: the column is in every output that of %s', async (_what, rows, values) => {
+    const [folder, stateDir] = [await temporaryFolder(), await temporaryFolder()];
+    const files = { t: `'${folder}/t/*.parquet'`, c: `read_csv('${folder}/c.csv', all_varchar = true)`, n: `'${folder}/n.ndjson'` };
+    const to = ['parquet: { path: t }', 'csv: { path: c.csv, naming: snake_case }', 'ndjson: { path: n.ndjson, naming: snake_case }'];
+    for (const fields of rows) {
+      const from = await serviceOf({ leads: [lead(1, fields)] });
+      await runIn(from, `from: leads\nto: [${to.map((sink) => `{ ${sink} }`).join()}]\n`, folder, { stateDir });
+    }
+    for (const file of Object.values(files)) {
+      const [row] = await duckdb(`select * from ${file}`);
+      expect(row).toMatchObject({ foo_bar: values[0], foo_bar_2: values[1] });
+      // In the order in which they came.
+      const [one, other] = values[0] === 'joined' ? ['foo_bar_2', 'foo_bar'] : ['foo_bar', 'foo_bar_2'];
+      expect(Object.keys(row ?? {}).slice(-2)).toEqual([one, other]);
     }
   });
 
@@ -107,6 +139,96 @@ describe('undeclared fields', () => {
     const { warnings } = await runIn(from, 'from: bridges\nto:\n  - csv: { path: b.csv }', folder);
     expect(news(warnings)).toEqual(['bridges: the service has an undeclared field "odd_token"; undeclared fields of bridges are withheld']);
     expect(await readFile(join(folder, 'b.csv'), 'utf8')).not.toContain('odd');
+  });
+});
+
+describe('the answers of pages 2 and 3, whichever arrives first', () => {
+  const page2 = { 'UTM Source': 'spaced', zone: '2' };
+  const rows = leads(300, (index) => (index < 100 ? {} : index < 200 ? page2 : { utm_source: 'joined', area: '3' }));
+  const run = async (first: 2 | 3, onNewField: string, consistency: string) => {
+    const [folder, stateDir] = [await temporaryFolder(), await temporaryFolder()];
+    const served = await ownServer((response, url) => {
+      const [page, limit] = [Number(url.searchParams.get('page')), Number(url.searchParams.get('limit'))];
+      const answer = () => send(response, page < 1 ? [] : rows.slice((page - 1) * limit, page * limit));
+      setTimeout(answer, page === 5 - first ? 60 : 0);
+    });
+    const from = { ...served, env: { LEADSTREAM_BASE_URL: served.url, LEADSTREAM_REST_API_KEY: testKey } };
+    const sinks = '{ parquet: { path: t } }, { csv: { path: c.csv } }, { ndjson: { path: n.ndjson, naming: snake_case } }';
+    const text = `from: leads\nconsistency: ${consistency}\non_new_field: ${onNewField}\nto: [${sinks}]\n`;
+    for (const _night of onNewField === 'restart' ? [1] : [1, 2]) await runIn(from, text, folder, { stateDir });
+    const bytes = `select md5(content) as digest from read_blob(['${folder}/t/*.parquet', '${folder}/c.csv', '${folder}/n.ndjson'])`;
+    const columns = `select utm_source, utm_source_2, count(*)::int as n from '${folder}/t/*.parquet' group by all order by all`;
+    return {
+      head: (await readFile(join(folder, 'c.csv'), 'utf8')).split('\n')[0],
+      bytes: await duckdb(bytes),
+      rows: await duckdb(columns),
+    };
+  };
+
+  test.each([
+    ['next_run', 'repair'],
+    ['restart', 'repair'],
+    ['restart', 'off'],
+  ])('give the same names, order and bytes: on_new_field: %s, consistency: %s', async (onNewField, consistency) => {
+    const [one, other] = [await run(2, onNewField, consistency), await run(3, onNewField, consistency)];
+    expect(other).toEqual(one);
+    expect(one.head).toMatch(/,UTM Source,zone,utm_source,area$/);
+    expect(one.rows).toEqual([
+      { utm_source: 'joined', utm_source_2: null, n: 100 },
+      { utm_source: null, utm_source_2: 'spaced', n: 100 },
+      { utm_source: null, utm_source_2: null, n: 100 },
+    ]);
+  });
+});
+
+describe('a field name that not every format can hold', () => {
+  const names = { nul: 'n\0ul', half: '\ud800half', mark: '\ufeffmark', formula: '=1+1' };
+  const header = async (file: string) => Object.keys((await duckdb(`select * from ${file}`))[0] ?? {}).at(-1);
+  const line = async (file: string) => Object.keys(JSON.parse(await readFile(file, 'utf8')) as object).at(-1);
+  // The client of DuckDB drops a mark at the start of a text.
+  const element = async (folder: string) => {
+    const rows = await duckdb(`select hex(name) as name from parquet_schema('${folder}/out/*.parquet')`);
+    return Buffer.from(String(rows.at(-1)?.name), 'hex').toString();
+  };
+  const formats = {
+    'csv: { path: out }': (folder: string) => header(`read_csv('${folder}/out', all_varchar = true, header = true)`),
+    'ndjson: { path: out }': (folder: string) => line(join(folder, 'out')),
+    'parquet: { path: out, naming: original }': element,
+    'parquet: { path: out, naming: original, engine: parquetjs-lite }': element,
+  };
+  const refused = (sink: string, name: keyof typeof names) =>
+    (name === 'nul' ? /^csv/ : name === 'half' ? /^(csv|parquet)/ : /^$/).test(sink);
+
+  test.each(Object.entries(formats))('is written as it is, or refused by name with the way out: %s', async (sink, readBack) => {
+    for (const [what, name] of Object.entries(names) as [keyof typeof names, string][]) {
+      const [from, folder] = [await serviceOf({ leads: [lead(1, { [name]: 'x' })] }), await temporaryFolder()];
+      const run = runIn(from, `from: leads\nto: [{ ${sink} }]`, folder);
+      if (refused(sink, what)) {
+        const message = expect.stringMatching(
+          /^to\[0\] \w+: the name "[^"]+" has .*; leave the field out: by columns, or by undeclared: drop/,
+        );
+        await expect(run).rejects.toMatchObject({ code: 'E_SINK_FIELD', message });
+        const only = sink.replace(' }', ', columns: [lead_id] }');
+        expect(await runIn(from, `from: leads\nto: [{ ${only} }]`, folder)).toMatchObject({ read: 1 });
+      } else {
+        await run;
+        expect(await readBack(folder)).toBe(name);
+      }
+    }
+  });
+
+  test('is escaped under escape_formulas like a cell, and quoted where a mark at its start would be that of the file', async () => {
+    const [from, folder] = [await serviceOf({ leads: [lead(1, { [names.formula]: '=2' })] }), await temporaryFolder()];
+    await runIn(from, 'from: leads\nto: [{ csv: { path: c.csv, escape_formulas: true } }]', folder);
+    expect(await readFile(join(folder, 'c.csv'), 'utf8')).toMatch(/,'=1\+1\n.*,'=2\n$/);
+    const marked = await ownServer((response) => send(response, [{ '\ufeffno': '1', total: '2' }]));
+    const fields = 'fields: { no: { type: text, at: "/\\ufeffno" }, total: text }';
+    const list = `collections:\n  orders: { path: /orders, key: [no], paging: { scheme: none }, ${fields} }\nfrom: orders`;
+    const env = { LEADSTREAM_BASE_URL: marked.url, LEADSTREAM_REST_API_KEY: testKey };
+    for (const bom of [false, true]) {
+      await runIn({ env }, `${list}\nto: [{ csv: { path: m.csv, bom: ${bom} } }]`, folder);
+      expect(await duckdb(`select * from read_csv('${folder}/m.csv', all_varchar = true)`)).toEqual([{ '\ufeffno': '1', total: '2' }]);
+    }
   });
 });
 

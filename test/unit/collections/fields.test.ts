@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { collectionNames, collections, columnsOf, originalName, type Collection } from '../../../src/collections/index.js';
-import { snakeCase } from '../../../src/source/decode/findings.js';
+import { snakeCase } from '../../../src/core/index.js';
 
 const secrets = {
   leads: '',

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { isJson, JsonText, placeOf, segmentsOf, valueAt } from '../../../src/json/index.js';
+import { isJson, JsonText, placeOf, RepeatedName, segmentsOf, valueAt } from '../../../src/json/index.js';
 import { places, plain } from '../../support/json.js';
 
 const bytes = (text: string) => Buffer.from(text);
@@ -26,9 +26,13 @@ test('a pointer is taken apart as it is put together', () => {
   );
 });
 
-test('numbers stay as they are written, and of a name that comes twice the last one counts', () => {
+test('numbers stay as they are written, and a name in the pointer that comes twice is refused, unless the values are equal and may be', () => {
   expect(valueAt(bytes('{"a":{"b":12345678901234567890}}'), ['a', 'b'])).toEqual(new JsonText('12345678901234567890'));
-  expect(valueAt(bytes('{"a":1,"\\u0061":1.10}'), ['a'])).toEqual(new JsonText('1.10'));
+  for (const json of ['{"a":1,"\\u0061":1.10}', '{"a":1,"b":2,"a": 1}', '{"a":{"b":1},"a":{}}'])
+    expect(() => valueAt(bytes(json), ['a', 'b'])).toThrow(RepeatedName);
+  expect(valueAt(bytes('{"a":1,"b":2,"a": 1}'), ['a'], true)).toEqual(new JsonText('1'));
+  expect(() => valueAt(bytes('{"a":1,"a":2}'), ['a'], true)).toThrow(RepeatedName);
+  expect(valueAt(bytes('{"b":1,"b":2,"a":3}'), ['a'])).toEqual(new JsonText('3'));
 });
 
 test.each(['{"data":[1,2],"paging":{"next":"x', '{"data":[1,2]', '', '[1,]', '\xff'])('%j is no document', (text) => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { without } from '../../../src/json/index.js';
+import { RepeatedName, without } from '../../../src/json/index.js';
 import { places } from '../../support/json.js';
 
 /** The same over what `JSON.parse` made. */
@@ -30,10 +30,14 @@ test.each<[string, string[], string | undefined]>([
   ['{"a":1.10,"b":{"c":"x","d":1e400}}', ['b', 'c'], '{"a":1.10,"b":{"d":1e400}}'],
   ['{"a":{"b":{"c":1}},"d":null}', ['a', 'b', 'c'], '{"d":null}'],
   ['{"a":{"b":1}}', ['a', 'b'], undefined],
-  ['{"a":"first","b":1,"a":"second"}', ['a'], '{"b":1}'],
+  ['{"a":"same","b":1,"a":"\\u0073ame"}', ['a'], '{"b":1}'],
   ['{"a":[{"b":"x","c":1}, 2]}', ['a', '0', 'b'], '{"a":[{"c":1}, 2]}'],
   ['[1, "é", 3]', ['1'], '[1, null, 3]'],
   ['{}', ['a'], '{}'],
 ])('%s without /%j', (json, segments, left) => {
   expect(without(json, segments)).toBe(left);
+});
+
+test.each(['{"a":1,"b":1,"a":2}', '{"a":1,"b":1,"b":2}'])('%s without /a is refused: a value would be lost', (json) => {
+  expect(() => without(json, ['a'])).toThrow(RepeatedName);
 });
