@@ -131,10 +131,15 @@ export class LinkedList implements List {
       this.#refusedAgain(`the end: the service refuses page ${number} a second time`, 'it is not known whether the list ends there');
       return undefined;
     }
-    if (again.following?.kind === 'next' || again.batch.length > rows) {
+    const names = this.reading.namesOf(again.batch);
+    const isSame = digestOf(names) === digest;
+    const { seen } = this.reading;
+    // An expired cursor may get the first page, or none.
+    const hasNew = seen ? names.some((name) => !seen.inThisPass(name)) : names.length > rows;
+    if (hasNew || (isSame && again.following?.kind === 'next')) {
       if (pages.returns < maxReturns) return pages.reopen();
       this.#claimedAt = undefined;
-    } else if (digestOf(this.reading.namesOf(again.batch)) !== digest) this.reading.drift(`page ${number} has changed`);
+    } else if (!isSame) this.reading.drift(`page ${number} has changed`);
     return undefined;
   }
 

@@ -119,6 +119,7 @@ class ListRead {
     }).pipe(
       switchMap((next) => {
         consistency.growing = list.growing;
+        if (list.reading.drifted && consistency.outcome === 'stable') consistency.outcome = 'drifted';
         return next === undefined
           ? EMPTY
           : concat(

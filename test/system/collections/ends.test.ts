@@ -131,6 +131,24 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
     }
   });
 
+  test.each([
+    ['nothing', { data: { items: [] } }],
+    ['the first page', { data: { items: orders(10) }, paging: { next: 'MTA' } }],
+  ])('is not known where a cursor has expired and gets %s', async (_, expired) => {
+    const since = new Map<string, number>();
+    const server = await ownServer((response, url, ...rest) => {
+      const age = performance.now() - (since.get(url.search) ?? performance.now());
+      since.set(url.search, since.get(url.search) ?? performance.now());
+      if (age > 200 && url.searchParams.has('cursor')) send(response, expired);
+      else byCursor(orders(20))(response, url, ...rest);
+    });
+    let waited = 0;
+    const options = { set: { 'service.end_wait': '300ms' }, watch: { wait: () => void (waited += 1) } };
+    const report = await runOwn(server, ownText(cursor, file('check')), await temporaryFolder(), options);
+    expect(report).toMatchObject({ read: 20, warnings: [{ code: 'W_SOURCE_DRIFT' }], consistency: { drift: ['page 2 has changed'] } });
+    expect(waited).toBe(1);
+  });
+
   test('of a pass that repairs is re-checked, too', async () => {
     // Two rows go while page 4 is read, so that page 5 begins two rows late, and the pass meets an outage.
     let requests = 0;
