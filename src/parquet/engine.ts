@@ -38,21 +38,51 @@ export interface GroupPlan {
   readonly many: boolean;
 }
 
-/** The rows waiting to be encoded, in the form `G` that an engine takes. */
-export interface RowGroup<G = unknown> {
-  readonly rows: number;
-  readonly isComplete: boolean;
-  /** Adds rows up to the one that completes the group. @returns The index behind the last one added. */
-  add(batch: Batch, from: number, to: number): number;
-  /** Returns the rows, sorted, and starts the next group. The result of an earlier call must have been written by then. */
-  take(): G;
-}
+/** Rows that are still in the processor's cache when their next column is read. */
+const atATime = 256;
 
-/** Returns the index behind the row that brings the texts, from a row on, to this many bytes. */
-export function behindText(batch: Batch, from: number, bytes: number): number {
-  let row = from;
-  for (let text = 0; text < bytes && row < batch.rows; row += 1) for (const column of batch.columns) text += column.byteLength(row);
-  return row;
+/** The rows waiting to be encoded, in the form `G` that an engine takes. */
+export abstract class RowGroup<G = unknown> {
+  #rows = 0;
+  #text = 0;
+
+  protected constructor(private readonly most: Pick<GroupPlan, 'rows' | 'text'>) {}
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  get isComplete(): boolean {
+    return this.#rows >= this.most.rows || this.#text >= this.most.text;
+  }
+
+  /** Adds rows up to the one that completes the group. @returns The index behind the last one added. */
+  add(batch: Batch, from: number, to: number): number {
+    let row = from;
+    while (row < to && !this.isComplete) {
+      const end = Math.min(to, row + atATime, row + this.most.rows - this.#rows);
+      const text = this.#text + this.append(batch, row, end);
+      const start = row;
+      if (text < this.most.text) [this.#text, row] = [text, end];
+      else for (; row < end && !this.isComplete; row += 1) for (const column of batch.columns) this.#text += column.byteLength(row);
+      this.#rows += row - start;
+    }
+    return row;
+  }
+
+  /** Returns the rows, sorted, and starts the next group. The result of an earlier call must have been written by then. */
+  take(): G {
+    const taken = this.taken(this.#rows);
+    this.#rows = 0;
+    this.#text = 0;
+    return taken;
+  }
+
+  /** @returns The bytes of their texts in UTF-8. */
+  protected abstract append(batch: Batch, from: number, to: number): number;
+
+  /** Returns the first rows, and drops the others, which do not belong to the group. */
+  protected abstract taken(rows: number): G;
 }
 
 /** Writes one Parquet file, one row group at a time. Every column is optional. The same calls produce the same bytes. */

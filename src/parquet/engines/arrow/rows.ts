@@ -9,7 +9,7 @@ import {
   type ColumnBytes,
   type Vector,
 } from '../../../vector/index.js';
-import { behindText, type GroupPlan, type RowGroup } from '../../engine.js';
+import { type GroupPlan, RowGroup } from '../../engine.js';
 import { RowValues } from '../../row-values.js';
 
 /** A row group for the encoder, in one buffer that can be transferred to a thread. */
@@ -30,53 +30,29 @@ export function rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): Row
   return plan.many || plan.sortedBy.length > 0 ? lateBytes(columns, plan) : new RowBytes(columns, plan);
 }
 
-/** Number of rows still in the processor's cache when their next column is read. */
-const atATime = 256;
-
 /** Turns values into bytes as they arrive, in reused memory: no value stays an object until its row group is complete. */
-class RowBytes implements RowGroup<TakenBytes> {
+class RowBytes extends RowGroup<TakenBytes> {
   readonly #stream: ArrowStream;
   readonly #builders: readonly ColumnBuilder[];
-  #rows = 0;
-  #text = 0;
 
   constructor(
     private readonly columns: readonly OutputColumn[],
-    private readonly plan: Pick<GroupPlan, 'rows' | 'text'>,
+    plan: Pick<GroupPlan, 'rows' | 'text'>,
   ) {
+    super(plan);
     this.#stream = new ArrowStream(columns);
     this.#builders = columns.map(({ type }) => (type === 'text' ? new Utf8Builder() : new Scalars(layouts[type])));
   }
 
-  get rows(): number {
-    return this.#rows;
+  protected append(batch: Batch, from: number, to: number): number {
+    return this.#builders.reduce((text, builder, index) => text + builder.append(batch.column(index), from, to), 0);
   }
 
-  get isComplete(): boolean {
-    return this.#rows >= this.plan.rows || this.#text >= this.plan.text;
-  }
-
-  add(batch: Batch, from: number, to: number): number {
-    let start = from;
-    while (start < to && !this.isComplete) {
-      const end = Math.min(to, start + atATime, start + this.plan.rows - this.#rows);
-      const before = this.#text;
-      for (const [index, builder] of this.#builders.entries()) this.#text += builder.append(batch.column(index), start, end);
-      // The builders may have further rows, which do not belong to the group.
-      const last = this.#text < this.plan.text ? end : behindText(batch, start, this.plan.text - before);
-      this.#rows += last - start;
-      start = last;
-    }
-    return start;
-  }
-
-  take(): TakenBytes {
-    const bytes = this.#builders.map((builder) => builder.bytes(this.#rows));
-    const stream = this.#stream.write(bytes, this.#rows);
+  protected taken(rows: number): TakenBytes {
+    const bytes = this.#builders.map((builder) => builder.bytes(rows));
+    const stream = this.#stream.write(bytes, rows);
     const plain = this.columns.filter((_, index) => !bytes[index]?.repeats).map(({ name }) => name);
     for (const builder of this.#builders) builder.clear();
-    this.#rows = 0;
-    this.#text = 0;
     return { stream, plain, takeBack: (buffer) => this.#stream.takeBack(buffer) };
   }
 }
