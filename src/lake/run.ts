@@ -216,7 +216,6 @@ async function runBefore(table: Table, mode: Mode, context: TableRunContext): Pr
     const remedy = `return to an earlier run with leadstream rollback, or move ${table.path} and its run away`;
     throw new SinkError('E_SINK_FOREIGN', `${at}: the manifest of ${table.folder(run)} cannot be read; ${remedy}`);
   }
-  await table.refuseTablesIn(run);
   if (mode === 'replace') return { run, manifest };
   await table.refuseLinksIn(run);
   const { difference } = (await runLog?.check(table.path, run, text)) ?? {};

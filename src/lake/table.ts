@@ -9,7 +9,6 @@ import {
   type LinkAction,
   type RenameAction,
   removeFile,
-  runsName,
   runsOf,
   unlessMissing,
 } from '../store/index.js';
@@ -112,17 +111,6 @@ export class Table {
   async refuseLinksIn(run: string): Promise<void> {
     const link = (await entriesBelow(this.folder(run))).find((entry) => entry.isSymbolicLink());
     if (link) throw notOurFolder(join(link.parentPath, link.name), 'a link');
-  }
-
-  /** Checks that no other table is in a run, since it would be hidden with that. @throws {SinkError} `E_SINK_FOREIGN`. */
-  async refuseTablesIn(run: string): Promise<void> {
-    const inner = (await entriesBelow(this.folder(run))).find((entry) => entry.isDirectory() && runsName.test(entry.name));
-    if (inner === undefined) return;
-    const runs = join(inner.parentPath, inner.name);
-    throw new SinkError(
-      'E_SINK_FOREIGN',
-      `${this.path} has another table in it, which this run would hide: move ${runs} and its link away`,
-    );
   }
 
   /** Creates the folder of a new run. @returns The folders that were created, outermost first. @throws {SinkError} `E_SINK_PATH`. */

@@ -26,6 +26,6 @@ export { inTurn, type Lock, lockOutputs, lockOwn } from './lock.js';
 export { isPrivate, makePrivate, makeState, openOwn, openRegular, readOwn, readRegular } from './own.js';
 export { PartialFile, reserveFile } from './partial-file.js';
 export { dayTemplate, filledPath, fixedPath, isOccupied, overlap, pathProblem, type PathNames } from './paths.js';
-export { refuseInTable, runsName, runsOf, runTemplate } from './paths.js';
+export { refuseInTable, runsOf, runTemplate } from './paths.js';
 export { forgetCommit, logCommit, type LoggedCommit, recoverCommits } from './redo-log.js';
 export { ScratchFile, ScratchFolder } from './scratch.js';

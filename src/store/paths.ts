@@ -112,7 +112,7 @@ export function runsOf(table: string): string {
   return join(dirname(table), `.${basename(table)}.runs`);
 }
 
-export const runsName = /^\.(.+)\.runs$/;
+const runsName = /^\.(.+)\.runs$/;
 
 function placeOf(path: string): string {
   return join(realOf(dirname(path)), basename(path));
