@@ -1,8 +1,6 @@
 import { SinkError } from '../core/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
-import type { Action } from '../store/index.js';
 import type { Manifest } from './manifest.js';
-import type { Evidence } from './run-log.js';
 import { Table } from './table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
 
@@ -41,23 +39,15 @@ export async function tableRuns(path: string): Promise<readonly TableRun[]> {
   return found;
 }
 
-interface Rollback {
-  readonly to: string;
-  /** The run published until now, which is kept; `undefined` for a table whose link was lost. */
-  readonly from: string | undefined;
-  /** How the manifest of `to` was shown to be unchanged. */
-  readonly evidence: Evidence;
-  readonly actions: readonly Action[];
-}
-
 /**
  * Prepares the return to an earlier run, after verifying that run byte by byte. This also restores a lost link, in which case the run must be named.
  * The caller holds the lock of the table.
  *
  * @param to Default: the run that the published one replaced; never a later one.
+ * @returns `from`, the run published until now (`undefined` if the link was lost), and `evidence` that the manifest of `to` is unchanged.
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
  */
-export async function prepareRollback(path: string, to: string | undefined, log: Log): Promise<Rollback> {
+export async function prepareRollback(path: string, to: string | undefined, log: Pick<VerifyOptions, 'stateDir'>) {
   const table = new Table(path);
   const runs = await tableRuns(path);
   const from = await table.published();
@@ -78,8 +68,6 @@ export async function prepareRollback(path: string, to: string | undefined, log:
   const expired = await Promise.all(expiring.map((run) => table.expire(run)));
   return { to: target, from, evidence, actions: [...(await table.restore(target)), await table.linkTo(target), ...expired.flat()] };
 }
-
-type Log = Pick<VerifyOptions, 'stateDir'>;
 
 /** Returns the run that the published one replaced. Any other may itself have been rolled back, so it must be named. */
 function replacedBy(published: string | undefined, runs: readonly TableRun[], kept: readonly string[], path: string): string {

@@ -1,6 +1,6 @@
 export { prepareRollback, tableRuns, type TableRun } from './history.js';
 export { modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
-export { runDateColumn, runDateTemplate } from './partitions.js';
+export { runDateColumn } from './partitions.js';
 export { OpenedRun } from './run.js';
 export { RunLog, type Evidence } from './run-log.js';
 export { Table } from './table.js';

@@ -1,10 +1,7 @@
 import { type DeclaredType, type Value, textOf, type OutputColumn } from '../core/index.js';
 import { memoOf, type Batch } from '../vector/index.js';
 
-/** In `partition_by`, stands for the UTC date on which the run was first started. */
-export const runDateTemplate = '{{ run.date }}';
-
-/** Name of its column. */
+/** Name of the column for `{{ run.date }}` in `partition_by`. */
 export const runDateColumn = 'run_date';
 
 /** Folder name that Hive and compatible readers take for null. */

@@ -101,7 +101,12 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
     return { rows: count, bytes, path, consistency, steps };
   };
   try {
-    await refuseSecondSink(options);
+    const second = await unlessDry(Promise.resolve<unknown>(options), 'writeTo: the promise of the third argument');
+    if (isSink(second)) {
+      // It would be left out, and stay locked.
+      if (!used.has(second)) await second.abort();
+      throw wrong('it writes to one sink; call it once for each, or list several under to in a pipeline file');
+    }
     checkWriting(rows, options);
     // The stream and the functions of a sink report more specific errors, so these come first.
     return await unlessDry(written(rows instanceof RowStream ? rows : fromPages(rows)), 'writeTo: the stream of rows or the sink', 'ends');
@@ -121,14 +126,6 @@ async function claimSink(sink: unknown): Promise<SinkWriter> {
   if (used.has(opened)) throw wrong('this sink was already used; open another one for another stream');
   used.add(opened);
   return opened;
-}
-
-/** A second sink would be left out, and stay locked. */
-async function refuseSecondSink(options: unknown): Promise<void> {
-  const second = await unlessDry(Promise.resolve(options), 'writeTo: the promise of the third argument');
-  if (!isSink(second)) return;
-  if (!used.has(second)) await second.abort();
-  throw wrong('it writes to one sink; call it once for each, or list several under to in a pipeline file');
 }
 
 function checkWriting(rows: unknown, options: WriteOptions): void {
@@ -176,7 +173,6 @@ class WrittenColumns {
 
   /** Refuses columns that the first rows lack, fields without a column, and values whose type differs from that of their column. */
   check(page: Page): void {
-    const isFirst = this.#columns === undefined;
     const { columns } = this;
     const batch = batchOf(page);
     if (batch.length === 0) return;
@@ -188,7 +184,7 @@ class WrittenColumns {
       throw wrong(`no row of page ${page.number} has ${listed(absent)}; declare the columns of these rows, which have ${listed(fields)}`);
     const extra = fields.filter((name) => !names.includes(name));
     if (this.declared !== undefined) return this.#warnOf(extra);
-    if (extra.length > 0) throw unnamed(extra, page.number, isFirst);
+    if (extra.length > 0) throw new SinkError('E_SINK_FIELD', `writeTo: rows of page ${page.number} have no column for ${listed(extra)}`);
     for (const { name, type } of columns) {
       const vector = batch.columns.get(name);
       if (type === 'text' && vector) refuseNoText(name, firstOtherThanText(vector), page.number);
@@ -205,13 +201,6 @@ class WrittenColumns {
       message: `writeTo: columns does not name ${listed(left)}, so ${left.length === 1 ? 'it is' : 'they are'} left out`,
     });
   }
-}
-
-/** @param isFirst Whether this is the first page. If so, the field comes from a program: a field of the service would have a column. */
-function unnamed(names: readonly string[], page: number, isFirst: boolean): SinkError {
-  const which = `the field${names.length === 1 ? '' : 's'} ${listed(names)}, which ${names.length === 1 ? 'has' : 'have'} no column`;
-  const why = isFirst ? '; declare it in the columns of the stream, or leave it out with select' : ', because page 1 did not have it';
-  return new SinkError('E_SINK_FIELD', `writeTo: rows of page ${page} have ${which}${why}`);
 }
 
 function refuseNoText(name: string, strange: Value | undefined, page: number): void {

@@ -5,7 +5,8 @@ import { checkColumns, columns, naming, onError, permissions, requireArriving, o
 import type { SinkContext, SinkPlan } from './sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../parquet/index.js';
 import { memory, missingDuckdb } from '../engine/index.js';
-import { modes, runDateColumn, runDateTemplate } from '../lake/index.js';
+import { modes, runDateColumn } from '../lake/index.js';
+import { dayTemplate } from '../store/index.js';
 
 const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
 const orders = schema((z) =>
@@ -93,7 +94,7 @@ export const config = schema(() =>
     if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
     if (mode !== 'append' && key) refuse('key', 'key needs mode: append');
     by.forEach((name, index) => {
-      if (name !== runDateTemplate && only && !only.includes(name))
+      if (name !== dayTemplate && only && !only.includes(name))
         context.addIssue({ code: 'custom', path: ['partition_by', index], message: `${name} is not among columns` });
     });
   }),
@@ -111,12 +112,12 @@ export function checkNames(options: ParquetConfig, arriving: readonly Column[], 
     else requireArriving(name, path, among, plan);
   };
   const inFiles = chosen.filter(({ name }) => !by.includes(name));
-  if (by.includes(runDateTemplate) && chosen.some(({ name }) => name === runDateColumn))
+  if (by.includes(dayTemplate) && chosen.some(({ name }) => name === runDateColumn))
     plan.problem(
       ['partition_by'],
-      `${runDateTemplate} becomes the column ${runDateColumn}, but a column of that name already exists; rename it`,
+      `${dayTemplate} becomes the column ${runDateColumn}, but a column of that name already exists; rename it`,
     );
-  by.forEach((name, index) => name === runDateTemplate || requireWritten(name, ['partition_by', index], arriving));
+  by.forEach((name, index) => name === dayTemplate || requireWritten(name, ['partition_by', index], arriving));
   if (inFiles.length === 0) plan.problem(['partition_by'], 'every column is in partition_by, so none is left for the files');
   const place = ['sort_by', ...sortPlanOf(options).path];
   sortingOf(options).forEach(({ field }, index) => requireWritten(field, [...place, index], inFiles));

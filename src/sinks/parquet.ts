@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { isOnceOf, SinkError, type Column, stoppedBy, type OutputColumn } from '../core/index.js';
-import { OpenedRun, runDateColumn, runDateTemplate, Table } from '../lake/index.js';
+import { OpenedRun, runDateColumn, Table } from '../lake/index.js';
+import { dayTemplate } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
 import { outputAt, outputIn } from './options.js';
@@ -46,7 +47,7 @@ export const parquetSink = builtInSink({
   ],
   check: checkNames,
   adds: ({ mode }) => mode === 'append',
-  folders: ({ partition_by: by }) => by.map((name) => (name === runDateTemplate ? runDateColumn : name)),
+  folders: ({ partition_by: by }) => by.map((name) => (name === dayTemplate ? runDateColumn : name)),
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
     const engine = await loadEngine(options.engine, options.threads);

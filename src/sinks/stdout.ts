@@ -7,7 +7,7 @@ import { csvFormat } from './csv.js';
 import { NdjsonFormat } from './ndjson.js';
 import { checkColumns, textOptions } from './options.js';
 import { builtInSink, nothingToCommit, type SinkContext, type SinkWriter } from './sink.js';
-import { textSink, type Text, type TextFormat, type TextSink, type TextTarget } from './text.js';
+import { textSink, type Text, type TextFormat, type TextTarget } from './text.js';
 
 const config = schema((z) =>
   z.strictObject({
@@ -50,12 +50,12 @@ export const stdoutSink = builtInSink({
     textSink(streamTarget(context.stdout, context.at), { ...options, ...(await formatOf(options)) }, context),
 });
 
-async function formatOf({
-  format,
-  max_width: widest,
-}: z.output<ReturnType<typeof config>>): Promise<Pick<TextSink, 'format' | 'nul' | 'json'>> {
+async function formatOf({ format, max_width: widest }: z.output<ReturnType<typeof config>>) {
   if (format === 'csv') return csvFormat({ delimiter: ',', bom: false, escape_formulas: false });
-  return { format: (columns) => (format === 'table' ? new TableFormat(columns, widest) : new NdjsonFormat(columns)), json: true };
+  return {
+    format: (columns: readonly OutputColumn[]) => (format === 'table' ? new TableFormat(columns, widest) : new NdjsonFormat(columns)),
+    json: true,
+  };
 }
 
 /** A plain table for people, as wide as the header and the first page need; wider values on later pages are cut with `…`. */

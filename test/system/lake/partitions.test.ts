@@ -200,18 +200,19 @@ describe('a partitioned table', () => {
     ['without partitions', { partition_by: [], row_group_rows: 100, file_max_bytes: 900, row_group_bytes: 2_000 }],
     ['without partitions, sorted', { partition_by: [], row_group_bytes: 2_000, sort_by: ['state', 'n desc'] }],
   ])('has the same files and bytes whatever the size of pages, %s', async (_how, options) => {
-    const rows = Array.from({ length: 2_000 }, (_, n) => {
+    const rows = Array.from({ length: 900 }, (_, n) => {
       const hash = Math.imul(n + 1, 2_654_435_761) >>> 8;
       const state = hash % 3 === 0 ? 'much' : `s${hash % 89}`;
       return { id: 'é'.repeat(n % 700 === 0 ? 900 : hash % 20), state, n: hash % 7 === 0 ? null : String(n) };
     });
+    const sum = rows.reduce((total, { n }) => total + Number(n), 0);
     const filesOf = async (pageRows: number) => {
       const folder = await temporaryFolder();
       const pages = Array.from({ length: Math.ceil(rows.length / pageRows) }, (_, page) =>
         rows.slice(page * pageRows, (page + 1) * pageRows),
       );
       await writeAll(parquet({ path: 't', ...options }, recording(folder)), columns, ...pages);
-      expect(await read(folder, 'count(*)::int AS rows, sum(n)::int AS sum')).toEqual([{ rows: 2_000, sum: 1_710_563 }]);
+      expect(await read(folder, 'count(*)::int AS rows, sum(n)::int AS sum')).toEqual([{ rows: 900, sum }]);
       return (await publishedManifest(join(folder, 't')))?.files;
     };
     const files = await filesOf(500);
