@@ -28,7 +28,7 @@ function nameOf({ pipeline, file }: PipelineDocument): string {
 }
 
 function partOf(document: PipelineDocument): string {
-  const { status, pipeline: _pipeline, error, progress = [], ...rest } = document;
+  const { status, pipeline: _pipeline, error, ...rest } = document;
   const { exit = 1, collection, read = 0, pages = 0, partial = false, startedAt = '', finishedAt = '' } = rest;
   const how = { published: 'Published', failed: 'Failed', closed: 'Closed by its reader', not_run: 'Not run' }[status];
   const seconds = ((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000).toFixed(1);
@@ -39,7 +39,6 @@ function partOf(document: PipelineDocument): string {
   const parts = [
     table('Run', Object.entries({ ...error, ...Object.fromEntries(Object.entries(rest).filter((entry) => !isNested(entry))) })),
     part('Rows', bars.length === 0 ? '' : flowPicture(bars)),
-    part('Progress', progressPicture(progress)),
     ...nested.map(([name, value]) => tableOf(name === 'sinks' && status !== 'published' ? 'outputs, not published' : name, value)),
   ];
   return `<main>
@@ -141,16 +140,6 @@ function flowPicture(bars: readonly Bar[]): string {
   return `<table class="flow">${rows.join('\n')}</table>`;
 }
 
-/** Draws the rows of the source over time: where the line is level, the run waited. */
-function progressPicture(progress: NonNullable<PipelineDocument['progress']>): string {
-  const [[lastMs, rows] = [0, 0]] = progress.slice(-1);
-  if (lastMs === 0 || rows === 0) return '';
-  const points = progress.map(([ms, read]) => `${((600 * ms) / lastMs).toFixed(1)},${(150 - (150 * read) / rows).toFixed(1)}`);
-  const line = `<polyline points="0,150 ${points.join(' ')}" vector-effect="non-scaling-stroke"/>`;
-  const caption = `${amount(rows)} rows in ${(lastMs / 1000).toFixed(1)} s`;
-  return `<figure><svg class="progress" viewBox="0 0 600 150" preserveAspectRatio="none">${line}</svg><figcaption>${caption}</figcaption></figure>`;
-}
-
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
 function escaped(text: string): string {
@@ -176,7 +165,4 @@ td { overflow-wrap: anywhere; min-width: 5.5rem; }
 .way { fill: var(--way); }
 .lost { fill: var(--lost); }
 .added { fill: var(--added); }
-figure { margin: 0; }
-.progress { display: block; width: 100%; height: 9rem; border: solid var(--faint); border-width: 0 0 1px 1px; }
-polyline { fill: none; stroke: var(--way); stroke-width: 1.5; }
 `;

@@ -8,8 +8,7 @@ import type { FailedRunReport, Pipeline, RunReport } from '../index.js';
 import type { Observed } from './status.js';
 
 /** What a report contains about one pipeline: unknown facts are left out, as for a run that never began. */
-export interface PipelineDocument
-  extends Partial<Omit<FailedRunReport, 'pipeline'>>, Partial<Pick<Observed, 'requests' | 'stages' | 'progress'>> {
+export interface PipelineDocument extends Partial<Omit<FailedRunReport, 'pipeline'>>, Partial<Pick<Observed, 'requests' | 'stages'>> {
   readonly status: 'published' | 'failed' | 'closed' | 'not_run';
   readonly pipeline: string | undefined;
   /** Pipeline file that could not be loaded. */
@@ -41,7 +40,7 @@ export function documentOf(
     ...{ status, pipeline: pipeline?.name, ...how, version },
     ...(baseUrl !== undefined && { service: { baseUrl, limit, concurrency } }),
     ...report,
-    ...(observed && { requests: observed.requests, stages: observed.stages, progress: observed.progress }),
+    ...(observed && { requests: observed.requests, stages: observed.stages }),
   };
 }
 

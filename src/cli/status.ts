@@ -21,16 +21,13 @@ interface RequestCounts extends Record<OperationEvent<'request'>['purpose'], num
   readonly retries: Record<string, number>;
 }
 
-const [mostStages, mostPoints] = [100, 200];
+const mostStages = 100;
 
 /** For the report, the metrics and the status line. Memory is bounded, however long the run takes. */
 export class Observed {
   readonly requests: RequestCounts = { page: 0, probe: 0, find: 0, bytes: 0, retries: {} };
   /** The first hundred, in the order in which they began; stages may overlap. */
   readonly stages: Stage[] = [];
-  /** Milliseconds, and the rows of the source that were read by then; at most 200 points. */
-  progress: (readonly [ms: number, rows: number])[] = [];
-  #spacingMs = 100;
   readonly #startedAt = performance.now();
   readonly #open = new Map<object, Stage>();
 
@@ -60,14 +57,6 @@ export class Observed {
   #page(event: MomentEvent<'page'>): void {
     const list = [...this.#open.values()].find(({ stage }) => stage === readingOf(event));
     if (list) list.rows = event.read;
-    if (event.at !== undefined) return;
-    const now = this.#now();
-    // The last point moves until it is far enough from the one before.
-    if (now - (this.progress.at(-2)?.[0] ?? -Infinity) < this.#spacingMs) this.progress.pop();
-    this.progress.push([now, event.read]);
-    if (this.progress.length <= mostPoints) return;
-    this.progress = this.progress.filter((_, index) => index % 2 === 0);
-    this.#spacingMs *= 2;
   }
 
   #stage<E extends object>(stageOf: (event: E) => Omit<Stage, 'startMs'>) {

@@ -20,7 +20,7 @@ const run = (report: string) => ['run', 'p.yaml', '--report', report, '--set', '
 const textIn = (cwd: string, file = 'r.json') => readFile(join(cwd, file), 'utf8');
 
 describe('a report as JSON', () => {
-  test('has the report of the run, its requests, stages and progress, the service and the version', async () => {
+  test('has the report of the run, its requests and stages, the service and the version', async () => {
     const from = await service(undefined, { faults: ['503@collection=leads,purpose=page,page=2-3,times=1'] });
     const cwd = await workplace(joined);
     expect((await cli(run('r.json'), { cwd, env: from.env })).code).toBe(0);
@@ -76,12 +76,12 @@ describe('a report as JSON', () => {
 });
 
 describe('a report as a page', () => {
-  test('has pictures, no script and a policy against it, and takes the place of an earlier one', async () => {
+  test('has a picture, no script and a policy against it, and takes the place of an earlier one', async () => {
     const [from, cwd] = [await service(), await workplace(joined)];
     for (let time = 0; time < 2; time += 1) expect((await cli(run('r.html'), { cwd, env: from.env })).code).toBe(0);
     const page = await textIn(cwd, 'r.html');
     expect(page).toContain('1,200 leads in 12 pages');
-    expect(page).toContain('<polyline');
+    expect(page).toContain('<rect class="way"');
     expect(page).toContain('to[0] csv: written');
     expect(page).not.toContain('<script');
     expect(page).toContain(`content="default-src 'none';`);

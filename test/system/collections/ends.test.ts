@@ -172,7 +172,7 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
   });
 
   test('costs one wait at most, and none where the last page is short', async () => {
-    const set = { 'service.end_wait': '150ms' };
+    const set = { 'service.end_wait': '1s' };
     for (const [count, waits] of [
       [95, 0],
       [100, 1],
