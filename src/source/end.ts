@@ -1,6 +1,5 @@
 import { catchError, type Observable, timer } from 'rxjs';
 import { type Consistency, SourceError } from '../core/index.js';
-import type { RecordBatch } from '../vector/index.js';
 import { task, type Ask, type ListEnd } from '../flow/index.js';
 import { noRows, refused, warn } from './paging.js';
 import type { Pages } from './list.js';
@@ -42,7 +41,7 @@ export class EndOfList {
   confirm(end: ListEnd): Observable<number | undefined> {
     return task(async (ask) => {
       if (this.#mayBeNone(end)) await endWait(this.reading, ask, this.progress.rows);
-      const second = await this.#again(ask, end.page);
+      const second = await ask(this.list.again(end.page));
       if (second.length > 0 && fingerprintOf(second) !== this.progress.last?.fingerprint) {
         // A full page was no end at all, and is not evidence of a growing list.
         return second.length >= this.progress.largest ? this.#comeBack(end.page) : this.#goOn(end.page);
@@ -62,7 +61,7 @@ export class EndOfList {
         return next === undefined || next === last.name || this.#isKnown(next) ? undefined : this.#goOn(this.#pageAfter(last.number + 1));
       }
       const page = this.#pageAfter(last === undefined ? this.list.firstPage : last.number + 1);
-      const batch = await this.#again(ask, page);
+      const batch = await ask(this.list.again(page));
       const more = page === last?.number ? batch.length > last.rows : batch.length > 0 && fingerprintOf(batch) !== last?.fingerprint;
       return more ? this.#goOn(page) : undefined;
     });
@@ -90,7 +89,7 @@ export class EndOfList {
   /** Returns whether the last page read has changed: then the next page only seemed to repeat it. */
   async #wasAnother(ask: Ask): Promise<boolean> {
     const { last } = this.progress;
-    if (!last || fingerprintOf(await this.#again(ask, last.number)) === last.fingerprint) return false;
+    if (!last || fingerprintOf(await ask(this.list.again(last.number))) === last.fingerprint) return false;
     this.#drift(`page ${last.number} has other rows now`);
     return true;
   }
@@ -111,7 +110,7 @@ export class EndOfList {
 
   async #lookBehind(ask: Ask, { page, after: [behind] }: ListEnd): Promise<void> {
     if (behind === undefined) return this.#lookFarBehind(ask, page);
-    const batch = await this.#again(ask, behind);
+    const batch = await ask(this.list.again(behind));
     if (batch.length > 0 && fingerprintOf(batch) !== this.progress.last?.fingerprint) throw rowsAfterEnd(behind, page);
     this.#drift(`page ${behind} had rows, but has none now`);
   }
@@ -123,7 +122,7 @@ export class EndOfList {
     for (const { behind, batch } of await Promise.all([end + 1, end + 2, end + 8].map(look))) {
       if (batch.length === 0 || fingerprintOf(batch) === this.progress.last?.fingerprint) continue;
       // Unless the list now extends that far.
-      if ((await this.#again(ask, end)).length === 0) throw rowsAfterEnd(behind, end);
+      if ((await ask(this.list.again(end))).length === 0) throw rowsAfterEnd(behind, end);
     }
   }
 
@@ -148,7 +147,7 @@ export class EndOfList {
         throw refused(this.reading.reader, 'E_SOURCE_ORDER', `row ${rows + 1} exists when requested alone, but page ${end} has no rows`);
     }
     this.counted = false;
-    const shown = this.reading.namesOf(await this.#again(ask, last.number));
+    const shown = this.reading.namesOf(await ask(this.list.again(last.number)));
     if (there === undefined && shown.length === last.rows && shown.at(-1) === last.name) {
       // The row exists, but cannot be found by its position.
       await this.#refuseCap(ask, end);
@@ -169,7 +168,7 @@ export class EndOfList {
 
   /** Continues with a page that had no rows, unlike pages of other sizes, if it has some now. */
   async #reopen(ask: Ask, page: number): Promise<number | undefined> {
-    if ((await this.#again(ask, page)).length > 0) return this.#goOn(page);
+    if ((await ask(this.list.again(page))).length > 0) return this.#goOn(page);
     this.#drift(`page ${page} has no rows, but pages of another size have some`);
     return undefined;
   }
@@ -178,7 +177,7 @@ export class EndOfList {
   async #countByPages(ask: Ask, end: number, last: LastPage): Promise<number | undefined> {
     this.counting = 'pages';
     for (let look = 1; look <= 2; look += 1) {
-      const shown = this.reading.namesOf(await this.#again(ask, last.number));
+      const shown = this.reading.namesOf(await ask(this.list.again(last.number)));
       if (shown.length > last.rows && this.progress.rows !== this.#rowsAtLastEnd) return this.#goOn(last.number);
       if (shown.length === last.rows && shown.at(-1) === last.name) {
         return (await this.#checkFull(ask, end)) ?? this.#ended(ask, end);
@@ -246,10 +245,6 @@ export class EndOfList {
 
   #drift(what: string): void {
     if (this.#isFirst) this.reading.drift(what);
-  }
-
-  #again(ask: Ask, page: number): Promise<RecordBatch> {
-    return ask(this.list.again(page));
   }
 
   #ignored(page: number): SourceError {

@@ -32,7 +32,14 @@ export function openList(reader: ListReader, options: PagingOptions): Observable
 
 export function openPaged(reader: ListReader, limit: number, options: PagingOptions, learned = false): Observable<Pages> {
   const firstPage = options.firstPage ?? 1;
-  const request = requesting(reader, firstPage);
+  const request: Requesting = (asked) =>
+    reader.request(asked).pipe(
+      map(({ batch }) => batch),
+      catchError((error: unknown) => {
+        const isBehind = asked.page !== undefined && asked.page > firstPage && isNotFound(error);
+        return isBehind ? of(RecordBatch.empty) : throwError(() => error);
+      }),
+    );
   const seeds = new Map<number, RecordBatch>();
   const read = (page: number) => request({ page, limit }).pipe(tap((batch) => seeds.set(page, batch)));
   const list = () => new Pages(reader, request, firstPage, limit, seeds, options.maxPages ?? Infinity);
@@ -45,11 +52,34 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
           : read(firstPage + 1).pipe(
               switchMap((second) => (first.length < limit ? afterShortPage(first, second) : afterLongPage(first, second))),
             );
-      return options.firstPage === undefined && !learned
-        ? refusePageBefore(reader, firstPage, limit, first, options).pipe(switchMap(() => opened$))
-        : opened$;
+      return options.firstPage === undefined && !learned ? refusePageBefore(first).pipe(switchMap(() => opened$)) : opened$;
     }),
   );
+
+  /** Refuses a page before the first one with rows that are not on the first one either when it is read again: they would be lost. */
+  function refusePageBefore(first: RecordBatch): Observable<unknown> {
+    const before = firstPage - 1;
+    const namesOn = (page: number) => request({ page, limit, purpose: 'probe' }).pipe(map((batch) => namesIn(reader, batch)));
+    return namesOn(before).pipe(
+      // Any failure of a missing page can mean that there is no page, but an outage is no answer.
+      catchError((error: unknown) => {
+        if (!isPlainFailure(error)) return throwError(() => error);
+        if (!isViolation(error)) {
+          const what = `page ${before} could not be requested, so whether the list begins there is unknown; set service.first_page`;
+          warn(reader, options, 'W_SOURCE_UNCHECKED', what);
+        }
+        return of([]);
+      }),
+      switchMap(([row]) => {
+        // By its key: other fields may differ each time.
+        if (row === undefined || namesIn(reader, first).includes(row)) return of(true);
+        return namesOn(firstPage).pipe(map((now) => now.includes(row)));
+      }),
+      tap((same) => {
+        if (!same) throw refused(reader, 'E_SOURCE_FIRST_PAGE', `page ${before} has rows that page ${firstPage} does not have`);
+      }),
+    );
+  }
 
   /** Handles a short first page: if others follow, there is a cap, and a cap may move the borders of all pages. */
   function afterShortPage(first: RecordBatch, second: RecordBatch): Observable<Pages> {
@@ -95,53 +125,8 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
 
 type Requesting = (asked: ListRequest) => Observable<RecordBatch>;
 
-function requesting(reader: ListReader, firstPage: number): Requesting {
-  return (asked) =>
-    reader.request(asked).pipe(
-      map(({ batch }) => batch),
-      catchError((error: unknown) => {
-        const isBehind = asked.page !== undefined && asked.page > firstPage && isNotFound(error);
-        return isBehind ? of(RecordBatch.empty) : throwError(() => error);
-      }),
-    );
-}
-
 function namesIn({ collection }: ListReader, batch: RecordBatch): readonly string[] {
   return namesOf(batch, collection.key);
-}
-
-/**
- * Refuses a list whose page before the first one has rows that the first one lacks: they would be silently lost. A row just added at the
- * head of the list is on both once the first page is read again.
- */
-function refusePageBefore(
-  reader: ListReader,
-  firstPage: number,
-  limit: number,
-  first: RecordBatch,
-  options: PagingOptions,
-): Observable<unknown> {
-  const before = firstPage - 1;
-  const namesOn = (page: number) => reader.request({ page, limit, purpose: 'probe' }).pipe(map(({ batch }) => namesIn(reader, batch)));
-  return namesOn(before).pipe(
-    // Any failure of a missing page can mean that there is no page, but an outage is no answer.
-    catchError((error: unknown) => {
-      if (!isPlainFailure(error)) return throwError(() => error);
-      if (!isViolation(error)) {
-        const what = `page ${before} could not be requested, so whether the list begins there is unknown; set service.first_page`;
-        warn(reader, options, 'W_SOURCE_UNCHECKED', what);
-      }
-      return of([]);
-    }),
-    switchMap(([row]) => {
-      // By its key: other fields may differ each time.
-      if (row === undefined || namesIn(reader, first).includes(row)) return of(true);
-      return namesOn(firstPage).pipe(map((now) => now.includes(row)));
-    }),
-    tap((same) => {
-      if (!same) throw refused(reader, 'E_SOURCE_FIRST_PAGE', `page ${before} has rows that page ${firstPage} does not have`);
-    }),
-  );
 }
 
 /**
