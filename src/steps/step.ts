@@ -1,17 +1,8 @@
 import { identity, pipe, type Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, Registry } from '../collections/index.js';
-import {
-  amountOf,
-  schema,
-  snakeCase,
-  type Column,
-  type OnDuplicateKey,
-  type Row,
-  type Violation,
-  type Warning,
-  type Zod,
-} from '../core/index.js';
+import { amountOf, schema, snakeCase, type Zod } from '../core/index.js';
+import type { Column, OnDuplicateKey, Row, Violation, Warning } from '../core/index.js';
 import {
   standalone,
   withNode,

@@ -3,19 +3,8 @@ import type { z } from 'zod';
 import type { Collection, RowOf, Served } from '../../collections/index.js';
 import { isAddressable, SourceError, type Redactor, schema } from '../../core/index.js';
 import { discreet, type Answer } from '../../http/index.js';
-import {
-  ambiguous,
-  ascii,
-  type JsonRecord,
-  isJson,
-  isRecord,
-  JsonText,
-  placeOf,
-  readJson,
-  RepeatedName,
-  valueAt,
-  without,
-} from '../../json/index.js';
+import { ambiguous, ascii, isJson, isRecord, JsonText, placeOf, readJson, RepeatedName, valueAt, without } from '../../json/index.js';
+import type { JsonRecord } from '../../json/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { Decoder, readSingle, readList, nameShape, notJson, suspect } from '../decode/decoder.js';
 import { faultColumn, type Findings } from '../decode/findings.js';
@@ -90,14 +79,10 @@ export function createReader<C extends Collection>(
   const decoder = new Decoder(collection, reveal, redact);
 
   const reading: typeof read = (asked, decode) =>
-    read(asked, (label, answer) =>
-      unlessRepeated(
-        () => decode(label, answer),
-        (what) => {
-          throw suspect(label, answer, what);
-        },
-      ),
-    );
+    read(asked, (label, answer) => {
+      const repeated = (what: string) => suspect(label, answer, what);
+      return unlessRepeated(() => decode(label, answer), repeated);
+    });
 
   function requestAt(path: string, { page, position: asked, limit: size, purpose }: ListRequest): Observable<ListAnswer> {
     const counted = purpose !== 'probe';
@@ -165,12 +150,14 @@ export function createReader<C extends Collection>(
   };
 }
 
-function unlessRepeated<T>(read: () => T, repeated: (what: string) => T): T {
+/** @param repeated Returns what is used instead, or the failure. */
+function unlessRepeated<T>(read: () => T, repeated: (what: string) => T | SourceError): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RepeatedName) return repeated(error.message);
-    throw error;
+    const instead = error instanceof RepeatedName ? repeated(error.message) : undefined;
+    if (instead === undefined || instead instanceof SourceError) throw instead ?? error;
+    return instead;
   }
 }
 
