@@ -173,11 +173,6 @@ export const warningCatalogue = {
 /** A stable code of the catalogue of warnings. */
 export type WarningCode = keyof typeof warningCatalogue;
 
-/** The events of `watch`, with its fields, and at the end of an operation its `ms`. */
-const watched = byName(['request', 'page', 'step', 'write', 'wait', 'read', 'finish', 'commit'], () =>
-  line('debug', 'The event of this name that `watch` gets; an operation at its end.', 'run', '…'),
-);
-
 /** The lines of `--log-format json`, by the name in `event`. Names and fields are stable. Each line also has `time` and `level`, most a `message`. */
 export const logEvents = {
   'run.started': line('info', 'A run of a pipeline began.', 'pipeline', 'run'),
@@ -189,7 +184,10 @@ export const logEvents = {
   'series.failed': line('error', 'Several pipelines were run, and some failed.', 'exit', 'code', 'error', 'help'),
   'command.failed': line('error', 'The command failed, or one of several pipelines.', 'pipeline', 'code', 'help', 'exit'),
   'request.retried': line('warn', 'An attempt at a request failed and is repeated.', 'run', 'code', 'url', 'attempt', 'delayMs'),
-  ...watched,
+  // With the fields of `watch`, and at the end of an operation its `ms`.
+  ...byName(['request', 'page', 'step', 'write', 'wait', 'read', 'finish', 'commit'], () =>
+    line('debug', 'The event of this name that `watch` gets; an operation at its end.', 'run', '…'),
+  ),
   'step.finished': line('info', 'What a step did with all rows.', 'pipeline', 'run', 'at', 'tally'),
   'output.published': line('info', 'An output is published.', 'pipeline', 'run', 'at', 'path', 'rows', 'bytes'),
   warning: line('warn', 'Something was detected that is not a failure.', 'run', 'code'),

@@ -217,21 +217,17 @@ export function withKeyOrigin(thrown: unknown, origin: string): unknown {
  */
 export function whatWasThrown(thrown: unknown): string {
   if (!(thrown instanceof Error)) return thrown === null ? 'null' : `a value of type ${typeof thrown}`;
-  const { name } = thrown;
+  const { name, message, stack = '' } = thrown;
   const code = 'code' in thrown && typeof thrown.code === 'string' && codePattern.test(thrown.code) ? ` ${thrown.code}` : '';
-  const place = placeOf(thrown);
+  // The message comes before the stack frames, and may look like one.
+  const at = stack.indexOf(message);
+  const frames = at < 0 ? '' : stack.slice(at + message.length);
+  const place = /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^\n]*?:\d+:\d+)\)?$/m.exec(frames)?.[1];
   return `${namePattern.test(name) ? name : 'Error'}${code}${place === undefined ? '' : ` (at ${place})`}`;
 }
 
 const namePattern = /^[A-Za-z_$][\w$]{0,60}$/;
 const codePattern = /^[A-Z0-9_]{2,40}$/;
-
-/** The message comes before the stack frames, and may look like one. */
-function placeOf({ stack, message }: Error): string | undefined {
-  const at = stack?.indexOf(message) ?? -1;
-  const frames = at < 0 ? '' : (stack?.slice(at + message.length) ?? '');
-  return /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^\n]*?:\d+:\d+)\)?$/m.exec(frames)?.[1];
-}
 
 /** Returns the text of anything thrown; some libraries throw strings. */
 export function reasonOf(thrown: unknown): string {

@@ -15,6 +15,10 @@ export function byName<N extends string, T>(names: readonly N[], of: (name: N, i
   return Object.fromEntries(names.map((name, index) => [name, of(name, index)])) as { readonly [K in N]: T };
 }
 
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
 /** Returns the item at a computed index. @throws {Error} When there is none: a wrong index must never become an empty column or name. */
 export function itemAt<T>(items: ArrayLike<T>, index: number): T {
   const item = items[index];
