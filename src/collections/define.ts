@@ -142,14 +142,7 @@ export function columnsOf<C extends Collection>(collection: C, reveal: readonly 
   const withheld = withheldOf(collection, reveal);
   return Object.entries(collection.fields)
     .filter(([name]) => !withheld.includes(name))
-    .map(([name, field]) => ({
-      name,
-      original: originalName(name, field),
-      type: field.type,
-      cast: false,
-      sensitivity: field.sensitivity,
-      source: name,
-    }));
+    .map(([name, { type, sensitivity, original = name }]) => ({ name, original, type, cast: false, sensitivity, source: name }));
 }
 
 /** The columns that are secret and not revealed. */

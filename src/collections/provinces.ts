@@ -12,23 +12,5 @@ export function provinceOf(postalCode: string): string | undefined {
 }
 
 /** Nunavut shares its letter with the Northwest Territories, and has three sorting areas of it. */
-const provinces: ReadonlyMap<string, string> = new Map([
-  ['A', 'NL'],
-  ['B', 'NS'],
-  ['C', 'PE'],
-  ['E', 'NB'],
-  ['G', 'QC'],
-  ['H', 'QC'],
-  ['J', 'QC'],
-  ['K', 'ON'],
-  ['L', 'ON'],
-  ['M', 'ON'],
-  ['N', 'ON'],
-  ['P', 'ON'],
-  ['R', 'MB'],
-  ['S', 'SK'],
-  ['T', 'AB'],
-  ['V', 'BC'],
-  ['X', 'NT'],
-  ['Y', 'YT'],
-]);
+const letters = { NL: 'A', NS: 'B', PE: 'C', NB: 'E', QC: 'GHJ', ON: 'KLMNP', MB: 'R', SK: 'S', AB: 'T', BC: 'V', NT: 'X', YT: 'Y' };
+const provinces = new Map(Object.entries(letters).flatMap(([code, own]) => [...own].map((letter) => [letter, code] as const)));
