@@ -1,4 +1,4 @@
-import { SourceError, createRedactor } from '../core/index.js';
+import { SourceError, createRedactor, isRecord } from '../core/index.js';
 import { watchersProblem } from '../events/index.js';
 import {
   addressProblem,
@@ -67,10 +67,6 @@ export function checkClient(options: unknown, more?: Checks): void {
 
 function isAuthorities(ca: unknown): boolean {
   return [ca].flat().every((text) => typeof text === 'string' && text.includes('-----BEGIN CERTIFICATE-----'));
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
 
 function textsIn(value: unknown): readonly string[] {

@@ -4,15 +4,10 @@ import { maxTimerMs } from '../options/index.js';
 /** How late a timer may fire on a busy machine, in milliseconds. */
 const lateMs = 20;
 
-interface Waiting {
-  readonly intervalMs: number;
-  readonly start: () => void;
-}
-
 /** Queues the requests to a service for all its clients. Times are in milliseconds of its clock. */
 export class RateLimiter {
   /** In the order of their turns. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<{ readonly intervalMs: number; readonly start: () => void }>();
   #nextStart = 0;
   #pausedUntil = 0;
   #timer: Subscription | undefined;

@@ -1,5 +1,5 @@
 import { Observable, catchError, defer, map, retry, switchMap, tap, throwError, timer } from 'rxjs';
-import { SourceError, type Redactor } from '../core/index.js';
+import { amountOf, SourceError, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
 import { maxTimerMs } from '../options/index.js';
 import { RateLimiter } from './pacer.js';
@@ -105,9 +105,13 @@ export function retryAttempts(
             failed += 1;
             if (!(error instanceof SourceError) || error.kind === 'permanent') return throwError(() => error);
             if (error.kind === 'suspect') suspect += 1;
-            if (failed >= policy.attempts || suspect >= suspectAttempts) return throwError(() => exhausted(error, failed));
+            if (failed >= policy.attempts || suspect >= suspectAttempts)
+              return throwError(() => error.withMessage(`${error.message} (after ${amountOf(failed, 'attempt')})`));
             const floor = error.retryAfterMs ?? 0;
-            if (floor > maxWaitMs) return throwError(() => tooLong(error, floor));
+            if (floor > maxWaitMs) {
+              const wait = `the service asks to wait ${Math.ceil(floor / 1000)} s, but a run waits at most ${maxWaitMs / 1000} s`;
+              return throwError(() => error.withMessage(`${error.message}: ${wait}`));
+            }
             const delayMs = Math.max(floor, random() * Math.min(policy.capMs, maxTimerMs, policy.baseMs * 2 ** (failed - 1)));
             onRetry(error, failed, delayMs);
             return timer(delayMs);
@@ -115,16 +119,6 @@ export function retryAttempts(
         }),
       );
     });
-}
-
-function exhausted(error: SourceError, attempts: number): SourceError {
-  return error.withMessage(`${error.message} (after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`);
-}
-
-function tooLong(error: SourceError, waitMs: number): SourceError {
-  return error.withMessage(
-    `${error.message}: the service asks to wait ${Math.ceil(waitMs / 1000)} s, but a run waits at most ${maxWaitMs / 1000} s`,
-  );
 }
 
 /** Answers in a row that earn a place back. */
@@ -186,27 +180,20 @@ function createThrottle(most: number) {
  * @throws {SourceError} Its message contains at most the host of the address.
  */
 export async function postJson(message: Post): Promise<void> {
-  const { post } = await loading();
+  const { post } = await import('./transport.js');
   await post(message);
 }
 
 /** Starts to load what transports need, before there are options for one. */
 export function loadTransport(): void {
   // The first request reports the failure.
-  loading().catch(() => undefined);
-}
-
-function loading() {
-  return import('./transport.js');
+  import('./transport.js').catch(() => undefined);
 }
 
 /** Creates a transport for this thread. The HTTP library is loaded with the first request, so this thread never loads it if another one fetches. */
 export function openTransport(options: TransportOptions): Transport {
   let opened: Promise<Transport> | undefined;
-  const open = async (): Promise<Transport> => {
-    const { createTransport } = await loading();
-    return await createTransport(options);
-  };
+  const open = () => import('./transport.js').then(({ createTransport }) => createTransport(options));
   return {
     get: (target) => defer(() => (opened ??= open())).pipe(switchMap((transport) => transport.get(target))),
     close: async () => {

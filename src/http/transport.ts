@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import * as tls from 'node:tls';
 import { promisify } from 'node:util';
@@ -62,85 +61,43 @@ export interface Transport<A extends Answer = Answer> {
   close(): Promise<void>;
 }
 
-export async function createTransport(options: TransportOptions): Promise<Transport> {
-  const connections = { keepAlive: true, maxSockets: options.concurrency };
-  if (options.proxy === undefined) {
-    const { http = new HttpAgent(connections), https = new HttpsAgent(connections) } = options.agent ?? {};
-    return new HttpTransport(options, { http, https });
-  }
-  return new HttpTransport(options, await proxyAgents(options.proxy, connections));
-}
-
 /**
  * The only user of got: GET, no redirects, no other protocol, no retries by got, a cap on the body, and one timer around everything that an attempt waits for.
  *
  * Errors of got carry the URL with its credentials, so none of them leaves this file, not even as a `cause`.
  */
-class HttpTransport implements Transport {
-  readonly #base: string;
-  readonly #attemptMs: number;
-  readonly #way: string;
-  readonly #client: ReturnType<typeof clientOf>;
-
-  constructor(
-    private readonly options: TransportOptions,
-    private readonly agents: Agents,
-  ) {
-    this.#base = options.baseUrl.replace(/\/+$/, '');
-    this.#attemptMs = Math.min(2 * options.timeoutMs, maxTimerMs);
-    this.#way = wayOf(options.baseUrl, options.proxy);
-    this.#client = clientOf(this.agents, options);
-  }
-
-  get(target: Target): Observable<Answer> {
-    return new Observable((subscriber) => {
-      const abort = new AbortController();
-      let settled = false;
-      // The timers of got watch a request. They do not cover a connection that switched to another protocol.
-      const timer = setTimeout(() => subscriber.error(tooLate(target, 'request')), this.#attemptMs);
-      const fail = (failure: SourceError) => subscriber.error(failure);
-      this.#request(target, abort.signal, fail).then(
-        async ({ statusCode, headers, body: sent }) => {
-          settled = true;
-          const failure = refusalOf(target, statusCode, this.#way, headers['retry-after']);
-          if (failure) return fail(failure);
-          const encoding = statusCode === 200 ? headers['content-encoding'] : undefined;
-          const body = await decoded(target, sent, encoding, this.options.maxPageBytes);
-          if (body instanceof SourceError) return fail(body);
-          subscriber.next({ status: statusCode, body, link: [headers.link].flat().join(', ') });
-          subscriber.complete();
-        },
-        (thrown: unknown) => {
-          settled = true;
-          const isLate = thrown instanceof TimeoutError;
-          fail(isLate ? tooLate(target, thrown.event) : networkFailure(target.label, this.#base, this.options.proxy, thrown));
-        },
-      );
-      return () => {
-        clearTimeout(timer);
-        // Aborting creates an error with its stack, some 30 µs; a finished request needs none.
-        if (!settled) abort.abort();
-      };
-    });
-  }
-
-  async close(): Promise<void> {
-    const { http, https, abandon } = this.agents;
-    const { agent = {} } = this.options;
-    const made = [http, https].filter((each) => each !== agent.http && each !== agent.https);
-    const sockets = made.flatMap(({ sockets, freeSockets }) =>
-      [sockets, freeSockets].flatMap((byHost) => Object.values(byHost).flatMap((those) => those ?? [])),
-    );
-    for (const each of made) each.destroy();
-    abandon?.();
-    await Promise.all(sockets.map((socket) => gone(socket)));
-  }
+export async function createTransport(options: TransportOptions): Promise<Transport> {
+  const { proxy, agent: own = {}, ca, maxPageBytes, timeoutMs } = options;
+  const connections = { keepAlive: true, maxSockets: options.concurrency };
+  const { http = new HttpAgent(connections), https = new HttpsAgent(connections) } = own;
+  const agents: Agents = proxy === undefined ? { http, https } : await proxyAgents(proxy, connections);
+  const base = options.baseUrl.replace(/\/+$/, '');
+  const attemptMs = Math.min(2 * timeoutMs, maxTimerMs);
+  const way = wayOf(options.baseUrl, proxy);
+  const client = got.extend({
+    method: 'GET',
+    retry: { limit: 0 },
+    followRedirect: false,
+    throwHttpErrors: false,
+    headers: {
+      ...options.headers,
+      accept: 'application/json',
+      'accept-encoding': 'gzip, deflate, br',
+      // A cached answer is no evidence about a list.
+      'cache-control': 'no-cache',
+      'user-agent': 'leadstream',
+    },
+    decompress: false,
+    agent: { http: agents.http, https: agents.https },
+    ...(ca && { https: { certificateAuthority: [...usualAuthorities(), ...ca] } }),
+    timeout: { lookup: 5_000, connect: 10_000, secureConnect: 10_000, response: Math.min(timeoutMs, maxTimerMs) },
+  } satisfies OptionsInit);
 
   /** @param fail Called with anything that goes wrong before the answer arrives and would not end the request by itself. */
-  #request(target: Target, signal: AbortSignal, fail: (failure: SourceError) => void) {
+  function requested(target: Target, signal: AbortSignal, fail: (failure: SourceError) => void) {
     // As text: the option `searchParams` would write it anew.
-    const query = [target.query, new URLSearchParams(this.options.query).toString()].filter((part) => part !== '').join('&');
-    const request = this.#client.get(`${this.#base}${target.path}${query && '?'}${query}`, {
+    const query = [target.query, new URLSearchParams(options.query).toString()].filter((part) => part !== '').join('&');
+    const request = client.get(`${base}${target.path}${query && '?'}${query}`, {
       signal,
       responseType: 'buffer',
       headers: target.purpose === 'probe' ? { 'x-leadstream-purpose': 'probe' } : {},
@@ -150,42 +107,64 @@ class HttpTransport implements Transport {
       const leave = ({ statusCode = switching }: IncomingMessage, socket: Duplex) => {
         if (statusCode !== switching) return;
         socket.destroy();
-        const failure = refusalOf(target, statusCode, this.#way);
+        const failure = refusalOf(target, statusCode, way);
         if (failure) fail(failure);
       };
       sent.once('proxyConnect', ({ statusCode }: { readonly statusCode: number }) => {
-        if (statusCode !== 200) fail(proxyRefusal(target, this.options.proxy, statusCode));
+        if (statusCode !== 200) fail(proxyRefusal(target, proxy, statusCode));
       });
       sent.once('upgrade', leave);
       sent.once('response', (answer: IncomingMessage) => leave(answer, answer.socket));
     });
     void request.on('downloadProgress', ({ transferred }) => {
-      if (transferred > this.options.maxPageBytes) fail(bodyTooLarge(target, this.options.maxPageBytes));
+      if (transferred > maxPageBytes) fail(bodyTooLarge(target, maxPageBytes));
     });
     return request;
   }
-}
 
-async function gone(socket: Socket): Promise<void> {
-  if (!socket.closed) await new Promise((closed) => socket.once('close', closed));
+  return {
+    get: (target: Target): Observable<Answer> =>
+      new Observable((subscriber) => {
+        const abort = new AbortController();
+        let settled = false;
+        // The timers of got watch a request. They do not cover a connection that switched to another protocol.
+        const timer = setTimeout(() => subscriber.error(tooLate(target, 'request')), attemptMs);
+        const fail = (failure: SourceError) => subscriber.error(failure);
+        requested(target, abort.signal, fail).then(
+          async ({ statusCode, headers, body: sent }) => {
+            settled = true;
+            const failure = refusalOf(target, statusCode, way, headers['retry-after']);
+            if (failure) return fail(failure);
+            const encoding = statusCode === 200 ? headers['content-encoding'] : undefined;
+            const body = await decoded(target, sent, encoding, maxPageBytes);
+            if (body instanceof SourceError) return fail(body);
+            subscriber.next({ status: statusCode, body, link: [headers.link].flat().join(', ') });
+            subscriber.complete();
+          },
+          (thrown: unknown) => {
+            settled = true;
+            const isLate = thrown instanceof TimeoutError;
+            fail(isLate ? tooLate(target, thrown.event) : networkFailure(target.label, base, proxy, thrown));
+          },
+        );
+        return () => {
+          clearTimeout(timer);
+          // Aborting creates an error with its stack, some 30 µs; a finished request needs none.
+          if (!settled) abort.abort();
+        };
+      }),
+    close: async () => {
+      const made = [agents.http, agents.https].filter((each) => each !== own.http && each !== own.https);
+      const sockets = made.flatMap(({ sockets, freeSockets }) =>
+        [sockets, freeSockets].flatMap((byHost) => Object.values(byHost).flatMap((those) => those ?? [])),
+      );
+      for (const each of made) each.destroy();
+      agents.abandon?.();
+      const open = sockets.filter(({ closed }) => !closed);
+      await Promise.all(open.map((socket) => new Promise((closed) => socket.once('close', closed))));
+    },
+  };
 }
-
-function clientOf({ http, https }: Agents, { timeoutMs, headers, ca }: TransportOptions) {
-  return got.extend({
-    method: 'GET',
-    retry: { limit: 0 },
-    followRedirect: false,
-    throwHttpErrors: false,
-    // A cached answer is no evidence about a list.
-    headers: { ...headers, accept: 'application/json', 'cache-control': 'no-cache', 'user-agent': 'leadstream', ...encodings },
-    decompress: false,
-    agent: { http, https },
-    ...(ca && { https: { certificateAuthority: [...usualAuthorities(), ...ca] } }),
-    timeout: { lookup: 5_000, connect: 10_000, secureConnect: 10_000, response: Math.min(timeoutMs, maxTimerMs) },
-  } satisfies OptionsInit);
-}
-
-const encodings = { 'accept-encoding': 'gzip, deflate, br' };
 
 const decoders = new Map<string, (body: Uint8Array, options: ZlibOptions) => Promise<Uint8Array>>([
   ['gzip', promisify(unzip)],
