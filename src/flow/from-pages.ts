@@ -7,8 +7,7 @@ import { RowStream } from './row-stream.js';
 import { checkPage, type OpenedSource, type ReadFor } from './chain.js';
 
 const kinds = { name: filledText, original: filledText, type: oneOf(declaredTypes), cast: flag, sensitivity: oneOf(sensitivities) };
-const column = object(kinds, Object.keys(kinds), 'open');
-const list = listOf(column, 1);
+const list = listOf(object(kinds, Object.keys(kinds), 'open'), 1);
 
 /** Checks for the columns of rows given by a program: a list that is not empty, without repeated names. */
 export const givenColumns: Check = (value, place) => {

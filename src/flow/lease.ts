@@ -1,6 +1,6 @@
 import { LeadstreamError } from '../core/index.js';
 import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
-import { withLease, type Lease, type Page } from './page.js';
+import { handling, withLease, type Lease, type Page } from './page.js';
 import { failWhenDry } from './stalled.js';
 
 /** The leases that others wrap. */
@@ -29,19 +29,12 @@ export function keep({ lease }: Page<unknown>): void {
 
 /** Releases each page that nothing kept by the time `next` returns, for operators without leases; what these queue is not bounded. */
 export function handOver<T>(): MonoTypeOperatorFunction<Page<T>> {
-  return (pages$) =>
-    new Observable((subscriber) =>
-      pages$.subscribe({
-        next: (page) => {
-          const { lease } = page;
-          kept.delete(lease);
-          subscriber.next(page);
-          if (!kept.has(lease)) lease.release();
-        },
-        error: (error: unknown) => subscriber.error(error),
-        complete: () => subscriber.complete(),
-      }),
-    );
+  return handling((page, subscriber) => {
+    const { lease } = page;
+    kept.delete(lease);
+    subscriber.next(page);
+    if (!kept.has(lease)) lease.release();
+  });
 }
 
 /** Counts the outstanding pages, and reports when all are released. */

@@ -89,9 +89,10 @@ export function mapPagesAsync<T, U>(
         return { failure };
       };
       const mapped = (page: Page<T>) =>
-        withSignal((signal) => {
+        defer(() => {
           underWay.add(page.number);
-          return project(page, signal);
+          const abort = new AbortController();
+          return defer(() => project(page, abort.signal)).pipe(tap({ unsubscribe: () => abort.abort() }));
         }).pipe(
           single(),
           map((made): Outcome<U> => ({ page: made })),
@@ -120,12 +121,4 @@ export function mapPagesAsync<T, U>(
 function neverSettles(at: string, pages: readonly number[]): string {
   const who = pages.length === 1 ? `page ${pages[0]} was` : `pages ${pages.join(', ')} were`;
   return `${at}: ${who} passed to a function that never returns its rows`;
-}
-
-/** Aborts the signal when the result is no longer wanted. */
-function withSignal<T>(project: (signal: AbortSignal) => ObservableInput<T>): Observable<T> {
-  return defer(() => {
-    const abort = new AbortController();
-    return defer(() => project(abort.signal)).pipe(tap({ unsubscribe: () => abort.abort() }));
-  });
 }

@@ -1,5 +1,5 @@
-import { map, Observable, type OperatorFunction } from 'rxjs';
-import { rowsOf, type Page, type Step } from './page.js';
+import { map, type OperatorFunction } from 'rxjs';
+import { handling, rowsOf, type Page, type Step } from './page.js';
 import { madeRows, ofEachRow, refusedPromise, type MadeOptions } from './row-function.js';
 import { withNode } from './chain.js';
 
@@ -32,18 +32,11 @@ export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInf
  * bounded by the window.
  */
 export function rows<T>(): OperatorFunction<Page<T>, T> {
-  return (pages$) =>
-    new Observable((subscriber) =>
-      pages$.subscribe({
-        next: (page) => {
-          for (const row of rowsOf(page)) {
-            if (subscriber.closed) return;
-            subscriber.next(row);
-          }
-          page.lease.release();
-        },
-        error: (error: unknown) => subscriber.error(error),
-        complete: () => subscriber.complete(),
-      }),
-    );
+  return handling((page, subscriber) => {
+    for (const row of rowsOf(page)) {
+      if (subscriber.closed) return;
+      subscriber.next(row);
+    }
+    page.lease.release();
+  });
 }

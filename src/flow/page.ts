@@ -1,5 +1,5 @@
-import type { OperatorFunction } from 'rxjs';
-import { type Row, StepError } from '../core/index.js';
+import { Observable, type OperatorFunction, type Subscriber } from 'rxjs';
+import { isRecord, type Row, StepError } from '../core/index.js';
 import { kindOf } from '../options/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 
@@ -24,6 +24,18 @@ export interface Page<T = Row> {
 
 /** One step of a chain: pages in, pages out, one for one, in order and with their leases. It may end before its input does. */
 export type Step<In = Row, Out = Row> = OperatorFunction<Page<In>, Page<Out>>;
+
+/** An operator that leaves items to a function; errors and the end pass. */
+export function handling<In, Out>(next: (item: In, subscriber: Subscriber<Out>) => void): OperatorFunction<In, Out> {
+  return (source$) =>
+    new Observable((subscriber) =>
+      source$.subscribe({
+        next: (item) => next(item, subscriber),
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => subscriber.complete(),
+      }),
+    );
+}
 
 /** A columnar page. A copy by `...` is a page of rows, so that its rows may be replaced: a batch never represents rows other than its own. */
 class BatchPage<T> implements Page<T> {
@@ -78,10 +90,6 @@ export function batchOf<T extends Row>(page: Page<T>): RecordBatch {
 export function isPage(value: unknown): value is Page {
   if (value instanceof BatchPage) return true;
   return isRecord(value) && Array.isArray(value.rows) && isRecord(value.lease) && typeof value.lease.release === 'function';
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
 
 export function withLease<T>(page: Page<T>, lease: Lease): Page<T> {

@@ -1,9 +1,10 @@
-import { EMPTY, Observable, type Subscriber, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
+import { EMPTY, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
+import type { Observable, Subscriber } from 'rxjs';
 import type { Row } from '../core/index.js';
 import { defaults } from '../options/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { untilReleased } from './lease.js';
-import { pageOf, type Lease, type Page } from './page.js';
+import { handling, pageOf, type Lease, type Page } from './page.js';
 import { reorder } from './reorder.js';
 
 /** The place where a list seems to end. */
@@ -83,14 +84,9 @@ class Stretch<T extends Row> {
         expand((slot) => (hasRows(slot) && slot.number <= this.#firstEmpty ? this.#slot(slot.number + chains) : EMPTY)),
       ),
     );
-    return new Observable((subscriber) =>
-      merge(...slots)
-        .pipe(reorder(this.start))
-        .subscribe({
-          next: (slot) => this.#take(slot, subscriber),
-          error: (error: unknown) => subscriber.error(error),
-          complete: () => subscriber.complete(),
-        }),
+    return merge(...slots).pipe(
+      reorder(this.start),
+      handling<Slot, Page<T>>((slot, subscriber) => this.#take(slot, subscriber)),
     );
   }
 

@@ -18,13 +18,8 @@ export interface KnownRows {
   readonly columns: readonly Column[];
 }
 
-/** A failure at a row, whose message may be rebuilt once the row's key is known. */
-interface Failed {
-  readonly place: RowPlace;
-  told(row: string): LeadstreamError;
-}
-
-const failures = new WeakMap<object, Failed>();
+/** Failures at a row, whose messages may be rebuilt once the row's key is known. */
+const failures = new WeakMap<object, { readonly place: RowPlace; told(row: string): LeadstreamError }>();
 
 /** Creates a failure at one row from a description of the row, like `row 3 of page 7`, and again if the row's key becomes known. */
 export function failureAt<E extends LeadstreamError>(place: RowPlace, told: (row: string) => E): E {

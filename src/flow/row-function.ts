@@ -1,8 +1,8 @@
-import { declaredTypes, LeadstreamError, sensitivities, StepError, strictest, whatWasThrown } from '../core/index.js';
+import { declaredTypes, isRecord, LeadstreamError, sensitivities, StepError, strictest, whatWasThrown } from '../core/index.js';
 import type { Column, DeclaredType, Row, Sensitivity, Value, ValueOf } from '../core/index.js';
 import { check, checkGiven, kindOf, object, oneOf, type Check } from '../options/index.js';
 import { fieldOf, FlatVector, ownValue, RecordBatch } from '../vector/index.js';
-import { isBatchPage, isRecord, rowsOf, withBatch, withRows, type Page } from './page.js';
+import { isBatchPage, rowsOf, withBatch, withRows, type Page } from './page.js';
 import { failureAt, type RowPlace } from './row-failure.js';
 
 /** The place where a program's function failed. */
@@ -34,7 +34,13 @@ export function ofEachRow<T, R>(page: Page<T>, { at, name, of, refused = refused
   const who = name === undefined ? at : `${at}: ${name}`;
   return rowsOf(page).map((row, index) => {
     const place = { who, at, page: page.number, index, row };
-    const result = called(of, row, place);
+    let result: R;
+    try {
+      result = of(row);
+    } catch (thrown) {
+      if (thrown instanceof LeadstreamError) throw thrown;
+      throw refusedRow(place, { what: `threw ${whatWasThrown(thrown)}`, cause: thrown });
+    }
     const wrong = refused(result, row);
     if (wrong) throw refusedRow(place, wrong);
     return result;
@@ -68,15 +74,6 @@ export function refusedRow({ who, ...place }: FunctionPlace, { what, remedy, cau
     const message = `${who}: the function ${what} for ${row}${remedy === undefined ? '' : `; ${remedy}`}`;
     return new StepError('E_STEP_FUNCTION', message, cause === undefined ? {} : { cause });
   });
-}
-
-function called<T, R>(of: (row: T) => R, row: T, place: FunctionPlace): R {
-  try {
-    return of(row);
-  } catch (thrown) {
-    if (thrown instanceof LeadstreamError) throw thrown;
-    throw refusedRow(place, { what: `threw ${whatWasThrown(thrown)}`, cause: thrown });
-  }
 }
 
 /** The declared types that fit a JavaScript value. */

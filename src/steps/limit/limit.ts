@@ -1,6 +1,6 @@
-import { defer, map, Observable, takeWhile } from 'rxjs';
+import { defer, map, takeWhile } from 'rxjs';
 import type { Row } from '../../core/index.js';
-import { batchOf, countOf, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
+import { batchOf, countOf, handling, withBatch, type Page, type Step, type StepContext } from '../../flow/index.js';
 import { checkedConfig, builtInStep, stepOf } from '../step.js';
 
 /**
@@ -38,22 +38,16 @@ export const limitStep = builtInStep('limit', {
             left -= passed;
             tally.beyondLimit += count - passed;
             if (passed === count) return page;
-            const batch = batchOf(page);
-            const kept = batch.filter((row) => row < passed);
+            const kept = batchOf(page).filter((row) => row < passed);
             return withBatch(page, kept);
           }),
         );
         if (!stop) return limited$.pipe(takeWhile(() => left > 0, true));
         // The page goes first: stopping the source can complete the stream at once.
-        return new Observable<Page>((subscriber) =>
-          limited$.subscribe({
-            next: (page) => {
-              subscriber.next(page);
-              if (left === 0) stop();
-            },
-            error: (error: unknown) => subscriber.error(error),
-            complete: () => subscriber.complete(),
-          }),
-        );
+        const stopping = handling<Page, Page>((page, subscriber) => {
+          subscriber.next(page);
+          if (left === 0) stop();
+        });
+        return limited$.pipe(stopping);
       }),
 });
