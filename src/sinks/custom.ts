@@ -149,7 +149,11 @@ async function openCustom(sink: AnySink, options: unknown, context: SinkContext)
           const added = rowsOf(projection.take(page), names);
           if (added.length === 0) return;
           const result = await called(at, `write on page ${number}`, () => writer.write(added, { number }));
-          if (typeof result === 'boolean') throw notWaiting(at, number);
+          if (typeof result === 'boolean') {
+            // What `write` of a Node stream returns: its rows are not stored yet.
+            const remedy = 'it must return a promise that resolves when the rows are stored; for a Node stream, wait for drain';
+            throw new SinkError('E_SINK_FUNCTION', `${at}: write returned a boolean on page ${number}; ${remedy}`);
+          }
           rows += added.length;
         },
         prepare: async () => ({
@@ -183,12 +187,6 @@ async function called(at: string, what: string, work: () => unknown): Promise<un
     if (thrown instanceof LeadstreamError) throw thrown;
     throw new SinkError('E_SINK_FUNCTION', `${at}: ${what} failed with ${whatWasThrown(thrown)}`, { cause: thrown });
   }
-}
-
-/** What `write` of a Node stream returns: its rows are not stored yet. */
-function notWaiting(at: string, page: number): SinkError {
-  const remedy = 'it must return a promise that resolves when the rows are stored; for a Node stream, wait for drain';
-  return new SinkError('E_SINK_FUNCTION', `${at}: write returned a boolean on page ${page}; ${remedy}`);
 }
 
 /** Returns new rows, so that the sink may change them without affecting other outputs. */

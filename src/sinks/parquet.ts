@@ -4,7 +4,7 @@ import { OpenedRun, runDateColumn, Table } from '../lake/index.js';
 import { dayTemplate } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
-import { outputAt, outputIn } from './options.js';
+import { outputAt, placeOf } from './options.js';
 import { PhasedWriter, builtInSink, type SinkContext, type SinkWriter } from './sink.js';
 import { project } from './projection.js';
 import { checkNames, config, encodingOf, sortPlanOf, type ParquetConfig, sortingOf } from './parquet-options.js';
@@ -51,7 +51,7 @@ export const parquetSink = builtInSink({
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
     const engine = await loadEngine(options.engine, options.threads);
-    const run = await OpenedRun.open(new Table(outputIn(options.path, context)), engine, options, context);
+    const run = await OpenedRun.open(new Table(outputAt(options.path, placeOf(context))), engine, options, context);
     let sorted: SortedRows | undefined;
     return new PhasedWriter(context.at, {
       earlier: run.earlier,
@@ -106,10 +106,8 @@ class SortedRows {
 
   write(rows: Batch): Promise<void> {
     const batch = new RecordBatch(rows.rows, new Map(this.columns.map(({ field }, place) => [field, rows.column(place)])));
-    return this.#sorter.add(
-      batch,
-      Array.from(this.#sorter.keysOf(batch).values(), ({ vector }) => vector),
-    );
+    const keys = Array.from(this.#sorter.keysOf(batch).values(), ({ vector }) => vector);
+    return this.#sorter.add(batch, keys);
   }
 
   /** Passes the rows on in sorted order. @throws {LeadstreamError} `E_RUN_ABORTED` after the signal of the run. */
@@ -118,13 +116,8 @@ class SortedRows {
     for (let batch = await sorted.next(); batch.length > 0; batch = await sorted.next()) {
       const { signal } = this.context;
       if (signal?.aborted) throw stoppedBy(signal, 'the run was stopped; nothing was published');
-      const { length } = batch;
-      await write(
-        new Batch(
-          length,
-          this.columns.map(({ field }) => batch.column(field)),
-        ),
-      );
+      const columns = this.columns.map(({ field }) => batch.column(field));
+      await write(new Batch(batch.length, columns));
     }
     await this.close();
   }

@@ -38,7 +38,12 @@ export interface ProjectionOptions extends OutputOptions {
  * @throws {SinkError} `E_SINK_VALUE` if there are no columns, or two with the same name; `E_SINK_FIELD` for a name that the format cannot hold.
  */
 export function project(columns: readonly Column[], options: ProjectionOptions, context: SinkContext) {
-  const chosen = wanted(columns, options, context);
+  const wanted = options.columns?.map((name) => {
+    const column = columns.find((candidate) => candidate.name === name);
+    if (!column) throw new SinkError('E_SINK_VALUE', `${context.at}: there is no column ${name} to write`);
+    return column;
+  });
+  const chosen = wanted ?? columns;
   const outputs = chosen.map((column) => outputColumn(column, options));
   refuseNames(outputs, options, context);
   const casts = chosen.map((column) => ({ field: column.name, cast: castOf(column, options, context) }));
@@ -66,16 +71,6 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
       return cast.keep(left);
     },
   };
-}
-
-function wanted(columns: readonly Column[], { columns: names }: ProjectionOptions, { at }: SinkContext): readonly Column[] {
-  return names === undefined
-    ? columns
-    : names.map((name) => {
-        const column = columns.find((candidate) => candidate.name === name);
-        if (!column) throw new SinkError('E_SINK_VALUE', `${at}: there is no column ${name} to write`);
-        return column;
-      });
 }
 
 /** Casts the values of a page. Under `on_error: reject`, faults are added for rows that have none yet; `failure` is for `on_error: fail`. */

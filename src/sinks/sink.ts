@@ -132,10 +132,7 @@ interface OpenedSink {
 }
 
 /** An output that accepts rows. */
-interface BegunSink {
-  write(page: Page): Promise<void>;
-  prepare(): Promise<PreparedOutput>;
-}
+type BegunSink = Pick<SinkWriter, 'write' | 'prepare'>;
 
 /**
  * Enforces the order `begin`, `write`…, `prepare`. After a failed call every further one except `abort` fails with the same error, so that an incomplete

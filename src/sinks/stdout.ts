@@ -6,7 +6,7 @@ import { openInCode } from './alone.js';
 import { csvFormat } from './csv.js';
 import { NdjsonFormat } from './ndjson.js';
 import { checkColumns, textOptions } from './options.js';
-import { builtInSink, nothingToCommit, type SinkContext, type SinkWriter } from './sink.js';
+import { builtInSink, type SinkContext, type SinkWriter } from './sink.js';
 import { textSink, type Text, type TextFormat, type TextTarget } from './text.js';
 
 const config = schema((z) =>
@@ -123,13 +123,9 @@ function streamTarget(stream: NodeJS.WritableStream & { readonly isTTY?: boolean
     const text = typeof piece === 'string' ? piece : utf8.decode(piece, { stream: true });
     return text.split('\n').map(printable).join('\n');
   };
-  let bytes = 0;
   // Failures are reported through the callback of each write; an `error` event without a listener would end the process.
   if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore);
   return {
-    get bytes() {
-      return bytes;
-    },
     async append(piece) {
       await attempt('E_SINK_WRITE', `${at}: cannot write`, async () => {
         const failure = await new Promise<Error | null | undefined>(
@@ -138,10 +134,7 @@ function streamTarget(stream: NodeJS.WritableStream & { readonly isTTY?: boolean
         if (failure && closed.has(errnoOf(failure) ?? '')) throw new ClosedPipeError('E_SINK_WRITE', `${at}: the reader closed the pipe`);
         if (failure) throw failure;
       });
-      bytes += Buffer.byteLength(piece);
     },
-    prepare: () => Promise.resolve(nothingToCommit),
-    abort: () => Promise.resolve(),
   };
 }
 

@@ -1,9 +1,9 @@
 import { instantTexts, type OutputColumn, type Value } from '../core/index.js';
 import { reserveFile } from '../store/index.js';
 import { DictionaryVector, encoding, Utf8, Utf8Vector, type Batch, type Piece } from '../vector/index.js';
-import { outputIn } from './options.js';
+import { outputAt, placeOf } from './options.js';
 import { project, type ProjectionOptions } from './projection.js';
-import { PhasedWriter, type PreparedOutput, type SinkContext, type SinkWriter } from './sink.js';
+import { nothingToCommit, PhasedWriter, type PreparedOutput, type SinkContext, type SinkWriter } from './sink.js';
 
 export type Text = string | Uint8Array;
 
@@ -60,10 +60,9 @@ export abstract class CellFormat implements TextFormat {
 }
 
 export interface TextTarget {
-  readonly bytes: number;
   append(text: Text): Promise<void>;
-  prepare(): Promise<Pick<PreparedOutput, 'path' | 'actions' | 'cleanup'>>;
-  abort(): Promise<void>;
+  prepare?(): Promise<Pick<PreparedOutput, 'path' | 'actions'>>;
+  abort?(): Promise<void>;
 }
 
 export interface TextSink extends ProjectionOptions {
@@ -73,8 +72,10 @@ export interface TextSink extends ProjectionOptions {
 
 /** Creates a sink that formats each page into one text and writes it immediately. It holds the text of one page. */
 export function textSink(target: TextTarget, options: TextSink, context: SinkContext): SinkWriter {
+  let bytes = 0;
   const put = async (text: Text = ''): Promise<void> => {
     if (text.length > 0) await target.append(text);
+    bytes += Buffer.byteLength(text);
   };
   return new PhasedWriter(context.at, {
     async begin(columns) {
@@ -90,11 +91,11 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
         },
         async prepare() {
           await put(format.tail?.());
-          return { ...(await target.prepare()), rows, bytes: target.bytes, total: rows, unchanged: 0, changed: 0 };
+          return { ...nothingToCommit, ...(await target.prepare?.()), rows, bytes, total: rows, unchanged: 0, changed: 0 };
         },
       };
     },
-    abort: () => target.abort(),
+    abort: async () => target.abort?.(),
   });
 }
 
@@ -103,20 +104,13 @@ export async function textFile(
   options: TextSink & { readonly path: string; readonly permissions: number },
   context: SinkContext,
 ): Promise<SinkWriter> {
-  const destination = outputIn(options.path, context);
+  const destination = outputAt(options.path, placeOf(context));
   const file = await reserveFile(destination, context.runId, options.permissions);
   const target: TextTarget = {
-    get bytes() {
-      return file.bytes;
-    },
     append: (text) => file.append(text),
     async prepare() {
       await file.close();
-      return {
-        path: destination,
-        actions: () => Promise.resolve([file.action]),
-        cleanup: () => Promise.resolve(),
-      };
+      return { path: destination, actions: () => Promise.resolve([file.action]) };
     },
     abort: () => file.discard(),
   };

@@ -111,13 +111,7 @@ async function written(options: TextSink, columns: readonly Column[], pages: rea
 }
 
 function memory(pieces: Buffer[]): TextTarget {
-  const prepared = { actions: async () => [], cleanup: async () => undefined };
-  return {
-    bytes: 0,
-    append: async (piece) => void pieces.push(Buffer.from(piece)),
-    prepare: async () => prepared,
-    abort: async () => undefined,
-  };
+  return { append: async (piece) => void pieces.push(Buffer.from(piece)) };
 }
 
 function around(code: number, place: number): string {
