@@ -7,7 +7,6 @@ export type Compression = (typeof compressions)[number];
 
 /** A column by which the rows of every row group are sorted; nulls come last. */
 export interface SortKey {
-  /** Name of the output column. */
   readonly column: string;
   readonly descending: boolean;
 }
@@ -17,7 +16,6 @@ export interface Encoding {
   readonly compression: Compression;
   /** The order within row groups, as recorded in the footer. Sorting is up to the caller. */
   readonly sortedBy: readonly SortKey[];
-  /** Key-value metadata of the file. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 

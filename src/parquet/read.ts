@@ -8,7 +8,6 @@ export interface Expected {
   readonly columns: readonly Pick<OutputColumn, 'name' | 'type'>[];
   readonly encoding: Encoding;
   readonly rows: number;
-  /** Length of the file. */
   readonly bytes: number;
 }
 

@@ -1,22 +1,10 @@
-import {
-  Compression as Codec,
-  EnabledStatistics,
-  Table,
-  WriterPropertiesBuilder,
-  WriterVersion,
-  writeParquet,
-  type WriterProperties,
-} from 'parquet-wasm';
+import { Compression as Codec, EnabledStatistics, Table, WriterPropertiesBuilder, WriterVersion, writeParquet } from 'parquet-wasm';
 import { codecs, type Compression } from '../../engine.js';
 import type { GroupBytes } from './rows.js';
 
 /** Encodes a row group as a Parquet file. */
 export function encodeGroup({ stream, plain }: GroupBytes, compression: Compression): Uint8Array {
-  // Writing consumes both, so neither is freed here.
-  return writeParquet(Table.fromIPCStream(stream), properties(compression, plain));
-}
-
-function properties(compression: Compression, plain: readonly string[]): WriterProperties {
+  const table = Table.fromIPCStream(stream);
   let builder = new WriterPropertiesBuilder()
     .setWriterVersion(WriterVersion.V1)
     .setCompression(Codec[codecs[compression]])
@@ -24,5 +12,6 @@ function properties(compression: Compression, plain: readonly string[]): WriterP
     .setStatisticsEnabled(EnabledStatistics.Chunk)
     .setMaxRowGroupSize(0x7fff_ffff);
   for (const name of plain) builder = builder.setColumnDictionaryEnabled(name, false);
-  return builder.build();
+  // Writing consumes both, so neither is freed here.
+  return writeParquet(table, builder.build());
 }

@@ -27,7 +27,13 @@ export interface TakenBytes extends GroupBytes {
 
 /** Collects row groups as bytes; rows to be sorted, and thousands of groups at a time, as values, which take a third of the memory until they are taken. */
 export function rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<TakenBytes> {
-  return plan.many || plan.sortedBy.length > 0 ? lateBytes(columns, plan) : new RowBytes(columns, plan);
+  if (!plan.many && plan.sortedBy.length === 0) return new RowBytes(columns, plan);
+  return new RowValues(columns, plan, ({ rows, columns: arrays }) => {
+    const vectors = arrays.map((array) => new FlatVector(array));
+    const bytes = new RowBytes(columns, { rows, text: Infinity });
+    bytes.add(new Batch(rows, vectors), 0, rows);
+    return bytes.take();
+  });
 }
 
 /** Turns values into bytes as they arrive, in reused memory: no value stays an object until its row group is complete. */
@@ -55,15 +61,6 @@ class RowBytes extends RowGroup<TakenBytes> {
     for (const builder of this.#builders) builder.clear();
     return { stream, plain, takeBack: (buffer) => this.#stream.takeBack(buffer) };
   }
-}
-
-function lateBytes(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<TakenBytes> {
-  return new RowValues(columns, plan, ({ rows, columns: arrays }) => {
-    const vectors = arrays.map((array) => new FlatVector(array));
-    const bytes = new RowBytes(columns, { rows, text: Infinity });
-    bytes.add(new Batch(rows, vectors), 0, rows);
-    return bytes.take();
-  });
 }
 
 /** Memory layout of the values of a type. */
@@ -201,7 +198,9 @@ const version5 = 4;
 const end = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
 function message(type: number, header: Field, bodyLength: number): Uint8Array {
-  const metadata = flatbuffer(table(short(version5), byte(type), header, long(bodyLength)));
+  const writer = new FlatWriter();
+  table(short(version5), byte(type), header, long(bodyLength))(writer, writer.reserve(8));
+  const metadata = writer.bytes;
   const bytes = new Uint8Array(8 + metadata.length);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, 0xffff_ffff, true);
@@ -292,12 +291,6 @@ function structs(width: number, values: readonly number[]): Field {
     to.view.setUint32(start, values.length / width, true);
     for (const [index, value] of values.entries()) to.view.setBigInt64(start + 4 + index * 8, BigInt(value), true);
   };
-}
-
-function flatbuffer(root: Field): Uint8Array<ArrayBuffer> {
-  const writer = new FlatWriter();
-  root(writer, writer.reserve(8));
-  return writer.bytes;
 }
 
 /** Writes parents before children. Every field takes 8 bytes, so that everything is aligned. */
