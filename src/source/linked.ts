@@ -117,35 +117,38 @@ export class LinkedList implements List {
 
   /** Whether the end is a page with rows, but fewer than on all others. */
   get #endsShort(): boolean {
-    const { rows } = this.#pages.end;
+    const { length } = this.#pages.end.names;
     const { pages, largest, short } = this.reading.progress;
-    return pages > 1 && rows > 0 && rows < largest && short === undefined;
+    return pages > 1 && length > 0 && length < largest && short === undefined;
   }
 
   /** Requests the answer that ended the list again. @returns The page to continue with if it now has more rows, or a page after it. */
   async #lookAtEnd(ask: Ask, pages = this.#pages): Promise<number | undefined> {
-    const { number, rows, digest } = pages.end;
+    const { number, names: before } = pages.end;
     const again = await ask(pages.again(pages.end));
     if (again === undefined) {
       this.#claimedAt = undefined;
       this.#refusedAgain(`the end: the service refuses page ${number} a second time`, 'it is not known whether the list ends there');
       return undefined;
     }
-    const names = this.reading.namesOf(again.batch);
-    const isSame = digestOf(names) === digest;
     const { seen } = this.reading;
-    // An expired cursor may get the first page, or none.
-    const hasNew = seen ? names.some((name) => !seen.inThisPass(name)) : names.length > rows;
+    const names = this.reading.namesOf(again.batch);
+    const isSame = digestOf(names) === digestOf(before);
+    const hasNew = seen ? names.some((name) => !seen.inThisPass(name)) : names.length > before.length;
     if (hasNew || (isSame && again.following?.kind === 'next')) {
       if (pages.returns < maxReturns) return pages.reopen();
       this.#claimedAt = undefined;
-    } else if (!isSame) this.reading.drift(`page ${number} has changed`);
+      // Rows may leave a page. But an expired cursor may get the first page, or none.
+    } else if (!isSame && (names.length === 0 || names.some((name) => !before.includes(name)))) {
+      this.reading.drift(`page ${number} has changed`);
+    }
     return undefined;
   }
 
   /** Checks a list of one page, which may have a link to more rows elsewhere: a page one row shorter must be followed by another. */
   async #checkOnlyPage(ask: Ask): Promise<void> {
-    const { number, rows } = this.#pages.end;
+    const { number, names } = this.#pages.end;
+    const rows = names.length;
     const { reader, options } = this.reading;
     const paging = reader.collection.served?.paging;
     if (number !== 1 || rows < 2 || (paging?.scheme === 'cursor' && paging.more !== undefined)) return;
@@ -203,10 +206,9 @@ interface Place {
   readonly position: Position | undefined;
 }
 
-/** An answer without a next page, and its rows. */
+/** An answer without a next page. */
 interface End extends Place {
-  readonly rows: number;
-  readonly digest: number;
+  readonly names: readonly string[];
 }
 
 /** The pages of a list in which each points to the next. They are numbered as they arrive; answers without rows in the middle are not. */
@@ -216,7 +218,7 @@ class LinkedPages {
   /** The answers without rows that pointed to a next page. */
   readonly empty: Place[] = [];
   /** The answer that pointed to no next page. */
-  end: End = { number: 1, position: undefined, rows: 0, digest: 0 };
+  end: End = { number: 1, position: undefined, names: [] };
   /** How often the list continued where it had ended. */
   returns = 0;
   #fresh: number | undefined;
@@ -238,8 +240,7 @@ class LinkedPages {
         }
         const { batch, following } = await this.#asked(ask, number, position);
         const next = following?.kind === 'next' ? following.position : undefined;
-        if (next === undefined)
-          this.end = { number, position, rows: batch.length, digest: digestOf(namesOf(batch, reader.collection.key)) };
+        if (next === undefined) this.end = { number, position, names: namesOf(batch, reader.collection.key) };
         else this.#name(next, number);
         if (batch.length > 0) {
           if (number > maxPages) throw refused(reader, 'E_SOURCE_MAX_PAGES', `page ${number} has rows, but max_pages is ${maxPages}`);
