@@ -123,7 +123,7 @@ export function textOf(value: Value, type: DeclaredType): string | null {
   return String(value);
 }
 
-const msPerDay = 86_400_000;
+export const msPerDay = 86_400_000;
 const maxDays = 4096;
 
 /** Creates a `textOf` for instants, which caches the texts of days. */

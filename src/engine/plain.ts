@@ -1,8 +1,6 @@
-import { exact, misfit, parserOf, textOf, type DeclaredType, type Value } from '../core/index.js';
+import { exact, misfit, msPerDay, parserOf, textOf, type DeclaredType, type Value } from '../core/index.js';
 import { daysOf, mapping, Unfit, Utf8Vector, type Mapped, type Vector } from '../vector/index.js';
 import type { SqlType, SqlValue } from './database.js';
-
-const msPerDay = 86_400_000;
 
 /** The types in which the values of each type are stored. */
 export const sqlTypes: Readonly<Record<DeclaredType, SqlType>> = {

@@ -73,9 +73,10 @@ export class Utf8Builder implements ColumnBuilder {
 
   append(vector: Vector, from: number, to: number): number {
     const start = this.#offsets[this.#rows] ?? 0;
-    this.#makeRoom(this.#rows + to - from);
+    const rows = this.#rows + to - from;
+    if (this.#offsets.length <= rows) this.#offsets = longer(this.#offsets, Math.max(this.#offsets.length * 2, rows + 1));
     const end = this.#put(vector, from, to, start);
-    this.#rows += to - from;
+    this.#rows = rows;
     return end - start;
   }
 
@@ -194,10 +195,6 @@ export class Utf8Builder implements ColumnBuilder {
       data[start + index] = unit;
     }
     return length;
-  }
-
-  #makeRoom(rows: number): void {
-    if (this.#offsets.length <= rows) this.#offsets = longer(this.#offsets, Math.max(this.#offsets.length * 2, rows + 1));
   }
 
   /** Makes room for `more` bytes, and for the rest of their last word. */

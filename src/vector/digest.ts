@@ -32,7 +32,12 @@ const atATime = 128;
 
 function adding(vector: Vector, seed: number): (sums: Int32Array, from: number, to: number) => void {
   if (vector instanceof Utf8Vector) {
-    return (sums, from, to) => addTexts(sums, vector, seed, from, to);
+    const { bytes, view, bounds, first, stride } = vector;
+    const lastWord = bytes.length - 4;
+    return (sums, from, to) => {
+      for (let row = from, at = first + from * stride; row < to; row += 1, at += stride)
+        sums[row] = (sums[row] ?? 0) + withBytes(seed, view, lastWord, bounds[at] ?? 0, bounds[at + 1] ?? 0);
+    };
   }
   return (sums, from, to) => {
     for (let row = from; row < to; row += 1) {
@@ -40,12 +45,6 @@ function adding(vector: Vector, seed: number): (sums: Int32Array, from: number, 
       if (value !== null) sums[row] = (sums[row] ?? 0) + withText(seed, String(value));
     }
   };
-}
-
-function addTexts(sums: Int32Array, { bytes, view, bounds, first, stride }: Utf8Vector, seed: number, from: number, to: number): void {
-  const lastWord = bytes.length - 4;
-  for (let row = from, at = first + from * stride; row < to; row += 1, at += stride)
-    sums[row] = (sums[row] ?? 0) + withBytes(seed, view, lastWord, bounds[at] ?? 0, bounds[at + 1] ?? 0);
 }
 
 function withText(before: number, text: string): number {

@@ -1,4 +1,4 @@
-import type { Value, DeclaredType } from '../core/index.js';
+import { msPerDay, type Value, type DeclaredType } from '../core/index.js';
 import { memoByIndex, memoOf } from './memo.js';
 import type { RecordBatch } from './record-batch.js';
 import { DictionaryVector, type Vector } from './vectors.js';
@@ -87,8 +87,6 @@ export function comparing(type: DeclaredType, descending = false): Compare {
     return descending ? compare(other, one) : compare(one, other);
   };
 }
-
-const msPerDay = 86_400_000;
 
 /** Returns the days since 1970 of an instant, rounded down, as in Parquet's DATE. */
 export function daysOf(date: Date): number {

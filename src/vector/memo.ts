@@ -1,5 +1,5 @@
 import { hashOfBytes, type Value } from '../core/index.js';
-import { DictionaryVector, FlatVector, longer, maxDictionary, perDictionary, putAt, Utf8Vector, type Vector } from './vectors.js';
+import { DictionaryVector, FlatVector, longer, maxDictionary, perDictionary, Utf8Vector, type Vector } from './vectors.js';
 
 /** Longer texts rarely repeat. */
 const longest = 64;
@@ -258,7 +258,9 @@ class Outcomes {
   put(place: number, outcome: Value | Unfit): void {
     const isUnfit = outcome instanceof Unfit;
     if (isUnfit) this.reasons.set(place, outcome.reason);
-    putAt(this.values, place, isUnfit ? null : outcome);
+    // Indices of a dictionary that were not seen yet.
+    while (this.values.length < place) this.values.push(null);
+    this.values[place] = isUnfit ? null : outcome;
   }
 
   mapped(): Mapped {

@@ -206,12 +206,6 @@ export function longer(array: Int32Array | Uint8Array, length: number): Int32Arr
   return made;
 }
 
-/** Puts a value into a dictionary derived from another one. Indices not seen yet hold `null`. */
-export function putAt(dictionary: Value[], index: number, value: Value): void {
-  while (dictionary.length <= index) dictionary.push(null);
-  dictionary[index] = value;
-}
-
 export function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
   return new DataView(buffer, byteOffset, length);
 }
