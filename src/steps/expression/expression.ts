@@ -42,38 +42,34 @@ const typeByCel: Readonly<Record<string, DeclaredType>> = {
 /** Codes of runtime failures whose messages contain only types. */
 const safeCodes = new Set(['no_such_overload', 'no_matching_overload', 'invalid_condition_type']);
 
-/** Checks expressions (CEL) over given columns. @param start When the run was first started. By default they are only checked. */
-export function expressionsOver(
+/** Checks an expression (CEL) over given columns. @param start When the run was first started. By default it is only checked. */
+export function compileExpression(
+  written: string,
   columns: readonly Column[],
   start: Start = unknownStart,
-): { compile(source: string): Expression | ExpressionProblem } {
+): Expression | ExpressionProblem {
   const runtime = runtimeOver(columns, start);
   const typing = typingOver(columns);
+  const check = runtime.check(written);
+  if (!check.valid) return invalid(written, check.error, columns, typing);
+  const source = readAsDeclared(written, runtime.parse(written).ast, columns, (part) => typing.check(part).type);
+  const program = runtime.parse(source);
+  const nodes = [...nodesIn(program.ast)];
+  const inferred = typing.check(source);
+  const problem = unbounded(nodes) ?? failingByType(inferred);
+  if (problem !== undefined) return problem;
+  const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
+  if (!type) return { message: `returns a ${check.type ?? 'value'}, which no column can hold` };
 
-  function compile(written: string): Expression | ExpressionProblem {
-    const check = runtime.check(written);
-    if (!check.valid) return invalid(written, check.error, columns, typing);
-    const source = readAsDeclared(written, runtime.parse(written).ast, columns, (part) => typing.check(part).type);
-    const program = runtime.parse(source);
-    const nodes = [...nodesIn(program.ast)];
-    const inferred = typing.check(source);
-    const problem = unbounded(nodes) ?? failingByType(inferred);
-    if (problem !== undefined) return problem;
-    const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
-    if (!type) return { message: `returns a ${check.type ?? 'value'}, which no column can hold` };
-
-    const warnings = textWarnings(nodes, columns);
-    const names = [...new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])))];
-    const used = columns.map(({ name }) => name).filter((name) => names.includes(name));
-    const [root] = nodes;
-    const day = root?.op === 'call' && functions[root.args[0]]?.day === true;
-    makeExact(runtime, program.ast);
-    makeThreeValued(program.ast);
-    const evaluate = directCall(root, columns, (row) => program(complete(row, used)));
-    return { type: day ? 'date' : type, names, warnings, evaluate: (row) => asValue(run(evaluate, row), type) };
-  }
-
-  return { compile };
+  const warnings = textWarnings(nodes, columns);
+  const names = [...new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])))];
+  const used = columns.map(({ name }) => name).filter((name) => names.includes(name));
+  const [root] = nodes;
+  const day = root?.op === 'call' && functions[root.args[0]]?.day === true;
+  makeExact(runtime, program.ast);
+  makeThreeValued(program.ast);
+  const evaluate = directCall(root, columns, (row) => program(complete(row, used)));
+  return { type: day ? 'date' : type, names, warnings, evaluate: (row) => asValue(run(evaluate, row), type) };
 }
 
 /**
@@ -148,7 +144,7 @@ function checked(source: string, input: readonly Column[]): Expression | Express
   const key = JSON.stringify([source, input]);
   const known = found.get(key);
   if (known) return known;
-  const result = expressionsOver(input).compile(source);
+  const result = compileExpression(source, input);
   if (found.size >= mostFound) found.clear();
   found.set(key, result);
   return result;
@@ -161,7 +157,7 @@ function unknownIn({ kind, name, known }: Required<ExpressionProblem>['unknown']
 }
 
 export function openExpression(source: string, { input = [], at, firstStart }: StepRuntime): Expression {
-  const result = expressionsOver(input, firstStart && (() => firstStart)).compile(source);
+  const result = compileExpression(source, input, firstStart && (() => firstStart));
   if (!('evaluate' in result)) throw new StepError('E_STEP_CONFIG', `${at}: ${result.message}`);
   return result;
 }

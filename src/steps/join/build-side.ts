@@ -92,32 +92,27 @@ export class GrowingBuildSide {
       const matchesOf = matchesIn(batch);
       const rows: number[] = [];
       const matches: number[] = [];
+      const put = (row: number, match: number) => {
+        rows.push(row);
+        matches.push(match);
+      };
       for (let row = 0; row < batch.length; row += 1) {
         const found = matchesOf(row);
-        if (typeof found !== 'number') {
-          if (pick === 'error') {
-            const several = `${found.length} rows match on ${Object.values(on).join(' + ')}`;
-            throw failureAt(
-              { at, page: page.number, index: row, row: batch.row(row) },
-              (where) => new StepError('E_STEP_MATCHES', `${at}: ${several} for ${where}; choose one with pick`),
-            );
-          }
-          tally.matched += 1;
+        if (typeof found !== 'number' && pick === 'error') {
+          const several = `${found.length} rows match on ${Object.values(on).join(' + ')}`;
+          throw failureAt(
+            { at, page: page.number, index: row, row: batch.row(row) },
+            (where) => new StepError('E_STEP_MATCHES', `${at}: ${several} for ${where}; choose one with pick`),
+          );
+        }
+        if (found === unmatched) tally.missed += 1;
+        else tally.matched += 1;
+        if (found === unmatched && type === 'inner') tally.unmatched += 1;
+        else if (typeof found === 'number') put(row, found);
+        else {
           tally.expanded += found.length - 1;
-          for (const match of found) {
-            rows.push(row);
-            matches.push(match);
-          }
-          continue;
+          for (const match of found) put(row, match);
         }
-        if (found !== unmatched) tally.matched += 1;
-        else tally.missed += 1;
-        if (found === unmatched && type === 'inner') {
-          tally.unmatched += 1;
-          continue;
-        }
-        rows.push(row);
-        matches.push(found);
       }
       const values = columnsOf(matches).map((column, index) => [itemAt(added, index), column] as const);
       return withBatch(page, takeRows(batch, rows).with(values));

@@ -308,16 +308,8 @@ function checkPair([left, field]: readonly [string, string], input: readonly Col
   plan.problem(['on', left], `field '${left}' is ${one} here and never matches ${other}; ${remedy}`, true);
 }
 
-function requireRight(
-  name: string,
-  { columns, name: side, withheld }: OtherSide,
-  plan: ColumnsContext,
-  path: ConfigPath,
-): Column | undefined {
-  const column = columns.find((candidate) => candidate.name === name);
-  if (column) return column;
-  const names = columns.map((candidate) => candidate.name);
-  const message = unknownName('field', name, names, { withheld });
-  plan.problem(path, message.replace(`unknown field '${name}'`, `${side} has no field '${name}'`));
-  return undefined;
+function requireRight(name: string, { columns, name: side, withheld }: OtherSide, plan: ColumnsContext, path: ConfigPath) {
+  const problem = (at: ConfigPath, message: string) =>
+    plan.problem(at, message.replace(`unknown field '${name}'`, `${side} has no field '${name}'`));
+  return requireColumn(name, columns, { withheld, problem }, path);
 }

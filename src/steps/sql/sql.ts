@@ -3,7 +3,7 @@ import { declaredTypes, schema, sensitivities, StepError, strictest, type Column
 import type { Row, Sensitivity } from '../../core/index.js';
 import { defaultMemory, memory, plainCast, programSpill, scratchFolder, type SpillOptions } from '../../engine/index.js';
 import { describeQuery, queryResult, querySetting } from '../../engine/index.js';
-import type { DatabaseOptions, DescribedQuery, QueryColumn } from '../../engine/index.js';
+import type { DatabaseOptions, QueryColumn } from '../../engine/index.js';
 import { blocking, columnsNamed, standalone, withNode, type BatchReader, type Collector } from '../../flow/index.js';
 import type { MadeColumns, NamedColumns, OnError, Step, StepContext } from '../../flow/index.js';
 import { RecordBatch } from '../../vector/index.js';
@@ -149,22 +149,9 @@ interface QueryRowsOptions extends Omit<DatabaseOptions, 'failed'> {
   readonly now: Date;
 }
 
-interface NamedCast {
-  readonly name: string;
-  readonly cast: ReturnType<typeof plainCast>;
-}
-
 /** Collects the columns that a query uses, and runs it. */
 class QueryRows implements Collector {
-  #opened:
-    | {
-        readonly described: DescribedQuery;
-        /** The names of the columns of `rows`. */
-        readonly known: ReadonlySet<string>;
-        readonly casts: readonly NamedCast[];
-        readonly rows: ValueTable;
-      }
-    | undefined;
+  #opened: Awaited<ReturnType<typeof openQuery>> | undefined;
 
   constructor(
     private readonly options: QueryRowsOptions,
@@ -172,7 +159,7 @@ class QueryRows implements Collector {
   ) {}
 
   async add(batch: RecordBatch, page: number): Promise<void> {
-    const { described, known, casts, rows } = (this.#opened ??= await this.#open(batch));
+    const { described, known, casts, rows } = (this.#opened ??= await openQuery(batch, this.options, this.context));
     if (batch.length === 0) return;
     const later = described.isWhole ? this.options.rows(batch).find(({ name }) => !known.has(name)) : undefined;
     if (later)
@@ -182,7 +169,7 @@ class QueryRows implements Collector {
   }
 
   async finish(): Promise<BatchReader> {
-    const { described, rows } = (this.#opened ??= await this.#open(RecordBatch.empty));
+    const { described, rows } = (this.#opened ??= await openQuery(RecordBatch.empty, this.options, this.context));
     const { columns, reads } = described;
     return rows.result(this.options.query, columns, querySetting(reads, this.options.now), queryResult(columns));
   }
@@ -190,21 +177,22 @@ class QueryRows implements Collector {
   async close(): Promise<void> {
     await this.#opened?.rows.close();
   }
+}
 
-  async #open(first: RecordBatch) {
-    const { at } = this.context;
-    const { query, rows, expected, memory, folder } = this.options;
-    const columns = rows(first);
-    const described = await describeQuery(query, columns);
-    if ('problem' in described) throw new StepError('E_STEP_CONFIG', `${at}: ${described.problem}`);
-    const listed = (columns: readonly QueryColumn[]) => columns.map(({ name, type }) => `${name} ${type}`).join(', ');
-    const found = listed(described.columns);
-    if (expected && listed(expected) !== found) throw new StepError('E_STEP_CONFIG', `${at}: declare the columns of the result: ${found}`);
-    const refused = (kind: string) =>
-      new StepError('E_STEP_EXPRESSION', `${at}: the query failed on these rows: ${kind}; guard its expressions, as by TRY_CAST and CASE`);
-    const types = described.reads.map(({ type }) => type);
-    const known = new Set(columns.map(({ name }) => name));
-    const casts = described.reads.map(({ name, type }) => ({ name, cast: plainCast(type) }));
-    return { described, known, casts, rows: new ValueTable(types, { memory, folder, refused }, this.context) };
-  }
+async function openQuery(first: RecordBatch, options: QueryRowsOptions, context: StepContext) {
+  const { at } = context;
+  const { query, rows, expected, memory, folder } = options;
+  const columns = rows(first);
+  const described = await describeQuery(query, columns);
+  if ('problem' in described) throw new StepError('E_STEP_CONFIG', `${at}: ${described.problem}`);
+  const listed = (columns: readonly QueryColumn[]) => columns.map(({ name, type }) => `${name} ${type}`).join(', ');
+  const found = listed(described.columns);
+  if (expected && listed(expected) !== found) throw new StepError('E_STEP_CONFIG', `${at}: declare the columns of the result: ${found}`);
+  const refused = (kind: string) =>
+    new StepError('E_STEP_EXPRESSION', `${at}: the query failed on these rows: ${kind}; guard its expressions, as by TRY_CAST and CASE`);
+  const types = described.reads.map(({ type }) => type);
+  /** The names of the columns of `rows`. */
+  const known = new Set(columns.map(({ name }) => name));
+  const casts = described.reads.map(({ name, type }) => ({ name, cast: plainCast(type) }));
+  return { described, known, casts, rows: new ValueTable(types, { memory, folder, refused }, context) };
 }

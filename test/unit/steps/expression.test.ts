@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Column, Row, Value } from '../../../src/core/index.js';
 import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
-import { expressionsOver, type Expression } from '../../../src/steps/expression/expression.js';
+import { compileExpression, type Expression } from '../../../src/steps/expression/expression.js';
 import { ExpressionFault, functions } from '../../../src/steps/expression/functions.js';
 import { outcomesOf } from '../../../src/steps/evaluation.js';
 import { steps } from '../../../src/steps/registry.js';
@@ -18,7 +18,7 @@ function texts(...names: string[]): Column[] {
 }
 
 function compiled(source: string, columns: readonly Column[] = texts('s', 't')): Expression {
-  const result = expressionsOver(columns, () => start).compile(source);
+  const result = compileExpression(source, columns, () => start);
   if (!('evaluate' in result)) throw new Error(result.message);
   return result;
 }
@@ -39,7 +39,7 @@ function faultOf(source: string, row: Row, columns: readonly Column[] = texts(..
 }
 
 function problemOf(source: string, columns: readonly Column[] = texts('s', 'zipcode')) {
-  const result = expressionsOver(columns).compile(source);
+  const result = compileExpression(source, columns);
   if ('evaluate' in result) throw new Error(`${source} compiles`);
   return result;
 }
