@@ -237,7 +237,9 @@ export class StepChain {
     private readonly source: RowSource,
     private readonly steps: readonly Step[] = [],
   ) {
-    this.columns = this.#columnsBehind(steps, source.columns, refusing);
+    this.columns = this.#columnsBehind(steps, source.columns, (at) => (_path, message) => {
+      throw new StepError('E_STEP_CONFIG', `${at}: ${message}`);
+    });
   }
 
   followedBy(more: readonly Step[]): StepChain {
@@ -249,7 +251,15 @@ export class StepChain {
       const node = nodes.get(step);
       const at = node?.at ?? `pipe: operator ${index + 1}`;
       const checked = node === undefined ? tap<Page>(checkPage(at)) : identity;
-      const applied: Step = (each$) => appliedIn(reading, step, each$).pipe(checked);
+      const applied: Step = (each$) => {
+        const before = applying;
+        applying = reading;
+        try {
+          return each$.pipe(step, checked);
+        } finally {
+          applying = before;
+        }
+      };
       return { at, step: applied, blocking: node?.blocking, known: () => this.#known(index) };
     });
     return reading.through(pages$, links);
@@ -294,16 +304,6 @@ export class StepChain {
   }
 }
 
-function appliedIn(reading: Reading, step: Step, pages$: Observable<Page>): Observable<Page> {
-  const before = applying;
-  applying = reading;
-  try {
-    return pages$.pipe(step);
-  } finally {
-    applying = before;
-  }
-}
-
 /** Returns a check that values are pages. @param who Names the producer in messages. */
 export function checkPage(who: string): (page: Page) => void {
   return (page: unknown) => {
@@ -312,11 +312,5 @@ export function checkPage(who: string): (page: Page) => void {
       'E_STEP_CONFIG',
       `${who} must emit pages, not ${kindOf(page)}; operators for rows go after .rows$, and operators that emit pages only in combination are passed as one, with pipe(…) of rxjs`,
     );
-  };
-}
-
-function refusing(at: string): ColumnsContext['problem'] {
-  return (_path, message) => {
-    throw new StepError('E_STEP_CONFIG', `${at}: ${message}`);
   };
 }

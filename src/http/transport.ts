@@ -301,7 +301,10 @@ export async function post({ url, json, label, timeoutMs, proxy }: Post): Promis
   });
   try {
     const [{ statusCode }] = (await once(request, 'response')) as [{ readonly statusCode: number }];
-    if (statusCode < 200 || statusCode >= 300) throw refusedPost(label, statusCode, wayOf(url, proxy));
+    if (statusCode >= 200 && statusCode < 300) return;
+    const what = `${label}: HTTP ${statusCode}${wayOf(url, proxy)}${statusCode < 400 ? ': a redirect, which is never followed' : ''}`;
+    if (statusCode === 429 || statusCode >= 500) throw new SourceError('E_SOURCE_UNAVAILABLE', 'transient', what);
+    throw new SourceError('E_SOURCE_REFUSED', 'permanent', what);
   } catch (thrown) {
     if (thrown instanceof SourceError) throw thrown;
     if (thrown instanceof TimeoutError) throw new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: no response in time`);
@@ -309,10 +312,4 @@ export async function post({ url, json, label, timeoutMs, proxy }: Post): Promis
   } finally {
     request.on('error', () => {}).destroy();
   }
-}
-
-function refusedPost(label: string, status: number, way: string): SourceError {
-  const what = `${label}: HTTP ${status}${way}${status < 400 ? ': a redirect, which is never followed' : ''}`;
-  if (status === 429 || status >= 500) return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', what);
-  return new SourceError('E_SOURCE_REFUSED', 'permanent', what);
 }
