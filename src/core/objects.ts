@@ -4,6 +4,11 @@ export function defined<T extends object>(value: T): { [K in keyof T]?: NonNulla
   return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
 }
 
+/** Returns whether a value is an object and no list. */
+export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isRecord(value) && !Array.isArray(value);
+}
+
 /**
  * Returns an object that has something for each of some names.
  *

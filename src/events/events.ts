@@ -4,6 +4,7 @@ import { Observable, finalize, tap } from 'rxjs';
 import {
   byName,
   discreetMessage,
+  isMap,
   LeadstreamError,
   printable,
   SourceError,
@@ -196,7 +197,7 @@ const eventNames: readonly string[] = [...Object.keys(moments), ...Object.keys(o
 /** Describes what is wrong with a value given as watchers; `undefined` if it is valid. */
 export function watchersProblem(watch: unknown): string | undefined {
   for (const watcher of [watch].flat()) {
-    if (!isRecord(watcher)) return `must be an object that maps event names to functions, like { page: (event) => {} }`;
+    if (!isMap(watcher)) return `must be an object that maps event names to functions, like { page: (event) => {} }`;
     const unknown = Object.keys(watcher).find((name) => !eventNames.includes(name));
     if (unknown !== undefined) return unknownName('event', unknown, eventNames);
   }
@@ -210,7 +211,7 @@ function handlersOf(watchers: readonly Watcher[]): Handlers {
   };
   for (const watcher of watchers)
     for (const [name, handler] of partsOf(watcher, eventNames))
-      if (!isRecord(handler)) add(name, handler, watcher);
+      if (!isMap(handler)) add(name, handler, watcher);
       else for (const [phase, inner] of partsOf(handler, phases)) add(`${name}:${phase}`, inner, handler);
   return handlers;
 }
@@ -232,7 +233,7 @@ export function watch(watcher: Watcher): () => void {
   const subscriptions = [...handlersOf([watcher])].flatMap(([name, handlers]) => {
     const full = name.includes(':') ? `tracing:leadstream:${name}` : `leadstream:${name}`;
     return handlers.map((handler) => {
-      const listener = (event: unknown) => isRecord(event) && handler(event);
+      const listener = (event: unknown) => isMap(event) && handler(event);
       subscribe(full, listener);
       return () => unsubscribe(full, listener);
     });
@@ -266,8 +267,4 @@ function partsOf(record: object, names: readonly string[]): readonly (readonly [
 
 function isHandler(value: unknown): value is (event: object) => unknown {
   return typeof value === 'function';
-}
-
-function isRecord(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

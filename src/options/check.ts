@@ -1,4 +1,4 @@
-import { LeadstreamError, StepError, unknownName } from '../core/index.js';
+import { isMap, LeadstreamError, StepError, unknownName } from '../core/index.js';
 import { rangeText, type Range } from './settings.js';
 
 /**
@@ -37,7 +37,7 @@ export const text = check('a text', (value) => typeof value === 'string');
 export const filledText = check('a text that is not empty', (value) => typeof value === 'string' && value !== '');
 export const abortSignal = check('an AbortSignal', (value) => value instanceof AbortSignal);
 /** Checks for an object with any content. */
-export const anyObject = check('an object', isRecord);
+export const anyObject = check('an object', isMap);
 
 export function oneOf(values: readonly string[]): Check {
   return check(`one of ${values.join(', ')}`, (value) => values.some((each) => each === value));
@@ -67,9 +67,9 @@ export function judged(problemOf: (value: unknown) => string | undefined): Check
 /** Checks for an object with these keys, all optional but the `required` ones; other keys are allowed in an `open` object. */
 export function object(checks: Checks, required: readonly string[] = [], others: 'open' | 'closed' = 'closed'): Check {
   const known = Object.keys(checks);
-  const whole = check(`an object with ${known.join(', ')}`, isRecord);
+  const whole = check(`an object with ${known.join(', ')}`, isMap);
   return (value, place) => {
-    if (!isRecord(value)) return whole(value, place === '' ? 'the argument' : place);
+    if (!isMap(value)) return whole(value, place === '' ? 'the argument' : place);
     const unknown = others === 'open' ? [] : Object.keys(value).filter((key) => !known.includes(key));
     return [
       ...Object.entries(checks).flatMap(([key, inner]) =>
@@ -90,10 +90,6 @@ export function checkGiven(at: string, wanted: Check, given: unknown): void {
 export function checkUsage(at: string, wanted: Check, given: unknown): void {
   const problems = wanted(given, '');
   if (problems.length > 0) throw new LeadstreamError('E_USAGE', `${at}: ${problems.join('; ')}`);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Describes the kind of a value for messages, without the value: it may be personal. */

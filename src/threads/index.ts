@@ -18,12 +18,14 @@ export class Thread<Answer extends { readonly id: number }> {
   readonly #asking = new Map<number, Asking<Answer>>();
   #asked = 0;
   #ending = false;
-  #lost: string | undefined;
-  #cause: unknown;
+  #lost: { readonly reason: string; readonly cause: unknown } | undefined;
 
   /** @param name For debuggers. */
   constructor(file: URL, name: string) {
-    expectMovedBuffers();
+    // V8 compiles code that assumes buffers never move, and discards all of it when the first one does, which costs 5 % of the CPU
+    // time in a run of 100,000 leads. So a buffer is moved before there is such code.
+    const buffer = new ArrayBuffer(1);
+    structuredClone(buffer, { transfer: [buffer] });
     // The options of this process (--eval, --input-type, --inspect) do not apply to the thread, and some would make it fail.
     this.#worker = new Worker(file, { name, execArgv: [] });
     this.#worker.unref();
@@ -42,7 +44,7 @@ export class Thread<Answer extends { readonly id: number }> {
   ask(asking: Asking<Answer>, request: (id: number) => object, moved: readonly Transferable[] = []): number {
     this.#asked += 1;
     const id = this.#asked;
-    if (this.#lost !== undefined) asking.lost(this.#lost, this.#cause);
+    if (this.#lost !== undefined) asking.lost(this.#lost.reason, this.#lost.cause);
     else {
       this.#asking.set(id, asking);
       this.#worker.ref();
@@ -82,20 +84,10 @@ export class Thread<Answer extends { readonly id: number }> {
   }
 
   #end(thrown: unknown): void {
-    if (this.#lost === undefined) this.#cause = thrown;
-    this.#lost ??= reasonOf(thrown);
-    for (const asking of this.#asking.values()) asking.lost(this.#lost, this.#cause);
+    const { reason, cause } = (this.#lost ??= { reason: reasonOf(thrown), cause: thrown });
+    for (const asking of this.#asking.values()) asking.lost(reason, cause);
     this.#asking.clear();
   }
-}
-
-/**
- * V8 compiles code that assumes buffers never move, and discards all of it when the first one does, which costs 5 % of the CPU time in a
- * run of 100,000 leads. So a buffer is moved before there is such code.
- */
-function expectMovedBuffers(): void {
-  const buffer = new ArrayBuffer(1);
-  structuredClone(buffer, { transfer: [buffer] });
 }
 
 /** Returns the error's code or class: a message can contain data. */
