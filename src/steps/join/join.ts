@@ -277,7 +277,7 @@ function typedPick(pick: Choice | undefined, { columns, collection }: OtherSide)
 }
 
 function checkCollection(config: JoinConfig, collection: Collection, { columns, withheld }: OtherSide, plan: PlanContext): void {
-  const { on, pick, lookup, normalize, reveal = [] } = config;
+  const { on, pick, lookup, normalize, on_duplicate_key: repeats, reveal = [] } = config;
   const { name, id, key, served, fields } = collection;
   const compared = Object.values(on);
   const hasAll = compared.every((field) => columns.some((column) => column.name === field));
@@ -290,6 +290,7 @@ function checkCollection(config: JoinConfig, collection: Collection, { columns, 
         `lookup: by_id takes one pair, whose right field is the id of ${name}, like { field: ${id} }; otherwise ${instead}`,
       );
     if (normalize !== undefined) plan.problem(['normalize'], `with lookup: by_id the service compares values as they are; ${instead}`);
+    if (repeats !== undefined) plan.problem(['on_duplicate_key'], `lookup: by_id reads no list, in which a key could repeat; ${instead}`);
   }
   for (const [index, field] of reveal.entries())
     if (!Object.hasOwn(fields, field)) plan.problem(['reveal', index], unknownName('field', field, Object.keys(fields), { withheld }));

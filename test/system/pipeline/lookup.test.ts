@@ -146,6 +146,7 @@ describe('lookup: by_id is refused before any request', () => {
       ', normalize: casefold',
       'with lookup: by_id the service compares values as they are',
     ],
+    ['for repeated keys', 'with: bridges, on: { bridge_id: id }', ', on_duplicate_key: keep_all', 'lookup: by_id reads no list'],
   ])('%s', async (_what, config, more, message) => {
     await expect(loadPipeline({ text: pipelineText(joined(more, config)), file: 'p.yaml' }, { env })).rejects.toThrow(message);
   });
