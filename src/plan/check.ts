@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { collections, type Collection, type Registry } from '../collections/index.js';
-import { defined, unknownName, SpecError, type Warning } from '../core/index.js';
+import { defined, isMap, unknownName, SpecError, type Warning } from '../core/index.js';
 import { getIn } from '../options/index.js';
 import type { PathNames } from '../store/index.js';
 import { outputAt } from '../sinks/index.js';
@@ -9,14 +9,7 @@ import { collectionOf, collectionShape, tiesOf } from '../source/index.js';
 import { Queries } from '../steps/index.js';
 import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape, type Plan } from './plan.js';
 import { connectionOf } from './connection.js';
-import {
-  credentialsIn,
-  referenceSource,
-  resolveReferences,
-  type FileCredentials,
-  type Problem,
-  type ReferenceSource,
-} from './references.js';
+import { credentialsIn, referenceSource, Resolver, type FileCredentials, type Problem, type ReferenceSource } from './references.js';
 import { type Definitions, definitionsWith, type LoadOptions } from './definitions.js';
 import { type Path, type SpecDocument, parseSpecDocuments } from './document.js';
 import { hooksOf } from './hooks.js';
@@ -27,15 +20,12 @@ import { pipelineName, pipelineShape, type PipelineShape, type TestShape } from 
 /** A document of a pipeline file after validation. */
 export interface Checked {
   readonly document: SpecDocument;
-  /** Its name, if it has a valid one. */
   readonly name: string | undefined;
   /** What it writes, with the place in the file; `undefined` is stdout. */
   readonly outputs: readonly { readonly path: string | undefined; readonly place: Path }[];
-  /** Its plan, as far as it can be determined. */
   readonly plan: Plan | undefined;
   /** Present if nothing is wrong or missing. */
   readonly pipeline: Pipeline | undefined;
-  /** Its tests; `undefined` if it has none, or invalid ones. */
   readonly tests: readonly TestShape[] | undefined;
   readonly issues: IssueList;
   /** Warnings that only validate gives: the read itself checks what they say. */
@@ -47,14 +37,13 @@ interface FileContext {
   readonly credentials: FileCredentials;
   readonly definitions: Definitions;
   readonly queries: Queries;
-  /** Whether the environment may lack what the file refers to. */
   readonly lenient: boolean;
 }
 
 function checkPipeline(document: SpecDocument, { from, credentials, definitions, queries, lenient }: FileContext): Checked {
   const issues = new IssueList(document, credentials, lenient);
   const { problem, unsetProblem: unset } = issues;
-  const resolved = resolveReferences(document.value, from, credentials, { problem: issues.referenceProblem, unset });
+  const resolved = new Resolver(from, credentials, issues).resolved(document.value);
   const shape = validated(pipelineShape(), resolved, [], problem);
   // One typo must not hide other problems.
   const parts = shape ?? partsOf(resolved);
@@ -119,10 +108,6 @@ function partsOf(document: unknown): ChainShape & Partial<Omit<PipelineShape, 'c
 }
 
 function silent(): void {}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked['outputs'] {
   return [
@@ -225,9 +210,7 @@ export function collectionsIn(text: string, file: string, options: LoadOptions):
   const credentials = credentialsIn([defaults, ...pipelines.map(({ value }) => value)], from);
   const found = pipelines.flatMap((document) => {
     const issues = new IssueList(document, credentials, false);
-    const { referenceProblem, unsetProblem } = issues;
-    const declared = { collections: getIn(document.value, ['collections']) };
-    const resolved = resolveReferences(declared, from, credentials, { problem: referenceProblem, unset: unsetProblem });
+    const resolved = new Resolver(from, credentials, issues).resolved({ collections: getIn(document.value, ['collections']) });
     const own = ownCollections(resolved, issues.problem) ?? [];
     if (issues.all.length > 0) throw failureOf(file, issues.all);
     return own;

@@ -52,7 +52,7 @@ export function parseSpecDocuments(
   const lines = new LineCounter();
   const { parsed, trouble } = parse(text, lines);
   const documents = parsed.filter((document) => !isEmpty(document));
-  const names = documents.map(nameOf).filter((name) => typeof name === 'string');
+  const names = documents.map((document) => document.get('name')).filter((name) => typeof name === 'string');
   const refuse = (code: 'E_SPEC_YAML' | 'E_SPEC_INVALID', troubles: readonly (Trouble | undefined)[]) => {
     const issues = troubles.flatMap((each) => (each ? [{ message: each.message, ...placeOf(lines, each.offset) }] : []));
     if (issues.length > 0) throw new SpecError(code, file, issues, names);
@@ -61,8 +61,9 @@ export function parseSpecDocuments(
   refuse('E_SPEC_INVALID', misplacedDefaults(documents));
   const defaults = documents[0]?.has('defaults') ? documents.shift() : undefined;
   refuse('E_SPEC_YAML', [missingPipeline(documents, defaults)]);
+  const shared = defaults?.get('defaults', true);
   const pipelines = documents.map((document) => {
-    inherit(document, defaults);
+    if (isMap(document.contents) && isMap(shared)) inherit(document.contents, shared, []);
     for (const { path, value } of overrides)
       if (!override(document, path, value)) {
         const message = `--set ${path.join('.')}: the file has no such place`;
@@ -163,10 +164,6 @@ function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.source === '');
 }
 
-function nameOf({ contents }: Document): unknown {
-  return isMap(contents) ? contents.get('name') : undefined;
-}
-
 /** @returns Whether there is such a place: an entry may be appended to a list, but not beyond the next index. */
 function override(document: Document, path: Path, value: string | undefined): boolean {
   if (value === undefined) {
@@ -188,19 +185,14 @@ function override(document: Document, path: Path, value: string | undefined): bo
 
 function offsetOf(document: Document, path: Path, onKey: boolean): number {
   for (let depth = path.length; depth > 0; depth -= 1) {
-    const exact = depth === path.length;
     const node = document.getIn(path.slice(0, depth), true);
     const key = keyNode(document, path.slice(0, depth));
-    const found = exact && onKey ? (key ?? node) : (node ?? key);
-    if (isNode(found) && found.range) return startOf(found, key);
+    // An empty value has its range after the colon, so the position of its key is more helpful.
+    const isEmptyValue = isScalar(node) && node.range && node.range[0] === node.range[1];
+    const found = isEmptyValue || (onKey && depth === path.length) ? (key ?? node) : (node ?? key);
+    if (isNode(found) && found.range) return found.range[0];
   }
   return document.contents?.range?.[0] ?? 0;
-}
-
-/** An empty value has its range after the colon, so the position of its key is more helpful. */
-function startOf(node: Node, key: Node | undefined): number {
-  if (isScalar(node) && node.range && node.range[0] === node.range[1] && key?.range) return key.range[0];
-  return node.range?.[0] ?? 0;
 }
 
 function keyNode(document: Document, path: Path): Node | undefined {
@@ -209,9 +201,6 @@ function keyNode(document: Document, path: Path): Node | undefined {
   const pair = parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1));
   return isNode(pair?.key) ? pair.key : undefined;
 }
-
-/** The account of a pipeline; it replaces that of the defaults as a whole. */
-const account = 'service.auth';
 
 /** What pipelines can inherit from the defaults of a file. */
 export const inheritedKeys: readonly string[] = ['service', 'collections', 'rejects', 'spool', 'expect', 'on_success', 'on_failure'];
@@ -239,20 +228,15 @@ function troubleAt(key: unknown, message: string): Trouble {
   return { offset: (isNode(key) ? key.range?.[0] : undefined) ?? 0, message };
 }
 
-/** Copies values of `defaults` into a document, key by key of its maps. Its own values take precedence, and null excludes one. */
-function inherit({ contents }: Document, defaults: Document | undefined): void {
-  const from = defaults?.get('defaults', true);
-  if (isMap(contents) && isMap(from)) fill(contents, from, []);
-}
-
-function fill(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
+/** Copies values of `defaults` into a map, key by key. Its own values take precedence, its account as a whole, and null excludes one. */
+function inherit(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
   for (const pair of from.items) {
     if (!isScalar(pair.key)) continue;
     const path = [...at, String(pair.key.value)];
     const present = own.get(pair.key.value, true);
     if (present === undefined) own.items.push(pair.clone());
     else if (isNothing(present)) own.delete(pair.key.value);
-    else if (isMap(present) && isMap(pair.value) && path.join('.') !== account) fill(present, pair.value, path);
+    else if (isMap(present) && isMap(pair.value) && path.join('.') !== 'service.auth') inherit(present, pair.value, path);
   }
 }
 

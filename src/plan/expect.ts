@@ -52,19 +52,17 @@ export type Expect = Readonly<z.output<ReturnType<typeof expectShape>>>;
  */
 type ExpectGate = {
   readonly name: keyof Expect;
-  /** The columns, or the lists, that it names. */
   readonly names: readonly Named[];
 } & (
   | {
       readonly judges: 'rows';
-      /** Creates its checks for a run. @param columns Those that leave the last step. */
+      /** @param columns Those that leave the last step. */
       readonly open: (columns: readonly Column[]) => readonly Check[];
     }
   | {
       readonly judges: 'outputs';
       /** Whether `--allow-shrink` overrides a refusal once. */
       readonly overridable: boolean;
-      /** Describes why it refuses an output, if it does. */
       readonly refuse: (output: Measured) => string | undefined;
     }
   | { readonly judges: 'lists' }
@@ -73,7 +71,6 @@ type ExpectGate = {
 interface Named {
   readonly name: string;
   readonly path: Path;
-  /** Whether the name is the key at the path, rather than the value. */
   readonly onKey?: true;
 }
 
@@ -89,7 +86,6 @@ export interface Check {
 /** The size of an output, now and in the last run. */
 export interface Measured {
   readonly at: string;
-  /** Rows that it will contain. */
   readonly total: number;
   readonly earlier: Pick<Published, 'rows'> | undefined;
 }

@@ -5,7 +5,6 @@ import { hookNames, type HookName, type Environment, type Problem, type SpecWarn
 interface Hook {
   /** Address, which may contain a token. */
   readonly url: string;
-  /** Address of the proxy to use. */
   readonly proxy: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { zod } from '../core/index.js';
+import { isMap, zod } from '../core/index.js';
 import { usual } from '../options/index.js';
 import { collectionsShape } from '../source/index.js';
 import { sinks, type SinkDefinition } from '../sinks/index.js';
@@ -96,12 +96,8 @@ function withDefaults(schema: unknown): unknown {
   const inside: Record<string, unknown> = Object.fromEntries(Object.entries(schema).map(([key, inner]) => [key, withDefaults(inner)]));
   const { [usual]: applied, default: given = applied, description, ...rest } = inside;
   if (given === undefined) return inside;
-  const isSaid = typeof description === 'string' && !isEmptyMap(given);
+  const isSaid = typeof description === 'string' && !(isMap(given) && Object.keys(given).length === 0);
   return { ...rest, description: isSaid ? `${description} Default ${writtenDefault(given)}.` : description, default: given };
-}
-
-function isEmptyMap(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
 }
 
 function writtenDefault(value: unknown): string {

@@ -15,7 +15,6 @@ export interface PlannedStep {
   /** Name in messages and reports, like `steps[1] derive`. */
   readonly at: string;
   readonly definition: StepDefinition;
-  /** As its schema returns it. */
   readonly config: unknown;
   /** The declared columns that arrive at it. */
   readonly input: readonly Column[];
@@ -26,7 +25,6 @@ export interface PlannedSink {
   readonly at: string;
   readonly index: number;
   readonly definition: SinkDefinition;
-  /** As its schema returns it. */
   readonly config: unknown;
   /** Absolute path that is published, with placeholders for day and run id. */
   readonly output: string | undefined;
@@ -35,7 +33,6 @@ export interface PlannedSink {
 /** The plan of a pipeline. */
 export interface Plan {
   readonly collection: Collection;
-  /** All available collections. */
   readonly collections: Registry;
   /** Everything that is read: the collection, and the other sides of joins. */
   readonly reads: readonly string[];
@@ -64,7 +61,6 @@ export interface Chain {
 interface Surroundings {
   readonly definitions: Definitions;
   readonly baseDir: string;
-  /** Name of the pipeline. */
   readonly pipeline: string;
   isPlain(path: Path): boolean;
 }
@@ -262,8 +258,7 @@ function scalarOf(text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true';
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text)) return text;
   const number = Number(text);
-  const isWhole = Number.isInteger(number);
-  return Number.isFinite(number) && (!isWhole || Number.isSafeInteger(number)) ? number : text;
+  return Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? number : text;
 }
 
 /** Returns the columns that a sink writes for the arriving ones. */

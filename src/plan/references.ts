@@ -23,23 +23,14 @@ const parts = /^(?:file:([\s\S]+)|([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?
  * Under `service.auth`, and for a `webhook`, only a single reference without a default is accepted, so that no key is in a file.
  * Everywhere else credentials are refused, however they get there.
  */
-export function resolveReferences(
-  value: unknown,
-  from: ReferenceSource,
-  credentials: FileCredentials,
-  found: { problem: Problem; unset: Unset },
-): unknown {
-  return new Resolver(from, credentials, found).resolved(value, []);
-}
-
-class Resolver {
+export class Resolver {
   constructor(
     private readonly from: ReferenceSource,
     private readonly credentials: FileCredentials,
-    private readonly found: { readonly problem: Problem; readonly unset: Unset },
+    private readonly found: { readonly referenceProblem: Problem; readonly unsetProblem: Unset },
   ) {}
 
-  resolved(value: unknown, path: Path): unknown {
+  resolved(value: unknown, path: Path = []): unknown {
     if (typeof value === 'string') return isSecret(path) ? this.#credential(value, path) : this.#ordinary(value, path);
     if (Array.isArray(value)) return value.map((item, index) => this.resolved(item, [...path, index]));
     if (typeof value !== 'object' || value === null) return value;
@@ -48,13 +39,13 @@ class Resolver {
 
   #entry(key: string, item: unknown, path: Path): readonly (readonly [string, unknown])[] {
     if (!this.credentials.within(key)) return [[key, this.resolved(item, path)]];
-    this.found.problem(path, misplaced, true);
+    this.found.referenceProblem(path, misplaced, true);
     return [];
   }
 
   #credential(text: string, path: Path): string {
     if (referenceIn(text)) return this.#replaced(text, path);
-    this.found.problem(
+    this.found.referenceProblem(
       path,
       'a credential must be a reference, like ${NAME} or ${file:/run/secrets/key}, and never be written in the file',
     );
@@ -65,7 +56,7 @@ class Resolver {
     // The rows of a test contain no references.
     const whole = path[0] === 'tests' ? text : this.#replaced(text, path);
     if (!this.credentials.within(whole)) return whole;
-    this.found.problem(path, misplaced);
+    this.found.referenceProblem(path, misplaced);
     return '[redacted]';
   }
 
@@ -77,23 +68,23 @@ class Resolver {
     const [, file, variable, operator, operand = ''] = parts.exec(body) ?? [];
     const [kind, name] = file === undefined ? (['variable', variable] as const) : (['file', resolve(this.from.baseDir, file)] as const);
     if (name === undefined) {
-      this.found.problem(path, `'\${${body}}' is not a reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`);
+      this.found.referenceProblem(
+        path,
+        `'\${${body}}' is not a reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`,
+      );
       return undefined;
     }
     if (!isSecret(path) && this.credentials.holds(kind, name)) {
-      this.found.problem(path, `the ${kind} ${name} holds a credential, which is accepted only under service.auth`);
+      this.found.referenceProblem(path, `the ${kind} ${name} holds a credential, which is accepted only under service.auth`);
       return undefined;
     }
     const value = file === undefined ? this.from.env[name] : this.from.read(file);
     if (value !== undefined && (value !== '' || file !== undefined)) return value;
     if (operator === ':-') return operand;
-    const missing =
-      file === undefined ? `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}` : `the file ${file} cannot be read`;
-    this.found.unset(
-      path,
-      file === undefined ? name : `file:${file}`,
-      operator === ':?' && operand !== '' ? `\${${name}}: ${operand}` : missing,
-    );
+    const state = value === '' ? 'empty' : 'not set';
+    const missing = file === undefined ? `the environment variable ${name} is ${state}` : `the file ${file} cannot be read`;
+    const message = operator === ':?' && operand !== '' ? `\${${name}}: ${operand}` : missing;
+    this.found.unsetProblem(path, file === undefined ? name : `file:${file}`, message);
     return undefined;
   }
 }

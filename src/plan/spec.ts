@@ -86,25 +86,6 @@ const service = schema((z) =>
 
 const spoolAge = '6h';
 
-const spool = schema((z) =>
-  z.union([
-    z.literal('off'),
-    z.strictObject({
-      max_age: duration().prefault(spoolAge).describe('Age from which the pages of an interrupted run are requested again.'),
-    }),
-  ]),
-);
-
-const rejects = schema((z) =>
-  z.strictObject({
-    path: outputPath('File of the rejected rows.')
-      .optional()
-      .describe('File of the rejected rows. Default: <first output>.rejects.ndjson.'),
-    max: tolerance().prefault('1%').describe('How many rows may be rejected; with more, nothing is published.'),
-    rows: z.boolean().default(false).describe('Whether the rejects contain the rows themselves.'),
-  }),
-);
-
 /** Names that may also be used in paths. */
 export const pipelineName = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
@@ -132,14 +113,29 @@ export const pipelineShape = schema((z) =>
       ),
     on_duplicate_key: settings().onDuplicateKey,
     allow_unstable: z.boolean().default(false).describe('Whether to publish an unstable list anyway.'),
-    spool: spool()
+    spool: z
+      .union([
+        z.literal('off'),
+        z.strictObject({
+          max_age: duration().prefault(spoolAge).describe('Age from which the pages of an interrupted run are requested again.'),
+        }),
+      ])
       .prefault({})
       .describe(
         `Raw pages on disk, from which an interrupted run resumes until they are older than max_age, ${spoolAge} by default; or off.`,
       ),
     steps: z.array(z.record(z.string(), z.unknown())).optional().describe('Steps of the chain, in order.'),
     to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
-    rejects: rejects().prefault({}).describe('How many rows may be rejected, and where they go.'),
+    rejects: z
+      .strictObject({
+        path: outputPath('File of the rejected rows.')
+          .optional()
+          .describe('File of the rejected rows. Default: <first output>.rejects.ndjson.'),
+        max: tolerance().prefault('1%').describe('How many rows may be rejected; with more, nothing is published.'),
+        rows: z.boolean().default(false).describe('Whether the rejects contain the rows themselves.'),
+      })
+      .prefault({})
+      .describe('How many rows may be rejected, and where they go.'),
     expect: expectShape().optional().describe('Conditions on the rows; if one fails, nothing is published.'),
     on_new_field: z
       .enum(['next_run', 'restart'])
@@ -204,14 +200,6 @@ export function bookName<C extends string>(count: C): C | 'beyond_limit' {
   return count === 'beyondLimit' ? 'beyond_limit' : count;
 }
 
-const misbehaviour = schema((z) =>
-  z.strictObject({
-    faults: z
-      .array(z.string().refine(isFault, 'must be a fault of serve, like 503@page=1,times=1'))
-      .describe('As for serve --fault, like 503@page=1,times=1.'),
-  }),
-);
-
 /** The schema of a test of a pipeline. */
 export const testShape = schema((z) =>
   z.strictObject({
@@ -219,7 +207,14 @@ export const testShape = schema((z) =>
     given: z
       .record(z.string(), z.array(z.record(z.string(), z.unknown().transform(withNulls))))
       .describe('Rows of the service by collection, by field or column names. Other collections have no rows.'),
-    service: misbehaviour().optional().describe('How the service of the test misbehaves.'),
+    service: z
+      .strictObject({
+        faults: z
+          .array(z.string().refine(isFault, 'must be a fault of serve, like 503@page=1,times=1'))
+          .describe('As for serve --fault, like 503@page=1,times=1.'),
+      })
+      .optional()
+      .describe('How the service of the test misbehaves.'),
     env: z
       .record(z.string(), z.string())
       .optional()
