@@ -13,7 +13,7 @@ export class SourceCount {
   /** Of rows in which a field has several values. */
   readonly tally = emptyTally();
   readonly findings: Findings;
-  #discovered: readonly Column[] | undefined;
+  discovered: readonly Column[] = [];
   /** Declared fields without a value so far; withheld fields are not considered. */
   readonly #unseen: Set<string>;
 
@@ -24,19 +24,15 @@ export class SourceCount {
     this.#unseen = new Set(shown.map(([name]) => name));
   }
 
-  get discovered(): readonly Column[] {
-    return this.#discovered ?? [];
-  }
-
   get gone(): readonly string[] {
     return this.rows === 0 ? [] : [...this.#unseen].filter((name) => (this.findings.missing.get(name) ?? 0) >= this.rows);
   }
 
   readonly observe = (page: Page): void => {
     const batch = batchOf(page);
+    if (this.pages === 0) this.discovered = this.findings.columns;
     this.pages += 1;
     this.rows += batch.length;
-    this.#discovered ??= this.findings.columns;
     for (const name of this.#unseen) if (comes(name, batch)) this.#unseen.delete(name);
   };
 }

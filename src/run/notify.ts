@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { amountOf, failureOf, reasonOf, SourceError, version, type Warning } from '../core/index.js';
+import { amountOf, failureOf, reasonOf, SourceError, version } from '../core/index.js';
 import { postJson } from '../http/index.js';
-import type { Hooks } from '../plan/index.js';
 import { ClosedPipeError } from '../sinks/index.js';
 import { failedRunOf, type RunReport } from './report.js';
 import type { Run } from './start.js';
@@ -12,41 +11,37 @@ export type RunEnd = { readonly report: RunReport } | { readonly failure: unknow
 /** Timeout of an attempt, that once the run was stopped, and the pause between attempts. */
 const [timeoutMs, stoppedMs, pauseMs] = [5_000, 2_000, 500];
 
-/** At most two attempts of five seconds, or one of two seconds once the run was stopped. A webhook that cannot be reached is a warning. */
+/**
+ * Sends counts, names and codes; no rows, messages, paths or credentials. At most two attempts of five seconds, or one of two seconds once the run was
+ * stopped. A webhook that cannot be reached is a warning.
+ */
 export async function notify({ pipeline, options, runId, startedAt, warnings, warn }: Run, end: RunEnd): Promise<void> {
   const { name, hooks, plan } = pipeline;
-  const hasFailed = 'failure' in end;
-  // If a run only prints, a reader that closes the pipe is not a failure.
-  if (hasFailed && end.failure instanceof ClosedPipeError && plan.sinks.every(({ definition }) => definition.prints)) return;
-  const { read = 0, sinks = [] } = (hasFailed ? failedRunOf(end.failure) : end.report) ?? {};
-  const written = hasFailed ? {} : Object.fromEntries(sinks.map(({ at, books }) => [at, books.written]));
-  const warned = await post(name, hooks, end, options.signal, {
-    run: runId,
-    ...{ started_at: startedAt, duration_seconds: Math.max(0, Date.now() - Date.parse(startedAt)) / 1000 },
-    ...{ rows: { read, written }, warnings: [...new Set(warnings.map(({ code }) => code))] },
-  });
-  warned.forEach(warn);
-}
-
-/** Sends counts, names and codes; no rows, messages, paths or credentials. */
-async function post(pipeline: string, hooks: Hooks, end: RunEnd, stop: AbortSignal | undefined, more: object): Promise<readonly Warning[]> {
   const failure = 'failure' in end ? failureOf(end.failure) : undefined;
-  const name = failure ? 'on_failure' : 'on_success';
-  const hook = hooks[name];
-  if (hook === undefined) return [];
-  const said = 'report' in end ? `published, ${amountOf(end.report.read, 'row')} read` : `failed, ${failure?.code} (exit ${failure?.exit})`;
-  const status = failure ? { status: 'failed', exit: failure.exit, error: failure.code } : { status: 'published', exit: 0 };
-  const json = { text: `${pipeline}: ${said}`, pipeline, ...status, ...more, version };
-  const label = `${name}: the webhook at ${new URL(hook.url).host}`;
-  const attempt = () => postJson({ ...hook, json, label, timeoutMs: stop?.aborted ? stoppedMs : timeoutMs });
+  const event = failure ? 'on_failure' : 'on_success';
+  const hook = hooks[event];
+  if (hook === undefined) return;
+  // If a run only prints, a reader that closes the pipe is not a failure.
+  if ('failure' in end && end.failure instanceof ClosedPipeError && plan.sinks.every(({ definition }) => definition.prints)) return;
+  const { read = 0, sinks = [] } = ('failure' in end ? failedRunOf(end.failure) : end.report) ?? {};
+  const written = failure ? {} : Object.fromEntries(sinks.map(({ at, books }) => [at, books.written]));
+  const said = failure ? `failed, ${failure.code} (exit ${failure.exit})` : `published, ${amountOf(read, 'row')} read`;
+  const json = {
+    ...{ text: `${name}: ${said}`, pipeline: name },
+    ...(failure ? { status: 'failed', exit: failure.exit, error: failure.code } : { status: 'published', exit: 0 }),
+    ...{ run: runId, started_at: startedAt, duration_seconds: Math.max(0, Date.now() - Date.parse(startedAt)) / 1000 },
+    ...{ rows: { read, written }, warnings: [...new Set(warnings.map(({ code }) => code))], version },
+  };
+  const label = `${event}: the webhook at ${new URL(hook.url).host}`;
+  const isStopped = () => options.signal?.aborted === true;
+  const attempt = () => postJson({ ...hook, json, label, timeoutMs: isStopped() ? stoppedMs : timeoutMs });
   try {
-    await attempt().catch(async (failure: unknown) => {
-      if (!(failure instanceof SourceError) || failure.kind === 'permanent' || stop?.aborted) throw failure;
+    await attempt().catch(async (thrown: unknown) => {
+      if (!(thrown instanceof SourceError) || thrown.kind === 'permanent' || isStopped()) throw thrown;
       await wait(pauseMs);
       await attempt();
     });
-    return [];
-  } catch (failure) {
-    return [{ code: 'W_RUN_HOOK', message: failure instanceof SourceError ? failure.message : `${name}: ${reasonOf(failure)}` }];
+  } catch (thrown) {
+    warn({ code: 'W_RUN_HOOK', message: thrown instanceof SourceError ? thrown.message : `${event}: ${reasonOf(thrown)}` });
   }
 }

@@ -54,7 +54,9 @@ export class Rejects {
     if (!exceeds(rejected, max, read)) return [];
     const where = path === undefined ? '' : `; see ${path}`;
     const most = `${amount(rejected)} of ${amountOf(read, 'row')} ${rejected === 1 ? 'was' : 'were'} rejected, but at most ${written(max)} may be`;
-    return [{ code: 'E_GATE_REJECTS', message: `${most}${mostFrequent(this.#reasons)}${where}` }];
+    const [first] = [...this.#reasons].toSorted(([, a], [, b]) => b - a);
+    const why = first === undefined ? '' : `; most often by ${first[0]} (${amountOf(first[1], 'row')})`;
+    return [{ code: 'E_GATE_REJECTS', message: `${most}${why}${where}` }];
   }
 
   async actions(): Promise<readonly Action[]> {
@@ -79,11 +81,6 @@ export class Rejects {
       throw failure;
     }
   }
-}
-
-function mostFrequent(reasons: ReadonlyMap<string, number>): string {
-  const [first] = [...reasons].toSorted(([, a], [, b]) => b - a);
-  return first === undefined ? '' : `; most often by ${first[0]} (${amountOf(first[1], 'row')})`;
 }
 
 function plain(_name: string, value: Value | object): unknown {

@@ -5,7 +5,7 @@ import { keyOriginOf, type Pipeline } from '../plan/index.js';
 import { evaluateGates, passGates, refuseReplacing, standingOutputs } from './gates.js';
 import { refuseStopped } from './stop.js';
 import type { RunCounts } from './counts.js';
-import { noteFailed, type FailedRunReport, type GateResult, type RunReport } from './report.js';
+import { noteFailed, type GateResult, type RunReport } from './report.js';
 import type { HowRead } from './ledger.js';
 import { actionsOf, cleanUp, Outputs, published, publishUnlogged, totalsOf, type Output } from './outputs.js';
 import { Reading } from './reading.js';
@@ -44,12 +44,16 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
 }
 
 async function untilPublished(run: Run): Promise<RunReport> {
-  run.pipeline.warnings.forEach(run.warn);
+  const { pipeline, runId } = run;
+  pipeline.warnings.forEach(run.warn);
   for (;;) {
     const claim = await run.claim();
     try {
       let ended: Ended = { again: {} };
-      while ('again' in ended) ended = await attempt(run, claim, ended.again);
+      while ('again' in ended) {
+        const rejects = await Rejects.open({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, runId);
+        ended = await new Attempt(run, claim, ended.again, rejects).execute();
+      }
       if ('report' in ended) return ended.report;
       // Those pages are gone now, so this happens once, unless others spool and fail in the meantime.
     } catch (failure) {
@@ -73,12 +77,6 @@ interface Found {
 type Ended = { readonly report: RunReport } | { readonly again: Found } | { readonly stale: true };
 
 /** Reads, prepares and commits, and leaves nothing behind if it fails. The error has the report. */
-async function attempt(run: Run, claim: Claim, found: Found): Promise<Ended> {
-  const { pipeline } = run;
-  const rejects = await Rejects.open({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, run.runId);
-  return new Attempt(run, claim, found, rejects).execute();
-}
-
 class Attempt {
   readonly #reading: Reading;
   #gates: readonly GateResult[] = [];
@@ -99,8 +97,11 @@ class Attempt {
     const ended = await this.#ended().catch(async (failure: unknown) => ({ thrown: await this.#afterFailure(failure) }));
     await this.#close();
     if (!('thrown' in ended)) return ended;
+    const { ledger, spools } = this.#reading;
+    const report = ledger.report(this.run, this.#prepared, this.#howRead);
     // By now, pages in transit to the disk have been written.
-    noteFailed(ended.thrown, await this.#failedReport());
+    const keptPages = await spools.pages();
+    noteFailed(ended.thrown, { ...report, gates: this.#gates, finishedAt: new Date().toISOString(), keptPages });
     throw ended.thrown;
   }
 
@@ -119,7 +120,9 @@ class Attempt {
       return isFinal ? { thrown: late } : this.#again({ lateRows: true });
     }
     await outputs.begin();
-    const missed = this.#missedFields();
+    // Once: after that all pages were read. How far a stopped read gets depends on timing, and columns must not.
+    const mayRestart = this.run.pipeline.onNewField === 'restart' && this.found.fields === undefined && !reading.partial;
+    const missed = mayRestart ? reading.ledger.columns.missed : [];
     if (missed.length > 0) {
       this.#warnOf(missed);
       return this.#again({ fields: [...reading.source.findings.unknown.keys()] });
@@ -201,26 +204,15 @@ class Attempt {
       throw reworded(failure, `${reasonOf(failure)}; the commit is in the redo log, and the next run, or run --recover, completes it`);
     });
     // Before the commit is removed from the log: the next run must not read pages of a published run again, and needs its counts.
-    await run.forgetPages(spools).catch(run.nonFatal);
-    if (kept)
-      await counts
-        ?.keep(kept)
-        .catch((failure: unknown) =>
-          run.warn({ code: 'W_RUN_COUNTS', message: `the counts of this run were not stored: ${reasonOf(failure)}` }),
-        );
+    await run.forgetPages(spools).catch(run.nonFatal('cleanup failed'));
+    if (kept) await counts?.keep(kept).catch(run.nonFatal('the counts of this run were not stored', 'W_RUN_COUNTS'));
     try {
       // One that stays is carried out again by the next run, which changes nothing.
       if (run.publishes) await forgetCommit(run.state.folder('redo-log'), run.runId);
       await cleanUp(this.#prepared);
     } catch (failure) {
-      run.nonFatal(failure);
+      run.nonFatal('cleanup failed')(failure);
     }
-  }
-
-  async #failedReport(): Promise<FailedRunReport> {
-    const { ledger, spools } = this.#reading;
-    const report = ledger.report(this.run, this.#prepared, this.#howRead);
-    return { ...report, gates: this.#gates, finishedAt: new Date().toISOString(), keptPages: await spools.pages() };
   }
 
   get #howRead(): HowRead {
@@ -240,19 +232,14 @@ class Attempt {
     return { again: { ...this.found, ...found, resumed: this.#resumed } };
   }
 
-  /** Once: after that all pages were read, so further fields belong to rows added since. */
-  #missedFields(): readonly Column[] {
-    // How far a stopped read gets depends on timing, and columns must not.
-    const isAgain = this.run.pipeline.onNewField === 'restart' && this.found.fields === undefined && !this.#reading.partial;
-    return isAgain ? this.#reading.ledger.columns.missed : [];
-  }
-
   #warnOf(fields: readonly Column[]): void {
     const { plan, spoolMaxAgeMs } = this.run.pipeline;
-    const names = listed(fields.map(({ original }) => JSON.stringify(original)));
+    // A service whose field names are data can have any number of them.
+    const names = fields.slice(0, 20).map(({ original }) => JSON.stringify(original));
+    if (fields.length > 20) names.push(`${fields.length - 20} more`);
     const off = spoolMaxAgeMs === undefined ? 'spool is off' : plan.stoppedBy && `a run that ${plan.stoppedBy.at} may stop does not spool`;
     const how = off === undefined ? 'with the spooled pages' : `and requests all pages again, because ${off}`;
-    const first = `${names} first appeared after page 1 and ${fields.length === 1 ? 'is' : 'are'} not declared`;
+    const first = `${names.join(', ')} first appeared after page 1 and ${fields.length === 1 ? 'is' : 'are'} not declared`;
     this.run.warn({ code: 'W_RUN_RESTARTED', message: `${plan.collection.name}: ${first}; the run starts again ${how}` });
   }
 
@@ -260,7 +247,7 @@ class Attempt {
     const { run } = this;
     if (!restsOnPages(failure)) return withKeyOrigin(limitReached(failure) ?? failure, keyOriginOf(run.pipeline));
     // The next run must read the current state of the service: the spooled pages may be the problem.
-    await run.forgetPages(this.#reading.spools).catch(run.nonFatal);
+    await run.forgetPages(this.#reading.spools).catch(run.nonFatal('cleanup failed'));
     return failure;
   }
 
@@ -270,19 +257,10 @@ class Attempt {
     if (!this.#logged) {
       await this.#outputs?.abort();
       // A failure here is only a warning, so that the original error is reported.
-      await rejects
-        .close()
-        .catch((failure: unknown) =>
-          run.warn({ code: 'W_SINK_TIDY', message: `the rejects of this run were not kept: ${reasonOf(failure)}` }),
-        );
+      await rejects.close().catch(run.nonFatal('the rejects of this run were not kept'));
     }
     await this.#reading.close();
   }
-}
-
-/** A service whose field names are data can have any number of them. */
-function listed(names: readonly string[]): string {
-  return names.length > 20 ? `${names.slice(0, 20).join(', ')}, ${names.length - 20} more` : names.join(', ');
 }
 
 function restsOnPages(failure: unknown): boolean {

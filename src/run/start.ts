@@ -3,7 +3,7 @@ import { defaults, abortSignal, callable, check, checkUsage, filledText, flag, j
 import { RateLimiters } from '../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, Spools } from '../source/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
-import { createRedactor, newRunId, reasonOf, type Warning, SinkError } from '../core/index.js';
+import { createRedactor, newRunId, reasonOf, type Warning, type WarningCode, SinkError } from '../core/index.js';
 import { attempt, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTable } from '../store/index.js';
 import type { Lock, LoggedCommit, PathNames } from '../store/index.js';
 import { Counts } from './counts.js';
@@ -88,7 +88,9 @@ export class Run {
   readonly warn = (warning: Warning): void => void this.events.warn(warning);
 
   /** For failures after the commit, or while another failure is being handled. */
-  readonly nonFatal = (failure: unknown): void => this.warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` });
+  readonly nonFatal = (what: string, code: WarningCode = 'W_SINK_TIDY') => {
+    return (failure: unknown): void => this.warn({ code, message: `${what}: ${reasonOf(failure)}` });
+  };
 
   /**
    * Locks the outputs and recovers the logged commits of earlier runs. A run that continues with the pages of an interrupted one uses its day. These pages can

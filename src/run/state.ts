@@ -9,6 +9,7 @@ import {
   attempt,
   fixedPath,
   forgetCommit,
+  jsonIn,
   lockOutputs,
   logCommit,
   makePrivate,
@@ -43,11 +44,7 @@ export class StateFolder {
 
   async readBegun(pipeline: string): Promise<Begun | undefined> {
     const text = await inState('E_SINK_PATH', `cannot read from ${this.folder('begun')}`, () => readOwn(this.#recordOf(pipeline)));
-    try {
-      return text === undefined ? undefined : begun().safeParse(JSON.parse(text)).data;
-    } catch {
-      return undefined;
-    }
+    return begun().safeParse(jsonIn(text ?? '')).data;
   }
 
   async writeBegun(pipeline: string, { startedAt, spoolSince }: Omit<Begun, 'version'>): Promise<void> {

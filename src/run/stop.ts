@@ -19,11 +19,7 @@ export function completed(stream$: Observable<unknown>, signal?: AbortSignal, de
   });
 }
 
-/**
- * Checks the signal where no stream is running that it would end.
- *
- * @throws {LeadstreamError} `E_RUN_ABORTED` after the signal.
- */
+/** Checks the signal where no stream is running that it would end. @throws {LeadstreamError} `E_RUN_ABORTED`. */
 export function refuseStopped(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw stopped(signal);
 }

@@ -183,23 +183,19 @@ class WrittenColumns {
     if (absent.length > 0)
       throw wrong(`no row of page ${page.number} has ${listed(absent)}; declare the columns of these rows, which have ${listed(fields)}`);
     const extra = fields.filter((name) => !names.includes(name));
-    if (this.declared !== undefined) return this.#warnOf(extra);
+    if (this.declared !== undefined) {
+      // Once about each field, on whatever page it first appears.
+      const left = extra.filter((name) => !this.#left.has(name));
+      for (const name of left) this.#left.add(name);
+      const message = `writeTo: columns does not name ${listed(left)}, so ${left.length === 1 ? 'it is' : 'they are'} left out`;
+      if (left.length > 0) this.warn({ code: 'W_SINK_COLUMN', message });
+      return;
+    }
     if (extra.length > 0) throw new SinkError('E_SINK_FIELD', `writeTo: rows of page ${page.number} have no column for ${listed(extra)}`);
     for (const { name, type } of columns) {
       const vector = batch.columns.get(name);
       if (type === 'text' && vector) refuseNoText(name, firstOtherThanText(vector), page.number);
     }
-  }
-
-  /** Warns once about each field that is left out, on whatever page it first appears. */
-  #warnOf(extra: readonly string[]): void {
-    const left = extra.filter((name) => !this.#left.has(name));
-    if (left.length === 0) return;
-    for (const name of left) this.#left.add(name);
-    this.warn({
-      code: 'W_SINK_COLUMN',
-      message: `writeTo: columns does not name ${listed(left)}, so ${left.length === 1 ? 'it is' : 'they are'} left out`,
-    });
   }
 }
 
