@@ -18,22 +18,18 @@ export interface TableRunOptions extends Omit<DataFilesOptions, 'encoding' | 'pa
   /** Fields, or the template of the run's date; each is a level of folders. */
   readonly partition_by: readonly string[];
   readonly success_file: boolean;
-  /** Number of earlier runs to keep. */
   readonly keep: number;
 }
 
 export interface TableRunContext {
-  /** Name of the output in messages. */
   readonly at: string;
   readonly runId: string;
   readonly runLog?: RunLog | undefined;
   readonly warn?: ((warning: Warning) => void) | undefined;
-  /** UTC date on which the run was first started: `YYYY-MM-DD`. */
   runDate(): string;
 }
 
 export interface TableLayout {
-  /** The columns of the batches. */
   readonly columns: readonly OutputColumn[];
   /** Fields that identify a row, for `append`. */
   readonly key: readonly string[];

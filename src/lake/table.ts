@@ -142,8 +142,7 @@ export class Table {
       const [shown, kept] = [await this.#presentFiles(run, ''), await this.#presentFiles(run, keptEnding)];
       const manifest = run === published ? undefined : await this.manifest(run);
       const isWhole = manifest !== undefined && shown.length + kept.length === manifest.files.length;
-      const isKept = isWhole && shown.length === 0;
-      if (isWhole ? !isKept : manifest === undefined && beside.includes(run + linkEnding)) found.push(run);
+      if (isWhole ? shown.length > 0 : manifest === undefined && beside.includes(run + linkEnding)) found.push(run);
     }
     return found;
   }

@@ -41,9 +41,7 @@ export function jsonIn(text: string): unknown {
 
 /** Removes a file or link, if it exists. `rm` would examine it twice first, which is most of the cost of cleaning up. */
 export async function removeFile(path: string): Promise<void> {
-  await unlink(path).catch((thrown: unknown) => {
-    if (errnoOf(thrown) !== 'ENOENT') throw thrown;
-  });
+  await unlink(path).catch(unlessMissing(undefined));
 }
 
 /** Gives a file a second name, or makes a durable copy if the file system has no links, or `to` is on another one. @returns `false` if the name is taken. */
@@ -203,8 +201,6 @@ export async function refuseLinks(above: string, folder: string): Promise<void> 
 }
 
 export function notOurFolder(path: string, what: 'a link' | 'not a folder'): SinkError {
-  return new SinkError(
-    'E_SINK_FOREIGN',
-    `${path} is ${what} where leadstream keeps a folder of its own; check what it is, and move it away`,
-  );
+  const remedy = 'check what it is, and move it away';
+  return new SinkError('E_SINK_FOREIGN', `${path} is ${what} where leadstream keeps a folder of its own; ${remedy}`);
 }
