@@ -92,9 +92,8 @@ interface Route {
 function answererOf({ source, declared = [], accounts, faults = [], responders = [], onRequest }: StartOptions) {
   const authorises = authoriser(accounts);
   const around = [...responders, ...faults.map((fault) => faultResponder(fault))];
-  const served = [...Object.values<Collection>(collections), ...declared];
   const routes = new Map<string, Route>();
-  for (const collection of served) {
+  for (const collection of [...Object.values<Collection>(collections), ...declared]) {
     const table = source[collection.name];
     if (!table) throw new LeadstreamError('E_USAGE', `the source has no table for ${collection.name}`);
     for (const path of collection.paths) routes.set(path.startsWith('/') ? path : `/api/${path}`, { collection, table });

@@ -4,10 +4,8 @@ import type { DataSource, ServedTable } from '../answer.js';
 import { areaCodeEntries, areaCodeRow, bridgeRows, userRows, linkRows, leadRows } from './rows.js';
 import { Draw, numbering, type FullRow, type World } from './world.js';
 
-type GivenRows = { readonly [N in keyof typeof generatedRows]?: number };
-
 /** How many rows to generate, and from which seed. */
-export interface GenerateOptions extends GivenRows {
+export interface GenerateOptions extends Partial<Readonly<Record<keyof typeof generatedRows, number>>> {
   /** A whole number, of which 32 bits are used. Default 1. */
   readonly seed?: number;
 }

@@ -1,5 +1,5 @@
 import { provinceOf, type Collection, type GeneratedCounts, type GeneratedName } from '../../collections/index.js';
-import { nodeRequire } from '../../core/index.js';
+import { itemAt, nodeRequire } from '../../core/index.js';
 
 /** Real US zipcodes and the first three characters of Canadian postal codes. */
 export interface Places {
@@ -33,8 +33,7 @@ export function places(): Places {
     const key = `${entry.city}|${state}`;
     const position = positions.get(key) ?? cities.push({ name: entry.city, state, stateNumber, zips: 0 }) - 1;
     positions.set(key, position);
-    const city = cities[position];
-    if (city) city.zips += 1;
+    itemAt(cities, position).zips += 1;
     zips.push(entry.zip);
     cityOf.push(position);
   }
