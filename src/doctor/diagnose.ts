@@ -39,14 +39,9 @@ export async function diagnoseService(connection: ConnectOptions<Collection>, op
   }
 }
 
-interface Found {
-  readonly form: CredentialForm | undefined;
-  readonly measured: string | undefined;
-  readonly firstPage: number | undefined;
-  readonly limit: number | undefined;
-}
+type Found = Awaited<ReturnType<typeof examine>>;
 
-async function examine(probe: Probe, connection: ConnectOptions<Collection>, collections: readonly Collection[]): Promise<Found> {
+async function examine(probe: Probe, connection: ConnectOptions<Collection>, collections: readonly Collection[]) {
   const standard = collections.filter(({ served }) => served === undefined);
   const form = await findCredentials(probe, collections, connection.auth);
   const list = form && standard.length > 0 ? await findCollections(probe, standard) : undefined;

@@ -15,7 +15,6 @@ import {
 } from '../source/index.js';
 import type { RecordBatch } from '../vector/index.js';
 
-/** Maximum number of requests of a diagnosis. */
 export const maxRequests = 60;
 const attempts = 3;
 /** Requests for one page at most: all attempts at both paths of a collection. */
@@ -30,11 +29,9 @@ export class Probe {
   readonly findings: DiagnosisFinding[] = [];
   /** The requests since the last finding. */
   #evidence: Exchange[] = [];
-  /** Number of requests sent. */
   sent = 0;
   /** Pages that are being requested. */
   #open = 0;
-  /** Milliseconds that the last request took. */
   lastMs = 0;
   #isSilent = false;
   readonly #limiters = new RateLimiters();
@@ -53,7 +50,6 @@ export class Probe {
     this.#clients.unshift(createClient(options, undefined, this.#limiters));
   }
 
-  /** Requests one page of a list. */
   async batch(collection: Collection, page: number, limit: number): Promise<RecordBatch> {
     const { batch } = await this.#ask(this.#reader(collection).request(collection.paged ? { page, limit } : {}));
     return batch;
