@@ -199,9 +199,7 @@ export class PhasedWriter implements SinkWriter {
   }
 
   #outOfOrder(): LeadstreamError {
-    return new LeadstreamError(
-      'E_RUN_FAILED',
-      `${this.at}: called out of order, which is begin, write for each page, and prepare or abort`,
-    );
+    const order = 'begin, write for each page, and prepare or abort';
+    return new LeadstreamError('E_RUN_FAILED', `${this.at}: called out of order, which is ${order}`);
   }
 }

@@ -79,9 +79,6 @@ function moved({ file_offset: fileOffset, meta_data: data }: ColumnChunk, shift:
   return { file_offset: 0n, meta_data: { ...kept, ...places, path_in_schema: [name] } };
 }
 
-/** The writer of a file, in the format that parquet-mr parses; it ignores the statistics of applications that it cannot parse. */
-const createdBy = `leadstream version ${version}`;
-
 /** `PAR1`, at the start and end of a file. */
 const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 
@@ -94,7 +91,8 @@ function footer(columns: readonly OutputColumn[], groups: readonly RowGroup[], e
   const elements = columns.map(({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...storages[type] }));
   const file = {
     version: 1,
-    created_by: createdBy,
+    // In the format that parquet-mr parses; it ignores the statistics of applications that it cannot parse.
+    created_by: `leadstream version ${version}`,
     metadata_length: 0,
     schema: [{ name: 'root', num_children: columns.length }, ...elements],
     num_rows: groups.reduce((sum, group) => sum + group.num_rows, 0n),
