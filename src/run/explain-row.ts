@@ -70,11 +70,11 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
   const observe: Observe = (some, begin) => runObserved(limited, { rows: Infinity, steps: some, begin, now, signal, watch });
   let { stages, failure } = await observe(plan.steps, (runtime) => finding(runtime, plan.collection, key, scan, pipeline.reveal));
   const [first] = itemAt(stages, 0).rows;
-  const [record] = shownRows(itemAt(stages, 0), reveal);
-  if (!first || !record) {
+  if (!first) {
     const where = `among the first ${amountOf(scan, 'row')} of the list`;
     throw new LeadstreamError('E_ROW_NOT_FOUND', `${name}: there is no record with that ${columns.join(' + ')} ${where}`);
   }
+  const record = itemAt(shownRows(itemAt(stages, 0), [first], reveal), 0);
   const steps: RowPassage[] = [];
   let isLeft = true;
   for (const [index, step] of plan.steps.entries()) {
@@ -194,17 +194,14 @@ function passageOf(
   const counts = Object.entries({ ...tally, duplicates }).filter(([, count]) => count > 0);
   const shared = { at, counts: Object.fromEntries(counts) };
   if (after.failed && !before.failed) return { ...shared, outcome: 'failed', reason: reasonOf(failure), rows: [] };
-  const rows = shownRows({ columns: after.columns, rows: kept }, reveal);
+  const rows = shownRows(after, kept, reveal);
   const outcome = rows.length > 0 ? 'passed' : fault ? 'rejected' : 'dropped';
   const reason = fault ? `field ${fault.field} ${fault.reason}` : unknown;
-  const [preferred] = rival ? shownRows({ columns: before.columns, rows: [rival] }, reveal) : [];
+  const [preferred] = rival ? shownRows(before, [rival], reveal) : [];
   return { ...shared, outcome, reason, rows, preferred };
 }
 
-function shownRows(
-  { columns, rows }: Readonly<Pick<Stage, 'columns'> & { rows: readonly Row[] }>,
-  reveal: boolean,
-): readonly (readonly RowField[])[] {
+function shownRows({ columns }: Pick<Stage, 'columns'>, rows: readonly Row[], reveal: boolean): readonly (readonly RowField[])[] {
   return rows.map((row) =>
     columns.map(({ name, type, sensitivity }) => {
       const text = textOf(row[name] ?? null, type);

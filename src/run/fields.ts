@@ -135,10 +135,6 @@ export class RunColumns {
 /** Fields listed: where field names are data, there can be any number. */
 const most = 20;
 
-export function remembered(columns: readonly Column[]): readonly UndeclaredField[] {
-  return columns.map(({ name, original }) => ({ name, original }));
-}
-
 export function findingsOf(findings: Findings, late: readonly Column[] = [], gone: readonly string[] = []): FindingsReport {
   return {
     unknown: Object.fromEntries([...findings.unknown].map(([field, { rows }]) => [field, rows])),

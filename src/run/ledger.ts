@@ -4,7 +4,7 @@ import type { Column, Consistency, Row, RowCounts, Violation } from '../core/ind
 import { emptyTally, type Tally } from '../flow/index.js';
 import type { RunFacts, UndeclaredField } from '../lake/index.js';
 import type { LookupCounts } from '../steps/index.js';
-import { findingsOf, remembered, SourceCount, RunColumns } from './fields.js';
+import { findingsOf, SourceCount, RunColumns } from './fields.js';
 import type { Output } from './outputs.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
 import type { RunReport, SinkReport } from './report.js';
@@ -116,7 +116,7 @@ export class Ledger {
     return {
       ...{ pipeline, fingerprint, collection, pages, startedAt, consistency: this.consistency.outcome, partial },
       books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
-      undeclared: remembered(this.columns.undeclared),
+      undeclared: this.columns.undeclared.map(({ name, original }) => ({ name, original })),
       reads: this.reads(partial),
     };
   }
