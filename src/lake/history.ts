@@ -26,11 +26,10 @@ export async function tableRuns(path: string): Promise<readonly TableRun[]> {
   checkUsage('tableRuns', taken, { path });
   const table = new Table(path);
   const published = await table.published();
-  const runs = await table.runIds();
   if (published === undefined && (await table.runsWithManifest()).length === 0)
     throw new SinkError('E_SINK_FOREIGN', `${path} is not a leadstream table: there is no link to a run`);
   const found: TableRun[] = [];
-  for (const run of runs) {
+  for (const run of await table.runIds()) {
     const manifest = await table.manifest(run);
     if (!manifest) continue;
     const state = run === published ? 'published' : (await table.isKept(run)) ? 'kept' : 'unfinished';

@@ -40,13 +40,8 @@ export async function openDirectory(directory: string, declared: readonly Collec
     if (first) tables.set(collection.name, await tableOf(first.read(join(directory, first.entry), collection)));
   }
   const tableAt = (name: string): ServedTable => tables.get(name) ?? { count: 0, row: () => '', find: () => [] };
-  return {
-    ...byName(
-      declared.map(({ name }) => name),
-      tableAt,
-    ),
-    ...byName(collectionNames, tableAt),
-  };
+  const others = declared.map(({ name }) => name);
+  return { ...byName(others, tableAt), ...byName(collectionNames, tableAt) };
 }
 
 async function tableOf(rows: AsyncIterable<FileRow>): Promise<ServedTable> {
