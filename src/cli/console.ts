@@ -1,4 +1,5 @@
 import { createRedactor, jsonOf, logEvents, printable, reasonOf, SinkError, type Column, type LogEvent, type Row } from '../core/index.js';
+import type { stdout as stdoutSink } from '../index.js';
 
 export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
@@ -74,9 +75,14 @@ export async function print(stdout: NodeJS.WritableStream, text: string): Promis
   throw new SinkError('E_SINK_WRITE', `stdout: ${reasonOf(failure)}`);
 }
 
-export async function printRows(stdout: NodeJS.WritableStream, columns: readonly Column[], rows: readonly Row[]): Promise<void> {
-  const { ClosedPipeError, stdout: stdoutSink } = await import('../index.js');
-  const out = await stdoutSink({ format: 'table', naming: 'snake_case' }, { stdout });
+export async function printRows(
+  stdout: NodeJS.WritableStream,
+  how: Parameters<typeof stdoutSink>[0],
+  columns: readonly Column[],
+  rows: readonly Row[],
+): Promise<void> {
+  const { ClosedPipeError, stdout: sink } = await import('../index.js');
+  const out = await sink(how, { stdout });
   try {
     await out.begin(columns);
     await out.write({ number: 1, rows, lease: { release: () => {} } });

@@ -9,7 +9,8 @@ const secrets = createSecrets(secretsIn(env));
 
 /** What reporting a crash needs is already loaded; the rest is not. */
 export async function runProcess(): Promise<void> {
-  outliveReaders();
+  // A reader may go away, or the disk be full: code that writes data gets the error from the write, and a lost message is no failure.
+  for (const stream of [stdout, stderr]) stream.on('error', () => {});
   const signals = onSignals();
   const cwd = process.cwd();
   const { runCli } = await import('./run-cli.js');
@@ -29,44 +30,30 @@ export function crash(error: Error): never {
   process.exit(reportFailure(createConsole(logFormatIn(argv), 'error', secrets, stderr), error));
 }
 
-/**
- * Keeps the process alive when a reader of stdout or stderr goes away, or the disk they write to is full. Code that writes data gets the error from the write
- * itself; a lost message has no one to report to.
- */
-function outliveReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-}
-
 async function flushed(stream: NodeJS.WritableStream): Promise<void> {
   await new Promise<void>((done) => void stream.write('', () => done()));
 }
 
-/** The signals that ask a command to end: SIGINT, SIGTERM, and SIGHUP when a terminal closes. */
-interface Signals {
-  readonly signal: AbortSignal;
-  readonly exitCode: number | undefined;
-  /** A signal that arrives while the process exits no longer changes how it ends. */
-  done(code: number): void;
-}
-
+/** The signals that ask a command to end; SIGHUP comes when a terminal closes. */
 const exits = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const satisfies Record<string, ExitCode>;
 
 /** Closing a terminal or stopping a service may send a signal twice, once by a shell and once by the system. */
 const onceMs = 500;
 
 /** The second signal ends the process at once, unless it arrives together with the first. */
-function onSignals(): Signals {
+function onSignals() {
   const abort = new AbortController();
   let exitCode: ExitCode | undefined;
   let first = 0;
   let finished: number | undefined;
 
   function take(name: keyof typeof exits): void {
-    if (finished !== undefined) process.exit(isWritten() ? finished : exits[name]);
+    const isWritten = stdout.writableLength === 0 && stderr.writableLength === 0;
+    if (finished !== undefined) process.exit(isWritten ? finished : exits[name]);
     const now = performance.now();
     if (exitCode !== undefined) {
       if (now - first < onceMs) return;
-      process.stderr.write(`leadstream: ended at once by a second ${name}: nothing more is written, and no report\n`);
+      stderr.write(`leadstream: ended at once by a second ${name}: nothing more is written, and no report\n`);
       process.exit(exits[name]);
     }
     first = now;
@@ -80,12 +67,9 @@ function onSignals(): Signals {
     get exitCode() {
       return exitCode;
     },
-    done: (code) => {
+    /** A signal that arrives while the process exits no longer changes how it ends. */
+    done: (code: number) => {
       finished = code;
     },
   };
-}
-
-function isWritten(): boolean {
-  return process.stdout.writableLength === 0 && process.stderr.writableLength === 0;
 }

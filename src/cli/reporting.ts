@@ -33,7 +33,13 @@ export async function runAndReport(
     const begun: Watcher = { run: { start: ({ pipeline: name, run }) => above.event('run.started', { pipeline: name, run }) } };
     const watch = [begun, ...watchers(above, { retries: !status.isLive }), observed.watcher];
     const report = await runPipeline(pipeline, { ...options, signal, stdout, watch }).finally(status.end);
-    finished(console, report, summaryOf({ ...report, warnings: [] }).split('\n'));
+    const facts = { pipeline: report.pipeline, run: report.runId };
+    for (const step of report.steps) console.event('step.finished', { ...facts, ...step });
+    for (const { at, path, total, bytes } of report.sinks)
+      if (path !== undefined) console.event('output.published', { ...facts, at, path, rows: total, bytes });
+    // The summary leaves out the warnings, which were reported a moment ago. Machines got a line for each step and output.
+    const summary = summaryOf({ ...report, warnings: [] }).split('\n');
+    console.event('run.finished', { ...facts, report }, console.format === 'json' ? summary.slice(0, 1) : summary);
     return report;
   } catch (failure) {
     const { runId: run, keptPages = 0 } = failedRunOf(failure) ?? {};
@@ -47,16 +53,6 @@ export async function runAndReport(
   } finally {
     signal.removeEventListener('abort', status.end);
   }
-}
-
-/** For machines, each step and output gets its own line. */
-function finished(console: Console, report: RunReport, summary: readonly string[]): void {
-  const { pipeline, runId: run } = report;
-  for (const step of report.steps) console.event('step.finished', { pipeline, run, ...step });
-  for (const { at, path, total, bytes } of report.sinks)
-    if (path !== undefined) console.event('output.published', { pipeline, run, at, path, rows: total, bytes });
-  // The summary leaves out the warnings, which were reported a moment ago.
-  console.event('run.finished', { pipeline, run, report }, console.format === 'json' ? summary.slice(0, 1) : summary);
 }
 
 function keptLine(pages: number, { restart }: RunFlags): readonly string[] {

@@ -12,8 +12,7 @@ export interface BrokenFile {
   readonly failure: unknown;
 }
 
-export interface SeriesSurroundings {
-  /** These are failures and come first. */
+interface SeriesSurroundings {
   readonly broken: readonly BrokenFile[];
   readonly metrics: Metrics | undefined;
   readonly report: ReportFiles;

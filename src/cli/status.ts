@@ -1,12 +1,11 @@
 import { amount, amountOf, printable } from '../core/index.js';
-import type { Pipeline, MomentEvent, OperationEvent, Watcher } from '../index.js';
+import type { Pipeline, OperationEvent, Watcher } from '../index.js';
 import type { Console, OutputStream } from './console.js';
 
 interface Stage {
   /** Like `reading areacodes for steps[1] join`, `finishing to[0] csv` or `publishing`. */
   readonly stage: string;
   readonly startMs: number;
-  /** How long it took; missing while it goes on. */
   ms?: number;
   /** Rows of the list read so far, and those that it had in the last run. */
   rows?: number;
@@ -41,7 +40,10 @@ export class Observed {
     retry: ({ error: { code, status = code } }) => {
       this.requests.retries[status] = (this.requests.retries[status] ?? 0) + 1;
     },
-    page: (event) => this.#page(event),
+    page: (event) => {
+      const list = [...this.#open.values()].find(({ stage }) => stage === readingOf(event));
+      if (list) list.rows = event.read;
+    },
     read: this.#stage<OperationEvent<'read'>>((event) => ({ stage: readingOf(event), rows: 0, expected: event.expected })),
     finish: this.#stage<OperationEvent<'finish'>>(({ at }) => ({ stage: `finishing ${at}` })),
     commit: this.#stage(() => ({ stage: 'publishing' })),
@@ -52,11 +54,6 @@ export class Observed {
     const [stage] = [...this.#open.values()].slice(-1);
     if (stage) return { ...stage, forMs: this.#now() - stage.startMs };
     return { stage: this.stages.length === 0 ? 'opening' : 'finishing', startMs: 0, forMs: 0 };
-  }
-
-  #page(event: MomentEvent<'page'>): void {
-    const list = [...this.#open.values()].find(({ stage }) => stage === readingOf(event));
-    if (list) list.rows = event.read;
   }
 
   #stage<E extends object>(stageOf: (event: E) => Omit<Stage, 'startMs'>) {
@@ -139,11 +136,10 @@ function liveStatus(name: string, observed: Observed, stderr: OutputStream): Sta
 function statusLine({ current, requests }: Observed): string {
   const { stage, rows, expected = 0, forMs } = current;
   const retries = sum(requests.retries);
+  const share = rows && rows <= expected ? ` (${Math.floor((100 * rows) / expected)}%)` : '';
   const parts = [
     stage,
-    ...(rows === undefined
-      ? []
-      : [`${amountOf(rows, 'row')}${rows > 0 && rows <= expected ? ` (${Math.floor((100 * rows) / expected)}%)` : ''}`]),
+    ...(rows === undefined ? [] : [`${amountOf(rows, 'row')}${share}`]),
     // Half a second is too little to measure a rate.
     ...(rows && forMs >= 500 ? [`${amount(Math.round((1000 * rows) / forMs))} rows/s`] : []),
     ...(requests.bytes > 0 ? [sizeOf(requests.bytes)] : []),

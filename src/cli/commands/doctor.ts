@@ -1,4 +1,4 @@
-import { collectionNames, type Collection } from '../../collections/index.js';
+import { collectionNames } from '../../collections/index.js';
 import { LeadstreamError } from '../../core/index.js';
 import type { Diagnosis } from '../../doctor/index.js';
 import type { ConnectOptions } from '../../index.js';
@@ -43,13 +43,7 @@ export const doctor = command(
   },
 );
 
-interface Subject {
-  readonly connection: ConnectOptions<Collection>;
-  readonly service: Readonly<Record<string, unknown>>;
-  readonly collections: readonly string[];
-}
-
-async function subjectOf(arguments_: ArgumentsOf<typeof options>, context: CommandContext): Promise<Subject> {
+async function subjectOf(arguments_: ArgumentsOf<typeof options>, context: CommandContext) {
   const { file, only, set, plugin } = arguments_;
   if (file === undefined) {
     if (only !== undefined || set.length + plugin.length > 0)

@@ -16,8 +16,7 @@ export const explain = command(
   async (arguments_, context) => {
     const { explainPipeline, loadPipelines } = await import('../../index.js');
     const { file, format, only } = arguments_;
-    const loaded = named(await loadPipelines(file, await loadOptionsOf(arguments_, context)), only);
-    const pipelines = loaded.map((pipeline) => explainPipeline(pipeline));
+    const pipelines = named(await loadPipelines(file, await loadOptionsOf(arguments_, context)), only).map(explainPipeline);
     const text = format === 'json' ? `${JSON.stringify({ pipelines }, undefined, 2)}\n` : pipelines.map(treeOf).join('\n');
     await print(context.stdout, context.console.redact(text));
     return 0;

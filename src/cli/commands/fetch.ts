@@ -2,6 +2,7 @@ import { collectionNames, columnsOf, collections, type Collection } from '../../
 import { withKeyOrigin } from '../../core/index.js';
 import type { CollectionStream, ConnectOptions, Row } from '../../index.js';
 import { command, connectionOf, listed, refuseUnknown, repeated, type ArgumentsOf, type CommandContext, type Parser } from '../command.js';
+import { printRows } from '../console.js';
 
 const options = (yargs: Parser) =>
   yargs
@@ -60,17 +61,14 @@ async function fetchOne(
   { console, stdout, signal }: CommandContext,
 ): Promise<number> {
   const { collection, format, reveal } = arguments_;
-  const { connect, stdout: stdoutSink } = await import('../../index.js');
+  const { connect } = await import('../../index.js');
   const { watchers } = await import('../reporting.js');
   const service = connect({ ...connection, watch: watchers(console) });
   try {
     // `with` checks what is revealed.
     const records: CollectionStream<Row, Row> = service.collection(collection);
     const rows = await records.with({ reveal }).find(id, { signal });
-    const out = await stdoutSink({ format, ...wantedColumns(arguments_) }, { stdout });
-    await out.begin(columnsOf<Collection>(collections[collection], reveal));
-    await out.write({ number: 1, rows, lease: { release: () => {} } });
-    await out.prepare();
+    await printRows(stdout, { format, ...wantedColumns(arguments_) }, columnsOf<Collection>(collections[collection], reveal), rows);
     if (rows.length > 0) return 0;
     console.log('error', `leadstream: no ${collection} with the identifier ${id}`);
     return 1;

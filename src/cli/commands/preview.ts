@@ -40,7 +40,8 @@ export const preview = command(
       const sorted = [...shown.columns.filter(isFirst), ...shown.columns.filter((column) => !isFirst(column))];
       const fit = step === undefined ? fitting(sorted, shown.rows, Math.max(20, stdout.columns ?? 100)) : shown.columns;
       const columns = wanted.length === 0 ? fit : wanted.flatMap((name) => shown.columns.find((column) => column.name === name) ?? []);
-      if (columns.length > 0 && stage.rows.length > 0) await printRows(stdout, columns, shown.rows);
+      if (columns.length > 0 && stage.rows.length > 0)
+        await printRows(stdout, { format: 'table', naming: 'snake_case' }, columns, shown.rows);
       const more = shown.columns.length - columns.length;
       if (more > 0 && wanted.length === 0 && stage.rows.length > 0)
         await print(stdout, `(${amountOf(more, 'more column')}: --columns chooses, and --step shows all)\n`);

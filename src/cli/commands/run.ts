@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { command, filesNamed, flag, loadOptionsOf, named, pipelineOptions, repeated } from '../command.js';
+import { command, filesNamed, flag, loadOptionsOf, pipelineOptions, refuseUnknown, repeated } from '../command.js';
 import type { ArgumentsOf, CommandContext, Parser } from '../command.js';
 import { LeadstreamError, SpecError } from '../../core/index.js';
 import type { Pipeline } from '../../index.js';
@@ -24,9 +24,9 @@ const options = (yargs: Parser) =>
 
 type Arguments = ArgumentsOf<typeof options>;
 
-interface LoadedFile {
+interface Loaded {
   readonly file: string;
-  readonly pipelines: readonly Pipeline[];
+  readonly pipeline: Pipeline;
 }
 
 export const run = command(
@@ -75,25 +75,22 @@ async function runLoaded(
   const isWanted = (name: string) => only.length === 0 || only.includes(name);
   const loading = { ...(await loadOptionsOf(arguments_, context)), stateDir };
   const files = filesNamed(words, cwd);
-  const good: LoadedFile[] = [];
+  const loaded: Loaded[] = [];
   const broken: BrokenFile[] = [];
   // Every problem is reported before the first request, and a bad file does not keep the others from running.
   for (const file of files) {
     try {
-      good.push({ file, pipelines: await loadPipelines(file, loading) });
+      for (const pipeline of await loadPipelines(file, loading)) loaded.push({ file, pipeline });
     } catch (failure) {
       broken.push({ file, failure });
       if (failure instanceof SpecError) expected.push(...failure.pipelines.filter(isWanted));
     }
   }
   // A named pipeline may be in a file that could not be read. That failure is reported instead.
-  if (broken.length === 0)
-    named(
-      good.flatMap(({ pipelines }) => pipelines),
-      only,
-    );
-  const wanted = good.map(({ file, pipelines }) => ({ file, pipelines: pipelines.filter(({ name }) => isWanted(name)) }));
-  const pipelines = wanted.flatMap((file) => file.pipelines);
+  const names = loaded.map(({ pipeline }) => pipeline.name);
+  if (broken.length === 0) refuseUnknown('--only', 'pipeline', only, names);
+  const wanted = loaded.filter(({ pipeline }) => isWanted(pipeline.name));
+  const pipelines = wanted.map(({ pipeline }) => pipeline);
   const others = [
     ...files.map((file) => ({ what: 'the pipeline file', file })),
     ...reportFiles.map((file) => ({ what: '--report', file })),
@@ -111,22 +108,20 @@ async function runLoaded(
 }
 
 /** The state folder tells pipelines apart by their names. */
-function refuseClashes(files: readonly LoadedFile[], writesOver: (pipeline: Pipeline, path: string) => boolean): void {
-  const earlier: { readonly file: string; readonly pipeline: Pipeline }[] = [];
-  for (const { file, pipelines } of files) {
-    for (const pipeline of pipelines) {
-      const refuse = (isClash: (other: Pipeline) => boolean, what: string) => {
-        const clash = earlier.find((each) => isClash(each.pipeline));
-        if (clash === undefined) return;
-        const message = `${file}: the pipeline '${pipeline.name}' ${what} '${clash.pipeline.name}' of ${clash.file}`;
-        throw new LeadstreamError('E_USAGE', message);
-      };
-      const paths = [...pipeline.plan.sinks.map(({ output }) => output), pipeline.rejects.path].filter((path) => path !== undefined);
-      const prints = ({ plan }: Pipeline) => plan.sinks.some(({ definition }) => definition.prints);
-      refuse(({ name }) => name === pipeline.name, 'has the name of');
-      refuse((other) => paths.some((path) => writesOver(other, path)), 'writes to the same path as, or inside that of,');
-      refuse((other) => prints(pipeline) && prints(other), 'prints to stdout, which would mix its rows with those of');
-    }
-    earlier.push(...pipelines.map((pipeline) => ({ file, pipeline })));
+function refuseClashes(loaded: readonly Loaded[], writesOver: (pipeline: Pipeline, path: string) => boolean): void {
+  const prints = ({ plan }: Pipeline) => plan.sinks.some(({ definition }) => definition.prints);
+  for (const [index, { file, pipeline }] of loaded.entries()) {
+    // Those of one file were compared when it was loaded.
+    const earlier = loaded.slice(0, index).filter((each) => each.file !== file);
+    const refuse = (isClash: (other: Pipeline) => boolean, what: string) => {
+      const clash = earlier.find((each) => isClash(each.pipeline));
+      if (clash === undefined) return;
+      const message = `${file}: the pipeline '${pipeline.name}' ${what} '${clash.pipeline.name}' of ${clash.file}`;
+      throw new LeadstreamError('E_USAGE', message);
+    };
+    const paths = [...pipeline.plan.sinks.map(({ output }) => output), pipeline.rejects.path].filter((path) => path !== undefined);
+    refuse(({ name }) => name === pipeline.name, 'has the name of');
+    refuse((other) => paths.some((path) => writesOver(other, path)), 'writes to the same path as, or inside that of,');
+    refuse((other) => prints(pipeline) && prints(other), 'prints to stdout, which would mix its rows with those of');
   }
 }

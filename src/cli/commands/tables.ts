@@ -97,14 +97,9 @@ export const verify = command(
       console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${unchecked}; ${remedy}`);
     }
     const counts = `${amountOf(rows, 'row')}, ${amountOf(files, 'file')}, ${amountOf(bytes, 'byte')}`;
+    const checked = evidence === 'none' ? 'could not be checked, because no log of runs has it' : 'is the one in the log of runs (SHA-256)';
     const where = movedFrom === undefined ? '' : `, where the table is ${movedFrom}`;
-    console.log('info', `${dir}: run ${run} matches its manifest: ${counts}; ${evidences[evidence]}${where}`);
+    console.log('info', `${dir}: run ${run} matches its manifest: ${counts}; the manifest ${checked}${where}`);
     return 0;
   },
 );
-
-/** How the manifest itself was checked. */
-const evidences = {
-  sha256: 'the manifest is the one in the log of runs (SHA-256)',
-  none: 'the manifest could not be checked, because no log of runs has it',
-};

@@ -28,18 +28,16 @@ export const validate = command(
       if (format === 'text') tell(file, result, context);
     }
     const ok = files.every((file) => file.ok);
-    if (format === 'text' && !ok) sumUp(files, context);
+    if (format === 'text' && !ok) {
+      const wrong = files.filter((file) => !file.ok);
+      const codes = wrong.flatMap(({ findings }) => findings.filter(({ severity }) => severity === 'error').map(({ code }) => code));
+      const words = console.format === 'json' ? [] : problemsLine(codes, codes.length, wrong.length);
+      console.event('command.failed', { code: codes[0], exit: refusedExit }, words);
+    }
     if (format === 'json') await print(stdout, `${console.redact(JSON.stringify({ ok, files }, undefined, 2))}\n`);
     return ok ? 0 : refusedExit;
   },
 );
-
-function sumUp(files: readonly LintResult[], { console }: CommandContext): void {
-  const wrong = files.filter(({ ok }) => !ok);
-  const codes = wrong.flatMap(({ findings }) => findings.filter(({ severity }) => severity === 'error').map(({ code }) => code));
-  const words = console.format === 'json' ? [] : problemsLine(codes, codes.length, wrong.length);
-  console.event('command.failed', { code: codes[0], exit: refusedExit }, words);
-}
 
 function tell(file: string, { ok, findings, pipelines, unset }: LintResult, { console }: CommandContext): void {
   for (const { severity, code, line, column, message } of findings) {
