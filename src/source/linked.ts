@@ -1,6 +1,7 @@
 import { catchError, map, of, type Observable } from 'rxjs';
 import { itemAt } from '../core/index.js';
 import { task, type Ask, type Page } from '../flow/index.js';
+import { defaults } from '../options/index.js';
 import { digestOf, RecordBatch } from '../vector/index.js';
 import { noNewRows, refused, unlessRefused, warn } from './paging.js';
 import { windowOf } from './options.js';
@@ -93,9 +94,12 @@ export class LinkedList implements List {
    * Under `prove` a pass begins `end_wait` after the end of the one before, so that no outage shortens both. Otherwise its end is re-checked
    * after a wait where it has fewer rows than the first read.
    */
-  pass(_number: number, pass: ReadProgress): Observable<ListPass> {
+  pass(number: number, pass: ReadProgress): Observable<ListPass> {
     const pages = new LinkedPages(this.reading, 'probe');
-    const { consistency, progress } = this.reading;
+    const { consistency, progress, options } = this.reading;
+    const { endWaitMs = defaults.endWaitMs } = options;
+    // Waits of one length would all meet an outage that returns after as long.
+    const since = () => this.#endedAt + (number % 2 === 0 ? endWaitMs / 2 : 0);
     const confirm = async (ask: Ask) => {
       this.#endedAt = performance.now();
       if (consistency.mode === 'prove') this.#claimedAt = undefined;
@@ -104,7 +108,7 @@ export class LinkedList implements List {
       return this.#lookAtEnd(ask, pages);
     };
     return task(async (ask) => {
-      if (consistency.mode === 'prove') await endWait(this.reading, ask, progress.rows, this.#endedAt);
+      if (consistency.mode === 'prove') await endWait(this.reading, ask, progress.rows, since());
       return {
         maxRows: Infinity,
         page: (number) => pages.page(number),

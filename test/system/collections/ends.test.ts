@@ -149,6 +149,20 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
     expect(waited).toBe(1);
   });
 
+  test('is not proven where an outage keeps the rhythm of the waits', async () => {
+    let since = Infinity;
+    const server = await ownServer((response, url, ...rest) => {
+      const from = Number(Buffer.from(url.searchParams.get('cursor') ?? '', 'base64url').toString());
+      if (from === 20) since = Math.min(since, performance.now());
+      const isOut = from >= 20 && (performance.now() - since) % 400 < 150;
+      (isOut ? changed(({ data }) => ({ data }))(byCursor(orders(60))) : byCursor(orders(60)))(response, url, ...rest);
+    });
+    const folder = await temporaryFolder();
+    const run = runOwn(server, ownText(cursor, file('prove')), folder, { set: { 'service.end_wait': '400ms' } });
+    const { outcome } = await run.then(({ consistency }) => consistency).catch(() => ({ outcome: 'refused' }));
+    expect(outcome !== 'proven' || (await written(folder)).length === 60).toBe(true);
+  });
+
   test('of a pass that repairs is re-checked, too', async () => {
     // Two rows go while page 4 is read, so that page 5 begins two rows late, and the pass meets an outage.
     let requests = 0;
