@@ -245,6 +245,12 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
     });
   });
 
+  test('may be an empty list beside a code of success that is no code of HTTP', async () => {
+    const offset = `${key}\n    rows: /items\n    paging: { scheme: offset, param: skip, limit: top }`;
+    const server = await ownServer(changed((body) => ({ code: 20_000, ...body }))(byOffset(orders(30))));
+    expect(await runOwn(server, ownText(offset, file('check')), await temporaryFolder())).toMatchObject({ read: 30, warnings: [] });
+  });
+
   test('with an error in place of the list is an error', async () => {
     const offset = `${key}\n    rows: /items\n    end: no_rows\n    paging: { scheme: offset, param: skip, limit: top }`;
     const server = await ownServer((response, url, ...rest) =>
