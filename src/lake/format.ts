@@ -1,0 +1,75 @@
+import type { OutputColumn, Value } from '../core/index.js';
+import type { Manifest, ManifestFile } from './manifest.js';
+
+/** What a footer says about the values of a column. */
+export interface ColumnStatistics {
+  readonly nulls: number;
+  /** Compressed bytes. */
+  readonly bytes: number;
+  /** Bounds of the values that are not null, texts in the order of their UTF-8; absent if unknown, or if there are none. Long texts may be cut, then the upper bound is larger than all. */
+  readonly min?: Value;
+  readonly max?: Value;
+}
+
+/** A data file that a run wrote. */
+export interface AddedFile extends ManifestFile {
+  /** Values of the columns of `partition_by`, in that order; for a transform its result: years, months or days since 1970. */
+  readonly partition: readonly Value[];
+  /** By the name of the column in the file. */
+  readonly statistics: ReadonlyMap<string, ColumnStatistics>;
+}
+
+/** A run that committed a version. */
+export interface CommittedRun {
+  readonly run: string;
+  /** SHA-256 of its manifest, in hexadecimal. */
+  readonly sha256: string;
+}
+
+/** A state of a table that readers can see. `T` is what its format needs to commit the next one, such as an ETag. */
+export interface TableVersion<T = unknown> {
+  /** Larger than those of all versions before it. */
+  readonly sequence: number;
+  /** The newest run among this version and those before it; `undefined` if no run of leadstream is. */
+  readonly current: CommittedRun | undefined;
+  /** Earlier runs to which the table can return, the newest first. */
+  readonly kept: readonly CommittedRun[];
+  /** Names of the data files that readers see, relative to the root, with their rows and bytes. They differ from the manifest of `current` after a compaction by another writer. */
+  readonly files: readonly Pick<ManifestFile, 'name' | 'rows' | 'bytes'>[];
+  readonly state: T;
+}
+
+/** What a run changes. */
+export interface TableChange {
+  readonly runId: string;
+  readonly manifest: Manifest;
+  /** SHA-256 of the manifest as it is stored, in hexadecimal. */
+  readonly sha256: string;
+  readonly columns: readonly OutputColumn[];
+  readonly added: readonly AddedFile[];
+  /** Names of files of the base that are no longer part of the table. */
+  readonly removed: readonly string[];
+  /** Number of earlier runs to keep. */
+  readonly keep: number;
+}
+
+/**
+ * How a table on a store names its current state: by a pointer, Iceberg metadata, or a Delta log. Data files, manifests and key indexes are not its concern.
+ *
+ * @throws {SinkError} `E_SINK_FOREIGN` for a table that it does not understand, or that another writer owns.
+ */
+export interface TableFormat<T = unknown> {
+  /** Returns the current version; `undefined` if there is no table yet. */
+  load(): Promise<TableVersion<T> | undefined>;
+  /**
+   * Commits a change of the base, and returns when its outcome is decided: an attempt without a clear answer is looked up by its run before it is repeated.
+   *
+   * @param base The version that the run began with, never one read later.
+   * @throws {LeadstreamError} `E_RUN_LOCKED` if another writer committed first.
+   */
+  commit(base: TableVersion<T> | undefined, change: TableChange): Promise<TableVersion<T>>;
+  /** Returns to a run in `base.kept`, as a new version. */
+  restore(base: TableVersion<T>, run: string): Promise<TableVersion<T>>;
+  /** Forgets earlier runs beyond the newest `keep`, in a commit of its own if need be. @returns The objects that no version reaches any more, by key. */
+  expire(base: TableVersion<T>, keep: number): Promise<readonly string[]>;
+}
