@@ -26,6 +26,12 @@ export interface CommittedRun {
   readonly sha256: string;
 }
 
+/** A data file that readers see. Its name is relative to the root. */
+export interface LiveFile extends Pick<ManifestFile, 'name' | 'rows' | 'bytes'> {
+  /** The folder of its partition as in our names, `a=1/b=x`, empty without partitions; absent if the name has it. */
+  readonly folder?: string;
+}
+
 /** A state of a table that readers can see. `T` is what its format needs to commit the next one, such as an ETag. */
 export interface TableVersion<T = unknown> {
   /** Larger than those of all versions before it. */
@@ -34,8 +40,10 @@ export interface TableVersion<T = unknown> {
   readonly current: CommittedRun | undefined;
   /** Earlier runs to which the table can return, the newest first. */
   readonly kept: readonly CommittedRun[];
-  /** Names of the data files that readers see, relative to the root, with their rows and bytes. They differ from the manifest of `current` after a compaction by another writer. */
-  readonly files: readonly Pick<ManifestFile, 'name' | 'rows' | 'bytes'>[];
+  /** The data files that readers see. They differ from those in the manifest of `current` after a compaction by another writer. */
+  readonly files: readonly LiveFile[];
+  /** All runs of which the table still knows that they committed. Objects of others are removed when a version after the one that they began with exists. */
+  readonly runs: readonly string[];
   readonly state: T;
 }
 
