@@ -1,15 +1,8 @@
 import type { OutputColumn, Value } from '../core/index.js';
+import type { ColumnStatistics } from '../parquet/index.js';
 import type { Manifest, ManifestFile } from './manifest.js';
 
-/** What a footer says about the values of a column. */
-export interface ColumnStatistics {
-  readonly nulls: number;
-  /** Compressed bytes. */
-  readonly bytes: number;
-  /** Bounds of the values that are not null, texts in the order of their UTF-8; absent if unknown, or if there are none. Long texts may be cut, then the upper bound is larger than all. */
-  readonly min?: Value;
-  readonly max?: Value;
-}
+export type { ColumnStatistics };
 
 /** A data file that a run wrote. */
 export interface AddedFile extends ManifestFile {

@@ -17,6 +17,8 @@ export interface Encoding {
   /** The order within row groups, as recorded in the footer. Sorting is up to the caller. */
   readonly sortedBy: readonly SortKey[];
   readonly metadata: Readonly<Record<string, string>>;
+  /** Ids of columns, by their names in files; only `arrow` can write them. Default: none. */
+  readonly fieldIds?: ReadonlyMap<string, number>;
 }
 
 /** Destination for the bytes of an encoder. Resolves when they are accepted; one call at a time. */

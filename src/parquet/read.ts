@@ -15,11 +15,14 @@ export interface Expected {
 export async function footerOf(path: string): Promise<FileMetaData | undefined> {
   const { asyncBufferFromFile, parquetMetadataAsync } = await import('hyparquet');
   try {
-    return await parquetMetadataAsync(await asyncBufferFromFile(path));
+    return await parquetMetadataAsync(await asyncBufferFromFile(path), { parsers: exactTexts });
   } catch {
     return undefined;
   }
 }
+
+/** The library's own decoder drops a byte order mark at the start of a text. */
+const exactTexts = { stringFromBytes: (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('utf8') };
 
 /** Describes how a footer differs from what was written; `undefined` if it is correct. */
 export function faultOf(footer: FileMetaData, expected: Expected): string | undefined {
@@ -97,13 +100,11 @@ async function* groupsOf(path: string, columns: readonly string[] | undefined): 
   const { file, metadata } = await opened(path, columns);
   const [{ parquetReadObjects }, { decompress }, { gunzipSync }] = await Promise.all([import('hyparquet'), zstd(), import('node:zlib')]);
   const compressors = { GZIP: (bytes: Uint8Array) => gunzipSync(bytes), ZSTD: decompress };
-  // The library's own decoder drops a byte order mark at the start of a text.
-  const parsers = { stringFromBytes: (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('utf8') };
   let rowStart = 0;
   for (const group of metadata.row_groups) {
     const rowEnd = rowStart + Number(group.num_rows);
     const wanted = { rowStart, rowEnd, ...(columns && { columns: [...columns] }) };
-    yield await parquetReadObjects({ file, metadata, compressors, parsers, ...wanted }).catch((failure: unknown) => {
+    yield await parquetReadObjects({ file, metadata, compressors, parsers: exactTexts, ...wanted }).catch((failure: unknown) => {
       throw unreadable(path, failure);
     });
     rowStart = rowEnd;

@@ -87,8 +87,11 @@ function footer(columns: readonly OutputColumn[], groups: readonly RowGroup[], e
   const sorting = encoding.sortedBy.map(({ column, descending }) => {
     return { column_idx: columns.findIndex(({ name }) => name === column), descending, nulls_first: false };
   });
-  // No column has a field id: readers that find ids match columns only by them, and would read nulls by ids that no table format assigned.
-  const elements = columns.map(({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...storages[type] }));
+  // Only ids that a table format assigned: readers that find ids match columns by nothing else.
+  const elements = columns.map(({ name, type }): SchemaElement => {
+    const id = encoding.fieldIds?.get(name);
+    return { name, repetition_type: 'OPTIONAL', ...storages[type], ...(id !== undefined && { field_id: id }) };
+  });
   const file = {
     version: 1,
     // In the format that parquet-mr parses; it ignores the statistics of applications that it cannot parse.

@@ -126,10 +126,16 @@ describe('a file by arrow', () => {
     expect(plain.row_groups[0]?.sorting_columns).toBeUndefined();
   });
 
-  test('carries no field ids, so that readers match columns by name', async () => {
+  test.each([
+    ['no field ids, so that readers match columns by name', undefined],
+    ['the field ids it is given', new Map(columns.map(({ name }, index) => [name, 1000 - index]))],
+  ])('carries %s', async (_what, fieldIds) => {
     const folder = await temporaryFolder();
-    const path = await fileOf(folder, columns, rows, { engine });
-    expect((await footerOf(path)).schema.map((element) => element.field_id)).toEqual(Array(columns.length + 1).fill(undefined));
+    for (const some of [rows, []]) {
+      const path = await fileOf(folder, columns, some, { engine, ...(fieldIds && { fieldIds }) });
+      const found = await duckdb(`SELECT name, field_id::INT AS id FROM parquet_schema('${path}') WHERE name <> 'root'`);
+      expect(found).toEqual(columns.map(({ name }) => ({ name, id: fieldIds?.get(name) ?? null })));
+    }
   });
 
   test('is read by arrow-rs when it has no rows', async () => {
