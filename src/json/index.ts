@@ -1,3 +1,4 @@
+export * from './exact.js';
 export * from './places.js';
 export * from './pointer.js';
 export * from './read.js';

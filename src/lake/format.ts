@@ -12,6 +12,14 @@ export interface AddedFile extends ManifestFile {
   readonly statistics: ReadonlyMap<string, ColumnStatistics>;
 }
 
+/** How the files of a table are partitioned, in the words of Iceberg: https://iceberg.apache.org/spec/#partition-transforms */
+export interface PartitionField {
+  /** Name of a column in the files. */
+  readonly source: string;
+  readonly transform: 'identity' | 'month' | 'day';
+  readonly name: string;
+}
+
 /** A run that committed a version. */
 export interface CommittedRun {
   readonly run: string;
@@ -47,6 +55,7 @@ export interface TableChange {
   /** SHA-256 of the manifest as it is stored, in hexadecimal. */
   readonly sha256: string;
   readonly columns: readonly OutputColumn[];
+  readonly partitions: readonly PartitionField[];
   readonly added: readonly AddedFile[];
   /** Names of files of the base that are no longer part of the table. */
   readonly removed: readonly string[];

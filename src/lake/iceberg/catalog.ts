@@ -1,0 +1,53 @@
+import type { PartitionSpec, Schema, Snapshot, SnapshotId, SnapshotReference, TableMetadata } from './metadata.js';
+
+/** A table as its catalog knows it. */
+export interface CatalogTable {
+  /** Grows with every commit. */
+  readonly sequence: number;
+  readonly metadata: TableMetadata;
+}
+
+/**
+ * What has the current metadata of one table. A format and a catalog speak to each other in the requirements and updates of Iceberg's REST catalog
+ * (`CommitTableRequest` in https://github.com/apache/iceberg/blob/main/open-api/rest-catalog-open-api.yaml).
+ */
+export interface Catalog {
+  /** Returns the current table, read anew, or `undefined` if there is none. */
+  load(): Promise<CatalogTable | undefined>;
+  /**
+   * Commits updates of a table, or creates it, in one attempt.
+   *
+   * @param base What `load` returned when the run began. `undefined` if there was no table: then the requirement is `assert-create`, and the updates describe
+   *   the table completely, from `assign-uuid` to `set-snapshot-ref`.
+   * @returns `lost` if a requirement does not hold. It is not decided whether another attempt of the same commit is the reason: the caller looks that up by
+   *   the run in the summaries of all snapshots, as after a rejection.
+   */
+  commit(base: CatalogTable | undefined, requirements: readonly Requirement[], updates: readonly Update[]): Promise<CatalogTable | 'lost'>;
+}
+
+/** `TableRequirement` of the REST catalog. */
+export type Requirement =
+  | { readonly type: 'assert-create' }
+  | { readonly type: 'assert-table-uuid'; readonly uuid: string }
+  | { readonly type: 'assert-ref-snapshot-id'; readonly ref: string; readonly 'snapshot-id': SnapshotId | null }
+  | { readonly type: 'assert-last-assigned-field-id'; readonly 'last-assigned-field-id': number }
+  | { readonly type: 'assert-current-schema-id'; readonly 'current-schema-id': number }
+  | { readonly type: 'assert-last-assigned-partition-id'; readonly 'last-assigned-partition-id': number }
+  | { readonly type: 'assert-default-spec-id'; readonly 'default-spec-id': number };
+
+/** `TableUpdate` of the REST catalog. An id of -1 stands for the schema, spec or order that an earlier update of the same commit added. */
+export type Update =
+  | { readonly action: 'assign-uuid'; readonly uuid: string }
+  | { readonly action: 'upgrade-format-version'; readonly 'format-version': 2 }
+  | { readonly action: 'set-location'; readonly location: string }
+  | { readonly action: 'add-schema'; readonly schema: Schema; readonly 'last-column-id': number }
+  | { readonly action: 'set-current-schema'; readonly 'schema-id': number }
+  | { readonly action: 'add-spec'; readonly spec: PartitionSpec }
+  | { readonly action: 'set-default-spec'; readonly 'spec-id': number }
+  | { readonly action: 'add-sort-order'; readonly 'sort-order': TableMetadata['sort-orders'][number] }
+  | { readonly action: 'set-default-sort-order'; readonly 'sort-order-id': number }
+  | { readonly action: 'set-properties'; readonly updates: Readonly<Record<string, string>> }
+  | { readonly action: 'add-snapshot'; readonly snapshot: Snapshot }
+  | ({ readonly action: 'set-snapshot-ref'; readonly 'ref-name': string } & SnapshotReference)
+  | { readonly action: 'remove-snapshots'; readonly 'snapshot-ids': readonly SnapshotId[] }
+  | { readonly action: 'remove-statistics'; readonly 'snapshot-id': SnapshotId };

@@ -1,0 +1,2 @@
+export type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
+export { type SnapshotId, tableMetadata, type TableMetadata } from './metadata.js';
