@@ -1,7 +1,4 @@
-import { join, dirname } from 'node:path';
-import { createReadStream } from 'node:fs';
-import { lstat } from 'node:fs/promises';
-import { SinkError, type OutputColumn, amount, amountOf, GateError, itemAt } from '../core/index.js';
+import { SinkError, type OutputColumn, itemAt } from '../core/index.js';
 import {
   faultOf,
   footerOf,
@@ -11,17 +8,16 @@ import {
   type ParquetEngine,
   type RowGroup,
 } from '../parquet/index.js';
-import { makeFolders, PartialFile, sha256File, type RenameAction, attempt, closing, linked, openRegular } from '../store/index.js';
-import { dataFileNameOf, type ManifestFile } from './manifest.js';
+import { type PartialFile, sha256File } from '../store/index.js';
+import type { AddedFile } from './format.js';
+import type { Landing } from './landing.js';
 import type { PartitionedBatch } from './partitions.js';
-import { openTo, partialEnding } from './table.js';
 
 export interface DataFilesOptions {
   readonly encoding: Encoding;
   readonly row_group_rows: number;
   readonly row_group_bytes: number;
   readonly file_max_bytes: number;
-  readonly permissions: number;
   readonly partitioned: boolean;
 }
 
@@ -59,24 +55,19 @@ export class DataFiles {
   readonly #slots = new Map<string, Slot>();
   /** Those with a file, in the order in which these were opened. */
   readonly #open = new Set<Slot>();
-  readonly #files: ManifestFile[] = [];
-  readonly #opened: PartialFile[] = [];
+  readonly #files: AddedFile[] = [];
+  #opened = 0;
   #waiting = 0;
   /** Settles when the current row group is in its file. */
   #writing: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly folder: string,
+    private readonly landing: Pick<Landing, 'create' | 'take'>,
     private readonly runId: string,
     private readonly engine: ParquetEngine,
     private readonly columns: readonly OutputColumn[],
     private readonly options: DataFilesOptions,
   ) {}
-
-  /** The actions that commit the files. */
-  get actions(): readonly RenameAction[] {
-    return this.#opened.map(({ action }) => action);
-  }
 
   /** Opens a file at the root immediately, so that unsupported columns are reported before the first row. */
   async begin(): Promise<void> {
@@ -117,7 +108,7 @@ export class DataFiles {
   }
 
   /** Closes all files. @param empty Columns of a file without rows, which is written if there is no other and one is required. */
-  async finish(empty: readonly OutputColumn[] | undefined): Promise<readonly ManifestFile[]> {
+  async finish(empty: readonly OutputColumn[] | undefined): Promise<readonly AddedFile[]> {
     for (const slot of this.#slots.values()) {
       await this.#flush(slot);
       await this.#close(slot);
@@ -127,11 +118,10 @@ export class DataFiles {
     return this.#files;
   }
 
-  /** Removes all files, once the current row group is done. */
+  /** Stops writing, once the current row group is done. */
   async discard(): Promise<void> {
     await this.#writing.catch(() => undefined);
     await this.engine.close?.();
-    for (const file of this.#opened) await file.discard();
   }
 
   #slotOf(folder: string): Slot {
@@ -172,7 +162,8 @@ export class DataFiles {
   async #finish({ name, columns, partial, encoder, rows }: DataFile): Promise<void> {
     await encoder.finish();
     const content = await closeVerified(partial, { columns, rows, encoding: this.options.encoding });
-    this.#files.push({ name, rows, ...content, written_by: this.runId });
+    await this.landing.take(name, partial);
+    this.#files.push({ name, rows, ...content, written_by: this.runId, partition: [], statistics: new Map() });
   }
 
   async #openFile(slot: Slot): Promise<DataFile> {
@@ -183,18 +174,11 @@ export class DataFiles {
     return slot.file;
   }
 
-  async #begin(below: string, columns: readonly OutputColumn[]): Promise<DataFile> {
-    const name = dataFileNameOf(this.runId, this.#opened.length);
-    const partial = await openDataFile(this.folder, below, name, this.options.permissions);
-    this.#opened.push(partial);
-    return { name: join(below, name), columns, partial, encoder: await this.engine.open(partial, columns, this.options.encoding), rows: 0 };
+  async #begin(folder: string, columns: readonly OutputColumn[]): Promise<DataFile> {
+    const { name, file } = await this.landing.create(folder, this.#opened);
+    this.#opened += 1;
+    return { name, columns, partial: file, encoder: await this.engine.open(file, columns, this.options.encoding), rows: 0 };
   }
-}
-
-/** @param below Folder of the partition, relative to that of the run. */
-export async function openDataFile(run: string, below: string, name: string, permissions: number): Promise<PartialFile> {
-  await makeOpen(join(run, below), run, permissions);
-  return staged(join(run, below, name), permissions);
 }
 
 /** Closes a data file and reads it back, its footer with another library. @throws {SinkError} `E_SINK_VERIFY` when it differs from what was written. */
@@ -206,90 +190,4 @@ export async function closeVerified(file: PartialFile, expected: Omit<Expected, 
   if ((await sha256File(file.path)) !== file.content.sha256)
     throw new SinkError('E_SINK_VERIFY', `${file.path}: the bytes read back differ from those written`);
   return file.content;
-}
-
-/**
- * Puts files of the earlier run into the new one: as hard links where possible. Files with other permissions are copied, since all names of a file share them.
- * They are named as those of the new run: a reader that listed the old table and opens its files after the swap then finds none of them, rather than some.
- *
- * @param from Folder of the earlier run; `to` is that of the new one.
- * @throws {SinkError} `E_SINK_VERIFY` when a copied file does not match the earlier manifest.
- */
-export async function stageRetained(
-  from: string,
-  to: string,
-  files: readonly ManifestFile[],
-  nameOf: (index: number) => string,
-  permissions: number,
-): Promise<{ readonly files: readonly ManifestFile[]; readonly actions: readonly RenameAction[] }> {
-  const retained: ManifestFile[] = [];
-  const actions: RenameAction[] = [];
-  for (const [index, file] of files.entries()) {
-    const name = join(dirname(file.name), nameOf(index));
-    const [source, path] = [join(from, file.name), join(to, name)];
-    await makeOpen(dirname(path), to, permissions);
-    const isLinked = await attempt('E_SINK_WRITE', `cannot retain ${path}`, async () => {
-      const { mode } = await lstat(source);
-      return (mode & 0o777) === permissions && (await linked(source, path + partialEnding));
-    });
-    retained.push({ ...file, name });
-    actions.push(
-      isLinked
-        ? { action: 'rename', from: path + partialEnding, to: path, file: { bytes: file.bytes } }
-        : await copied(source, path, file, permissions),
-    );
-  }
-  return { files: retained, actions };
-}
-
-async function makeOpen(folder: string, run: string, permissions: number): Promise<void> {
-  for (const made of await makeFolders(folder, run)) await openTo(made, permissions);
-}
-
-async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<RenameAction> {
-  const copy = await written(path, permissions, (file) =>
-    attempt('E_SINK_WRITE', `cannot copy ${from}`, async () => {
-      for await (const chunk of createReadStream(from, { highWaterMark: 1024 * 1024 })) await file.append(chunk as Buffer);
-    }),
-  );
-  if ((await sha256File(copy.path)) !== sha256)
-    throw new SinkError('E_SINK_VERIFY', `${from}: its contents differ from its manifest (SHA-256), so it is not reused`);
-  return copy.action;
-}
-
-function staged(path: string, permissions: number): Promise<PartialFile> {
-  return PartialFile.open(path + partialEnding, path, [], permissions);
-}
-
-/** Writes a file of a run under a name that readers ignore; its action gives it its final one. */
-export async function written(path: string, permissions: number, write?: (file: PartialFile) => Promise<void>): Promise<PartialFile> {
-  const file = await staged(path, permissions);
-  await write?.(file);
-  await file.close();
-  return file;
-}
-
-/**
- * Checks that retained files are regular, and have the right size and the start and end of a Parquet file. `verify` compares digests: here that would mean
- * reading the whole table in every run.
- *
- * @throws {GateError} `E_GATE_VERIFY` with the file.
- */
-export async function checkRetained(at: string, folder: string, files: readonly ManifestFile[]): Promise<void> {
-  for (const { name, bytes } of files) {
-    const fault = await retainedFault(join(folder, name), bytes).catch((thrown: unknown) => `cannot be read: ${String(thrown)}`);
-    if (fault === undefined) continue;
-    throw new GateError('E_GATE_VERIFY', `${at}: ${join(folder, name)} ${fault}, so it is not reused; see leadstream verify`);
-  }
-}
-
-async function retainedFault(path: string, bytes: number): Promise<string | undefined> {
-  return closing(await openRegular(path), async (file) => {
-    const { size } = await file.stat();
-    if (size !== bytes) return `has ${amountOf(size, 'byte')}, but its manifest says ${amount(bytes)}`;
-    const ends = Buffer.alloc(8);
-    await file.read(ends, 0, 4, 0);
-    await file.read(ends, 4, 4, Math.max(0, bytes - 4));
-    return ends.toString('latin1') === 'PAR1PAR1' ? undefined : 'is not a Parquet file';
-  });
 }

@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { itemAt, type OutputColumn, type Value, SinkError } from '../core/index.js';
-import { readRegular } from '../store/index.js';
 import { KeyMap, type Seen } from '../flow/index.js';
 import { keyOf, type Batch } from '../vector/index.js';
 import { readGroups, type ByteTarget } from '../parquet/index.js';
-import type { Manifest } from './manifest.js';
-import type { Table } from './table.js';
+import type { Landing } from './landing.js';
 
 /** Name and version of an index file, which goes up when keys or contents are digested differently, and a number that shows the machine's byte order. */
 const magic = Uint32Array.from([0x6b_73_6c_02, 0x01_02_03_04]);
@@ -58,34 +55,28 @@ function bytesOf(words: Uint32Array): Uint8Array {
 }
 
 /**
- * Returns the key index of a published run: from the file next to its manifest if that fits the key, otherwise rebuilt from the rows of the table,
- * one row group at a time. That of a new table is empty.
+ * Returns the key index of the table before a run: the one that its run stored if that fits the key, otherwise rebuilt from the rows of the table, one row
+ * group at a time. That of a new table is empty.
  *
  * @throws {SinkError} `E_SINK_KEY` when the table's rows have no such key, or it does not identify them.
  */
-export async function indexOf(
-  table: Table,
-  published: { readonly run: string; readonly manifest: Manifest } | undefined,
-  key: readonly string[],
-): Promise<KeyIndex> {
-  if (!published) return new KeyIndex(new KeyMap());
-  const { run, manifest } = published;
-  const { keys: stored, rows, files, partition_by: by, schema } = manifest;
+export async function indexOf(landing: Pick<Landing, 'path' | 'before' | 'keys' | 'reading'>, key: readonly string[]): Promise<KeyIndex> {
+  if (!landing.before) return new KeyIndex(new KeyMap());
+  const { keys: stored, rows, files, partition_by: by, schema } = landing.before.manifest;
   if (stored && stored.rows === rows && stored.columns.join() === key.join()) {
-    const loaded = await keysIn(table.keysPath(run), stored.sha256);
+    const loaded = keysIn(await landing.keys(), stored.sha256);
     if (loaded?.size === rows) return new KeyIndex(loaded);
   }
   const missing = key.find((name) => by.includes(name) || !schema.some((column) => column.name === name));
   if (missing !== undefined)
-    throw new SinkError('E_SINK_KEY', `${table.path}: the files of the table have no column ${missing}, which append needs as its key`);
+    throw new SinkError('E_SINK_KEY', `${landing.path}: the files of the table have no column ${missing}, which append needs as its key`);
   const keys = new KeyMap();
-  for (const { name } of files) await addFile(keys, table, join(table.folder(run), name), key);
+  for (const { name } of files) await landing.reading(name, (path) => addFile(keys, landing.path, path, key));
   return new KeyIndex(keys);
 }
 
 /** Returns the keys in a file; `undefined` if it is missing, was not written by `store` on such a machine, or has changed since. */
-async function keysIn(path: string, sha256: string): Promise<KeyMap | undefined> {
-  const bytes = await readRegular(path).catch(() => undefined);
+function keysIn(bytes: Buffer | undefined, sha256: string): KeyMap | undefined {
   if (bytes === undefined || bytes.length % 4 !== 0 || createHash('sha256').update(bytes).digest('hex') !== sha256) return undefined;
   const all = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   if (!magic.every((word, index) => all[index] === word)) return undefined;
@@ -94,14 +85,14 @@ async function keysIn(path: string, sha256: string): Promise<KeyMap | undefined>
   return keys;
 }
 
-async function addFile(keys: KeyMap, table: Table, path: string, key: readonly string[]): Promise<void> {
+async function addFile(keys: KeyMap, table: string, path: string, key: readonly string[]): Promise<void> {
   for await (const rows of readGroups(path)) {
     for (const row of rows) {
       const text = keyOf(key.map((name) => row[name] ?? null));
       if (text !== undefined && keys.see(text, contentOf(Object.entries(row).sort(byName))) === 'new') continue;
       const fault = text === undefined ? 'a row of the table has an empty key' : 'two rows of the table have the same key';
       const remedy = 'name columns under key that identify every row, or publish the table again with mode: replace';
-      throw new SinkError('E_SINK_KEY', `${table.path}: ${fault} (${key.join(' + ')}), so append cannot continue; ${remedy}`);
+      throw new SinkError('E_SINK_KEY', `${table}: ${fault} (${key.join(' + ')}), so append cannot continue; ${remedy}`);
     }
   }
 }

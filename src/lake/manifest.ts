@@ -8,11 +8,25 @@ import { declaredTypes, schema, type OutputColumn } from '../core/index.js';
  */
 export const modes = ['replace', 'replace_partitions', 'append'] as const;
 
-/** Names of the data files of a table, with the folders of their partition. A manifest with other names is ignored. */
+/** Names of the data files of a run in a folder of its own, with the folders of their partition. */
 export const dataFileName = /^(?:[^/=]+=[^/]+\/)*part-\d{5,}-[\w-]+\.parquet$/;
+
+/** Names in a table on a store: ours, and those of writers that compacted it. */
+const storedName = /^data\/(?:(?!\.{1,2}\/)[^/\0]+\/)*[^/\0]+\.parquet$/;
 
 export function dataFileNameOf(run: string, index: number): string {
   return `part-${String(index).padStart(5, '0')}-${run}.parquet`;
+}
+
+/** Returns the name of a data file in a table on a store. It never changes, whatever runs keep the file. */
+export function storedNameOf(run: string, folder: string, index: number): string {
+  return ['data', run, ...(folder === '' ? [] : [folder]), `part-${String(index).padStart(5, '0')}.parquet`].join('/');
+}
+
+/** Returns the folder of the partition that a data file belongs to: `a=1/b=x`, empty without partitions. */
+export function folderOf({ name, folder }: { readonly name: string; readonly folder?: string | undefined }): string {
+  const levels = name.split('/').slice(0, -1);
+  return folder ?? levels.slice(levels[0] === 'data' ? 2 : 0).join('/');
 }
 
 const count = schema((z) => z.number().int().nonnegative());
@@ -39,9 +53,18 @@ const manifest = schema((z) =>
     bytes: count(),
     /** Rows of this run: written; unchanged, left out because the table has their key; changed, the unchanged ones with different content. */
     run: z.object({ written: count(), unchanged: count(), changed: count() }),
-    /** `written_by` is the run that wrote the rows; a later run that keeps the file renames it. */
     files: z.array(
-      z.object({ name: z.string().regex(dataFileName), rows: count(), bytes: count(), sha256: z.string(), written_by: z.string() }),
+      z.object({
+        name: z.string().refine((name) => dataFileName.test(name) || storedName.test(name)),
+        rows: count(),
+        bytes: count(),
+        /** Unknown, like the run, for a file that another writer made of ours. */
+        sha256: z.string().optional(),
+        /** The run that wrote the rows. */
+        written_by: z.string().optional(),
+        /** Its partition, if the name does not tell. */
+        folder: z.string().optional(),
+      }),
     ),
     schema: z.array(z.object({ name: z.string(), field: z.string(), original: z.string(), type: z.enum(declaredTypes) })),
     /** Fields that the service returns but does not document, and that have or will have a column. */

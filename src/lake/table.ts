@@ -211,7 +211,9 @@ export async function removeDeadRuns(table: Table): Promise<void> {
 /** Removes a run that was not published, unless its folder contains foreign names. */
 export async function removeRun(table: Table, run: string): Promise<void> {
   const names = await filesBelow(table.folder(run));
-  if (names.every((name) => isOurs(name, run))) await remove(table, run, names);
+  // Files that it retained have names of other runs, like those in someone's copy, which has no draft of a link.
+  const isCommitting = (await namesIn(table.runs)).includes(run + linkEnding);
+  if (names.every((name) => isOurs(name, run, isCommitting))) await remove(table, run, names);
 }
 
 /** Removes files of a run, none of them through a link, then what is next to it. The manifest goes last, so that the removal can be repeated. */
@@ -232,10 +234,11 @@ function isRunId(name: string): boolean {
   return /^[\w-]+$/.test(name);
 }
 
-/** Whether leadstream uses a name in the folder of a run. The name of a data file contains the run, unlike those in someone's copy. */
-function isOurs(name: string, run: string): boolean {
-  const whole = name.endsWith(partialEnding) ? name.slice(0, -partialEnding.length) : name;
-  return whole === successName || (dataFileName.test(whole) && whole.endsWith(`-${run}.parquet`));
+/** Whether a run uses a name in its folder. */
+function isOurs(name: string, run: string, isCommitting: boolean): boolean {
+  const isPartial = name.endsWith(partialEnding);
+  const whole = isPartial ? name.slice(0, -partialEnding.length) : name;
+  return whole === successName || (dataFileName.test(whole) && (isPartial || isCommitting || whole.endsWith(`-${run}.parquet`)));
 }
 
 /** Lets everyone who may read the files of a folder enter it, and its owner write. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { isOnceOf, SinkError, type Column, stoppedBy, type OutputColumn } from '../core/index.js';
-import { OpenedRun, runDateColumn, Table } from '../lake/index.js';
+import { LinkedRun, OpenedRun, runDateColumn, Table } from '../lake/index.js';
 import { dayTemplate } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
@@ -51,7 +51,8 @@ export const parquetSink = builtInSink({
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
     const engine = await loadEngine(options.engine, options.threads);
-    const run = await OpenedRun.open(new Table(outputAt(options.path, placeOf(context))), engine, options, context);
+    const landing = await LinkedRun.open(new Table(outputAt(options.path, placeOf(context))), options, context);
+    const run = await OpenedRun.open(landing, engine, options, context);
     let sorted: SortedRows | undefined;
     return new PhasedWriter(context.at, {
       earlier: run.earlier,

@@ -2,6 +2,7 @@ export {
   type Action,
   type Commit,
   commitUnlogged,
+  type FileContent,
   type LinkAction,
   prepareCommit,
   type PreparedCommit,

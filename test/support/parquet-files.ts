@@ -3,7 +3,8 @@ import type { Row, Value } from '../../src/core/index.js';
 import type { OutputColumn } from '../../src/core/index.js';
 import type { Compression, Encoding } from '../../src/parquet/engine.js';
 import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/index.js';
-import { closeVerified, openDataFile } from '../../src/lake/data-files.js';
+import { closeVerified } from '../../src/lake/data-files.js';
+import { openDataFile } from '../../src/lake/linked-run.js';
 import { tableRuns } from '../../src/lake/index.js';
 import { Batch } from '../../src/vector/record-batch.js';
 import { FlatVector } from '../../src/vector/index.js';
@@ -42,7 +43,7 @@ export async function fileOf(
     metadata: {},
     ...more,
   };
-  const file = await openDataFile(folder, '', `${name}-${String((counter += 1))}.parquet`, 0o600);
+  const file = await openDataFile(folder, `${name}-${String((counter += 1))}.parquet`, 0o600);
   const engine = await loadEngine(name);
   const encoder = await engine.open(file, columns, encoding);
   const sizes = [groupRows].flat();

@@ -1,0 +1,66 @@
+import type { Warning } from '../core/index.js';
+import type { Action, FileContent, PartialFile } from '../store/index.js';
+import type { AddedFile } from './format.js';
+import type { Manifest, ManifestFile, modes } from './manifest.js';
+import type { RunLog } from './run-log.js';
+
+export type Mode = (typeof modes)[number];
+
+export interface LandingOptions {
+  readonly mode: Mode;
+  readonly permissions: number;
+  readonly success_file: boolean;
+  readonly keep: number;
+}
+
+export interface LandingContext {
+  readonly at: string;
+  readonly runId: string;
+  readonly runLog?: RunLog | undefined;
+  readonly warn?: ((warning: Warning) => void) | undefined;
+}
+
+/** The table before a run. */
+export interface Before {
+  readonly run: string;
+  readonly manifest: Manifest;
+}
+
+/** What a run publishes. */
+export interface Publication {
+  readonly added: readonly AddedFile[];
+  /** Files of the table before that stay in it. */
+  readonly retained: readonly ManifestFile[];
+  /** Writes the key index, if there is one. */
+  readonly storeKeys: ((file: PartialFile) => Promise<void>) | undefined;
+  /** @param keys Size and digest of the key index. */
+  manifest(keys: FileContent | undefined): Manifest;
+}
+
+/**
+ * Where a run of a table stores its files, and how they become the table: `LinkedRun` in folders of this machine, `StoreRun` by a commit on a store.
+ * Calls come in this order; `abort` may come at any time before `publish` has been committed.
+ */
+export interface Landing {
+  /** The table's path, as users write it. */
+  readonly path: string;
+  readonly before: Before | undefined;
+  /** Opens a file for rows of a partition. @returns Its name in the manifest, too. */
+  create(folder: string, index: number): Promise<{ readonly name: string; readonly file: PartialFile }>;
+  /** Takes a file that is closed and verified. */
+  take(name: string, file: PartialFile): Promise<void>;
+  /** Returns the bytes of the key index of the table before; `undefined` if there is none. */
+  keys(): Promise<Buffer | undefined>;
+  /** Works with a local copy of a data file of the table before. */
+  reading<T>(name: string, work: (path: string) => Promise<T>): Promise<T>;
+  /** Checks that files of the table before are still what their run wrote. @throws {GateError} `E_GATE_VERIFY`. */
+  checkRetained(files: readonly ManifestFile[]): Promise<void>;
+  /** Stores everything that the commit needs. @returns The actions that commit the run, in order; none if `commit` does. */
+  publish(publication: Publication): Promise<readonly Action[]>;
+  /** Commits what no action does. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer committed first. */
+  commit?(): Promise<void>;
+  /** Removes what the commit made obsolete. */
+  cleanup(): Promise<void>;
+  /** Removes everything written by this run. */
+  abort(): Promise<void>;
+}
