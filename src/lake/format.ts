@@ -6,7 +6,7 @@ export type { ColumnStatistics };
 
 /** A data file that a run wrote. */
 export interface AddedFile extends ManifestFile {
-  /** Values of the columns of `partition_by`, in that order; for a transform its result: years, months or days since 1970. */
+  /** Values of the columns of `partition_by`, in that order; for a transform its result, months or days since 1970 as `bigint`. */
   readonly partition: readonly Value[];
   /** By the name of the column in the file. */
   readonly statistics: ReadonlyMap<string, ColumnStatistics>;

@@ -1,11 +1,14 @@
-import { type DeclaredType, type Value, textOf, type OutputColumn } from '../core/index.js';
-import { memoOf, type Batch } from '../vector/index.js';
+import { itemAt, msPerDay, SinkError, type DeclaredType, type Value, textOf, type OutputColumn } from '../core/index.js';
+import { daysOf, memoOf, type Batch } from '../vector/index.js';
 
 /** Name of the column for `{{ run.date }}` in `partition_by`. */
 export const runDateColumn = 'run_date';
 
 /** Folder name that Hive and compatible readers take for null. */
 const nullName = '__HIVE_DEFAULT_PARTITION__';
+
+/** Folder name for the empty text where null is another partition. No text has it: only ASCII characters are encoded. */
+const emptyName = '%E2%88%85';
 
 /** Maximum length of a folder name, in bytes of UTF-8, in common file systems. */
 const maxNameBytes = 255;
@@ -19,60 +22,141 @@ export interface PartitionedBatch {
   readonly places?: readonly number[];
 }
 
+/**
+ * What tells readers the partition of a file: the names of folders (`plain`), in which the empty text is null, the log of Delta, in which it is null, too,
+ * or the manifests of Iceberg.
+ */
+export type TableKind = 'plain' | 'delta' | 'iceberg';
+
+/** A level of folders. */
+export interface PartitionTerm {
+  readonly field: string;
+  readonly transform: keyof typeof transforms;
+  /** Name of the level: the field, regardless of how `naming` renames it in files, or `timestamp_month`. */
+  readonly name: string;
+}
+
 /** Splits rows by the values of some columns. */
 export interface Partitioning {
-  /** Columns that stay in the files, as indexes into those of a batch. */
+  /** Columns that stay in the files, as indexes into those of a batch: all for Iceberg. */
   readonly kept: readonly number[];
-  /** Names of the folder levels: the fields, regardless of how `naming` renames them in files. */
+  /** What `partition_by` says, with a name for the date of the run. */
   readonly names: readonly string[];
-  /** The columns of folders, as seen by readers. */
+  /** The columns of folders, as seen by readers: none for Iceberg. */
   readonly columns: readonly OutputColumn[];
   /** Returns the parts by their first rows. */
   split(batch: Batch): readonly PartitionedBatch[];
+  /** Returns the results of the transforms for a folder that was split off, by level. */
+  valuesOf(folder: string): readonly Value[];
 }
 
-export function partitionBy(columns: readonly OutputColumn[], by: readonly string[], runDate: string): Partitioning {
-  const levels = by.map((field) => {
-    const index = columns.findIndex((column) => column.field === field);
-    const { original, type } = columns[index] ?? { original: runDateColumn, type: 'date' as const };
-    const name = index < 0 ? runDateColumn : field;
-    return { index, name, original, type, namesIn: memoOf((value) => folderName(name, value, type)) };
-  });
-  const kept = columns.map((_, index) => index).filter((index) => levels.every((level) => level.index !== index));
-  const constant = folderName(runDateColumn, runDate, 'text');
+/** The transforms of Iceberg, by months and days since 1970, and how these are written in names of folders. */
+const transforms = {
+  identity: { of: (value: Value) => value, textOf },
+  month: {
+    of: (value: Value) => (value instanceof Date ? BigInt((value.getUTCFullYear() - 1970) * 12 + value.getUTCMonth()) : null),
+    textOf: (months: Value) => (months === null ? null : new Date(Date.UTC(1970, Number(months))).toISOString().slice(0, 7)),
+  },
+  day: {
+    of: (value: Value) => (value instanceof Date ? BigInt(daysOf(value)) : null),
+    textOf: (days: Value) => (days === null ? null : textOf(new Date(Number(days) * msPerDay), 'date')),
+  },
+} as const;
+
+/** Reads an entry of `partition_by`: a field, or for Iceberg also `month(timestamp)` and `day(timestamp)`. */
+export function partitionTerm(text: string, kind: TableKind): PartitionTerm {
+  const [, transform, field] = kind === 'iceberg' ? (/^(month|day)\((.+)\)$/.exec(text) ?? []) : [];
+  if (field === undefined || (transform !== 'month' && transform !== 'day')) return { field: text, transform: 'identity', name: text };
+  return { field, transform, name: `${field}_${transform}` };
+}
+
+/** @throws {SinkError} `E_SINK_VALUE` for the month or day of a column that has none. */
+export function partitionBy(
+  columns: readonly OutputColumn[],
+  by: readonly string[],
+  runDate: string,
+  kind: TableKind = 'plain',
+): Partitioning {
+  const levels = by.map((text) => levelOf(partitionTerm(text, kind), columns, runDate, kind));
+  const inFolders = kind === 'iceberg' ? [] : levels;
+  const kept = columns.map((_, index) => index).filter((index) => inFolders.every((level) => level.index !== index));
+  const values = new Map<string, readonly Value[]>([['', []]]);
 
   return {
     kept,
-    names: levels.map(({ name }) => name),
-    columns: levels.map(({ name, original, type }) => ({ name, field: name, original, type })),
+    names: by.map((text, level) => (itemAt(levels, level).index < 0 ? runDateColumn : text)),
+    columns: inFolders.map(({ name, original, type }) => ({ name, field: name, original, type })),
     split: (batch) => {
       if (levels.length === 0) return [{ folder: '', batch }];
       const placesIn = new Map<string, number[]>();
-      const parts = levels.map(({ index, namesIn }) => (index < 0 ? () => constant : namesIn(batch.column(index))));
+      const parts = levels.map(({ namesIn }) => namesIn(batch));
       for (let row = 0; row < batch.rows; row += 1) {
         const folder = parts.map((nameOf) => nameOf(row)).join('/');
         const places = placesIn.get(folder);
         if (places) places.push(row);
         else placesIn.set(folder, [row]);
       }
+      for (const [folder, [row = 0]] of placesIn) {
+        const of = () => levels.map(({ valueAt }) => valueAt(batch, row));
+        values.set(folder, values.get(folder) ?? of());
+      }
       return [...placesIn].map(([folder, places]) => ({ folder, places, batch: batch.select(kept).keep(places) }));
+    },
+    valuesOf: (folder) => {
+      const found = values.get(folder);
+      if (found === undefined) throw new Error(`no rows are in the partition ${folder}`);
+      return found;
     },
   };
 }
 
+function levelOf(term: PartitionTerm, columns: readonly OutputColumn[], runDate: string, kind: TableKind) {
+  const { field, transform, name } = term;
+  const index = columns.findIndex((column) => column.field === field);
+  const { original, type } = columns[index] ?? { original: runDateColumn, type: 'text' };
+  if (transform !== 'identity' && type !== 'timestamp' && type !== 'date')
+    throw new SinkError('E_SINK_VALUE', `${transform}(${field}) in partition_by needs a timestamp or date`);
+  if (index < 0) {
+    const constant = folderName({ transform, name: runDateColumn }, runDate, 'text', kind);
+    return { index, name: runDateColumn, original, type: 'date' as const, namesIn: () => () => constant, valueAt: () => new Date(runDate) };
+  }
+  const { of } = transforms[transform];
+  const nameOf = (result: Value) => folderName(term, result, type, kind);
+  const known = new Map<Value, string>();
+  const knownNameOf = (result: Value) => {
+    const found = known.get(result) ?? nameOf(result);
+    known.set(result, found);
+    return found;
+  };
+  const namesOf = memoOf(transform === 'identity' ? nameOf : (value) => knownNameOf(of(value)));
+  const valueAt = (batch: Batch, row: number) => of(batch.column(index).value(row));
+  return { index, name, original, type, namesIn: (batch: Batch) => namesOf(batch.column(index)), valueAt };
+}
+
 /** Explains why a value cannot be in the name of a folder; `undefined` if it can. */
-export function notForFolder(name: string, value: Value, type: DeclaredType): string | undefined {
+export function notForFolder(name: string, value: Value, type: DeclaredType, kind: TableKind = 'plain'): string | undefined {
+  if (kind === 'delta' && value === '') return 'is empty, which Delta takes for null in a column of partition_by';
   // Readers decode the name before they compare it, so no other spelling helps.
   if (value === nullName) return "is Hive's name for null, so the folder name would mean null";
-  return Buffer.byteLength(folderName(name, value, type)) > maxNameBytes ? 'is too long for a folder name' : undefined;
+  const length = Buffer.byteLength(folderName({ name, transform: 'identity' }, value, type, kind));
+  return length > maxNameBytes ? 'is too long for a folder name' : undefined;
 }
 
 /**
  * Returns `column=value` as Hive, Spark, Trino and DuckDB read it. ASCII characters other than letters, digits, `_`, `-` and `.` are percent-encoded,
- * so that no value can escape the table; other characters stay. Null and the empty text share one name.
+ * so that no value can escape the table; other characters stay. Null and the empty text share one name, except for Iceberg, which does not read it.
+ *
+ * @param value The result of the transform.
+ * @param type The type of the column.
  */
-function folderName(column: string, value: Value, type: DeclaredType): string {
-  const text = textOf(value, type) ?? '';
+export function folderName(
+  { name: column, transform }: Pick<PartitionTerm, 'name' | 'transform'>,
+  value: Value,
+  type: DeclaredType,
+  kind: TableKind,
+): string {
+  const text = transforms[transform].textOf(value, type) ?? '';
+  if (kind === 'iceberg' && value === '') return `${encoded(column)}=${emptyName}`;
   if (text === '') return `${encoded(column)}=${nullName}`;
   // DuckDB before 2.0 reads this text as null unless it is encoded.
   const safe = /^null$/i.test(text) ? `%${hex(text)}${text.slice(1)}` : encoded(text);

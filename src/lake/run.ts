@@ -75,7 +75,7 @@ export class OpenedRun {
     const partitioning = partitionBy(columns, options.partition_by, context.runDate());
     const { kept, names } = partitioning;
     const inFiles = kept.map((index) => itemAt(columns, index));
-    refuseTaken(at, inFiles, names);
+    refuseTaken(at, inFiles, namesOf(partitioning.columns));
     if (inFiles.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so none is left for the files`);
     checkFit(at, options.mode, before?.manifest, columns, names);
     const key = columns.filter(({ field }) => fields.includes(field));

@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { parquetSink } from '../../../src/sinks/parquet.js';
 import { parquetMetadataAsync, asyncBufferFromFile } from 'hyparquet';
-import type { Row } from '../../../src/core/index.js';
+import type { DeclaredType, Row, Value } from '../../../src/core/index.js';
+import { notForFolder, partitionBy } from '../../../src/lake/partitions.js';
+import { FlatVector } from '../../../src/vector/index.js';
+import { Batch } from '../../../src/vector/record-batch.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { verifyTable } from '../../../src/lake/index.js';
-import { publishedManifest } from '../../support/parquet-files.js';
+import { output, publishedManifest } from '../../support/parquet-files.js';
 import { pageOf } from '../../support/pages.js';
 import { column, elsewhere, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
@@ -299,4 +302,64 @@ describe('files', () => {
     expect(await mode('t/state=CA/part-00000-run-1.parquet')).toBe('644');
     expect(await mode('.t.runs/run-1.manifest.json')).toBe('644');
   });
+});
+
+/** Each value with its folder and what a manifest of Iceberg has for it. */
+const levels: readonly [by: string, type: DeclaredType, rows: readonly [value: Value, folder: string, result: Value][]][] = [
+  [
+    'when',
+    'text',
+    [
+      [null, 'when=__HIVE_DEFAULT_PARTITION__', null],
+      ['', 'when=%E2%88%85', ''],
+      ['∅', 'when=∅', '∅'],
+      ['%E2%88%85', 'when=%25E2%2588%2585', '%E2%88%85'],
+    ],
+  ],
+  [
+    'month(when)',
+    'timestamp',
+    [
+      [null, 'when_month=__HIVE_DEFAULT_PARTITION__', null],
+      [new Date('1969-12-31T23:59:59.999Z'), 'when_month=1969-12', -1n],
+      [new Date('1970-01-31T23:59:59.999Z'), 'when_month=1970-01', 0n],
+      [new Date('2024-02-29T12:00:00Z'), 'when_month=2024-02', 649n],
+      [new Date('0001-01-01T00:00:00Z'), 'when_month=0001-01', -23_628n],
+    ],
+  ],
+  [
+    'day(when)',
+    'timestamp',
+    [
+      [new Date('1969-12-31T23:59:59.999Z'), 'when_day=1969-12-31', -1n],
+      [new Date('2024-02-29T23:59:59.999Z'), 'when_day=2024-02-29', 19_782n],
+    ],
+  ],
+  ['day(when)', 'date', [[new Date('2024-02-29T00:00:00Z'), 'when_day=2024-02-29', 19_782n]]],
+  ['when', 'date', [[new Date('2024-02-29T00:00:00Z'), 'when=2024-02-29', new Date('2024-02-29T00:00:00Z')]]],
+];
+
+describe('for Iceberg', () => {
+  test.each(levels)('%s of a %s makes a partition per result, and the column stays', (by, type, rows) => {
+    const partitioning = partitionBy([output('id', 'text'), output('when', type)], [by], '2024-01-15', 'iceberg');
+    const doubled = [...rows, ...rows].map(([value]) => value);
+    const parts = partitioning.split(new Batch(doubled.length, [new FlatVector(doubled.map(() => 'x')), new FlatVector(doubled)]));
+    expect(parts.map(({ folder }) => [folder, partitioning.valuesOf(folder)])).toEqual(
+      rows.map(([, folder, result]) => [folder, [result]]),
+    );
+    expect(parts.map(({ batch }) => [batch.rows, batch.columns.length])).toEqual(rows.map(() => [2, 2]));
+    expect(partitioning.columns).toEqual([]);
+  });
+
+  test('a month or day needs an instant or a day', () => {
+    for (const field of ['id', 'missing']) {
+      const refused = () => partitionBy([output('id', 'text')], [`day(${field})`], '2024-01-15', 'iceberg');
+      expect(refused).toThrow(`day(${field}) in partition_by needs a timestamp or date`);
+    }
+  });
+});
+
+test('a partition of Delta is never an empty text, which it takes for null', () => {
+  const refusals = ['', null, 'x'].map((value) => notForFolder('state', value, 'text', 'delta'));
+  expect(refusals).toEqual(['is empty, which Delta takes for null in a column of partition_by', undefined, undefined]);
 });
