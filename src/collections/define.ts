@@ -142,7 +142,9 @@ export function columnsOf<C extends Collection>(collection: C, reveal: readonly 
   const withheld = withheldOf(collection, reveal);
   return Object.entries(collection.fields)
     .filter(([name]) => !withheld.includes(name))
-    .map(([name, { type, sensitivity, original = name }]) => ({ name, original, type, cast: false, sensitivity, source: name }));
+    .map(([name, { type, sensitivity, original = name }]) => {
+      return { name, original, type, cast: false, sensitivity, source: name, origin: `${original} of ${collection.name}` };
+    });
 }
 
 /** The columns that are secret and not revealed. */

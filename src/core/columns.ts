@@ -168,6 +168,8 @@ export interface Column {
   readonly sensitivity: Sensitivity;
   /** The collection's column that the values come from; `undefined` for computed, masked and joined ones. */
   readonly source?: string | undefined;
+  /** Where the values come from, for engineers: `IPAddress of leads`, or the expression that computes them. Default: not known. */
+  readonly origin?: string | undefined;
   /** Whether an earlier step may have repeated rows. Default false. */
   readonly repeated?: boolean | undefined;
   /** Whether the service sent the field undeclared. Default false. */
@@ -191,7 +193,7 @@ export function isOnceOf(source: string, column: Column): boolean {
 
 /** Returns the column of an undeclared field: text, as received. @param sensitivity Default: it may be about a person. */
 export function undeclaredColumn(name: string, original = name, sensitivity: Sensitivity = 'personal'): Column {
-  return { name, original, type: 'text', cast: false, sensitivity, undeclared: true };
+  return { name, original, type: 'text', cast: false, sensitivity, origin: `the undeclared ${original}`, undeclared: true };
 }
 
 /** Returns the sensitivity of a value computed from all these columns. */
@@ -210,6 +212,8 @@ export interface OutputColumn {
   readonly original: string;
   /** `text` throughout under `types: text`. */
   readonly type: DeclaredType;
+  /** A sentence for engineers: where the values come from, their declared type and sensitivity. */
+  readonly comment?: string | undefined;
 }
 
 /** The column options of every sink. */
@@ -219,8 +223,10 @@ export interface OutputOptions {
   readonly naming: 'original' | 'snake_case';
 }
 
-export function outputColumn({ name, original, type }: Column, { naming, types }: OutputOptions): OutputColumn {
-  return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type };
+export function outputColumn(column: Column, { naming, types }: OutputOptions): OutputColumn {
+  const { name, original, type, sensitivity, origin = 'computed' } = column;
+  const comment = `${origin}; ${type}, ${sensitivity}.`;
+  return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type, comment };
 }
 
 /** Returns why a format cannot hold a value of a column (`is …`, `has …`, without the value); `undefined` if it can hold all. Called once per column. */

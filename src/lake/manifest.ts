@@ -66,7 +66,9 @@ const manifest = schema((z) =>
         folder: z.string().optional(),
       }),
     ),
-    schema: z.array(z.object({ name: z.string(), field: z.string(), original: z.string(), type: z.enum(declaredTypes) })),
+    schema: z.array(
+      z.object({ name: z.string(), field: z.string(), original: z.string(), type: z.enum(declaredTypes), comment: z.string().optional() }),
+    ),
     /** Fields that the service returns but does not document, and that have or will have a column. */
     undeclared: z.array(z.object({ name: z.string(), original: z.string() })),
     /** Rows of all lists that were read, by collection, including rows that were not written. */

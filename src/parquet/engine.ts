@@ -105,10 +105,12 @@ export interface ParquetEngine<G = unknown> {
   close?(): Promise<void>;
 }
 
-/** Returns the metadata of a file, sorted by key, with the service's name of each column. */
+/** Returns the metadata of a file, sorted by key, with the service's name and the comment of each column: Parquet has no comments of its own. */
 export function metadataOf(columns: readonly OutputColumn[], { metadata }: Encoding): [key: string, value: string][] {
   const names = JSON.stringify(Object.fromEntries(columns.map(({ name, original }) => [name, original])));
-  return Object.entries({ ...metadata, 'leadstream.original_names': names }).sort(([a], [b]) => (a < b ? -1 : 1));
+  const comments = columns.flatMap(({ name, comment }) => (comment === undefined ? [] : [[name, comment]]));
+  const commented = comments.length > 0 && { 'leadstream.comments': JSON.stringify(Object.fromEntries(comments)) };
+  return Object.entries({ ...metadata, 'leadstream.original_names': names, ...commented }).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 interface Storage extends Pick<SchemaElement, 'converted_type' | 'logical_type'> {

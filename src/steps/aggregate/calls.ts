@@ -102,7 +102,8 @@ export function callIn(text: string, input: readonly Column[]): Call | { readonl
 export function planCall(name: string, given: string | Call, input: readonly Column[], plan: PlanContext): Column {
   const path = ['compute', name];
   const call = typeof given === 'string' ? callIn(given, input) : given;
-  const unknown: Column = { name, original: name, type: 'text', cast: true, sensitivity: 'plain' };
+  const origin = typeof given === 'string' ? given : undefined;
+  const unknown: Column = { name, original: name, type: 'text', cast: true, sensitivity: 'plain', origin };
   if ('message' in call) {
     plan.problem(path, call.message);
     return unknown;

@@ -66,7 +66,7 @@ export const deriveStep = builtInStep('derive', {
       if (typeof source === 'function') return { name, type: 'text', sensitivity: strictest(input) };
       if (typeof source === 'object') return { name, type: source.type, sensitivity: strictest(input) };
       const expression = expressions().planExpression(source, input, plan, [name], Object.keys(config));
-      return { name, type: expression?.type ?? 'text', sensitivity: sensitivityOf(source, input) };
+      return { name, type: expression?.type ?? 'text', sensitivity: sensitivityOf(source, input), origin: source };
     });
     return derivedColumns(derived, input);
   },
@@ -89,13 +89,13 @@ export const deriveStep = builtInStep('derive', {
   },
 });
 
-type Derived = Pick<Column, 'name' | 'type' | 'sensitivity'>;
+type Derived = Pick<Column, 'name' | 'type' | 'sensitivity' | 'origin'>;
 
 /** Returns the columns that leave the step. An overwritten column keeps its position. */
 export function derivedColumns(derived: readonly Derived[], input: readonly Column[]): readonly Column[] {
-  const added = derived.map(({ name, type, sensitivity }): Column => {
+  const added = derived.map(({ name, type, sensitivity, origin }): Column => {
     const original = input.find((column) => column.name === name)?.original ?? name;
-    return { name, original, type, cast: true, sensitivity };
+    return { name, original, type, cast: true, sensitivity, origin };
   });
   return [...new Map([...input, ...added].map((column) => [column.name, column])).values()];
 }

@@ -94,7 +94,9 @@ export const explodeStep = builtInStep('explode', {
       plan.problem(['field'], `field '${field}' is ${column.type} here, not a list; explode it before it is cast`);
     if (position !== undefined && input.some(({ name }) => name === position))
       plan.problem(['position'], `there is already a field '${position}'; choose another name`);
-    const exploded = repeated(input).map((each) => (each.name === field ? { ...each, source: undefined } : each));
+    const exploded = repeated(input).map((each) =>
+      each.name === field ? { ...each, source: undefined, origin: each.origin && `an element of ${each.origin}` } : each,
+    );
     if (position === undefined) return exploded;
     return [...exploded, { name: position, original: position, type: 'integer', cast: true, sensitivity: 'plain' }];
   },

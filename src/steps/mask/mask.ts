@@ -149,7 +149,7 @@ export const maskStep = builtInStep('mask', {
     return input.flatMap((column): readonly Column[] => {
       const kind = kindOf(config, column.name, column.undeclared ? 'personal' : column.sensitivity);
       if (kind === undefined || kind === 'drop') return kind === undefined ? [column] : [];
-      const hidden = { ...column, source: undefined };
+      const hidden = { ...column, source: undefined, origin: column.origin && `${column.origin}, masked by ${kind}` };
       if (kind === 'null') return [hidden];
       return [{ ...hidden, type: 'text', cast: true, sensitivity: kind === 'last4' ? column.sensitivity : 'plain' }];
     });
