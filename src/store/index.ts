@@ -24,6 +24,9 @@ export {
   temporaryEnding,
 } from './files.js';
 export { inTurn, type Lock, lockOutputs, lockOwn } from './lock.js';
+export { createOnce, lostTo } from './objects.js';
+export type { FinishedFile, ObjectBody, ObjectEntry, ObjectStore, ObjectSummary, StoredObject } from './objects.js';
+export { checkStore, isRemote, objectsAt, type StoreSettings } from './objects-at.js';
 export { isPrivate, makePrivate, makeState, openOwn, openRegular, readOwn, readRegular } from './own.js';
 export { PartialFile, reserveFile } from './partial-file.js';
 export { dayTemplate, filledPath, fixedPath, isOccupied, overlap, pathProblem, type PathNames } from './paths.js';

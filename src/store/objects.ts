@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { LeadstreamError, SinkError } from '../core/index.js';
 import type { FileContent } from './commit.js';
 
 /** An object as it was read. */
@@ -5,6 +7,14 @@ export interface StoredObject {
   readonly bytes: Buffer;
   /** Changes with every write: an ETag. */
   readonly version: string;
+}
+
+/** What is known of an object without reading it. */
+export interface ObjectSummary {
+  readonly bytes: number;
+  readonly version: string;
+  /** SHA-256 in hexadecimal, as its writer computed it; `undefined` for an object of another program. */
+  readonly sha256: string | undefined;
 }
 
 export interface ObjectEntry {
@@ -18,6 +28,9 @@ export interface FinishedFile extends FileContent {
   readonly path: string;
 }
 
+/** A text, or a local file of at most 5 GB. */
+export type ObjectBody = string | FinishedFile;
+
 /**
  * Objects below a place, by keys such as `data/RUN/part-00000.parquet`: a prefix of a bucket, or a folder of this machine. What was written whole is read whole;
  * nobody sees a part of an object. `test/system/store/objects.test.ts` is the contract.
@@ -26,19 +39,22 @@ export interface FinishedFile extends FileContent {
  * it is undecided, and the caller has to read the object to find out.
  *
  * @throws {SinkError} From every method: `E_SINK_PATH` when the place cannot be used (missing, no permission, expired credentials), `E_SINK_WRITE` otherwise.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` from those that write, if the store refuses because the object is there already, or is another one by now.
  */
 export interface ObjectStore {
   /** The place, without a slash at the end: `s3://bucket/lake/leads`, `/srv/lake/leads`. */
   readonly root: string;
   /** Returns `undefined` for a missing object, never for one that may not be read. */
   read(key: string): Promise<StoredObject | undefined>;
+  /** Looks an object up without reading it, where the store can; `undefined` as for `read`. */
+  find(key: string): Promise<ObjectSummary | undefined>;
   /** Creates an object that must not exist, in one attempt. @returns Its version. */
-  create(key: string, body: string): Promise<string>;
+  create(key: string, body: ObjectBody): Promise<string>;
   /** Replaces the object that has a version, in one attempt. @returns The new version. */
-  replace(key: string, body: string, version: string): Promise<string>;
+  replace(key: string, body: ObjectBody, version: string): Promise<string>;
   /** Replaces an object, whatever it is, or creates it. Only for hints. */
   put(key: string, body: string): Promise<void>;
-  /** Creates an object from a file, which stays. An object of that key with the same content counts as created. */
+  /** Creates an object from a file of any size, which stays. An object of that key with the same content counts as created. */
   upload(key: string, file: FinishedFile): Promise<void>;
   /** Copies an object to a local file that does not exist yet. */
   download(key: string, path: string): Promise<void>;
@@ -46,6 +62,12 @@ export interface ObjectStore {
   list(prefix: string): AsyncIterable<ObjectEntry>;
   /** Removes objects; missing ones are fine. */
   remove(keys: readonly string[]): Promise<void>;
+  /** Removes what interrupted uploads below a prefix left in the store. */
+  abortUploads(prefix: string): Promise<void>;
+}
+
+export function lostTo(object: string): LeadstreamError {
+  return new LeadstreamError('E_RUN_LOCKED', `${object} was written by another run meanwhile`);
 }
 
 /**
@@ -68,3 +90,33 @@ export async function createOnce(store: ObjectStore, key: string, body: string):
 
 /** Attempts at something that left no trace. */
 const maxAttempts = 4;
+
+/**
+ * Checks that a store honours both conditions, and leaves an object that says so.
+ *
+ * @throws {SinkError} `E_SINK_PATH` if it overwrites what another run wrote.
+ */
+export async function checkConditions(store: ObjectStore, marker: string): Promise<void> {
+  const key = `${marker}.${randomUUID()}`;
+  const version = await store.create(key, '1');
+  const replaced = await store.replace(key, '2', version);
+  const refused = [() => store.create(key, '3'), () => store.replace(key, '4', version)];
+  for (const attempt of refused)
+    if (replaced === version || !(await isRefused(attempt))) {
+      await store.remove([key]);
+      const fault = 'this store overwrites objects in spite of If-None-Match and If-Match, so that runs can destroy the work of each other';
+      throw new SinkError('E_SINK_PATH', `cannot use ${store.root}: ${fault}; with only one run at a time, set single_writer: true`);
+    }
+  await store.remove([key]);
+  await store.put(marker, JSON.stringify({ conditions: 'honoured', at: new Date().toISOString() }));
+}
+
+async function isRefused(attempt: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await attempt();
+    return false;
+  } catch (failure) {
+    if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return true;
+    throw failure;
+  }
+}
