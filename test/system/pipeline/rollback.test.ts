@@ -94,7 +94,7 @@ describe('rollbackTable', () => {
       const sink = await parquet({ path, mode: 'append', key: ['uid'] }, { runId: `run-${uid}` });
       await writeTo(of(pageOf(1, [{ uid, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
     }
-    return { path, stateDir: join(path, '../.leadstream'), shared: join(path, 'part-00001-run-2.parquet') };
+    return { path, stateDir: join(path, '../.leadstream'), shared: join(path, 'part-00000-run-1.parquet') };
   }
 
   async function damage(file: string): Promise<void> {
