@@ -52,7 +52,8 @@ export interface Partitioning {
 
 /** The transforms of Iceberg, by months and days since 1970, and how these are written in names of folders. */
 const transforms = {
-  identity: { of: (value: Value) => value, textOf },
+  // -0 has the folder of 0.
+  identity: { of: (value: Value) => (value === 0 ? 0 : value), textOf },
   month: {
     of: (value: Value) => (value instanceof Date ? BigInt((value.getUTCFullYear() - 1970) * 12 + value.getUTCMonth()) : null),
     textOf: (months: Value) => (months === null ? null : new Date(Date.UTC(1970, Number(months))).toISOString().slice(0, 7)),

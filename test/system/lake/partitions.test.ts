@@ -335,6 +335,7 @@ const levels: readonly [by: string, type: DeclaredType, rows: readonly [value: V
       [new Date('2024-02-29T23:59:59.999Z'), 'when_day=2024-02-29', 19_782n],
     ],
   ],
+  ['when', 'decimal', [[-0, 'when=0', 0]]],
   ['day(when)', 'date', [[new Date('2024-02-29T00:00:00Z'), 'when_day=2024-02-29', 19_782n]]],
   ['when', 'date', [[new Date('2024-02-29T00:00:00Z'), 'when=2024-02-29', new Date('2024-02-29T00:00:00Z')]]],
 ];
