@@ -17,7 +17,7 @@ export const importTable = {
   engine: ['core', 'options', 'vector', 'store', 'flow'],
   steps: ['core', 'options', 'json', 'collections', 'vector', 'flow', 'engine'],
   parquet: ['core', 'options', 'threads', 'vector'],
-  lake: ['core', 'options', 'json', 'vector', 'flow', 'store', 'parquet'],
+  lake: ['core', 'options', 'json', 'vector', 'http', 'flow', 'store', 'parquet'],
   sinks: ['core', 'options', 'vector', 'flow', 'store', 'engine', 'parquet', 'lake'],
   plan: ['core', 'options', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'service'],
   run: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'plan'],

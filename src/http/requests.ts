@@ -1,8 +1,9 @@
-import { Observable, catchError, defer, map, retry, switchMap, tap, throwError, timer } from 'rxjs';
+import { Observable, catchError, defer, lastValueFrom, map, retry, switchMap, tap, throwError, timer } from 'rxjs';
 import { amountOf, SourceError, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
-import { maxTimerMs } from '../options/index.js';
+import { defaults, maxTimerMs } from '../options/index.js';
 import { RateLimiter } from './pacer.js';
+import { proxyFor } from './proxy.js';
 import type { Answer, Post, Target, Transport, TransportOptions } from './transport.js';
 
 export interface RequestOptions {
@@ -182,6 +183,27 @@ function createThrottle(most: number) {
 export async function postJson(message: Post): Promise<void> {
   const { post } = await import('./transport.js');
   await post(message);
+}
+
+/** A request to a server that is not the service; a POST may only be repeated, by `attempts`, if the server does not mind. */
+export interface Exchange extends Pick<Target, 'label' | 'post' | 'reasonIn'> {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly attempts: number;
+}
+
+/** Makes a request as to the service. Status 404 is an answer. @throws {SourceError} With the status, for a refusal. */
+export async function exchange({ url, headers, attempts, ...target }: Exchange): Promise<Answer> {
+  const { origin, pathname, search } = new URL(url);
+  const { timeoutMs, maxPageBytes, baseMs, capMs } = defaults;
+  const proxy = proxyFor(origin, undefined);
+  const transport = openTransport({ baseUrl: origin, query: {}, headers, concurrency: 1, timeoutMs, maxPageBytes, proxy });
+  const answer$ = transport.get({ ...target, path: pathname, query: search.slice(1) });
+  try {
+    return await lastValueFrom(answer$.pipe(retryAttempts({ attempts, baseMs, capMs }, { random: Math.random }, () => undefined)));
+  } finally {
+    await transport.close();
+  }
 }
 
 /** Starts to load what transports need, before there are options for one. */

@@ -44,6 +44,10 @@ export interface Target {
   readonly query: string;
   /** Sent in the header `x-leadstream-purpose`, unless it is `page`. */
   readonly purpose?: 'page' | 'probe' | undefined;
+  /** What to send by POST. Default: the request is a GET. */
+  readonly post?: { readonly type: string; readonly body: string } | undefined;
+  /** Returns the reason that the body of a refusal gives, to follow the message. Default: none. */
+  readonly reasonIn?: ((body: Uint8Array) => string) | undefined;
 }
 
 /** An answer with status 200, or with one that means "none": 204, and 404, which also means "not here". */
@@ -97,10 +101,12 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   function requested(target: Target, signal: AbortSignal, fail: (failure: SourceError) => void) {
     // As text: the option `searchParams` would write it anew.
     const query = [target.query, new URLSearchParams(options.query).toString()].filter((part) => part !== '').join('&');
-    const request = client.get(`${base}${target.path}${query && '?'}${query}`, {
+    const { post, purpose } = target;
+    const request = client(`${base}${target.path}${query && '?'}${query}`, {
       signal,
       responseType: 'buffer',
-      headers: target.purpose === 'probe' ? { 'x-leadstream-purpose': 'probe' } : {},
+      headers: { ...(purpose === 'probe' && { 'x-leadstream-purpose': 'probe' }), ...(post && { 'content-type': post.type }) },
+      ...(post && { method: 'POST', body: post.body }),
     });
     void request.on('request', (sent) => {
       // Anything that arrives on that connection from now on is not an answer, even if the server names no protocol.
@@ -134,7 +140,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
           async ({ statusCode, headers, body: sent }) => {
             settled = true;
             const failure = refusalOf(target, statusCode, way, headers['retry-after']);
-            if (failure) return fail(failure);
+            if (failure) return fail(failure.withMessage(`${failure.message}${target.reasonIn?.(sent) ?? ''}`));
             const encoding = statusCode === 200 ? headers['content-encoding'] : undefined;
             const body = await decoded(target, sent, encoding, maxPageBytes);
             if (body instanceof SourceError) return fail(body);

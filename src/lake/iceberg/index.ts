@@ -1,2 +1,3 @@
 export type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
 export { type SnapshotId, tableMetadata, type TableMetadata } from './metadata.js';
+export { catalogCredentials, catalogOptions, RestCatalog, type CatalogOptions } from './rest.js';
