@@ -128,6 +128,8 @@ export const environment = {
   LEADSTREAM_AUTHORIZED_UID: { secret: false, summary: 'User of the other form of credentials.' },
   LEADSTREAM_AUTHORIZED_REST_API_KEY: { secret: true, summary: 'Key of that user.' },
   LEADSTREAM_HMAC_KEY: { secret: true, summary: 'Key of `mask: hmac`, at least 16 characters.' },
+  LEADSTREAM_CATALOG_TOKEN: { secret: true, summary: 'Token for the Iceberg catalog of a table, for `runs`, `rollback` and `verify`.' },
+  LEADSTREAM_CATALOG_CREDENTIAL: { secret: true, summary: 'The same as client credentials: `id:secret`.' },
   HTTPS_PROXY: { secret: true, summary: 'Proxy to a service with TLS, unless `NO_PROXY` lists its host. Also in lower case.' },
   HTTP_PROXY: { secret: true, summary: 'Proxy to a service without TLS.' },
   NO_PROXY: { secret: false, summary: 'Hosts that are requested without a proxy, like `localhost,.example.com,10.0.0.0/8`.' },

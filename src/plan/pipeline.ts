@@ -6,7 +6,7 @@ import { keyField, proxySecrets, secretsOf } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
 import type { PathNames } from '../store/index.js';
 import type { Expect } from './expect.js';
-import { hookNames, type ReferenceSource } from './references.js';
+import { hookNames, sinkCredentials, type ReferenceSource } from './references.js';
 import { hookSecrets, type Hooks } from './hooks.js';
 import type { Plan } from './plan.js';
 import type { PipelineShape } from './spec.js';
@@ -94,6 +94,8 @@ export function pipelineOf(
       ...secretsOf(connection.auth),
       ...proxySecrets(connection.proxy),
       ...hookSecrets(hooks),
+      // Of client credentials, `id:secret`, the secret alone as well.
+      ...sinkCredentials(resolved).flatMap((text) => [text, text.slice(text.indexOf(':') + 1)]),
       ...secretVariables.map((name) => env[name] ?? ''),
     ],
   };
@@ -104,7 +106,10 @@ function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
   const own = [...steps, ...sinks].flatMap(({ at, definition: { version } }) => (version === undefined ? [] : [`${at} ${version}`]));
   const others: readonly string[] = ['tests', ...hookNames];
   const document = Object.fromEntries(Object.entries(Object(resolved) as object).filter(([key]) => !others.includes(key)));
-  const text = JSON.stringify(document, (key, value: unknown) => (key === 'auth' ? undefined : value));
+  const credentials = sinkCredentials(resolved);
+  const text = JSON.stringify(document, (key, value: unknown) =>
+    key === 'auth' || credentials.includes(String(value)) ? undefined : value,
+  );
   return createHash('sha256')
     .update([text, ...own].join('\n'))
     .digest('hex');

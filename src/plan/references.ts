@@ -20,7 +20,7 @@ const parts = /^(?:file:([\s\S]+)|([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?
  * Replaces references in string values: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`; `$${` is a literal
  * `${`. Inserted values are not searched for references again.
  *
- * Under `service.auth`, and for a `webhook`, only a single reference without a default is accepted, so that no key is in a file.
+ * Under `service.auth`, for a `webhook`, and as token or credential of a `catalog`, only a single reference without a default is accepted, so that no key is in a file.
  * Everywhere else credentials are refused, however they get there.
  */
 export class Resolver {
@@ -93,6 +93,7 @@ const misplaced = 'this is a credential, which is accepted only under service.au
 
 function isSecret(path: Path): boolean {
   if (path[1] === 'webhook') return hookNames.some((name) => name === path[0]);
+  if (path[0] === 'to') return path.at(-2) === 'catalog' && ['token', 'credential'].includes(String(path.at(-1)));
   return path[0] === 'service' && path[1] === 'auth' && privacyAt(path.slice(2)) !== 'plain';
 }
 
@@ -147,7 +148,7 @@ export interface FileCredentials {
 }
 
 /**
- * Finds the credentials in all documents of a file: what `service.auth` and webhooks name, and the variables that hold keys. Texts are not searched for
+ * Finds the credentials in all documents of a file: what `service.auth`, webhooks and catalogs name, and the variables that hold keys. Texts are not searched for
  * withheld values that are not keys, such as a user id: these may be small numbers.
  */
 export function credentialsIn(documents: readonly unknown[], from: ReferenceSource): FileCredentials {
@@ -172,8 +173,14 @@ function credentialTexts(document: unknown): readonly { readonly text: string; r
   const account = textsIn(getIn(document, ['service', 'auth'])).map(({ path, text }) => ({ text, privacy: privacyAt(path) }));
   return [
     ...account.flatMap(({ text, privacy }) => (privacy === 'plain' ? [] : [{ text, isSearched: privacy === 'secret' }])),
+    ...sinkCredentials(document).map((text) => ({ text, isSearched: true })),
     ...hookNames.flatMap((name) => textsIn(getIn(document, [name])).map(({ text }) => ({ text, isSearched: true }))),
   ];
+}
+
+/** Returns the credentials of sinks in a document: references, or their values if these are resolved. */
+export function sinkCredentials(document: unknown): readonly string[] {
+  return textsIn(getIn(document, ['to']), ['to']).flatMap(({ path, text }) => (isSecret(path) ? [text] : []));
 }
 
 function textsIn(value: unknown, path: readonly string[] = []): readonly { readonly path: readonly string[]; readonly text: string }[] {

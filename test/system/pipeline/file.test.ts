@@ -101,6 +101,15 @@ describe('references', () => {
     expect((await loadPipeline({ text, file: 'p.yaml' }, { env: { ...env, LIMIT: '42' } })).connection.limit).toBe(42);
   });
 
+  test.each(['token: a-literal-key', 'credential: "id:a-literal-key"', 'token: "${KEY:-a-literal-key}"'])(
+    'are all that a catalog accepts, so not %s',
+    async (value) => {
+      const { message } = await problems(pipelineText(`from: leads\nto:\n  - parquet: { path: out, catalog: { ${value} } }`));
+      expect(message).toContain('a credential must be a reference');
+      expect(message).not.toContain('a-literal-key');
+    },
+  );
+
   test.each(['literal-key', '${KEY:-default}', 'a${KEY}'])('are all that auth accepts, so not %s', async (value) => {
     const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', value);
     const error = await problems(text, { ...env, KEY: 'k' });
