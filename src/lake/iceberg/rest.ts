@@ -80,14 +80,18 @@ export class RestCatalog implements Catalog {
 
   /** Prepares the creation of a table. @returns What the catalog chose. */
   async #staged(creation: object): Promise<TableMetadata> {
+    const create = async (path: string, body: object) => {
+      const reply = await this.#send(path, body);
+      if (reply.status !== 404) return reply;
+      throw this.#refusal('E_SINK_PATH', `has no place for ${this.options.name}${reasonIn(reply.body)}`);
+    };
     for (const [index] of this.#namespace.entries()) {
       const namespace = this.#namespace.slice(0, index + 1);
-      if ((await this.#send(pathOf(namespace))).status === 404) await this.#send('namespaces', { namespace });
+      if ((await this.#send(pathOf(namespace))).status === 404) await create('namespaces', { namespace });
     }
     const request = { name: this.#table, 'stage-create': true, ...creation };
-    const { status, body } = await this.#send(`${pathOf(this.#namespace)}/tables`, request);
+    const { status, body } = await create(`${pathOf(this.#namespace)}/tables`, request);
     if (status === 409) throw new LeadstreamError('E_RUN_LOCKED', `another writer created ${this.options.name} meanwhile`);
-    if (status === 404) throw this.#refusal('E_SINK_PATH', `has no place for ${this.options.name}${reasonIn(body)}`);
     return this.#tableOf(body).metadata;
   }
 
