@@ -1,0 +1,478 @@
+import { spawnSync } from 'node:child_process';
+import { cp, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { type OutputColumn, type Row, textOf, type Value } from '../../../src/core/index.js';
+import { parseExact, stringifyExact } from '../../../src/json/index.js';
+import type { AddedFile, TableChange, TableVersion } from '../../../src/lake/format.js';
+import { readAvro, writeAvro } from '../../../src/lake/iceberg/avro.js';
+import { applied } from '../../../src/lake/iceberg/file-catalog.js';
+import {
+  type Catalog,
+  fieldIdsFor,
+  fileCatalog,
+  icebergFormat,
+  type IcebergState,
+  tableMetadata,
+} from '../../../src/lake/iceberg/index.js';
+import type { Manifest } from '../../../src/lake/manifest.js';
+import { folderName, partitionTerm } from '../../../src/lake/partitions.js';
+import { footerOf, statisticsOf } from '../../../src/parquet/index.js';
+import { diskObjects } from '../../../src/store/disk-objects.js';
+import { type ObjectStore, sha256File } from '../../../src/store/index.js';
+import { fileOf, output } from '../../support/parquet-files.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const script = 'test/readers/iceberg.py';
+const modules = 'pyiceberg, sqlalchemy, pyarrow, duckdb, duckdb_extension_iceberg, duckdb_extension_avro';
+const haveReaders = spawnSync('python3', ['-c', `import ${modules}`]).status === 0;
+
+/** Declares a test with pyiceberg and DuckDB. Without them, the report shows a skipped test that names them. */
+const testByReaders = (title: string, body: () => Promise<void>) =>
+  haveReaders ? test(title, body) : test.skip(`${title}: python3 has not all of ${modules} here`, body);
+
+function python(...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync('python3', [script, ...args], { encoding: 'utf8', env: { ...process.env, TZ: 'UTC' } });
+  if (status !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+const columns = [
+  output('id', 'text'),
+  output('state', 'text'),
+  output('n', 'integer'),
+  output('x', 'decimal'),
+  output('ok', 'flag'),
+  output('at', 'timestamp'),
+  output('day', 'date'),
+];
+
+interface RunOptions {
+  readonly mode?: Manifest['mode'];
+  readonly by?: readonly string[];
+  readonly columns?: readonly OutputColumn[];
+  /** Rows of a file, at most. */
+  readonly fileRows?: number;
+}
+
+type Version = TableVersion<IcebergState>;
+
+/** What readers and runs see of a version. */
+function seen(version: Version | undefined) {
+  return version && { ...version, state: undefined };
+}
+
+/** A table, and the runs that write it as the lake does. */
+class Table {
+  readonly format;
+
+  constructor(
+    readonly root: string,
+    readonly store: ObjectStore = diskObjects(root),
+    readonly catalog: Catalog = fileCatalog(store),
+  ) {
+    this.format = icebergFormat(catalog, store);
+  }
+
+  async run(runId: string, rows: readonly Row[], options: RunOptions = {}): Promise<Version> {
+    const base = await this.format.load();
+    return this.format.commit(base, await this.change(base, runId, rows, options));
+  }
+
+  async change(base: Version | undefined, runId: string, rows: readonly Row[], options: RunOptions): Promise<TableChange> {
+    const { mode = 'replace', by = [], columns: all = columns, fileRows = 2 } = options;
+    const terms = by.map((text) => partitionTerm(text, 'iceberg'));
+    const typeOf = (field: string) => all.find(({ name }) => name === field)?.type ?? 'text';
+    const groups = new Map<string, { partition: readonly Value[]; rows: Row[] }>();
+    for (const row of rows) {
+      const partition = terms.map(({ field, transform }) => resultOf(row[field] ?? null, transform));
+      const folder = terms.map((term, index) => folderName(term, partition[index] ?? null, typeOf(term.field), 'iceberg')).join('/');
+      const group = groups.get(folder) ?? { partition, rows: [] };
+      groups.set(folder, group);
+      group.rows.push(row);
+    }
+    const added: AddedFile[] = [];
+    for (const [folder, { partition, rows: some }] of groups) {
+      for (let from = 0; from < some.length; from += fileRows) {
+        const slice = some.slice(from, from + fileRows);
+        const path = await fileOf(await temporaryFolder(), all, slice, { fieldIds: fieldIdsFor(base, all) });
+        const [{ size: bytes }, sha256, footer] = [await stat(path), await sha256File(path), await footerOf(path)];
+        const name = ['data', runId, ...(folder === '' ? [] : [folder]), `part-${String(added.length).padStart(5, '0')}.parquet`].join('/');
+        await this.store.upload(name, { path, bytes, sha256 });
+        if (footer === undefined) throw new Error('the footer cannot be read');
+        added.push({ name, rows: slice.length, bytes, sha256, written_by: runId, partition, statistics: statisticsOf(footer, all) });
+      }
+    }
+    const gone = { replace: () => true, append: () => false, replace_partitions: (folder = '') => groups.has(folder) }[mode];
+    return {
+      runId,
+      manifest: { ...manifest, run_id: runId, mode },
+      sha256: `digest of ${runId}`,
+      columns: all,
+      partitions: terms.map(({ field, transform, name }) => ({ source: field, transform, name })),
+      added,
+      removed: (base?.files ?? []).filter(({ folder }) => gone(folder)).map(({ name }) => name),
+      keep: 1,
+    };
+  }
+
+  async metadata() {
+    const metadata = (await this.catalog.load())?.metadata;
+    if (metadata === undefined) throw new Error('there is no table');
+    return { ...metadata, snapshots: metadata.snapshots ?? [] };
+  }
+
+  /** What readers read of snapshots: all the same, and no predicate that skips a file with rows. */
+  async read(...snapshots: readonly (number | bigint | 'main')[]): Promise<readonly (readonly Row[])[]> {
+    const version = (await this.catalog.load())?.sequence;
+    const path = join(this.root, `metadata/v${version}.metadata.json`);
+    const found = JSON.parse(python('read', path, ...snapshots.map(String))) as Record<string, { rows: Row[]; differences: string[] }>;
+    return snapshots.map((snapshot) => {
+      const [one, other] = [found[`pyiceberg ${snapshot}`], found[`duckdb ${snapshot}`]];
+      expect(one?.differences).toEqual([]);
+      expect(other).toEqual(one);
+      return one?.rows ?? [];
+    });
+  }
+}
+
+function resultOf(value: Value, transform: string): Value {
+  if (!(value instanceof Date) || transform === 'identity') return value;
+  const months = (value.getUTCFullYear() - 1970) * 12 + value.getUTCMonth();
+  return BigInt(transform === 'month' ? months : Math.floor(value.getTime() / 86_400_000));
+}
+
+const manifest: Manifest = {
+  version: 1,
+  run_id: '',
+  pipeline: 'leads',
+  fingerprint: '',
+  collection: 'leads',
+  started_at: '2026-01-01T00:00:00.000Z',
+  finished_at: '2026-01-01T00:00:00.000Z',
+  pages: 1,
+  consistency: 'stable',
+  mode: 'replace',
+  partition_by: [],
+  rows: 0,
+  bytes: 0,
+  run: { written: 0, unchanged: 0, changed: 0 },
+  files: [],
+  schema: [],
+  undeclared: [],
+  reads: {},
+  success_file: false,
+  output: 'leads',
+  books: { leads: { written: 2 } },
+};
+
+const instant = (text: string) => new Date(`${text}Z`);
+
+const rows: readonly Row[] = [
+  { id: 'a', state: 'CA', n: 1n, x: 0.5, ok: true, at: instant('2024-01-31T23:59:59.999'), day: instant('2024-02-29T00:00') },
+  { id: 'b', state: 'NY', n: -(2n ** 63n), x: -1e300, ok: false, at: instant('2024-02-01T00:00'), day: instant('1969-12-31T00:00') },
+  { id: 'c', state: null, n: null, x: null, ok: null, at: null, day: null },
+  { id: 'd', state: '', n: 2n ** 63n - 1n, x: 5e-324, ok: true, at: instant('1969-12-31T23:59:59.999'), day: instant('0001-01-01T00:00') },
+  { id: 'e', state: 'a/b c%=', n: 0n, x: 0, ok: false, at: instant('2024-02-29T12:00'), day: instant('9999-12-31T00:00') },
+];
+
+// DuckDB 1.5 finds no rows by month before 1970.
+const recent = rows.map((row): Row => ({ ...row, at: row['id'] === 'd' ? instant('1970-01-01T00:00') : (row['at'] ?? null) }));
+
+const texts = [
+  'x'.repeat(16),
+  `${'x'.repeat(16)}y`,
+  '😀'.repeat(20),
+  '\u{10ffff}'.repeat(17),
+  `${'z'.repeat(15)}\u{10ffff}z`,
+  `\ud7ff${'\u{10ffff}'.repeat(20)}`,
+];
+
+/** Rows as readers print them. */
+function printed(rows: readonly Row[], all: readonly OutputColumn[] = columns): readonly Row[] {
+  const print = (value: Value, type: OutputColumn['type']) => {
+    if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
+    return textOf(value, type)?.replace(/Z$/, '+00:00') ?? null;
+  };
+  const sorted = rows.toSorted((one, other) => (String(one['id']) < String(other['id']) ? -1 : 1));
+  return sorted.map((row) => Object.fromEntries(all.map(({ name, type }) => [name, print(row[name] ?? null, type)])));
+}
+
+const id = (name: string): Row => ({ id: name });
+
+describe('a table of Iceberg', () => {
+  testByReaders('has rows of every kind, which predicates find, in every snapshot', async () => {
+    const table = new Table(await temporaryFolder());
+    await table.run('r1', rows);
+    await table.run(
+      'r2',
+      texts.map((text, index) => ({ id: String(index), state: text })),
+      { fileRows: 1 },
+    );
+    await table.run('r3', [id('0'), id('1')], { mode: 'append' });
+    const version = await table.run('r4', []);
+    const { snapshots } = await table.metadata();
+    const read = await table.read('main', ...snapshots.map((snapshot) => snapshot['snapshot-id']));
+    const second = texts.map((text, index) => ({ id: String(index), state: text }));
+    expect(read.slice(0, 3)).toEqual([[], printed(rows), printed(second)]);
+    expect(read.slice(3)).toEqual([printed([id('0'), id('1'), ...second]), []]);
+    expect(snapshots.map(({ summary }) => [summary['operation'], summary['total-records'], summary['deleted-records']])).toEqual([
+      ['append', '5', '0'],
+      ['overwrite', '6', '5'],
+      ['append', '8', '0'],
+      ['overwrite', '0', '8'],
+    ]);
+    expect(version).toMatchObject({
+      current: { run: 'r4', sha256: 'digest of r4' },
+      kept: ['r3', 'r2', 'r1'].map((run) => ({ run })),
+      files: [],
+    });
+    expect(seen(await table.format.load())).toEqual(seen(version));
+    expect((await table.metadata()).schemas).toHaveLength(1);
+  });
+
+  testByReaders('is partitioned by values, months and days, among them null', async () => {
+    for (const by of [['state'], ['month(at)'], ['day(at)', 'ok'], ['n'], ['day']]) {
+      const table = new Table(await temporaryFolder());
+      await table.run('r1', recent, { by });
+      const changed = recent.slice(1, 3).map((row) => ({ ...row, id: `${String(row['id'])}2` }));
+      const version = await table.run('r2', changed, { by, mode: 'replace_partitions' });
+      const partition = (row: Row) =>
+        by
+          .map((text) => partitionTerm(text, 'iceberg'))
+          .map(({ field, transform }) => String(resultOf(row[field] ?? null, transform)))
+          .join();
+      const kept = recent.filter((row) => !changed.some((other) => partition(row) === partition(other)));
+      expect({ by, rows: await table.read('main') }).toEqual({ by, rows: [printed([...kept, ...changed])] });
+      expect(version.files.every(({ name, folder }) => name.includes(`/${folder}/part-`))).toBe(true);
+      expect(seen(await table.format.load())).toEqual(seen(version));
+    }
+  });
+
+  testByReaders('gives a column that returns, or has another type, a new id and none of the old values', async () => {
+    const [key, text, number] = [output('id', 'text'), output('v', 'text'), output('v', 'integer')];
+    const steps: readonly (readonly [columns: NonNullable<RunOptions['columns']>, row: Row, by?: readonly string[]])[] = [
+      [[key, text], { id: '1', v: 'one' }, ['v']],
+      [[key], { id: '2' }],
+      [[key, number], { id: '3', v: 3n }, ['v']],
+      [[key, { ...text, comment: 'the value' }], { id: '4', v: 'four' }, ['id']],
+      [[key, text, output('w', 'flag')], { id: '5', v: 'five', w: true }, ['v']],
+    ];
+    for (const mode of ['append', 'replace'] as const) {
+      const table = new Table(await temporaryFolder());
+      for (const [index, [some, row, by = []]] of steps.entries())
+        await table.run(`r${index}`, [row], { columns: some, by: mode === 'append' ? [] : by, mode });
+      const { schemas, snapshots } = await table.metadata();
+      expect(schemas.map(({ fields }) => fields.map(({ name, id, doc }) => [name, id, doc].filter((each) => each !== undefined)))).toEqual([
+        [
+          ['id', 1],
+          ['v', 2],
+        ],
+        [['id', 1]],
+        [
+          ['id', 1],
+          ['v', 3],
+        ],
+        [
+          ['id', 1],
+          ['v', 4, 'the value'],
+        ],
+        [
+          ['id', 1],
+          ['v', 4],
+          ['w', 5],
+        ],
+      ]);
+      const read = await table.read('main', ...snapshots.map((snapshot) => snapshot['snapshot-id']));
+      const wide = [key, text, output('w', 'flag')];
+      const before = [...['1', '2', '3'].map(id), { id: '4', v: 'four' }];
+      expect(read[0]).toEqual(printed([...(mode === 'append' ? before : []), steps[4]?.[1] ?? {}], wide));
+      expect(read[3]).toEqual(printed([...(mode === 'append' ? before.slice(0, 2) : []), steps[2]?.[1] ?? {}], [key, number]));
+    }
+  });
+
+  testByReaders('returns to an earlier run with its schema, and expires what no run, branch or tag needs', async () => {
+    const table = new Table(await temporaryFolder());
+    const wide = [...columns, output('late', 'text')];
+    await table.run('r1', rows.slice(0, 1));
+    await table.run('r2', rows.slice(1, 2), { columns: wide });
+    const latest = await table.run('r3', rows.slice(2, 3), { columns: wide, mode: 'append' });
+    const restored = await table.format.restore(latest, 'r1');
+    expect(restored).toMatchObject({ sequence: 4, current: { run: 'r1' }, kept: [{ run: 'r3' }, { run: 'r2' }] });
+    expect(seen(await table.format.load())).toEqual(seen(restored));
+    expect(await table.read('main')).toEqual([printed(rows.slice(0, 1))]);
+    // A run after it does not reuse the id of the column that the return took away.
+    const next = await table.run('r4', rows.slice(3), { columns: wide });
+    expect(fieldIdsFor(next, wide).get('late')).toBe(9);
+    expect(next.kept.map(({ run }) => run)).toEqual(['r1', 'r3', 'r2']);
+
+    const { snapshots } = await table.metadata();
+    const of = (run: string) => snapshots.find(({ summary }) => summary['leadstream.run'] === run)?.['snapshot-id'] ?? 0;
+    const base = await table.catalog.load();
+    await table.catalog.commit(base, [], [{ action: 'set-snapshot-ref', 'ref-name': 'audit', type: 'tag', 'snapshot-id': of('r2') }]);
+    const before = await table.format.load();
+    const removed = before && (await table.format.expire(before, 1));
+    // The file of r2 is in r3, too, and the tag keeps it.
+    expect(removed?.filter((key) => key.startsWith('data/'))).toEqual(['data/r3/part-00000.parquet']);
+    expect(removed?.filter((key) => key.startsWith('metadata/r3-'))).toHaveLength(2);
+    expect(removed).toHaveLength(3);
+    await table.store.remove(removed ?? []);
+    expect(await table.read('main', of('r1'), of('r2'))).toEqual([
+      printed(rows.slice(3), wide),
+      printed(rows.slice(0, 1)),
+      printed(rows.slice(1, 2), wide),
+    ]);
+    const after = await table.format.load();
+    expect(after?.runs).toEqual(['r4', 'r1', 'r2']);
+    expect(after && (await table.format.expire(after, 1))).toEqual([]);
+  });
+
+  testByReaders('goes on after another writer rewrote its files', async () => {
+    const root = await temporaryFolder();
+    await new Table(root).run('r1', recent, { by: ['month(at)'] });
+    const path = python('rewrite', `${root}/metadata/v1.metadata.json`)
+      .trim()
+      .replace(/^file:\/\//, '');
+    const catalog = sharedCatalog(parseExact(await readFile(path)));
+    const table = new Table(root, diskObjects(root), catalog);
+    const base = await table.format.load();
+    expect(base).toMatchObject({ current: { run: 'r1' }, kept: [] });
+    expect(base?.files.map(({ folder }) => folder).sort()).toEqual([
+      'at_month=1970-01',
+      'at_month=2024-01',
+      'at_month=2024-02',
+      'at_month=__HIVE_DEFAULT_PARTITION__',
+    ]);
+    const version = await table.run('r2', rows.slice(0, 1), { by: ['month(at)'], mode: 'replace_partitions' });
+    expect((await table.metadata()).snapshots.map((snapshot) => typeof snapshot['snapshot-id'])).toContain('bigint');
+    expect(version).toMatchObject({ current: { run: 'r2' }, kept: [{ run: 'r1' }] });
+    expect(seen(await table.format.load())).toEqual(seen(version));
+    await writeFile(join(root, `metadata/v${version.sequence}.metadata.json`), stringifyExact(version.state.table.metadata));
+    expect(await table.read('main')).toEqual([printed(recent)]);
+    // The change of another writer during a run, here that of r1 again, is a conflict.
+    const change = await table.change(base, 'r3', rows, {});
+    await expect(table.format.commit(base, change)).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    const obsolete = await table.format.expire(version, 0);
+    expect(obsolete.filter((key) => key.startsWith('data/'))).toHaveLength(5);
+    await table.store.remove(obsolete);
+    const { sequence, metadata } = (await catalog.load()) ?? {};
+    await writeFile(join(root, `metadata/v${sequence}.metadata.json`), stringifyExact(metadata));
+    expect(await table.read('main')).toEqual([printed(recent)]);
+  });
+});
+
+/** A catalog of several writers, which checks what is required, as one behind a REST API. */
+function sharedCatalog(json: unknown): Catalog {
+  let table = { sequence: 100, metadata: tableMetadata(json, 'the catalog') };
+  return {
+    load: () => Promise.resolve(table),
+    commit: (_base, requirements, updates) => {
+      const { metadata } = table;
+      const holds = requirements.every((required) => {
+        if (required.type === 'assert-ref-snapshot-id') return metadata.refs?.[required.ref]?.['snapshot-id'] === required['snapshot-id'];
+        return required.type !== 'assert-table-uuid' || required.uuid === metadata['table-uuid'];
+      });
+      if (holds) table = { sequence: table.sequence + 1, metadata: applied(metadata, updates) };
+      return Promise.resolve(holds ? table : 'lost');
+    },
+  };
+}
+
+describe('a commit to a table of Iceberg', () => {
+  test('of ten writers at once succeeds for one, and the others leave nothing behind', async () => {
+    const table = new Table(await temporaryFolder());
+    await table.run('r0', [id('0')]);
+    const runs = Array.from({ length: 10 }, (_, index) => `w${index}`);
+    const base = await table.format.load();
+    const changes = await Promise.all(runs.map((run) => table.change(base, run, [id(run)], { mode: 'append' })));
+    const outcomes = await Promise.allSettled(changes.map((change) => table.format.commit(base, change)));
+    const lost = outcomes.filter((outcome) => outcome.status === 'rejected');
+    expect(lost.map(({ reason }) => (reason as { code: string }).code)).toEqual(Array.from({ length: 9 }, () => 'E_RUN_LOCKED'));
+    const winner = runs[outcomes.findIndex(({ status }) => status === 'fulfilled')];
+    expect((await table.format.load())?.current).toEqual({ run: winner, sha256: `digest of ${winner}` });
+    const metadata = [];
+    for await (const { key } of table.store.list('metadata/w')) metadata.push(key);
+    expect(metadata.every((key) => key.startsWith(`metadata/${winner}-`))).toBe(true);
+  });
+
+  test('is decided when the replies of any write are lost', async () => {
+    for (const operation of ['create', 'put', 'upload'] as const) {
+      for (let failing = 1; failing <= 3; failing += 1) {
+        const root = await temporaryFolder();
+        await new Table(root).run('r0', [id('0')]);
+        const table = new Table(root, losing(diskObjects(root), operation, failing));
+        const base = await table.format.load();
+        const change = await new Table(root).change(base, 'r1', [id('1')], { mode: 'append' });
+        const outcome = await table.format.commit(base, change).then(
+          () => 'committed',
+          () => 'failed',
+        );
+        const found = await new Table(root).format.load();
+        expect(found?.current?.run).toBe(outcome === 'committed' ? 'r1' : 'r0');
+        expect(outcome).toBe(operation === 'upload' && failing < 3 ? 'failed' : 'committed');
+        expect(await readFile(join(root, 'metadata/version-hint.text'), 'utf8')).toBe(String(found?.sequence));
+      }
+    }
+  });
+});
+
+/** A store that applies one write of a kind, and loses its reply. */
+function losing(store: ObjectStore, operation: 'create' | 'put' | 'upload', failing: number): ObjectStore {
+  let calls = 0;
+  return new Proxy(store, {
+    get: (_, name) => {
+      const method = store[name as keyof ObjectStore];
+      if (typeof method !== 'function') return method;
+      return (...args: readonly never[]) => {
+        const result = Reflect.apply(method, store, args) as unknown;
+        if (name !== operation || (calls += 1) !== failing) return result;
+        return Promise.resolve(result).then(() => Promise.reject(new Error('the reply was lost')));
+      };
+    },
+  });
+}
+
+describe('a table of Iceberg that leadstream may not write is refused', () => {
+  const first = 'metadata/v1.metadata.json';
+  const edited = async (root: string, change: (text: string) => string) => {
+    await writeFile(join(root, first), change(await readFile(join(root, first), 'utf8')));
+  };
+  const cases: readonly (readonly [name: string, (root: string) => Promise<unknown>, message: RegExp])[] = [
+    ['format version 3', (root) => edited(root, (text) => text.replace('"format-version":2', '"format-version":3')), /format version 3/],
+    ['no metadata', (root) => edited(root, () => '{"a":'), /not table metadata/],
+    [
+      'a property that another program copied',
+      (root) => cp(join(root, first), join(root, 'metadata/v2.metadata.json')),
+      /v2.*another program/,
+    ],
+    ['metadata of a catalog', (root) => cp(join(root, first), join(root, 'metadata/00001-a.metadata.json')), /00001-a.*another program/],
+    ['a table without our mark', (root) => edited(root, (text) => text.replace('leadstream.writer', 'writer')), /another writer/],
+    ['a file elsewhere', (root) => edited(root, (text) => text.replace('/metadata/r1', '/../r1')), /leads out/],
+    ['delete files', (root) => withDeletes(root), /delete files/],
+  ];
+  test.each(cases)('for %s', async (_, change, message) => {
+    const table = new Table(await temporaryFolder());
+    await table.run('r1', [id('1')]);
+    await change(table.root);
+    await expect(table.format.load()).rejects.toMatchObject({ code: 'E_SINK_FOREIGN', message: expect.stringMatching(message) });
+  });
+
+  test('when it was moved', async () => {
+    const table = new Table(await temporaryFolder());
+    await table.run('r1', [id('1')]);
+    const copy = join(await temporaryFolder(), 'copy');
+    await cp(table.root, copy, { recursive: true });
+    await expect(new Table(copy).format.load()).rejects.toMatchObject({
+      code: 'E_SINK_FOREIGN',
+      message: expect.stringContaining('cannot be moved'),
+    });
+  });
+});
+
+/** Adds a manifest of delete files to the manifest list. */
+async function withDeletes(root: string): Promise<void> {
+  const { metadata } = (await fileCatalog(diskObjects(root)).load()) ?? {};
+  const path = metadata?.snapshots?.[0]?.['manifest-list'] ?? '';
+  const list = await readAvro(await readFile(path));
+  await writeFile(path, await writeAvro({ ...list, records: list.records.map((record) => ({ ...(record as object), content: 1 })) }));
+}
