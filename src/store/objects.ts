@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { LeadstreamError, SinkError } from '../core/index.js';
 import type { FileContent } from './commit.js';
+import { sha256File } from './files.js';
 
 /** An object as it was read. */
 export interface StoredObject {
@@ -91,6 +92,13 @@ export async function createOnce(store: ObjectStore, key: string, body: string):
 /** Attempts at something that left no trace. */
 const maxAttempts = 4;
 
+/** Returns the SHA-256 of a body; a file, or a copy of it, is read again. @throws {SinkError} `E_SINK_VERIFY` if it is not what was finished. */
+export async function sha256Of(body: ObjectBody | Uint8Array, copy?: string): Promise<string> {
+  if (typeof body === 'string' || body instanceof Uint8Array) return createHash('sha256').update(body).digest('hex');
+  if ((await sha256File(copy ?? body.path)) === body.sha256) return body.sha256;
+  throw new SinkError('E_SINK_VERIFY', `${body.path} has changed since it was checked`);
+}
+
 /**
  * Checks that a store honours both conditions, and leaves an object that says so.
  *
@@ -98,22 +106,18 @@ const maxAttempts = 4;
  */
 export async function checkConditions(store: ObjectStore, marker: string): Promise<void> {
   const key = `${marker}.${randomUUID()}`;
-  const version = await store.create(key, '1');
-  const replaced = await store.replace(key, '2', version);
-  const refused = [() => store.create(key, '3'), () => store.replace(key, '4', version)];
-  for (const attempt of refused)
-    if (replaced === version || !(await isRefused(attempt))) {
-      await store.remove([key]);
-      const fault = 'this store overwrites objects in spite of If-None-Match and If-Match, so that runs can destroy the work of each other';
-      throw new SinkError('E_SINK_PATH', `cannot use ${store.root}: ${fault}; with only one run at a time, set single_writer: true`);
-    }
+  const first = await store.create(key, '1');
+  await store.replace(key, '2', first);
+  const refused = (await isRefused(store.create(key, '3'))) && (await isRefused(store.replace(key, '4', first)));
   await store.remove([key]);
-  await store.put(marker, JSON.stringify({ conditions: 'honoured', at: new Date().toISOString() }));
+  if (refused) return store.put(marker, JSON.stringify({ conditions: 'honoured', at: new Date().toISOString() }));
+  const fault = 'the store overwrites in spite of If-None-Match and If-Match, so that runs could destroy the work of each other';
+  throw new SinkError('E_SINK_PATH', `cannot use ${store.root}: ${fault}; if only one runs at a time, set single_writer: true`);
 }
 
-async function isRefused(attempt: () => Promise<unknown>): Promise<boolean> {
+async function isRefused(write: Promise<string>): Promise<boolean> {
   try {
-    await attempt();
+    await write;
     return false;
   } catch (failure) {
     if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return true;

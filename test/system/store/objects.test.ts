@@ -1,11 +1,14 @@
+import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { inspect } from 'node:util';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { diskObjects } from '../../../src/store/disk-objects.js';
-import { createOnce, type FinishedFile, type ObjectStore } from '../../../src/store/index.js';
+import { checkStore, createOnce, type FinishedFile, type ObjectStore } from '../../../src/store/index.js';
 import { s3Objects } from '../../../src/store/s3.js';
 import { bucket, seaweedfs, seaweedfsMissing } from '../../support/seaweedfs.js';
+import { answer, type Handler, inTurn, withServer } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 async function finished(content: string | Buffer): Promise<FinishedFile> {
@@ -24,26 +27,28 @@ async function textOf(store: ObjectStore, key: string): Promise<string | undefin
   return (await store.read(key))?.bytes.toString();
 }
 
-async function s3Place(limits = {}): Promise<ObjectStore> {
-  const { env } = await seaweedfs();
-  Object.assign(process.env, env);
-  return s3Objects(`s3://${bucket}/${randomUUID()}`, {}, limits);
+async function inBucket(partBytes?: number): Promise<ObjectStore> {
+  Object.assign(process.env, (await seaweedfs()).env);
+  return s3Objects(`s3://${bucket}/${randomUUID()}`, {}, partBytes);
 }
 
-const places: readonly (readonly [string, (limits?: object) => Promise<ObjectStore>])[] = [
+const places: readonly (readonly [string, (partBytes?: number) => Promise<ObjectStore>])[] = [
   ['a folder', async () => diskObjects(join(await temporaryFolder(), 'place'))],
-  ...(seaweedfsMissing === undefined ? ([['a bucket of SeaweedFS', s3Place]] as const) : []),
+  ...(seaweedfsMissing === undefined ? ([['a bucket of SeaweedFS', inBucket]] as const) : []),
 ];
 
 if (seaweedfsMissing !== undefined) test.skip(`objects in a bucket: ${seaweedfsMissing}`, () => {});
 
-describe.each(places)('objects in %s', (_, placed) => {
-  const before = { ...process.env };
+const before = { ...process.env };
 
-  afterAll(() => {
-    for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
-    Object.assign(process.env, before);
-  });
+/** Forgets the variables of the SDK. */
+function restoreEnvironment(): void {
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+  Object.assign(process.env, before);
+}
+
+describe.each(places)('objects in %s', (_, placed) => {
+  afterAll(restoreEnvironment);
 
   test('are created once', async () => {
     const store = await placed();
@@ -67,7 +72,7 @@ describe.each(places)('objects in %s', (_, placed) => {
 
   test('have one winner of 16 that create, and of 8 that replace', async () => {
     const store = await placed();
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < 1; round += 1) {
       const key = `race/${round}`;
       const created = await Promise.all(Array.from({ length: 16 }, (_, index) => createOnce(store, key, `${index}`)));
       expect(created.filter((outcome) => outcome === 'created')).toHaveLength(1);
@@ -81,7 +86,7 @@ describe.each(places)('objects in %s', (_, placed) => {
   });
 
   test('are uploaded from a file and downloaded to one', async () => {
-    const store = await placed({ partBytes: 5 << 20 });
+    const store = await placed(5 << 20);
     for (const [key, content] of [
       ['empty', ''],
       ['small', 'é'],
@@ -98,4 +103,181 @@ describe.each(places)('objects in %s', (_, placed) => {
       expect(await readFile(file.path)).toHaveLength(file.bytes);
     }
   });
+
+  test('are refused if a file is not what was finished', async () => {
+    const store = await placed(5 << 20);
+    for (const content of ['x', Buffer.alloc(6 << 20)]) {
+      const file = { ...(await finished(content)), sha256: 'a'.repeat(64) };
+      await expect(store.upload('key', file)).rejects.toMatchObject({ code: 'E_SINK_VERIFY' });
+      await expect(store.create('key', file)).rejects.toMatchObject({ code: 'E_SINK_VERIFY' });
+    }
+    expect(await keysOf(store)).toEqual([]);
+  });
+
+  test('are listed below a prefix in the order of keys, also more than 1,000, and removed', async () => {
+    const store = await placed();
+    const keys = Array.from({ length: 1_005 }, (_, index) => `many/${String(index).padStart(4, '0')}`);
+    for (let from = 0; from < keys.length; from += 50) await Promise.all(keys.slice(from, from + 50).map((key) => store.put(key, key)));
+    await store.put('manyfold', '');
+    expect(await keysOf(store, 'many/')).toEqual(keys);
+    expect(await keysOf(store, 'many/100')).toEqual(keys.slice(1_000));
+    expect(await keysOf(store, 'none')).toEqual([]);
+    for await (const { bytes, modifiedAt } of store.list('many/0000'))
+      expect({ bytes, age: Math.abs(Date.now() - modifiedAt.getTime()) < 3_600_000 }).toEqual({ bytes: 9, age: true });
+    await store.remove([...keys, 'missing']);
+    expect(await keysOf(store)).toEqual(['manyfold']);
+  });
+
+  test('are put whether they exist or not', async () => {
+    const store = await placed();
+    await store.put('hint', '1');
+    await store.put('hint', '2');
+    expect(await textOf(store, 'hint')).toBe('2');
+  });
+
+  test('are checked for conditions once', async () => {
+    const store = await placed();
+    await checkStore(store);
+    await checkStore(store);
+    expect(await keysOf(store)).toEqual(['_leadstream/probe.json']);
+  });
 });
+
+const secret = 'secret-of-the-test';
+
+describe('a bucket that cannot be used', () => {
+  beforeEach(() => {
+    const env = {
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'key-of-the-test',
+      AWS_SECRET_ACCESS_KEY: secret,
+      AWS_EC2_METADATA_DISABLED: 'true',
+    };
+    Object.assign(process.env, env, { AWS_CONFIG_FILE: '/dev/null', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' });
+  });
+  afterEach(restoreEnvironment);
+
+  async function failureOf(work: () => Promise<unknown>): Promise<unknown> {
+    const failure: unknown = await work().catch((thrown: unknown) => thrown);
+    for (const text of [secret, 'key-of-the-test']) expect(inspect(failure, { depth: 9, showHidden: true })).not.toContain(text);
+    return failure;
+  }
+
+  const answers: readonly (readonly [string, number, string, string, string])[] = [
+    ['PermanentRedirect', 301, '', 'E_SINK_PATH', 'eu-north-1'],
+    ['AuthorizationHeaderMalformed', 400, '<Region>eu-west-3</Region>', 'E_SINK_PATH', 'eu-west-3'],
+    ['ExpiredToken', 400, `<Token-0>${secret}</Token-0>`, 'E_SINK_PATH', 'expired'],
+    ['InvalidAccessKeyId', 403, '<AWSAccessKeyId>key-of-the-test</AWSAccessKeyId>', 'E_SINK_PATH', 'check the access key'],
+    ['SignatureDoesNotMatch', 403, `<StringToSign>${secret}</StringToSign>`, 'E_SINK_PATH', 'check the access key'],
+    ['AccessDenied', 403, '', 'E_SINK_PATH', 'even for what is missing'],
+    ['NoSuchBucket', 404, '', 'E_SINK_PATH', 'create the bucket'],
+    ['InvalidRequest', 400, secret, 'E_SINK_WRITE', 'InvalidRequest 400'],
+  ];
+  test.each(answers)('because of %s is named, and nothing else of the answer', async (name, status, more, code, text) => {
+    const body = `<?xml version="1.0"?><Error><Code>${name}</Code><Message>${secret}</Message>${more}</Error>`;
+    const headers = status === 301 ? { 'x-amz-bucket-region': 'eu-north-1' } : {};
+    await withServer(answer(status, body, { 'content-type': 'application/xml', ...headers }), async ({ url }) => {
+      const store = s3Objects('s3://bucket/place', { endpoint: url });
+      for (const work of [
+        () => store.read('key'),
+        () => store.create('key', ''),
+        () => store.replace('key', '', '"1"'),
+        () => checkStore(store),
+      ])
+        expect(await failureOf(work)).toMatchObject({ code, message: expect.stringContaining(text) });
+    });
+  });
+
+  test.each([
+    ['without credentials', { AWS_ACCESS_KEY_ID: undefined }, 'E_SINK_PATH', 'CredentialsProviderError: set AWS_ACCESS_KEY_ID'],
+    ['without a region', { AWS_REGION: undefined }, 'E_SINK_CONFIG', 'set region under store'],
+  ])('%s is named', async (_, env, code, text) => {
+    for (const [name, value] of Object.entries({ AWS_ENDPOINT_URL: 'http://127.0.0.1:9', ...env }))
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    expect(await failureOf(() => s3Objects('s3://bucket').read('key'))).toMatchObject({ code, message: expect.stringContaining(text) });
+  });
+
+  test('because it has no name is refused', () => {
+    expect(() => s3Objects('s3:///place')).toThrow(expect.objectContaining({ code: 'E_SINK_CONFIG' }));
+  });
+
+  test('for a moment is tried again, unless an attempt must be the only one', async () => {
+    const busy = answer(503, '<Error><Code>SlowDown</Code></Error>');
+    const cut: Handler = (response) => void response.destroy();
+    const half: Handler = (response) =>
+      void response.writeHead(200, { 'content-length': '9', etag: '"1"' }).write('half', () => response.destroy());
+    await withServer(inTurn(busy, cut, half, answer(200, 'whole', { etag: '"2"' })), async ({ url, requests }) => {
+      const store = s3Objects('s3://bucket/place', { endpoint: url });
+      expect(await store.read('key')).toEqual({ bytes: Buffer.from('whole'), version: '"2"' });
+      expect(requests.map(({ pathname }) => pathname)).toEqual(Array.from({ length: 4 }, () => '/bucket/place/key'));
+    });
+    await withServer(busy, async ({ url, requests }) => {
+      const store = s3Objects('s3://bucket/place', { endpoint: url });
+      for (const work of [() => store.create('key', ''), () => store.replace('key', '', '"1"')])
+        expect(await failureOf(work)).toMatchObject({ code: 'E_SINK_WRITE' });
+      expect(requests).toHaveLength(2);
+    });
+  });
+
+  test('because it overwrites silently is refused, unless there is a single writer', async () => {
+    await withServer(silent(), async ({ url }) => {
+      const store = s3Objects('s3://bucket/place', { endpoint: url });
+      expect(await failureOf(() => checkStore(store))).toMatchObject({
+        code: 'E_SINK_PATH',
+        message: expect.stringContaining('single_writer: true'),
+      });
+      await checkStore(store, { single_writer: true });
+    });
+  });
+});
+
+/** A store that knows no conditions. */
+function silent(objects = new Map<string, Buffer>()): Handler {
+  return (response, { pathname }, _, request) =>
+    void request.toArray().then((chunks: Buffer[]) => {
+      if (request.method === 'PUT') objects.set(pathname, Buffer.concat(chunks));
+      if (request.method === 'DELETE') objects.delete(pathname);
+      const found = objects.get(pathname);
+      const etag = createHash('md5')
+        .update(found ?? '')
+        .digest('hex');
+      response.writeHead(found === undefined ? 404 : 200, { etag }).end(request.method === 'GET' ? found : undefined);
+    });
+}
+
+if (seaweedfsMissing === undefined)
+  describe('a bucket of SeaweedFS', () => {
+    afterEach(restoreEnvironment);
+
+    test('that is missing, or for others, is named', async () => {
+      const { env, readerEnv } = await seaweedfs();
+      const cases = [
+        ['missing', env, 'NoSuchBucket'],
+        [bucket, { ...env, AWS_ACCESS_KEY_ID: 'other' }, 'InvalidAccessKeyId'],
+        [bucket, { ...env, AWS_SECRET_ACCESS_KEY: 'other' }, 'SignatureDoesNotMatch'],
+        [bucket, readerEnv, 'AccessDenied'],
+      ] as const;
+      for (const [name, env, text] of cases) {
+        Object.assign(process.env, env);
+        const store = s3Objects(`s3://${name}/${randomUUID()}`);
+        await expect(checkStore(store)).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining(text) });
+      }
+    });
+
+    test('keeps no upload that failed, and none after those of others below a prefix were aborted', async () => {
+      const store = await inBucket(5 << 20);
+      const client = new S3Client({ endpoint: process.env['AWS_ENDPOINT_URL_S3'] ?? '', forcePathStyle: true });
+      const place = store.root.replace(`s3://${bucket}/`, '');
+      const open = async () =>
+        (await client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: place }))).Uploads?.map(({ Key }) => Key);
+      await store.create('taken', 'by another');
+      await expect(store.upload('taken', await finished(Buffer.alloc(6 << 20)))).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+      expect(await open()).toBe(undefined);
+      for (const key of ['data/1/a', 'data/1/b', 'data/2/c'])
+        await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: `${place}/${key}` }));
+      await store.abortUploads('data/1/');
+      expect(await open()).toEqual([`${place}/data/2/c`]);
+      client.destroy();
+    });
+  });
