@@ -5,7 +5,7 @@ import type { Compression, Encoding } from '../../src/parquet/engine.js';
 import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/index.js';
 import { closeVerified } from '../../src/lake/data-files.js';
 import { openDataFile } from '../../src/lake/linked-run.js';
-import { tableRuns } from '../../src/lake/index.js';
+import { tableRuns, type Manifest } from '../../src/lake/index.js';
 import { Batch } from '../../src/vector/record-batch.js';
 import { FlatVector } from '../../src/vector/index.js';
 import { vectorOf } from './batches.js';
@@ -70,3 +70,28 @@ export async function publishedManifest(path: string) {
   const runs = await tableRuns(path).catch(() => []);
   return runs.find(({ state }) => state === 'published')?.manifest;
 }
+
+/** What is in the manifest of a run, apart from what a test is about. */
+export const emptyManifest: Manifest = {
+  version: 1,
+  run_id: '',
+  pipeline: 'leads',
+  fingerprint: '',
+  collection: 'leads',
+  started_at: '2026-01-01T00:00:00.000Z',
+  finished_at: '2026-01-01T00:00:00.000Z',
+  pages: 1,
+  consistency: 'stable',
+  mode: 'replace',
+  partition_by: [],
+  rows: 0,
+  bytes: 0,
+  run: { written: 0, unchanged: 0, changed: 0 },
+  files: [],
+  schema: [],
+  undeclared: [],
+  reads: {},
+  success_file: false,
+  output: 'leads',
+  books: { leads: { written: 2 } },
+};

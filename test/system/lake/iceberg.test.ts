@@ -20,7 +20,7 @@ import { folderName, partitionTerm } from '../../../src/lake/partitions.js';
 import { footerOf, statisticsOf } from '../../../src/parquet/index.js';
 import { diskObjects } from '../../../src/store/disk-objects.js';
 import { type ObjectStore, sha256File } from '../../../src/store/index.js';
-import { fileOf, output } from '../../support/parquet-files.js';
+import { emptyManifest, fileOf, output } from '../../support/parquet-files.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const script = 'test/readers/iceberg.py';
@@ -106,7 +106,7 @@ class Table {
     const gone = { replace: () => true, append: () => false, replace_partitions: (folder = '') => groups.has(folder) }[mode];
     return {
       runId,
-      manifest: { ...manifest, run_id: runId, mode },
+      manifest: { ...emptyManifest, run_id: runId, mode },
       sha256: `digest of ${runId}`,
       columns: all,
       partitions: terms.map(({ field, transform, name }) => ({ source: field, transform, name })),
@@ -141,30 +141,6 @@ function resultOf(value: Value, transform: string): Value {
   const months = (value.getUTCFullYear() - 1970) * 12 + value.getUTCMonth();
   return BigInt(transform === 'month' ? months : Math.floor(value.getTime() / 86_400_000));
 }
-
-const manifest: Manifest = {
-  version: 1,
-  run_id: '',
-  pipeline: 'leads',
-  fingerprint: '',
-  collection: 'leads',
-  started_at: '2026-01-01T00:00:00.000Z',
-  finished_at: '2026-01-01T00:00:00.000Z',
-  pages: 1,
-  consistency: 'stable',
-  mode: 'replace',
-  partition_by: [],
-  rows: 0,
-  bytes: 0,
-  run: { written: 0, unchanged: 0, changed: 0 },
-  files: [],
-  schema: [],
-  undeclared: [],
-  reads: {},
-  success_file: false,
-  output: 'leads',
-  books: { leads: { written: 2 } },
-};
 
 const instant = (text: string) => new Date(`${text}Z`);
 

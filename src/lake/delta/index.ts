@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { SinkError, version } from '../../core/index.js';
+import { createOnce, lostTo, type ObjectStore } from '../../store/index.js';
+import type { CommittedRun, TableChange, TableFormat, TableVersion } from '../format.js';
+import { type Action, actionsIn, adding, checkDeltaColumns, folders, metaDataOf, removeOf, rowsOf } from './actions.js';
+import { applied, type DeltaState, unreachable } from './log.js';
+
+export { checkDeltaColumns } from './actions.js';
+
+/**
+ * A Delta table: each version is one object that must not exist, `_delta_log/00000000000000000000.json` and so on. There are no checkpoints, which the protocol
+ * makes optional: the log is read from its first version, which must be of leadstream.
+ *
+ * Earlier runs are as many as the newest run kept; their files stay in the store, so that readers can travel to them.
+ *
+ * @see https://github.com/delta-io/delta/blob/master/PROTOCOL.md
+ */
+export function deltaFormat(store: ObjectStore): TableFormat<DeltaState> {
+  return new DeltaFormat(store);
+}
+
+class DeltaFormat implements TableFormat<DeltaState> {
+  constructor(private readonly store: ObjectStore) {}
+
+  async load(): Promise<TableVersion<DeltaState> | undefined> {
+    const keys: string[] = [];
+    for await (const { key } of this.store.list(logFolder)) keys.push(key);
+    const commits = keys.filter((key) => /^\d{20}\.json$/.test(key.slice(logFolder.length)));
+    if (keys.length > 0 && (commits.length === 0 || commits.some((key, index) => key !== commitKey(index))))
+      throw this.#foreign('the log of the Delta table does not have all versions from 0 on');
+    let state: DeltaState | undefined;
+    for await (const body of inGroups(commits, (key) => this.#read(key))) state = this.#applied(state, body);
+    return state && this.#versionOf(state);
+  }
+
+  async commit(base: TableVersion<DeltaState> | undefined, change: TableChange): Promise<TableVersion<DeltaState>> {
+    const { runId: run, manifest, sha256, keep, columns } = change;
+    const before = base?.state;
+    checkDeltaColumns(this.store.root, columns, manifest.partition_by);
+    const removed = change.removed.map((name) => {
+      const file = before?.current.files.get(name);
+      if (!file) throw new Error(`${name} is not in the table`);
+      return removeOf(file);
+    });
+    const mode = manifest.mode === 'append' ? 'Append' : 'Overwrite';
+    const operation = { operation: 'WRITE', operationParameters: { mode, partitionBy: JSON.stringify(manifest.partition_by) } };
+    return this.#write(before, { run, sha256 }, keep, operation, [
+      ...(before ? [] : [{ protocol: { minReaderVersion: 1, minWriterVersion: 2 } }]),
+      ...metaDataOf(change, before?.current.metaData),
+      { txn: { appId: 'leadstream', version: before?.runs.size ?? 0, lastUpdated: Date.now() } },
+      ...removed,
+      ...change.added.map(adding(change)),
+    ]);
+  }
+
+  async restore({ state }: TableVersion<DeltaState>, run: string): Promise<TableVersion<DeltaState>> {
+    const to = state.kept.find((kept) => kept.run === run);
+    if (!to) throw new SinkError('E_SINK_RUN', `${this.store.root}: the Delta table has not kept run ${run}`);
+    const { files, metaData } = state.current;
+    const added = [...to.files].filter(([name]) => !files.has(name));
+    for await (const name of inGroups(added, async ([name]) => ((await this.#has(name)) ? undefined : name))) {
+      if (name !== undefined) throw new SinkError('E_SINK_RUN', `${this.store.root}: ${name} of run ${run} was deleted by another program`);
+    }
+    const operation = { operation: 'RESTORE', operationParameters: { version: String(to.version) } };
+    return this.#write(state, to, state.keep, operation, [
+      ...(to.metaData === metaData ? [] : [{ metaData: to.metaData }]),
+      ...[...files].flatMap(([name, file]) => (to.files.has(name) ? [] : [removeOf(file)])),
+      ...added.map(([, add]) => ({ add: { ...add, dataChange: true } })),
+    ]);
+  }
+
+  async expire({ state }: TableVersion<DeltaState>): Promise<readonly string[]> {
+    return unreachable(state, Date.now());
+  }
+
+  /** Writes the next version and finds out whose it became. No other version can be this commit, which is never tried under another number. */
+  async #write(before: DeltaState | undefined, by: CommittedRun, keep: number, operation: object, actions: readonly Action[]) {
+    const key = commitKey(nextOf(before));
+    const leadstream = { run: by.run, sha256: by.sha256, keep };
+    const info = { timestamp: Date.now(), ...operation, isBlindAppend: false, engineInfo: `leadstream/${version}`, txnId: randomUUID() };
+    let body = [{ commitInfo: { ...info, leadstream } }, ...actions].map((action) => `${JSON.stringify(action)}\n`).join('');
+    if ((await createOnce(this.store, key, body)) === 'taken') {
+      body = await this.#read(key);
+      if (!actionsIn(body)?.some(({ commitInfo }) => commitInfo?.leadstream?.run === by.run)) throw lostTo(`${this.store.root}/${key}`);
+    }
+    return this.#versionOf(this.#applied(before, body));
+  }
+
+  #applied(before: DeltaState | undefined, body: string): DeltaState {
+    const next = nextOf(before);
+    const actions = actionsIn(body);
+    if (!actions) throw this.#foreign(`${commitKey(next)} is not as the protocol of Delta has it`);
+    return applied(this.store.root, before, next, actions);
+  }
+
+  #versionOf(state: DeltaState): TableVersion<DeltaState> {
+    const { version: sequence, current, kept, runs } = state;
+    const folderOf = folders(current.metaData);
+    const files = [...current.files].map(([name, add]) => {
+      const rows = rowsOf(add);
+      if (rows === undefined) throw this.#foreign(`${name} has no number of records`);
+      return { name, rows, bytes: add.size, folder: folderOf(add) };
+    });
+    return { sequence, current, kept, files, runs: [...runs], state };
+  }
+
+  async #read(key: string): Promise<string> {
+    const found = await this.store.read(key);
+    if (!found) throw this.#foreign(`${key} was removed`);
+    return found.bytes.toString('utf8');
+  }
+
+  async #has(key: string): Promise<boolean> {
+    for await (const found of this.store.list(key)) if (found.key === key) return true;
+    return false;
+  }
+
+  #foreign(what: string): SinkError {
+    return new SinkError('E_SINK_FOREIGN', `${this.store.root}: ${what}`);
+  }
+}
+
+const logFolder = '_delta_log/';
+
+function commitKey(of: number): string {
+  return `${logFolder}${String(of).padStart(20, '0')}.json`;
+}
+
+function nextOf(state: DeltaState | undefined): number {
+  return state ? state.version + 1 : 0;
+}
+
+/** Number of requests at a time. */
+const atOnce = 8;
+
+async function* inGroups<T, R>(items: readonly T[], work: (item: T) => Promise<R>): AsyncGenerator<R> {
+  for (let from = 0; from < items.length; from += atOnce) yield* await Promise.all(items.slice(from, from + atOnce).map(work));
+}

@@ -1,0 +1,143 @@
+"""Reads and changes Delta tables with programs that nobody here wrote.
+
+usage: delta.py read TABLE VERSION...   prints the rows by version and reader
+       delta.py predicates TABLE        prints by reader the predicates that found other rows than a full scan
+       delta.py VERB TABLE              changes the table by delta-rs: optimize, vacuum, append, feature
+"""
+
+import datetime
+import json
+import operator
+import sys
+
+import duckdb
+import duckdb_extension_delta
+import polars as pl
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder, TableFeatures, write_deltalake
+
+OPERATORS = {"=": operator.eq, "<": operator.lt, ">=": operator.ge}
+EXTENSION = f"{duckdb_extension_delta.__path__[0]}/extensions/v{duckdb.__version__}/delta.duckdb_extension"
+
+
+def condition(where):
+    if where is None:
+        return ""
+    column, sign, value = where
+    if value is None:
+        return f' WHERE "{column}" IS NULL'
+    if isinstance(value, datetime.datetime):
+        text = f"TIMESTAMPTZ '{value.isoformat(' ')}'"
+    elif isinstance(value, datetime.date):
+        text = f"DATE '{value}'"
+    else:
+        text = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+    return f' WHERE "{column}" {sign} {text}'
+
+
+def delta_rs(table, version):
+    query = QueryBuilder().register("t", DeltaTable(table, version=version))
+    return lambda where: pa.table(query.execute(f"SELECT * FROM t{condition(where)}").read_all())
+
+
+def arrow(table, version):
+    """What delta-rs gives pyarrow: files with their bounds."""
+    import pyarrow.dataset as ds
+
+    files = DeltaTable(table, version=version).to_pyarrow_dataset()
+
+    def rows(where):
+        if where is None:
+            return files.to_table()
+        column, sign, value = where
+        return files.to_table(filter=ds.field(column).is_null() if value is None else OPERATORS[sign](ds.field(column), value))
+
+    return rows
+
+
+def polars(table, version):
+    files = pl.scan_delta(table, version=version)
+
+    def rows(where):
+        if where is None:
+            return files.collect().to_arrow()
+        column, sign, value = where
+        test = pl.col(column).is_null() if value is None else OPERATORS[sign](pl.col(column), pl.lit(value))
+        return files.filter(test).collect().to_arrow()
+
+    return rows
+
+
+def duck(table, version):
+    connection = duckdb.connect()
+    connection.execute(f"LOAD '{EXTENSION}'")
+    connection.execute(f"ATTACH '{table}' AS t (TYPE delta, VERSION {version})")
+    return lambda where: connection.execute(f"SELECT * FROM t{condition(where)}").to_arrow_table()
+
+
+READERS = {"delta-rs": delta_rs, "arrow": arrow, "polars": polars, "duckdb": duck}
+
+
+def plain(table):
+    return sorted(table.to_pylist(), key=lambda row: row["id"])
+
+
+def text(value):
+    """Integers beyond those of JavaScript, and times with the digits that they have there."""
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(timespec="milliseconds")
+    return value if value is None or isinstance(value, (bool, float)) else str(value)
+
+
+def near(value):
+    """A value, and some that are a little smaller or larger."""
+    if isinstance(value, bool) or value is None:
+        return [value]
+    if isinstance(value, datetime.datetime):
+        return [value + datetime.timedelta(microseconds=step) for step in (-1, 0, 1)]
+    if isinstance(value, datetime.date):
+        return [value + datetime.timedelta(days=step) for step in (-1, 0, 1)]
+    if isinstance(value, str):
+        return [value, value + "\x01", value[:-1], value[:60] + "\U0010ffff"]
+    return [value, value - 1, value + 1] if abs(value) < 2**53 else [value]
+
+
+def differences(rows):
+    """The predicates for which files were skipped that have rows."""
+    full = plain(rows(None))
+    for column in full[0].keys() - {"id", "state"}:
+        values = {found for row in full for found in near(row[column])}
+        for value in values:
+            for sign, holds in OPERATORS.items() if value is not None else [("is", operator.is_)]:
+                wanted = [row for row in full if (row[column] is None) == (value is None) and (value is None or holds(row[column], value))]
+                found = plain(rows((column, sign, value)))
+                if found != wanted:
+                    yield f"{column} {sign} {value!r}: {len(found)} rows of {len(wanted)}"
+
+
+def read(table, *versions):
+    for version in versions:
+        for reader, opened in READERS.items():
+            rows = plain(opened(table, int(version))(None))
+            yield f"{version} {reader}", [{column: text(value) for column, value in row.items()} for row in rows]
+
+
+def predicates(table):
+    for reader, opened in READERS.items():
+        yield reader, list(differences(opened(table, 0)))
+
+
+def main(verb, table, *rest):
+    if verb in ("read", "predicates"):
+        print(json.dumps(dict(read(table, *rest) if verb == "read" else predicates(table))))
+    elif verb == "optimize":
+        DeltaTable(table).optimize.compact()
+    elif verb == "vacuum":
+        DeltaTable(table).vacuum(dry_run=False)
+    elif verb == "append":
+        write_deltalake(table, DeltaTable(table).to_pyarrow_table().slice(0, 1), mode="append")
+    elif verb == "feature":
+        DeltaTable(table).alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
+
+
+main(*sys.argv[1:])
