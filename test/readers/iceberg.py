@@ -2,12 +2,14 @@
 
 usage: iceberg.py read METADATA SNAPSHOT...   prints the rows of snapshots by reader; main is the current one, and for it the predicates, too, that
                                               find other rows than a full scan
+       iceberg.py catalog URI WAREHOUSE CREDENTIAL NAME   prints the rows of each snapshot in a REST catalog, the oldest first
        iceberg.py rewrite METADATA            replaces all files of the table by pyiceberg, with the same rows; prints the new metadata's path
 """
 
 import datetime
 import json
 import operator
+import os
 import sys
 
 import duckdb
@@ -107,6 +109,15 @@ def read(metadata, *snapshots):
     print(json.dumps(result))
 
 
+def catalog(uri, warehouse, credential, name):
+    from pyiceberg.catalog.rest import RestCatalog
+
+    variables = {"s3.endpoint": "ENDPOINT_URL_S3", "s3.region": "REGION", "s3.access-key-id": "ACCESS_KEY_ID", "s3.secret-access-key": "SECRET_ACCESS_KEY"}
+    access = {key: os.environ[f"AWS_{variable}"] for key, variable in variables.items()}
+    table = RestCatalog("rest", uri=uri, warehouse=warehouse, credential=credential, **access).load_table(name)
+    print(json.dumps([plain(table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()) for snapshot in table.snapshots()], default=str))
+
+
 def rewrite(metadata):
     from pyiceberg.catalog.memory import InMemoryCatalog
 
@@ -117,4 +128,4 @@ def rewrite(metadata):
     print(table.metadata_location)
 
 
-{"read": read, "rewrite": rewrite}[sys.argv[1]](*sys.argv[2:])
+{"read": read, "catalog": catalog, "rewrite": rewrite}[sys.argv[1]](*sys.argv[2:])

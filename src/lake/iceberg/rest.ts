@@ -105,7 +105,7 @@ export class RestCatalog implements Catalog {
     return { sequence: metadata['last-sequence-number'], metadata };
   }
 
-  /** Sends a request below the prefix of the catalog; with a body by POST, and then only once. */
+  /** Sends a request below the prefix of the catalog, with a body by POST. Only that with updates must not be repeated. */
   async #send(path: string, body?: object): Promise<{ readonly status: number; readonly body: unknown }> {
     this.#properties ??= await this.#configuration();
     const { prefix } = this.#properties;
@@ -136,7 +136,7 @@ export class RestCatalog implements Catalog {
         url: `${this.#base}/v1/${path}`,
         headers: this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` },
         label: `${body ? 'POST' : 'GET'} ${path.replace(/\?.*/, '')}`,
-        attempts: body ? 1 : defaults.attempts,
+        attempts: body && 'updates' in body ? 1 : defaults.attempts,
         reasonIn: (refusal) => reasonIn(parseExact(refusal)),
         post: body && { type: 'application/json', body: stringifyExact(body) },
       });

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { cp, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -13,14 +14,18 @@ import {
   fileCatalog,
   icebergFormat,
   type IcebergState,
+  RestCatalog,
   tableMetadata,
 } from '../../../src/lake/iceberg/index.js';
 import type { Manifest } from '../../../src/lake/manifest.js';
 import { folderName, partitionTerm } from '../../../src/lake/partitions.js';
 import { footerOf, statisticsOf } from '../../../src/parquet/index.js';
 import { diskObjects } from '../../../src/store/disk-objects.js';
-import { type ObjectStore, sha256File } from '../../../src/store/index.js';
+import { type ObjectStore, objectsAt, sha256File } from '../../../src/store/index.js';
+import type { Handler } from '../../support/odd-server.js';
+import { ownServer } from '../../support/own-server.js';
 import { emptyManifest, fileOf, output } from '../../support/parquet-files.js';
+import { seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const script = 'test/readers/iceberg.py';
@@ -336,6 +341,85 @@ describe('a table of Iceberg', () => {
     expect(await table.read('main')).toEqual([printed(recent)]);
   });
 });
+
+const inCatalog = seaweedfsMissing === undefined ? describe : describe.skip;
+
+inCatalog(seaweedfsMissing ?? 'a table of Iceberg in a REST catalog', () => {
+  /** @param faults What happens to commits, one after the other. */
+  async function opened(faults: Fault[] = []) {
+    const { catalog: uri, env } = await seaweedfs();
+    Object.assign(process.env, env);
+    const name = `days.leads_${randomUUID().slice(0, 8)}`;
+    const proxy = await ownServer(faulty(uri, faults));
+    const catalog = new RestCatalog({ uri: proxy.url, name, warehouse, credential: 'writer:writer-secret', scope: 'catalog' });
+    const root = await catalog.location();
+    const table = new Table(root, objectsAt(root), catalog);
+    const read = () => {
+      const found: unknown = JSON.parse(python('catalog', uri, warehouse, 'writer:writer-secret', name));
+      return (found as readonly (readonly { readonly id: string }[])[]).map((rows) => rows.map((row) => row.id).join(''));
+    };
+    return { root, table, read };
+  }
+
+  testByReaders('is where that wants it, and there pyiceberg reads each snapshot', async () => {
+    const { root, table, read } = await opened();
+    expect(root).toMatch(`s3://${warehouse}/`);
+    const by = ['month(at)'];
+    await table.run('r1', recent, { by });
+    const wide = [...columns, output('late', 'text')];
+    const second = await table.run('r2', [{ ...recent[1], late: 'x' }], { by, mode: 'replace_partitions', columns: wide });
+    // February 2024 had two rows.
+    expect(read()).toEqual(['abcde', 'abcd']);
+    const restored = await table.format.restore(second, 'r1');
+    expect(restored).toMatchObject({ current: { run: 'r1' }, kept: [{ run: 'r2' }] });
+    const change = await table.change(second, 'r3', rows, { by });
+    await expect(table.format.commit(second, change)).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    const fourth = await table.run('r4', rows.slice(0, 1), { by, mode: 'append' });
+    await table.store.remove(await table.format.expire(fourth, 1));
+    expect(read()).toEqual(['abcde', 'aabcde']);
+    expect(seen(await table.format.load())).toMatchObject({ current: { run: 'r4' }, kept: [{ run: 'r1' }] });
+  });
+
+  test.each<[string, ...Fault[]]>([
+    ['was never sent', 'unsent'],
+    ['was applied, and the reply was lost', 'no reply'],
+    ['was applied, and 500 came back', '500'],
+    ['was first not sent, and then lost its reply', 'unsent', 'unsent', 'no reply'],
+  ])('is committed to once when a commit %s', async (_what, ...faults) => {
+    const { table } = await opened([...faults, ...faults, ...faults]);
+    for (const run of ['r1', 'r2']) await table.run(run, [id(run)], { mode: 'append' });
+    const version = await table.run('r3', [id('r3')]);
+    const { snapshots } = await table.metadata();
+    expect(snapshots.map(({ summary }) => [summary['leadstream.run'], summary['total-records']])).toEqual([
+      ['r1', '1'],
+      ['r2', '2'],
+      ['r3', '1'],
+    ]);
+    expect(seen(await table.format.load())).toEqual(seen(version));
+  });
+});
+
+type Fault = 'unsent' | 'no reply' | '500';
+
+/** Passes requests on to a catalog. */
+function faulty(uri: string, faults: Fault[]): Handler {
+  return (response, { pathname, search }, _attempt, request) => {
+    void (async () => {
+      const { method = '', headers } = request;
+      const body = Buffer.concat((await request.toArray()) as Buffer[]);
+      const fault = method === 'POST' && /namespaces\/[^/]+\/tables\/./.test(pathname) ? faults.shift() : undefined;
+      if (fault === 'unsent') return response.destroy();
+      const { authorization = '', 'content-type': type = '' } = headers;
+      const answer = await fetch(uri + pathname + search, {
+        method,
+        headers: { authorization, 'content-type': type },
+        ...(method === 'POST' && { body }),
+      });
+      const text = await answer.text();
+      return fault === 'no reply' ? response.destroy() : response.writeHead(fault === '500' ? 500 : answer.status).end(text);
+    })();
+  };
+}
 
 /** A catalog of several writers, which checks what is required, as one behind a REST API. */
 function sharedCatalog(json: unknown): Catalog {
