@@ -83,7 +83,8 @@ async function started(): Promise<SeaweedFS> {
   return { endpoint, catalog: `http://127.0.0.1:${catalogPort}`, env: env('writer'), readerEnv: env('reader') };
 }
 
-async function freePorts(count: number): Promise<readonly number[]> {
+/** Finds ports that nobody listens on. */
+export async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   for (const server of servers) if (!server.listening) await once(server, 'listening');
   const found = servers.map((server) => (server.address() as AddressInfo).port);

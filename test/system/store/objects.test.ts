@@ -27,14 +27,17 @@ async function textOf(store: ObjectStore, key: string): Promise<string | undefin
   return (await store.read(key))?.bytes.toString();
 }
 
+/** Another store to test, which the environment leads to: see `test/stores`. */
+const other = process.env['TEST_STORE'];
+
 async function inBucket(partBytes?: number): Promise<ObjectStore> {
-  Object.assign(process.env, (await seaweedfs()).env);
+  if (other === undefined) Object.assign(process.env, (await seaweedfs()).env);
   return s3Objects(`s3://${bucket}/${randomUUID()}`, {}, partBytes);
 }
 
 const places: readonly (readonly [string, (partBytes?: number) => Promise<ObjectStore>])[] = [
   ['a folder', async () => diskObjects(join(await temporaryFolder(), 'place'))],
-  ...(seaweedfsMissing === undefined ? ([['a bucket of SeaweedFS', inBucket]] as const) : []),
+  ...(seaweedfsMissing === undefined || other !== undefined ? ([[`a bucket of ${other ?? 'SeaweedFS'}`, inBucket]] as const) : []),
 ];
 
 if (seaweedfsMissing !== undefined) test.skip(`objects in a bucket: ${seaweedfsMissing}`, () => {});
