@@ -52,7 +52,7 @@ class S3Objects implements ObjectStore {
   constructor(
     private readonly bucket: string,
     prefix: string,
-    { region, endpoint = process.env['AWS_ENDPOINT_URL_S3'] ?? process.env['AWS_ENDPOINT_URL'], path_style }: S3Settings,
+    { region, endpoint = process.env['AWS_ENDPOINT_URL_S3'] || process.env['AWS_ENDPOINT_URL'] || undefined, path_style }: S3Settings,
     private readonly partBytes: number,
   ) {
     this.#base = prefix === '' ? '' : `${prefix}/`;
