@@ -14,6 +14,7 @@ import sys
 
 import duckdb
 import duckdb_extension_avro
+import duckdb_extension_httpfs
 import duckdb_extension_iceberg
 from pyiceberg.expressions import EqualTo, GreaterThan, IsNull, LessThan
 from pyiceberg.table import StaticTable
@@ -47,10 +48,15 @@ def pyiceberg(metadata, snapshot):
     return rows
 
 
-def duck(metadata, snapshot):
+def connected():
     connection = duckdb.connect()
-    for name, package in (("avro", duckdb_extension_avro), ("iceberg", duckdb_extension_iceberg)):
+    for name, package in (("httpfs", duckdb_extension_httpfs), ("avro", duckdb_extension_avro), ("iceberg", duckdb_extension_iceberg)):
         connection.execute(f"LOAD '{package.__path__[0]}/extensions/v{duckdb.__version__}/{name}.duckdb_extension'")
+    return connection
+
+
+def duck(metadata, snapshot):
+    connection = connected()
     of = "" if snapshot is None else f", snapshot_from_id={snapshot}"
 
     def rows(where):
@@ -112,10 +118,23 @@ def read(metadata, *snapshots):
 def catalog(uri, warehouse, credential, name):
     from pyiceberg.catalog.rest import RestCatalog
 
-    variables = {"s3.endpoint": "ENDPOINT_URL_S3", "s3.region": "REGION", "s3.access-key-id": "ACCESS_KEY_ID", "s3.secret-access-key": "SECRET_ACCESS_KEY"}
-    access = {key: os.environ[f"AWS_{variable}"] for key, variable in variables.items()}
+    variables = {"endpoint": "ENDPOINT_URL_S3", "region": "REGION", "access-key-id": "ACCESS_KEY_ID", "secret-access-key": "SECRET_ACCESS_KEY"}
+    access = {f"s3.{key}": os.environ[f"AWS_{variable}"] for key, variable in variables.items()}
     table = RestCatalog("rest", uri=uri, warehouse=warehouse, credential=credential, **access).load_table(name)
-    print(json.dumps([plain(table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()) for snapshot in table.snapshots()], default=str))
+    rows = [plain(table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()) for snapshot in table.snapshots()]
+
+    endpoint, region, key, secret = access.values()
+    connection = connected()
+    connection.execute(
+        f"CREATE SECRET s3 (TYPE s3, ENDPOINT '{endpoint.removeprefix('http://')}', URL_STYLE path, USE_SSL false, REGION '{region}', KEY_ID '{key}', SECRET '{secret}')"
+    )
+    client, password = credential.split(":")
+    server = f"OAUTH2_SERVER_URI '{uri}/v1/oauth/tokens'"
+    connection.execute(f"CREATE SECRET catalog (TYPE iceberg, CLIENT_ID '{client}', CLIENT_SECRET '{password}', {server})")
+    connection.execute(f"ATTACH '{warehouse}' AS c (TYPE iceberg, ENDPOINT '{uri}', SECRET catalog, ACCESS_DELEGATION_MODE none)")
+    current = plain(table.scan().to_arrow())
+    assert plain(connection.execute(f"SELECT * FROM c.{name}").to_arrow_table()) == current, "DuckDB and pyiceberg read different rows"
+    print(json.dumps(rows, default=str))
 
 
 def rewrite(metadata):

@@ -29,7 +29,7 @@ import { seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.
 import { temporaryFolder } from '../../support/temporary.js';
 
 const script = 'test/readers/iceberg.py';
-const modules = 'pyiceberg, sqlalchemy, pyarrow, duckdb, duckdb_extension_iceberg, duckdb_extension_avro';
+const modules = 'pyiceberg, sqlalchemy, pyarrow, duckdb, duckdb_extension_iceberg, duckdb_extension_avro, duckdb_extension_httpfs';
 const haveReaders = spawnSync('python3', ['-c', `import ${modules}`]).status === 0;
 
 /** Declares a test with pyiceberg and DuckDB. Without them, the report shows a skipped test that names them. */
@@ -361,7 +361,7 @@ inCatalog(seaweedfsMissing ?? 'a table of Iceberg in a REST catalog', () => {
     return { root, table, read };
   }
 
-  testByReaders('is where that wants it, and there pyiceberg reads each snapshot', async () => {
+  testByReaders('is where that wants it, and there pyiceberg and DuckDB read it', async () => {
     const { root, table, read } = await opened();
     expect(root).toMatch(`s3://${warehouse}/`);
     const by = ['month(at)'];
