@@ -10,6 +10,7 @@ import { readRegular } from './own.js';
 
 /**
  * Objects as files below a folder of this machine. A file gets its name when it is complete and durable; the version of an object is its digest.
+ * Empty folders stay, since another run may be about to write there.
  *
  * @param root Absolute path; the first write creates it.
  * @param mode Permissions of the files.

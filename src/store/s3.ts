@@ -46,8 +46,6 @@ class S3Objects implements ObjectStore {
   readonly #client: SDK.S3Client;
   /** What the keys in the bucket begin with. */
   readonly #base: string;
-  /** Whether this is not S3 itself: many other stores refuse the SDK's checksums. */
-  readonly #custom: boolean;
 
   constructor(
     private readonly bucket: string,
@@ -57,14 +55,13 @@ class S3Objects implements ObjectStore {
   ) {
     this.#base = prefix === '' ? '' : `${prefix}/`;
     this.root = ['s3:/', bucket, ...(prefix === '' ? [] : [prefix])].join('/');
-    this.#custom = endpoint !== undefined;
-    const checksums = this.#custom ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED';
     this.#client = new this.#sdk.S3Client({
       ...(region === undefined ? {} : { region }),
       ...(endpoint === undefined ? {} : { endpoint }),
-      forcePathStyle: path_style ?? this.#custom,
-      requestChecksumCalculation: checksums,
-      responseChecksumValidation: checksums,
+      forcePathStyle: path_style ?? endpoint !== undefined,
+      // Many stores refuse the SDK's checksums, while all verify an MD5.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
       // What may be repeated is decided here.
       maxAttempts: 1,
       requestHandler: { connectionTimeout: 10_000, socketTimeout: 60_000 },
@@ -153,7 +150,7 @@ class S3Objects implements ObjectStore {
   /** One request, whatever the size. */
   async #put(key: string, body: ObjectBody, condition: Pick<SDK.PutObjectCommandInput, 'IfMatch' | 'IfNoneMatch'>): Promise<string> {
     const Metadata = { sha256: await sha256Of(body) };
-    return this.#withBytes(body, 0, typeof body === 'string' ? Buffer.byteLength(body) : body.bytes, async (content) => {
+    return withBytes(body, 0, typeof body === 'string' ? Buffer.byteLength(body) : body.bytes, async (content) => {
       const command = new this.#sdk.PutObjectCommand({ ...this.#at(key), ...content, ...condition, Metadata });
       return versionOf((await this.#client.send(command)).ETag);
     });
@@ -169,9 +166,7 @@ class S3Objects implements ObjectStore {
         const PartNumber = Parts.length + 1;
         const to = Math.min(file.bytes, from + this.partBytes);
         const { ETag } = await this.#sent('upload', key, () =>
-          this.#withBytes(file, from, to, (content) =>
-            this.#client.send(new this.#sdk.UploadPartCommand({ ...at, ...content, PartNumber })),
-          ),
+          withBytes(file, from, to, (content) => this.#client.send(new this.#sdk.UploadPartCommand({ ...at, ...content, PartNumber }))),
         );
         Parts.push({ PartNumber, ETag });
       }
@@ -181,13 +176,6 @@ class S3Objects implements ObjectStore {
       await this.#abort(key, UploadId).catch(ignore);
       throw failure;
     }
-  }
-
-  /** Sends a part of a body with a checksum that the store verifies: that of the SDK, or MD5. */
-  async #withBytes<T>(body: ObjectBody, from: number, to: number, send: (content: Content) => Promise<T>): Promise<T> {
-    const ContentMD5 = this.#custom ? await md5Of(bytesOf(body, from, to)) : undefined;
-    const Body = bytesOf(body, from, to);
-    return send({ Body, ContentLength: to - from, ContentMD5 }).finally(() => Body instanceof Readable && Body.destroy());
   }
 
   #at(key: string) {
@@ -219,15 +207,19 @@ class S3Objects implements ObjectStore {
 
 type Content = Pick<SDK.PutObjectCommandInput, 'Body' | 'ContentLength' | 'ContentMD5'>;
 
+/** Sends a part of a body with its MD5. */
+async function withBytes<T>(body: ObjectBody, from: number, to: number, send: (content: Content) => Promise<T>): Promise<T> {
+  const md5 = createHash('md5');
+  const read = bytesOf(body, from, to);
+  for await (const chunk of read instanceof Readable ? read : [read]) md5.update(chunk as Buffer | string);
+  const Body = bytesOf(body, from, to);
+  const content = { Body, ContentLength: to - from, ContentMD5: md5.digest('base64') };
+  return send(content).finally(() => Body instanceof Readable && Body.destroy());
+}
+
 function bytesOf(body: ObjectBody, from: number, to: number): string | Readable {
   if (typeof body === 'string') return body;
   return from < to ? createReadStream(body.path, { start: from, end: to - 1 }) : '';
-}
-
-async function md5Of(bytes: string | Readable): Promise<string> {
-  const hash = createHash('md5');
-  for await (const chunk of typeof bytes === 'string' ? [bytes] : bytes) hash.update(chunk as string | Buffer);
-  return hash.digest('base64');
 }
 
 const maxAttempts = 8;
