@@ -166,6 +166,7 @@ export {
   type ToCommit,
   type WrittenRow,
 } from './sinks/index.js';
+export { type ObjectStores, Stores, type StoreSettings } from './store/index.js';
 
 // Writing, and connections from the environment: imported from their files, since the folder's index loads everything that pipeline files need
 export type { RowCounts } from './core/index.js';

@@ -179,6 +179,8 @@ export function environmentOf(
   secrets: Secrets,
 ): CommandContext['env'] {
   const added = file === undefined ? [] : Object.entries(readEnvFile(file, cwd)).filter(([name]) => !env[name]);
+  // The AWS SDK looks nowhere else.
+  for (const [name, value] of added) if (name.startsWith('AWS_')) process.env[name] = value;
   const whole = { ...env, ...Object.fromEntries(added) };
   secrets.hide(secretsIn(whole));
   return whole;

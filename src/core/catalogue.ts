@@ -94,7 +94,7 @@ export const catalogue = {
   E_DATA: entry(78, 'Correct the data file, or leave it out to serve an empty collection.'),
   E_ROW_NOT_FOUND: entry(1, 'Check the key: one value per column named; --scan reads more rows of the list.'),
   E_SERVICE_UNKNOWN: entry(76, 'Read the findings, correct the service or the configuration, and run doctor again.'),
-  E_RUN_LOCKED: entry(75, 'Wait for the other run; the lock of a killed one is taken over within a minute.', true),
+  E_RUN_LOCKED: entry(75, 'Wait for the other run; the lock of a killed one is taken over within two minutes.', true),
   E_STATE_FOREIGN: entry(1, 'Inspect and remove what is named, or choose another folder with --state-dir.'),
   E_STATE_LOG: entry(1, 'Name the state folder of the runs that wrote the table, or leave --state-dir out.'),
   E_STATE_VERSION: entry(1, 'Recover the commit with the version that logged it, or remove what is named.'),
@@ -133,6 +133,12 @@ export const environment = {
   HTTPS_PROXY: { secret: true, summary: 'Proxy to a service with TLS, unless `NO_PROXY` lists its host. Also in lower case.' },
   HTTP_PROXY: { secret: true, summary: 'Proxy to a service without TLS.' },
   NO_PROXY: { secret: false, summary: 'Hosts that are requested without a proxy, like `localhost,.example.com,10.0.0.0/8`.' },
+  AWS_ACCESS_KEY_ID: { secret: true, summary: 'Credentials for `s3://`, with the next two; or any other that the AWS SDK finds.' },
+  AWS_SECRET_ACCESS_KEY: { secret: true, summary: 'Its secret key.' },
+  AWS_SESSION_TOKEN: { secret: true, summary: 'Its session, if it is temporary.' },
+  AWS_CONTAINER_AUTHORIZATION_TOKEN: { secret: true, summary: 'Token with which the AWS SDK gets credentials in a container.' },
+  AWS_REGION: { secret: false, summary: 'Region of the buckets, unless `store.region` is set.' },
+  AWS_ENDPOINT_URL_S3: { secret: false, summary: 'Address of the store, unless `store.endpoint` is set.' },
   NODE_EXTRA_CA_CERTS: { secret: false, summary: 'File with certificates of additional trusted authorities.' },
 } as const;
 

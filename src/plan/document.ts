@@ -203,7 +203,16 @@ function keyNode(document: Document, path: Path): Node | undefined {
 }
 
 /** What pipelines can inherit from the defaults of a file. */
-export const inheritedKeys: readonly string[] = ['service', 'collections', 'rejects', 'spool', 'expect', 'on_success', 'on_failure'];
+export const inheritedKeys: readonly string[] = [
+  'service',
+  'collections',
+  'rejects',
+  'spool',
+  'store',
+  'expect',
+  'on_success',
+  'on_failure',
+];
 
 function misplacedDefaults(documents: readonly Document[]): readonly Trouble[] {
   return documents.flatMap((document, index) => {

@@ -2,6 +2,7 @@ import { columnsOf, type Collection } from '../collections/index.js';
 import { amountOf, itemAt, type Column } from '../core/index.js';
 import { headersOf, queryOf } from '../http/index.js';
 import { firstQuery } from '../source/index.js';
+import { isRemote } from '../store/index.js';
 import type { Pipeline } from './pipeline.js';
 import { writtenColumns } from './plan.js';
 import { written } from './units.js';
@@ -13,6 +14,7 @@ export type Explanation = ReturnType<typeof explainPipeline>;
 export function explainPipeline(pipeline: Pipeline) {
   const { name, plan, rejects } = pipeline;
   const source = columnsOf(plan.collection, pipeline.reveal);
+  const outputs = [rejects.path, ...plan.sinks.map(({ output }) => output)].filter((path) => path !== undefined);
   const places = [...plan.steps.map(({ input }) => input), plan.columns()];
   return {
     pipeline: name,
@@ -39,6 +41,9 @@ export function explainPipeline(pipeline: Pipeline) {
       return { at, prints, path, adds, folders, columns: columns.map((column) => ({ name: column.name, type: column.type })) };
     }),
     rejects: { path: rejects.path, max: 'share' in rejects.max ? written(rejects.max) : amountOf(rejects.max.rows, 'row') },
+    /** What each commits by itself, in this order, before the files of this machine do together. */
+    alone: outputs.filter(isRemote),
+    together: outputs.filter((path) => !isRemote(path)),
   };
 }
 

@@ -25,6 +25,8 @@ export interface Pipeline {
   /** For the list of the collection; a join has its own. */
   readonly onDuplicateKey: OnDuplicateKey | undefined;
   readonly rejects: RejectsPlan;
+  /** How outputs on stores are reached; what is absent comes from the environment. */
+  readonly store: PipelineShape['store'];
   /** The expectations of the rows. */
   readonly expect: Expect | undefined;
   /** What happens if columns differ from those of the last run. */
@@ -78,6 +80,7 @@ export function pipelineOf(
     onError: shape.on_error,
     onDuplicateKey: shape.on_duplicate_key,
     expect: shape.expect,
+    store: shape.store,
     schema: shape.schema,
     onNewField: shape.on_new_field,
     consistency: {

@@ -30,6 +30,8 @@ export function referenceWith(steps: StepDefinitions): string {
     ...Object.values<Collection>(collections).flatMap(fieldTable),
     '## rejects',
     keyTable(shape.properties?.rejects ?? {}),
+    '## store',
+    keyTable(shape.properties?.store ?? {}),
     '## expect',
     'All violations are reported, and nothing is published (exit 65). Columns are those that leave the last step, by their snake_case names.',
     keyTable(shape.properties?.expect ?? {}),

@@ -136,6 +136,23 @@ export const pipelineShape = schema((z) =>
       })
       .prefault({})
       .describe('How many rows may be rejected, and where they go.'),
+    store: z
+      .strictObject({
+        region: z.string().min(1).optional().describe('Region of the buckets. Default: that of the AWS SDK, as in AWS_REGION.'),
+        endpoint: settings().baseUrl.optional().describe('Address of a store other than S3 itself, like http://localhost:9000.'),
+        single_writer: z
+          .boolean()
+          .optional()
+          .describe('Accepts a store that overwrites objects in spite of conditions, which is safe only with one run at a time.'),
+        path_style: z
+          .boolean()
+          .optional()
+          .describe('Whether the bucket is in the path of a URL, not in the name of its host. Default: if there is an endpoint.'),
+      })
+      .optional()
+      .describe(
+        'How paths like s3://bucket/leads.csv are reached. Credentials come from where the AWS SDK finds them, never from the file.',
+      ),
     expect: expectShape().optional().describe('Conditions on the rows; if one fails, nothing is published.'),
     on_new_field: z
       .enum(['next_run', 'restart'])

@@ -5,7 +5,7 @@ import type { Published } from '../lake/index.js';
 import { defaultReadShrink, gatesIn, percent, writtenColumns } from '../plan/index.js';
 import type { Expect, Measured, Pipeline, Plan } from '../plan/index.js';
 import { driftOf, refuseRead } from '../source/index.js';
-import { isOccupied } from '../store/index.js';
+import { isOccupied, type ObjectStores } from '../store/index.js';
 import type { Count, Counts, OutputCount } from './counts.js';
 import { refuseCounts, type Ledger, type ReadList } from './ledger.js';
 import type { Output } from './outputs.js';
@@ -17,12 +17,13 @@ export async function standingOutputs(
   { sinks }: Pick<Plan, 'sinks'>,
   paths: readonly string[],
   earlier: readonly (Published | undefined)[],
+  stores: ObjectStores,
 ): Promise<ReadonlyMap<string, string>> {
   const standing = new Map<string, string>();
   const publishing = sinks.flatMap(({ at, output }, index) => (output === undefined ? [] : [{ at, published: earlier[index] }]));
   for (const [index, { at, published }] of publishing.entries()) {
     const path = itemAt(paths, index);
-    if (published ? !published.partial : await isOccupied(path)) standing.set(at, path);
+    if (published ? !published.partial : await isOccupied(path, stores)) standing.set(at, path);
   }
   return standing;
 }

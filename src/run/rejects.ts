@@ -1,6 +1,6 @@
 import type { Collection } from '../collections/index.js';
 import { amount, amountOf, type Column, type Row, type Value, type Violation } from '../core/index.js';
-import { type Action, commitUnlogged, type PartialFile, reserveFile } from '../store/index.js';
+import { type Action, commitUnlogged, openOutput, type OutputFile, type OutputFileOptions } from '../store/index.js';
 import type { Fault } from '../flow/index.js';
 import { exceeds, written, type RejectsPlan } from '../plan/index.js';
 
@@ -20,12 +20,12 @@ export class Rejects {
   private constructor(
     private readonly options: RejectsOptions,
     private readonly collection: Collection,
-    private readonly file: PartialFile | undefined,
+    private readonly file: OutputFile | undefined,
   ) {}
 
-  static async open(options: RejectsOptions, collection: Collection, runId: string): Promise<Rejects> {
+  static async open(options: RejectsOptions, collection: Collection, place: OutputFileOptions): Promise<Rejects> {
     const { path } = options;
-    return new Rejects(options, collection, path === undefined ? undefined : await reserveFile(path, runId));
+    return new Rejects(options, collection, path === undefined ? undefined : await openOutput(path, place));
   }
 
   /** @param columns Those where the row was rejected: the key may have other names there, or be gone. */
@@ -66,7 +66,12 @@ export class Rejects {
       await this.flush();
       await this.file.close();
     }
-    return [this.file.action];
+    return this.file.actions;
+  }
+
+  /** Publishes a file on a store, after `actions`. */
+  async commit(): Promise<void> {
+    await this.file?.commit?.();
   }
 
   /** If the outputs are not committed: publishes the file if rows were rejected. */
@@ -75,6 +80,7 @@ export class Rejects {
     if (this.#count === 0 || path === undefined) return this.file?.discard();
     try {
       await commitUnlogged({ outputs: [path], actions: await this.actions() });
+      await this.commit();
     } catch (failure) {
       // A file that filled the disk must not stay there.
       await this.file?.discard();

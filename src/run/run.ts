@@ -51,7 +51,8 @@ async function untilPublished(run: Run): Promise<RunReport> {
     try {
       let ended: Ended = { again: {} };
       while ('again' in ended) {
-        const rejects = await Rejects.open({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, runId);
+        const place = { runId, stores: run.stores, scratch: run.state.folder('scratch') };
+        const rejects = await Rejects.open({ ...pipeline.rejects, path: claim.rejects }, pipeline.plan.collection, place);
         ended = await new Attempt(run, claim, ended.again, rejects).execute();
       }
       if ('report' in ended) return ended.report;
@@ -109,7 +110,7 @@ class Attempt {
     const reading = this.#reading;
     const outputs = (this.#outputs = await this.#open());
     const { plan } = this.run.pipeline;
-    const standing = await standingOutputs(plan, this.claim.outputs, outputs.earlier);
+    const standing = await standingOutputs(plan, this.claim.outputs, outputs.earlier, this.run.stores);
     if (!this.run.options.allowPartial) refuseReplacing(plan, standing);
     if (!(await reading.open())) return { stale: true };
     reading.ledger.continue(outputs.undeclared(reading.counts));
@@ -141,6 +142,7 @@ class Attempt {
       stdout: options.stdout ?? process.stdout,
       pipeline: pipeline.name,
       runId: run.runId,
+      stores: run.stores,
       key: pipeline.plan.collection.key,
       runDate: () => claim.firstStart.slice(0, 10),
       runLog: new RunLog(run.state.path),
@@ -171,6 +173,7 @@ class Attempt {
     const actions = [...(await rejects.actions()), ...(await actionsOf(outputs, facts))];
     refuseStopped(options.signal);
     // Outputs that cannot be logged are committed first: if the run is killed in between, it publishes no file, and the next run passes them all rows again.
+    await rejects.commit();
     const done = await publishUnlogged(outputs, report.partial);
     const totals = totalsOf(outputs);
     const { undeclared = [] } = facts;

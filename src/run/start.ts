@@ -4,7 +4,7 @@ import { RateLimiters } from '../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, Spools } from '../source/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { createRedactor, newRunId, reasonOf, type Warning, type WarningCode, SinkError } from '../core/index.js';
-import { attempt, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTable } from '../store/index.js';
+import { attempt, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTable, Stores } from '../store/index.js';
 import type { Lock, LoggedCommit, PathNames } from '../store/index.js';
 import { Counts } from './counts.js';
 import { checkPipeline, type Pipeline } from '../plan/index.js';
@@ -57,6 +57,7 @@ export class Run {
   readonly startedAt: string;
   readonly runId: string;
   readonly state: StateFolder;
+  readonly stores: Stores;
   readonly limiters: RateLimiters;
   readonly warnings: Warning[] = [];
   readonly events: Events;
@@ -79,6 +80,7 @@ export class Run {
     this.runId = newRunId(this.startedAt);
     this.limiters = options.limiters ?? new RateLimiters();
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
+    this.stores = new Stores(pipeline.store);
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
     this.events = new Events(this.runId, createRedactor(pipeline.secrets), [collect, ...[options.watch ?? []].flat()]);
     this.publishes = pipeline.plan.sinks.some(({ definition }) => !definition.prints);
@@ -104,7 +106,8 @@ export class Run {
     const rejects = this.pipeline.rejects.pathOf(names);
     const paths = rejects === undefined ? outputs : [...outputs, rejects];
     refuseOverlaps(this.state.path, paths);
-    const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId: this.runId });
+    const { runId, stores, options } = this;
+    const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId, stores, signal: options.signal });
     try {
       await this.#recover(paths);
       if ((await this.#firstStarted()) === firstStart) return { lock, firstStart, outputs, rejects, paths };

@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { identity } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import { itemAt, SpecError, textOf, type Row } from '../core/index.js';
+import { isRemote } from '../store/index.js';
 import { fileText, loadCheck, referenceSource } from '../plan/index.js';
 import type { Checked, Extensions, Pipeline, PlannedSink, TestShape } from '../plan/index.js';
 import { discarding, extraStep, Stage } from './observed.js';
@@ -66,7 +67,7 @@ export async function loadTests(file: string, options: Extensions & { readonly c
 }
 
 function refuseOutside(folder: string, file: string, { outputs, document }: Checked): void {
-  const outside = outputs.find(({ path }) => path !== undefined && relative(folder, path).startsWith('..'));
+  const outside = outputs.find(({ path }) => path !== undefined && (isRemote(path) || relative(folder, path).startsWith('..')));
   if (!outside) return;
   const message = `${outside.path} is outside the folder of the test, and a test writes nowhere else; give the test another path, with set or env`;
   throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(outside.place) }]);

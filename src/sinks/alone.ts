@@ -1,6 +1,6 @@
 import { defined, newRunId, SinkError } from '../core/index.js';
 import { schemaProblems } from '../options/index.js';
-import { lockOutputs, refuseInTable, type Lock } from '../store/index.js';
+import { lockOutputs, refuseInTable, Stores, type Lock } from '../store/index.js';
 import { placeOf } from './options.js';
 import { unfitAt } from './projection.js';
 import type { SinkContext, SinkDefinition, SinkWriter } from './sink.js';
@@ -14,6 +14,7 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
     stdout: process.stdout,
     pipeline: at,
     runId: newRunId(),
+    stores: new Stores(),
     key: [],
     runDate: () => new Date().toISOString().slice(0, 10),
     reject: (row, { page, index, ...fault }) => {
@@ -46,7 +47,8 @@ export async function openInCode<C>(
   const output = sink.output(config, placeOf(context));
   if (output === undefined) return sink.open(config, context);
   refuseInTable(output);
-  const lock = await lockOutputs([output], { runId: context.runId });
+  const { runId, stores, signal } = context;
+  const lock = await lockOutputs([output], { runId, stores, signal });
   try {
     return releasing(await sink.open(config, context), lock);
   } catch (failure) {

@@ -1,7 +1,6 @@
-import { resolve } from 'node:path';
 import { didYouMean, schema, zod, type Column, SinkError, type OutputOptions } from '../core/index.js';
 import { distinct } from '../options/index.js';
-import { filledPath, pathProblem } from '../store/index.js';
+import { absolutePath, filledPath, pathProblem } from '../store/index.js';
 import type { OutputPlace, SinkContext, SinkPlan } from './sink.js';
 
 export const naming = (fallback: OutputOptions['naming']) =>
@@ -66,13 +65,13 @@ export const outputPath = (what: string) =>
       if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
     .describe(
-      `${what} Relative paths resolve against the working directory; {{ run.date }}, {{ run.id }} and {{ pipeline }} stand for the UTC day on which the run was first started, its id, and the name of the pipeline.`,
+      `${what} Relative paths resolve against the working directory, s3://BUCKET/NAME is an object; {{ run.date }}, {{ run.id }} and {{ pipeline }} stand for the UTC day on which the run was first started, its id, and the name of the pipeline.`,
     );
 
 /** Returns the absolute path of an output. @throws {SinkError} `E_SINK_CONFIG` if the value of a name in braces could lead out of the path. */
 export function outputAt(path: string, { baseDir, names }: OutputPlace): string {
   const filled = filledPath(path, names);
-  if (filled !== undefined) return resolve(baseDir, filled);
+  if (filled !== undefined) return absolutePath(baseDir, filled);
   throw new SinkError('E_SINK_CONFIG', `${path}: a name in a path may contain only letters, digits, dots, dashes and underscores`);
 }
 

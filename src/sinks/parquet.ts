@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isOnceOf, SinkError, type Column, stoppedBy, type OutputColumn } from '../core/index.js';
 import { LinkedRun, OpenedRun, runDateColumn, Table } from '../lake/index.js';
-import { dayTemplate } from '../store/index.js';
+import { dayTemplate, isRemote } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
 import { outputAt, placeOf } from './options.js';
@@ -50,6 +50,7 @@ export const parquetSink = builtInSink({
   folders: ({ partition_by: by }) => by.map((name) => (name === dayTemplate ? runDateColumn : name)),
   output: ({ path }, place) => outputAt(path, place),
   async open(options, context) {
+    if (isRemote(options.path)) throw new SinkError('E_SINK_CONFIG', `${context.at}: a table on a store is not supported yet`);
     const engine = await loadEngine(options.engine, options.threads);
     const landing = await LinkedRun.open(new Table(outputAt(options.path, placeOf(context))), options, context);
     const run = await OpenedRun.open(landing, engine, options, context);

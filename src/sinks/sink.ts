@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type Column, type OutputColumn, type Row, type Warning, LeadstreamError } from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
-import type { Action, PathNames } from '../store/index.js';
+import type { Action, ObjectStores, PathNames } from '../store/index.js';
 import type { Published, RunLog, RunFacts } from '../lake/index.js';
 
 /** What a sink receives in addition to its configuration. */
@@ -19,6 +19,8 @@ export interface SinkContext {
   readonly runId: string;
   /** Columns of the collection that together identify a row, by their `source`. */
   readonly key: readonly string[];
+  /** How outputs on stores are reached. Default: as the environment says. */
+  readonly stores: ObjectStores;
   /** Where the run logs its manifests. Default: nowhere. */
   readonly runLog?: RunLog | undefined;
   /** Private folder for data that does not fit into memory. Default: one in the system's temporary folder. */

@@ -1,5 +1,6 @@
-import { instantTexts, type OutputColumn, type Value } from '../core/index.js';
-import { reserveFile } from '../store/index.js';
+import { defined, instantTexts, type OutputColumn, type Value } from '../core/index.js';
+import { scratchFolder } from '../engine/index.js';
+import { openOutput } from '../store/index.js';
 import { DictionaryVector, encoding, Utf8, Utf8Vector, type Batch, type Piece } from '../vector/index.js';
 import { outputAt, placeOf } from './options.js';
 import { project, type ProjectionOptions } from './projection.js';
@@ -61,7 +62,7 @@ export abstract class CellFormat implements TextFormat {
 
 export interface TextTarget {
   append(text: Text): Promise<void>;
-  prepare?(): Promise<Pick<PreparedOutput, 'path' | 'actions'>>;
+  prepare?(): Promise<Pick<PreparedOutput, 'path' | 'actions' | 'commit'>>;
   abort?(): Promise<void>;
 }
 
@@ -105,12 +106,13 @@ export async function textFile(
   context: SinkContext,
 ): Promise<SinkWriter> {
   const destination = outputAt(options.path, placeOf(context));
-  const file = await reserveFile(destination, context.runId, options.permissions);
+  const { runId, stores, scratch = scratchFolder() } = context;
+  const file = await openOutput(destination, { runId, mode: options.permissions, stores, scratch });
   const target: TextTarget = {
     append: (text) => file.append(text),
     async prepare() {
       await file.close();
-      return { path: destination, actions: () => Promise.resolve([file.action]) };
+      return { path: destination, actions: () => Promise.resolve(file.actions), ...defined({ commit: file.commit }) };
     },
     abort: () => file.discard(),
   };

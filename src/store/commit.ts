@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { amount, amountOf, LeadstreamError, schema, SinkError } from '../core/index.js';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
 import { refuseLinks, sha256File, syncFolder } from './files.js';
+import type { FileContent } from './objects.js';
 import { runsOf } from './paths.js';
 
 /**
@@ -16,13 +17,6 @@ import { runsOf } from './paths.js';
  */
 export interface Action {
   readonly action: string;
-}
-
-/** Size and digest of a file. */
-export interface FileContent {
-  readonly bytes: number;
-  /** In hexadecimal. */
-  readonly sha256: string;
 }
 
 /** Renames an existing file or folder, replacing a file at `to` in one step. Absolute paths. */

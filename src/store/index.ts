@@ -2,7 +2,6 @@ export {
   type Action,
   type Commit,
   commitUnlogged,
-  type FileContent,
   type LinkAction,
   prepareCommit,
   type PreparedCommit,
@@ -25,11 +24,33 @@ export {
 } from './files.js';
 export { inTurn, type Lock, lockOutputs, lockOwn } from './lock.js';
 export { createOnce, lostTo } from './objects.js';
-export type { FinishedFile, ObjectBody, ObjectEntry, ObjectStore, ObjectSummary, StoredObject } from './objects.js';
-export { checkStore, isRemote, objectsAt, type StoreSettings } from './objects-at.js';
+export type {
+  FileContent,
+  FinishedFile,
+  ObjectBody,
+  ObjectEntry,
+  ObjectStore,
+  ObjectStores,
+  ObjectSummary,
+  StoredObject,
+} from './objects.js';
+export { checkStore, objectsAt, type StoreSettings } from './objects-at.js';
+export { type OutputFile, openOutput, type OutputFileOptions } from './output-file.js';
 export { isPrivate, makePrivate, makeState, openOwn, openRegular, readOwn, readRegular } from './own.js';
 export { PartialFile, reserveFile } from './partial-file.js';
-export { dayTemplate, filledPath, fixedPath, isOccupied, overlap, pathProblem, type PathNames } from './paths.js';
+export {
+  absolutePath,
+  dayTemplate,
+  filledPath,
+  fixedPath,
+  fixedPlace,
+  isOccupied,
+  isRemote,
+  overlap,
+  pathProblem,
+  type PathNames,
+} from './paths.js';
 export { refuseInTable, runsOf, runTemplate } from './paths.js';
 export { forgetCommit, logCommit, type LoggedCommit, recoverCommits } from './redo-log.js';
 export { ScratchFile, ScratchFolder } from './scratch.js';
+export { Stores } from './stores.js';

@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { open, readdir, readFile, readlink, rename, unlink, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { open, readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { z } from 'zod';
-import { LeadstreamError, schema, SinkError } from '../core/index.js';
-import { attempt, errnoOf, unlessMissing } from './failure.js';
+import { LeadstreamError, SinkError } from '../core/index.js';
+import { attempt, unlessMissing } from './failure.js';
 import { closing, jsonIn, linked, removeFile, makeFolders, removeFolders } from './files.js';
+import { type HeldLock, lockObject, type ObjectLockOptions } from './object-lock.js';
 import { openRegular } from './own.js';
+import { lives, lockedBy, owner, silenceMs, thisProcess, type Owner } from './owner.js';
+import { isRemote } from './paths.js';
 
-interface LockOptions {
-  /** Run to name in the locks. */
-  readonly runId: string;
+interface LockOptions extends ObjectLockOptions {
   /** Time between two heartbeats, in milliseconds; a run without one for a minute is considered dead. Default 15,000. */
   readonly heartbeatMs?: number;
 }
@@ -25,12 +24,12 @@ export interface Lock {
 }
 
 /**
- * Ensures that only one run at a time writes each output, by a file `.<name>.lock` next to it. It does not wait.
+ * Ensures that only one run at a time writes each output, by a file or object `.<name>.lock` next to it. It does not wait, but see `lockObject`.
  *
  * On the same host, a lock is taken over at once if its process is dead, and never while that lives; otherwise when its last heartbeat is older than a minute,
  * so the clocks of hosts that share outputs must agree to within less than that.
  *
- * @param outputs Absolute paths. Missing folders above them are created.
+ * @param outputs Absolute paths, of this machine or of a store. Missing folders above them are created.
  * @throws {LeadstreamError} `E_RUN_LOCKED` naming output, run, host, process and time.
  * @throws {SinkError} `E_SINK_PATH` if a lock cannot be written; `E_SINK_FOREIGN` if a file of that name is not ours.
  */
@@ -44,8 +43,9 @@ export function lockOwn(path: string, options: LockOptions): Promise<Lock> {
 }
 
 /** Locks in the order of the paths, so that two runs cannot wait for each other's. */
-async function lockEach(paths: readonly string[], { runId, heartbeatMs = 15_000 }: LockOptions, mode: number): Promise<Lock> {
-  const locks: Awaited<ReturnType<typeof take>>[] = [];
+async function lockEach(paths: readonly string[], options: LockOptions, mode: number): Promise<Lock> {
+  const { runId, heartbeatMs = 15_000 } = options;
+  const locks: HeldLock[] = [];
   const beats = setInterval(() => void Promise.all(locks.map((lock) => lock.beat())), heartbeatMs).unref();
 
   async function release(): Promise<void> {
@@ -54,7 +54,7 @@ async function lockEach(paths: readonly string[], { runId, heartbeatMs = 15_000 
   }
 
   try {
-    for (const path of [...new Set(paths)].sort()) locks.push(await take(path, runId, mode));
+    for (const path of [...new Set(paths)].sort()) locks.push(await (isRemote(path) ? lockObject(path, options) : take(path, runId, mode)));
   } catch (failure) {
     await release();
     throw failure;
@@ -95,7 +95,7 @@ export function isLocked(failure: unknown): boolean {
 }
 
 /** Takes the lock of one output. `acquire` describes how it changes hands. */
-async function take(output: string, run: string, mode: number) {
+async function take(output: string, run: string, mode: number): Promise<HeldLock> {
   const path = join(dirname(output), `.${basename(output)}.lock`);
   const mine = await thisProcess(randomId(), run);
   const folders = await makeFolders(dirname(output));
@@ -131,7 +131,7 @@ async function take(output: string, run: string, mode: number) {
     async check(): Promise<void> {
       const found = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readLock(path));
       if (found === undefined) throw new LeadstreamError('E_RUN_LOCKED', `the lock of ${output} was removed while this run held it`);
-      if (found.owner?.id !== mine.id) throw lockedBy(output, found);
+      if (found.owner?.id !== mine.id) throw lockedBy(output, found.owner);
     },
 
     async release(): Promise<void> {
@@ -145,9 +145,6 @@ async function take(output: string, run: string, mode: number) {
 function randomId(): string {
   return randomBytes(8).toString('hex');
 }
-
-/** An owner that cannot be checked is considered dead if its last heartbeat is older than this, or further in the future: then the clocks disagree. */
-const silenceMs = 60_000;
 
 /** The content of a lock file. */
 interface Found {
@@ -171,7 +168,7 @@ async function acquire(path: string, draft: string, output: string): Promise<voi
   while (!(await linked(draft, path))) {
     const found = await readLock(path);
     if (found === undefined) continue;
-    if (await isHeld(found)) throw lockedBy(output, found);
+    if (await isHeld(found)) throw lockedBy(output, found.owner);
     const id = found.owner?.id;
     if (id === undefined) {
       const fault = `${path} exists, but is not a lock made by leadstream; remove it if nothing else needs it`;
@@ -204,11 +201,6 @@ async function readLock(path: string): Promise<Found | undefined> {
   });
 }
 
-function lockedBy(output: string, { owner: other }: Found): LeadstreamError {
-  const who = other ? `run ${other.run} (host ${other.host}, process ${other.pid}) since ${other.since}` : 'an unknown run';
-  return new LeadstreamError('E_RUN_LOCKED', `${output} is held by ${who}`);
-}
-
 /** Removes what killed processes left behind: our locks, and empty files with the names of drafts. */
 async function removeLeftovers(path: string): Promise<void> {
   const head = basename(path);
@@ -227,63 +219,4 @@ const asideName = /^(?:-[0-9a-f]{16}\.lock)+$/;
 /** The path of a lock on a lock, or of a lock before it has its final name. */
 function beside(path: string, id: string): string {
   return path.replace(/\.lock$/, `.lock-${id}.lock`);
-}
-
-/** The owner of a lock, as in the lock file. */
-const owner = schema((z) => {
-  /** Text that can be shown in a message, whoever wrote the file. */
-  const plain = z.string().regex(/^\P{C}{1,255}$/u);
-  return z.object({
-    id: z.string().regex(/^[0-9a-f]{16}$/),
-    run: plain,
-    host: plain,
-    /** Scope of process ids: boot and pid namespace on Linux, because containers share host names and process ids. `null` if unknown; else empty. */
-    space: z.string().nullable(),
-    pid: z.int().positive(),
-    /** Start of the process in clock ticks since boot (proc_pid_stat(5), field 22), to detect a reused process id. */
-    started: z.string().nullable(),
-    /** When the lock was taken, ISO 8601. */
-    since: plain,
-  });
-});
-
-type Owner = z.output<ReturnType<typeof owner>>;
-
-async function thisProcess(id: string, run: string): Promise<Owner> {
-  const started = (await processStat(process.pid))?.started ?? null;
-  return { id, run, host: hostname(), space: await processSpace(), pid: process.pid, started, since: new Date().toISOString() };
-}
-
-/** Whether the owner's process is alive; `undefined` if that cannot be determined from here. */
-async function lives(other: Owner): Promise<boolean | undefined> {
-  if (other.host !== hostname() || other.space === null || other.space !== (await processSpace())) return undefined;
-  try {
-    process.kill(other.pid, 0);
-  } catch (thrown) {
-    if (errnoOf(thrown) === 'ESRCH') return false;
-  }
-  const stat = await processStat(other.pid);
-  if (stat === undefined || other.started === null) return undefined;
-  return stat.started === other.started && !ended.has(stat.state);
-}
-
-/** States of a process that was killed but not yet reaped by its parent. */
-const ended: ReadonlySet<string> = new Set(['Z', 'X']);
-
-async function processSpace(): Promise<string | null> {
-  if (process.platform !== 'linux') return '';
-  try {
-    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
-    return `${boot.trim()} ${await readlink('/proc/self/ns/pid')}`;
-  } catch {
-    return null;
-  }
-}
-
-/** The second field, the name, may contain spaces and brackets, so fields are counted after it. */
-async function processStat(pid: number): Promise<{ state: string; started: string } | undefined> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  const [state, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const started = rest[18];
-  return state === undefined || started === undefined ? undefined : { state, started };
 }

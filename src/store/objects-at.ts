@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { diskObjects } from './disk-objects.js';
 import { checkConditions, type ObjectStore } from './objects.js';
+import { isRemote } from './paths.js';
 import { s3Objects, type S3Settings } from './s3.js';
 
 /** Where a place is, as far as its scheme needs it. */
@@ -12,11 +13,6 @@ export interface StoreSettings extends S3Settings {
 /** Returns the store of a path: `s3://…`, or a folder of this machine. @throws {SinkError} `E_SINK_CONFIG`. */
 export function objectsAt(path: string, settings: StoreSettings = {}, mode?: number): ObjectStore {
   return isRemote(path) ? s3Objects(path, settings) : diskObjects(resolve(path), mode);
-}
-
-/** Whether a path names objects of a service rather than files of this machine. */
-export function isRemote(path: string): boolean {
-  return path.startsWith('s3://');
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { LeadstreamError, SinkError } from '../core/index.js';
-import type { FileContent } from './commit.js';
 import { sha256File } from './files.js';
 
 /** An object as it was read. */
@@ -22,6 +22,13 @@ export interface ObjectEntry {
   readonly key: string;
   readonly bytes: number;
   readonly modifiedAt: Date;
+}
+
+/** Size and digest of a file. */
+export interface FileContent {
+  readonly bytes: number;
+  /** In hexadecimal. */
+  readonly sha256: string;
 }
 
 /** A finished local file, which no longer changes. */
@@ -71,21 +78,42 @@ export function lostTo(object: string): LeadstreamError {
   return new LeadstreamError('E_RUN_LOCKED', `${object} was written by another run meanwhile`);
 }
 
+/** The stores that a run uses. */
+export interface ObjectStores {
+  /** @param root Path of a table, or of a folder of objects. */
+  at(root: string): ObjectStore;
+  /** Returns the store of the folder of an object, and its key there. */
+  above(path: string): { readonly store: ObjectStore; readonly key: string };
+  /** Checks, once, that a store can be written to. @throws {SinkError} `E_SINK_PATH`. */
+  check(store: ObjectStore): Promise<void>;
+}
+
 /**
  * Creates an object that others may be creating as well, and finds out who did. The body must be unique, as by a nonce.
  *
  * @returns `taken` if the object is that of someone else.
  */
 export async function createOnce(store: ObjectStore, key: string, body: string): Promise<'created' | 'taken'> {
+  return (await writeOnce(store, key, body)) === undefined ? 'taken' : 'created';
+}
+
+/**
+ * Creates an object, or replaces the version that was read, and finds out what became of it. The same body by someone else counts as ours.
+ *
+ * @param version `undefined` if there was none.
+ * @returns The new version; `undefined` if someone else was faster.
+ */
+export async function writeOnce(store: ObjectStore, key: string, body: ObjectBody, version?: string): Promise<string | undefined> {
   for (let attempts = 1; ; attempts += 1) {
     try {
-      await store.create(key, body);
-      return 'created';
+      return await (version === undefined ? store.create(key, body) : store.replace(key, body, version));
     } catch (failure) {
-      const found = await store.read(key);
-      if (found !== undefined) return found.bytes.equals(Buffer.from(body)) ? 'created' : 'taken';
+      const found = await store.find(key);
+      if (found?.sha256 === (typeof body === 'string' ? await sha256Of(body) : body.sha256)) return found.version;
+      if (found?.version !== version) return undefined;
       if (attempts === maxAttempts) throw failure;
     }
+    await wait(Math.random() * 2 ** attempts * 250);
   }
 }
 

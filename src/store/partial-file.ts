@@ -4,7 +4,8 @@ import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { attempt, unlessMissing } from './failure.js';
 import { removeFile, makeFolders, removeFolders, setMode } from './files.js';
-import type { FileContent, RenameAction } from './commit.js';
+import type { RenameAction } from './commit.js';
+import type { FileContent } from './objects.js';
 
 /**
  * A file written under a name that readers ignore. Once it is closed, `action` gives it its final name.
@@ -50,6 +51,10 @@ export class PartialFile {
 
   get action(): RenameAction {
     return { action: 'rename', from: this.path, to: this.destination, file: this.content };
+  }
+
+  get actions(): readonly RenameAction[] {
+    return [this.action];
   }
 
   /** Appends bytes, or text as UTF-8. One call at a time. */

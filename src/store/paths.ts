@@ -3,6 +3,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { LeadstreamError, SinkError } from '../core/index.js';
 import { attempt, unlessMissing } from './failure.js';
+import type { ObjectStores } from './objects.js';
 
 const names = ['run.date', 'run.id', 'pipeline'] as const;
 
@@ -29,12 +30,22 @@ export function filledPath(path: string, values: PathNames): string | undefined 
   return safe ? filled : undefined;
 }
 
+/** Returns whether a path is that of an object, or of a folder of objects, like `s3://bucket/lake/leads`. */
+export function isRemote(path: string): boolean {
+  return path.startsWith('s3://');
+}
+
+/** Returns an absolute path. Those on a store are. */
+export function absolutePath(baseDir: string, path: string): string {
+  return isRemote(path) ? path : resolve(baseDir, path);
+}
+
 /** Describes what is wrong with the path of an output, if anything: a scheme, or invalid braces. */
 export function pathProblem(path: string): string | undefined {
   if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path may have: half of a surrogate pair, or NUL';
   if (path.trim() !== path) return 'it begins or ends with white space; remove that';
   if (/^~(?:\/|$)|(?:^|\/)\$\w/.test(path)) return 'no shell expands ~ or $NAME here; write the path, or ${NAME} for a variable';
-  return schemeProblem(path) ?? bracesProblem(path);
+  return (isRemote(path) ? objectProblem(path) : schemeProblem(path, writable)) ?? bracesProblem(path);
 }
 
 /**
@@ -45,19 +56,41 @@ export function pathProblem(path: string): string | undefined {
  */
 export function fixedPath(path: string, option: string, baseDir: string): string {
   const braces = path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : undefined;
-  const problem = schemeProblem(path) ?? braces;
+  const problem = schemeProblem(path, 'this is a path of this machine') ?? braces;
   if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${option} ${path}: ${problem}`);
   return resolve(baseDir, path);
 }
+
+/**
+ * Returns the absolute path of a table or a report, which may be on a store.
+ *
+ * @throws As `fixedPath`.
+ */
+export function fixedPlace(path: string, option: string, baseDir: string): string {
+  if (!isRemote(path)) return fixedPath(path, option, baseDir);
+  const problem = path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : objectProblem(path);
+  if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${option} ${path}: ${problem}`);
+  return path;
+}
+
+function objectProblem(path: string): string | undefined {
+  const [bucket = '', ...names] = path.slice('s3://'.length).split('/');
+  if (!/^[a-z0-9][a-z0-9.-]+[a-z0-9]$/.test(bucket) || names.length === 0)
+    return 'write s3://BUCKET/NAME, with the name of an existing bucket';
+  if (names.some((name) => ['', '.', '..'].includes(name))) return "its names must not be empty, '.' or '..', and no slash may end it";
+  return /[?#\\\p{Cc}]/u.test(path) ? 'it has ?, #, a backslash or a control character' : undefined;
+}
+
+const writable = 'this writes to s3:// and on this machine; write to a folder here and copy it from there';
 
 /** A word and `://`, or `:/` unless it is one letter; and what is known as a scheme, whatever follows. A file of such a name is written as `./s3:x`. */
 const scheme =
   /^(?:[a-z][a-z\d+.-]*:(?=\/\/)|[a-z][a-z\d+.-]+:(?=\/)|(?:s3[an]?|gs|gcs|r2|az|abfss?|adl|wasbs?|hdfs|https?|ftps?|sftp|file|oss|dbfs):)/i;
 
-function schemeProblem(path: string): string | undefined {
+function schemeProblem(path: string, fact: string): string | undefined {
   const [found] = scheme.exec(path) ?? [];
   if (found === undefined) return undefined;
-  return `'${found}' is a scheme, but this writes files on this machine; write to a folder here and copy it from there`;
+  return `'${found}' is a scheme, but ${fact}`;
 }
 
 function bracesProblem(path: string): string | undefined {
@@ -75,7 +108,13 @@ function isName(text: string): text is (typeof names)[number] {
 }
 
 /** Returns whether a destination contains something that a commit would replace. An empty folder counts as nothing. @throws {SinkError} `E_SINK_PATH`. */
-export function isOccupied(destination: string): Promise<boolean> {
+export async function isOccupied(destination: string, stores: ObjectStores): Promise<boolean> {
+  if (isRemote(destination)) {
+    const { store, key } = stores.above(destination);
+    if ((await store.find(key)) !== undefined) return true;
+    for await (const _ of store.list(`${key}/`)) return true;
+    return false;
+  }
   return attempt('E_SINK_PATH', `cannot read ${destination}`, async () => {
     const found = await lstat(destination).catch(unlessMissing(undefined));
     return found !== undefined && !(found.isDirectory() && (await readdir(destination)).length === 0);
@@ -84,7 +123,8 @@ export function isOccupied(destination: string): Promise<boolean> {
 
 /**
  * Returns whether writing one output would write over or into the other, or into a file that leadstream has next to it (`.<name>.lock` and so on), through any
- * links. An output that is itself a link is not followed: the link of a table is replaced, any other is refused. Absolute paths, existing or not.
+ * links. An output that is itself a link is not followed: the link of a table is replaced, any other is refused. Absolute paths, existing or not;
+ * those of stores are compared as they are written.
  */
 export function overlap(a: string, b: string): boolean {
   const [one, other] = [placeOf(a), placeOf(b)];
@@ -92,11 +132,12 @@ export function overlap(a: string, b: string): boolean {
 }
 
 /**
- * Refuses a place inside a table, which has its runs next to it even before it is published.
+ * Refuses a place inside a table, which has its runs next to it even before it is published. A table on a store hides nothing.
  *
  * @throws {SinkError} `E_SINK_PATH`.
  */
 export function refuseInTable(path: string): void {
+  if (isRemote(path)) return;
   for (let above of [dirname(path), realOf(dirname(path))]) {
     for (; above !== dirname(above); above = dirname(above)) {
       const name = runsName.exec(basename(above))?.[1];
@@ -115,13 +156,13 @@ export function runsOf(table: string): string {
 const runsName = /^\.(.+)\.runs$/;
 
 function placeOf(path: string): string {
-  return join(realOf(dirname(path)), basename(path));
+  return isRemote(path) ? path : join(realOf(dirname(path)), basename(path));
 }
 
 /** Returns whether a place is that of an output, is inside it, or has a name that belongs to it. */
 function takes(output: string, place: string): boolean {
   if (place === output || place.startsWith(output + sep)) return true;
-  const hidden = join(dirname(output), `.${basename(output)}.`);
+  const hidden = `${output.slice(0, -basename(output).length)}.${basename(output)}.`;
   const [name = ''] = place.slice(hidden.length).split(sep);
   return place.startsWith(hidden) && hiddenEnding.test(name);
 }

@@ -30,6 +30,7 @@ import {
   SourceError,
   SpecError,
   stdout,
+  Stores,
   StepError,
   type CodeOf,
   type ConnectOptions,
@@ -148,6 +149,9 @@ void stdout({ format: 'xml' });
 void ndjson();
 // @ts-expect-error A file has a path.
 void csv({ delimiter: ';' });
+void csv({ path: 's3://bucket/leads.csv' }, { stores: new Stores({ endpoint: 'http://localhost:9000', path_style: true }) });
+// @ts-expect-error Credentials are found by the SDK.
+void new Stores({ credentials: 'key' });
 
 // the connection that the environment describes
 expectTypeOf(connectionFromEnvironment(process.env)).toExtend<ConnectOptions | { readonly missing: string }>();

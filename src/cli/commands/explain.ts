@@ -28,7 +28,8 @@ interface Branch {
   readonly notes: readonly string[];
 }
 
-function treeOf({ pipeline, source, steps, sinks, rejects }: Explanation): string {
+function treeOf({ pipeline, source, steps, sinks, rejects, alone, together }: Explanation): string {
+  const then = together.length === 0 ? [] : [together.join(', ')];
   const branches: readonly Branch[] = [
     {
       title: `from ${source.collection}`,
@@ -37,6 +38,9 @@ function treeOf({ pipeline, source, steps, sinks, rejects }: Explanation): strin
     ...steps.map(branchOf),
     ...sinks.map(sinkBranch),
     { title: 'rejects', notes: [`${rejects.path ?? 'counted only, no file'}, at most ${rejects.max}`] },
+    ...(alone.length === 0 || alone.length + together.length === 1
+      ? []
+      : [{ title: 'commit', notes: [[`each by itself: ${alone.join(', then ')}`, ...then].join('; then together: ')] }]),
   ];
   const lines = branches.flatMap(({ title, notes }, index) => {
     const last = index === branches.length - 1;

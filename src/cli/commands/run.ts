@@ -1,8 +1,8 @@
-import { resolve } from 'node:path';
 import { command, filesNamed, flag, loadOptionsOf, pipelineOptions, refuseUnknown, repeated } from '../command.js';
 import type { ArgumentsOf, CommandContext, Parser } from '../command.js';
 import { LeadstreamError, SpecError } from '../../core/index.js';
 import type { Pipeline } from '../../index.js';
+import { absolutePath, Stores } from '../../store/index.js';
 import type { Metrics } from '../metrics.js';
 import type { BrokenFile } from '../series.js';
 
@@ -98,12 +98,12 @@ async function runLoaded(
     { what: '--metrics', file: arguments_.metrics },
   ];
   for (const { what, file } of others) {
-    const writer = file === undefined ? undefined : pipelines.find((pipeline) => writesOver(pipeline, resolve(cwd, file)));
+    const writer = file === undefined ? undefined : pipelines.find((pipeline) => writesOver(pipeline, absolutePath(cwd, file)));
     if (writer) throw new LeadstreamError('E_USAGE', `${what} ${file} is where the pipeline '${writer.name}' writes, or inside it`);
   }
   refuseClashes(wanted, writesOver);
   expected.push(...pipelines.map(({ name }) => name));
-  const report = await ReportFiles.open(reportFiles, context);
+  const report = await ReportFiles.open(reportFiles, context, new Stores(pipelines[0]?.store));
   return runSeries(pipelines, context, { stateDir, restart, allowShrink, allowPartial }, { broken, metrics, report });
 }
 

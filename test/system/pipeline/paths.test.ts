@@ -32,7 +32,15 @@ async function problems(body: string): Promise<readonly string[]> {
 
 describe('the path of an output', () => {
   test.each([
-    ['s3://bucket/x', "'s3:' is a scheme, but this writes files on this machine"],
+    ['gs://bucket/x', "'gs:' is a scheme, but this writes to s3:// and on this machine"],
+    ['S3://bucket/x', "'S3:' is a scheme"],
+    ...['s3://', 's3://bucket', 's3://Bucket/x', 's3:///x', 's3://{{ pipeline }}/x'].map(
+      (path) => [path, 'write s3://BUCKET/NAME'] as const,
+    ),
+    ...['s3://bucket/', 's3://bucket/a//x', 's3://bucket/a/../x', 's3://bucket/./x', 's3://bucket/x/'].map(
+      (path) => [path, 'must not be empty'] as const,
+    ),
+    ...['s3://bucket/x?y', 's3://bucket/x#y'].map((path) => [path, 'it has ?, #'] as const),
     ['file:///tmp/x', "'file:' is a scheme"],
     [' x', 'it begins or ends with white space'],
     ['x-{{ run.date', 'run.date'],
@@ -41,10 +49,16 @@ describe('the path of an output', () => {
     expect(await problems(`${to('x')}\nrejects: { path: '${path}' }`)).toEqual([expect.stringContaining(message)]);
   });
 
-  test.each(['./s3:x', 'leads:2024.csv', '/data/s3:x', 'a-{{ run.date }}-{{pipeline}}-{{  run.id }}', '../lake/{{ run.date }}', 'ü 😀'])(
-    'may be %s',
-    async (path) => expect(await problems(to(path))).toEqual([]),
-  );
+  test.each([
+    './s3:x',
+    'leads:2024.csv',
+    '/data/s3:x',
+    's3://bucket/x',
+    's3://a.bucket-1/{{ run.date }}/{{ pipeline }}.csv',
+    'a-{{ run.date }}-{{pipeline}}-{{  run.id }}',
+    '../lake/{{ run.date }}',
+    'ü 😀',
+  ])('may be %s', async (path) => expect(await problems(to(path))).toEqual([]));
 
   test('is refused when it is a link, whose file would stay as it was', async () => {
     const folder = await temporaryFolder();
@@ -349,7 +363,7 @@ describe('outputs with names in braces', () => {
 
 describe('paths in code and of the command line', () => {
   test.each([csv, parquet])('are refused in the same way', async (sink) => {
-    for (const path of ['~/x', '$DAY/x', 's3://bucket/x', 'x-{{ run.day }}', '{{ run.date }}/../x', 'x\uD800', 'x\0'])
+    for (const path of ['~/x', '$DAY/x', 'gs://bucket/x', 'x-{{ run.day }}', '{{ run.date }}/../x', 'x\uD800', 'x\0'])
       await expect(sink({ path })).rejects.toMatchObject({ code: 'E_SINK_CONFIG', exit: 78 });
   });
 
@@ -365,7 +379,7 @@ describe('paths in code and of the command line', () => {
   test('are refused when they name another machine', async () => {
     const [from, cwd] = [await serviceOf({ leads: leads(3) }), await workplace(to('x.csv'))];
     for (const flag of ['--state-dir', '--report', '--metrics']) {
-      for (const path of ['s3://bucket/x.prom', 'x-{{ run.date }}.prom']) {
+      for (const path of ['gs://bucket/x.prom', 'x-{{ run.date }}.prom']) {
         const { code, stderr } = await cli(['run', 'p.yaml', flag, path], { cwd, env: from.env });
         expect([code, stderr]).toEqual([2, expect.stringContaining(`${flag} ${path}: `)]);
       }

@@ -13,6 +13,7 @@ import {
   prepareCommit,
   recoverCommits,
   reserveFile,
+  Stores,
 } from '../../../src/store/index.js';
 import { leads, runIn } from '../../support/pipelines.js';
 import { serviceOf } from '../../support/services.js';
@@ -58,7 +59,7 @@ describe('a store for csv, ndjson and rejects', () => {
     const file = await reserveFile(at('out/a.csv'), run);
     await file.append('rows');
     expect(await place.read('out/a.csv')).toBe(undefined);
-    expect(await isOccupied(at('out/a.csv'))).toBe(false);
+    expect(await isOccupied(at('out/a.csv'), new Stores())).toBe(false);
     await file.discard();
     await file.discard();
     expect(await place.names()).toEqual([]);
@@ -75,7 +76,7 @@ describe('a store for csv, ndjson and rejects', () => {
     await file.discard();
     expect(await place.read('a.csv')).toBe('é\n');
     expect(await place.names()).toEqual(['a.csv']);
-    expect(await isOccupied(at('a.csv'))).toBe(true);
+    expect(await isOccupied(at('a.csv'), new Stores())).toBe(true);
   });
 
   test('commits no file that is not closed', async () => {

@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { LeadstreamError, schema, SinkError } from '../core/index.js';
+import { jsonIn } from './files.js';
+import { type ObjectStores, type StoredObject, writeOnce } from './objects.js';
+import { lives, lockedBy, owner, silenceMs, thisProcess, type Owner } from './owner.js';
+
+export interface ObjectLockOptions {
+  /** Run to name in the locks. */
+  readonly runId: string;
+  /** Needed for outputs on a store. */
+  readonly stores?: ObjectStores;
+  /** Silence after which the lock of a run elsewhere may be taken over, in milliseconds. Default one minute. */
+  readonly quietMs?: number;
+  /** Ends the wait for the lock of a silent run on a store. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The lock of one output. */
+export interface HeldLock {
+  /** Never rejects. */
+  beat(): Promise<void>;
+  check(): Promise<void>;
+  /** Never rejects. */
+  release(): Promise<void>;
+}
+
+/** The content of a lock object, which stays when it is released, then without an owner. Every heartbeat changes it, and with it the version. */
+const content = schema((z) => z.object({ owner: owner().nullable(), at: z.iso.datetime(), nonce: z.string() }));
+
+/**
+ * Takes the lock of an output on a store, the object `.<name>.lock` next to it. It only saves work: what decides is the conditional commit of the output.
+ *
+ * The lock of a dead process of this machine is taken over at once. Any other is observed if its last heartbeat seems a minute old: clocks differ, so it
+ * is taken over only when it stands still for a minute by the clock of this machine.
+ */
+export async function lockObject(output: string, options: ObjectLockOptions): Promise<HeldLock> {
+  const { runId, stores, quietMs = silenceMs, signal } = options;
+  if (!stores) throw new LeadstreamError('E_RUN_FAILED', `${output} is locked without its store`);
+  const { store, key: name } = stores.above(output);
+  await stores.check(store);
+  const key = `.${name}.lock`;
+  const mine = await thisProcess(randomId(), runId);
+
+  async function take(): Promise<void> {
+    const found = await store.read(key);
+    if (found) {
+      const { owner: other, at } = contentIn(found, output);
+      if (other && (await isHeld(found, other, at))) throw lockedBy(output, other);
+    }
+    // Whoever was faster is named.
+    if ((await writeOnce(store, key, contentOf(mine), found?.version)) === undefined) await check();
+  }
+
+  async function isHeld({ version }: StoredObject, other: Owner, at: string): Promise<boolean> {
+    if ((await lives(other)) === false) return false;
+    if (Math.abs(Date.now() - Date.parse(at)) <= quietMs) return true;
+    await wait(quietMs, undefined, { signal }).catch(() => {
+      throw new LeadstreamError('E_RUN_ABORTED', `stopped while it waited for the lock of ${output}`);
+    });
+    return (await store.read(key))?.version !== version;
+  }
+
+  async function check(): Promise<void> {
+    const found = await store.read(key);
+    const holder = found && contentIn(found, output).owner;
+    if (holder?.id !== mine.id) throw lockedBy(output, holder ?? undefined);
+  }
+
+  async function rewrite(next: Owner | null): Promise<void> {
+    const found = await store.read(key);
+    if (found && contentIn(found, output).owner?.id === mine.id) await writeOnce(store, key, contentOf(next), found.version);
+  }
+
+  let last = Promise.resolve();
+  const inOrder = (next: Owner | null) => (last = last.then(() => rewrite(next)).catch(() => undefined));
+  await take();
+  return { beat: () => inOrder(mine), check, release: () => inOrder(null) };
+}
+
+function contentOf(holder: Owner | null): string {
+  return `${JSON.stringify({ owner: holder, at: new Date().toISOString(), nonce: randomId() })}\n`;
+}
+
+function contentIn({ bytes }: StoredObject, output: string) {
+  const { data } = content().safeParse(jsonIn(bytes.toString()));
+  if (data) return data;
+  throw new SinkError('E_SINK_FOREIGN', `${output} cannot be locked: the object of its lock is not one made by leadstream; remove it`);
+}
+
+function randomId(): string {
+  return randomBytes(8).toString('hex');
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { afterEach } from '@jest/globals';
+
+/**
+ * What becomes of a request: it is answered; its connection is cut before the server gets it, or when the server has carried it out; or the connection is cut at
+ * once, and the server gets it when a promise resolves.
+ */
+export type Fate = 'answered' | 'cut' | 'applied' | Promise<unknown>;
+
+export interface CuttingProxy {
+  readonly url: string;
+  /** The requests so far, like `PUT /lake/leads.csv`. */
+  readonly requests: readonly string[];
+}
+
+const closing: (() => void)[] = [];
+
+afterEach(() => closing.splice(0).forEach((close) => close()));
+
+/** Starts a server for one test that passes requests on to another, whose address and key the client need not know: a signature stays valid. */
+export async function cuttingProxy(target: string, fateOf: (request: string, index: number) => Fate): Promise<CuttingProxy> {
+  const requests: string[] = [];
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const name = `${request.method ?? ''} ${request.url?.split('?')[0] ?? ''}`;
+    const fate = fateOf(name, requests.push(name) - 1);
+    const body = await buffer(request);
+    if (fate === 'cut' || typeof fate === 'object') request.socket.destroy();
+    if (fate === 'cut') return;
+    await fate;
+    const { status, headers, content } = await passedOn(target, request, body);
+    if (fate === 'answered') response.writeHead(status, headers).end(content);
+    else request.socket.destroy();
+  }
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => request.socket.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+}
+
+async function passedOn(target: string, { method = 'GET', url = '/', headers }: IncomingMessage, body: Buffer) {
+  const sent = send(new URL(url, target), { method, headers: { ...headers, expect: undefined }, agent: false }).end(body);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: answer.statusCode ?? 500, headers: answer.rawHeaders, content: await buffer(answer) };
+}

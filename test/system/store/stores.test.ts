@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { explainPipeline } from '../../../src/plan/index.js';
+import { csv } from '../../../src/sinks/index.js';
+import { isOccupied, lockOutputs, Stores } from '../../../src/store/index.js';
+import { startCli } from '../../support/cli.js';
+import { cutRuns, placed } from '../../support/cut-runs.js';
+import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
+import { bucket, seaweedfs, seaweedfsMissing, type SeaweedFS } from '../../support/seaweedfs.js';
+import { serviceOf } from '../../support/services.js';
+import { column } from '../../support/sinks.js';
+import { filesBelow, temporaryFolder, visible } from '../../support/temporary.js';
+import { workplace } from '../cli/support.js';
+
+const before = { ...process.env };
+let server: SeaweedFS;
+
+const suite = seaweedfsMissing === undefined ? describe : describe.skip;
+
+beforeAll(async () => {
+  if (seaweedfsMissing !== undefined) return;
+  server = await seaweedfs();
+  Object.assign(process.env, server.env);
+});
+
+afterAll(() => {
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+  Object.assign(process.env, before);
+});
+
+const to = (path: string) => `from: leads\nsteps:\n  - select: [lead_id]\nto:\n  - csv: { path: '${path}' }`;
+
+suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
+  test('are published by the command, with their rejects and the report, and replaced by the next run', async () => {
+    const { root, at, read, names } = placed();
+    const rows = [lead(1), lead(2), lead(3, { age: 'old' })];
+    const from = await serviceOf({ leads: rows });
+    const cwd = await workplace(
+      [
+        'store: { endpoint: "${STORE}", region: us-east-1 }',
+        'rejects: { max: 50% }',
+        'from: leads',
+        'steps: [{ select: [lead_id, age] }, { cast: { types: { age: integer } } }]',
+        'to:',
+        `  - csv: { path: '${root}/leads.csv' }`,
+        `  - ndjson: { path: '${root}/{{ pipeline }}/leads.ndjson' }`,
+        '  - csv: { path: here.csv }',
+      ].join('\n'),
+    );
+    const { AWS_ENDPOINT_URL_S3: STORE = '', ...keys } = server.env;
+    const env = { ...from.env, ...keys, STORE };
+    for (const _ of ['the first run', 'the next one']) {
+      const { code, stderr } = await startCli(['run', 'p.yaml', '--report', at('report.json')], { cwd, env }).finished;
+      expect([code, stderr]).toEqual([0, expect.not.stringContaining('warn')]);
+      expect(await names()).toEqual(['leads.csv', 'leads.csv.rejects.ndjson', 'report.json', 'test/leads.ndjson']);
+      expect(await read('leads.csv')).toBe(await readFile(join(cwd, 'here.csv'), 'utf8'));
+      expect((await read('test/leads.ndjson'))?.split('\n')).toHaveLength(3);
+      expect(JSON.parse((await read('leads.csv.rejects.ndjson')) ?? '')).toMatchObject({ key: { lead_id: '3' } });
+      expect(JSON.parse((await read('report.json')) ?? '')).toMatchObject({ status: 'published', read: 3 });
+    }
+    expect(await visible(cwd)).toEqual(['here.csv', 'p.yaml']);
+    expect(await filesBelow(join(cwd, '.leadstream', 'scratch'))).toEqual([]);
+    const { stdout } = await startCli(['explain', 'p.yaml'], { cwd, env }).finished;
+    const alone = ['leads.csv.rejects.ndjson', 'leads.csv', 'test/leads.ndjson'].map(at).join(', then ');
+    expect(stdout).toContain(`each by itself: ${alone}; then together: ${join(cwd, 'here.csv')}`);
+  });
+
+  test('keep their rejects when a run fails, and nothing else', async () => {
+    const { at, names } = placed();
+    const body = `rejects: { max: 0 }\nfrom: leads\nsteps: [{ cast: { types: { age: integer } } }]\nto:\n  - csv: { path: '${at('x.csv')}' }`;
+    const from = await serviceOf({ leads: [lead(1, { age: 'old' })] });
+    await expect(runIn(from, body, await temporaryFolder())).rejects.toMatchObject({ code: 'E_GATE_REJECTS' });
+    expect(await names()).toEqual(['x.csv.rejects.ndjson']);
+  });
+
+  test('are checked before the service is asked, and no key is shown', async () => {
+    const from = await serviceOf({ leads: leads(1) });
+    for (const [path, env, message] of [
+      [`s3://${bucket}-missing/x.csv`, {}, 'NoSuchBucket'],
+      [`s3://${bucket}/x.csv`, { AWS_SECRET_ACCESS_KEY: 'wrong-but-secret' }, 'SignatureDoesNotMatch'],
+      [`s3://${bucket}/x.csv`, server.readerEnv, 'AccessDenied'],
+    ] as const) {
+      const cwd = await workplace(to(path));
+      const { code, stderr } = await startCli(['run', 'p.yaml'], { cwd, env: { ...from.env, ...server.env, ...env } }).finished;
+      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+      expect(stderr).toContain('E_SINK_PATH');
+      expect(stderr).not.toMatch(/writer-secret|wrong-but-secret|reader-secret/);
+    }
+    expect([from.requests, from.probes]).toEqual([[], []]);
+  });
+
+  test('are not replaced when another writer was faster', async () => {
+    const { at, store, read } = placed();
+    for (const first of [undefined, 'old']) {
+      const name = `${first}.csv`;
+      if (first !== undefined) await store.put(name, first);
+      const writer = await csv({ path: at(name) }, { stores: new Stores() });
+      await writer.begin([column('uid')]);
+      await store.put(name, 'of another');
+      const prepared = await writer.prepare();
+      await expect(prepared.commit?.(false)).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+      await writer.abort();
+      expect(await read(name)).toBe('of another');
+    }
+    expect(await isOccupied(at('old.csv'), new Stores())).toBe(true);
+    expect(await isOccupied(at('none.csv'), new Stores())).toBe(false);
+  });
+
+  test('are whole, old or new, whether their upload is cut before or after the store carried it out, or arrives late', async () => {
+    await cutRuns(server, (request) => request.startsWith('PUT') && !/lock|probe/.test(request));
+  });
+
+  test('are not needed by validate', async () => {
+    const cwd = await workplace(`store: { endpoint: 'http://nowhere.invalid' }\n${to('s3://bucket/x.csv')}`);
+    const from = await serviceOf({ leads: [] });
+    expect(await startCli(['validate', 'p.yaml'], { cwd, env: from.env }).finished).toMatchObject({ code: 0 });
+    const explained = explainPipeline(await pipelineFor(from, to('s3://bucket/x.csv'), cwd));
+    expect(explained.alone).toEqual(['s3://bucket/x.csv.rejects.ndjson', 's3://bucket/x.csv']);
+  });
+});
+
+suite(`the lock of an output on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
+  const options = () => ({ runId: 'run-1', stores: new Stores() });
+  const held = (owner: object | null, at: Date) => JSON.stringify({ owner, at: at.toISOString(), nonce: randomUUID() });
+  const elsewhere = { id: 'abcdef0123456789', run: 'run-0', host: 'elsewhere', space: '', pid: 1, started: null, since: 'then' };
+  const hourAgo = () => new Date(Date.now() - 3_600_000);
+
+  test('is held by one run, and free again when that has released it', async () => {
+    const { at } = placed();
+    const path = at('x.csv');
+    const lock = await lockOutputs([path], options());
+    await lock.check();
+    await expect(lockOutputs([path], options())).rejects.toMatchObject({ code: 'E_RUN_LOCKED', message: expect.stringContaining('run-1') });
+    await lock.release();
+    await lock.release();
+    await (await lockOutputs([path], options())).release();
+    const both = await Promise.allSettled([lockOutputs([path], options()), lockOutputs([path], options())]);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  test('is taken from a dead process of this machine at once', async () => {
+    const { at, store, read } = placed();
+    const lock = await lockOutputs([at('x')], options());
+    const mine = JSON.parse((await read('.x.lock')) ?? '') as { owner: object };
+    await lock.release();
+    await store.put('.x.lock', held({ ...mine.owner, pid: 2 ** 22 + 1 }, new Date()));
+    const taken = await lockOutputs([at('x')], options());
+    await taken.check();
+    await store.put('.x.lock', held({ ...mine.owner, id: elsewhere.id, host: `not-${hostname()}` }, new Date()));
+    await expect(taken.check()).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    await taken.release();
+    expect(await read('.x.lock')).toContain(elsewhere.id);
+  });
+
+  test('of another machine is taken when it stands still by the clock of this one', async () => {
+    const { at, store } = placed();
+    await store.put('.x.lock', held(elsewhere, new Date()));
+    await expect(lockOutputs([at('x')], options())).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+
+    await store.put('.x.lock', held(elsewhere, hourAgo()));
+    const beating = lockOutputs([at('x')], { ...options(), quietMs: 400 });
+    setTimeout(() => void store.put('.x.lock', held(elsewhere, hourAgo())), 100);
+    await expect(beating).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+
+    const stopping = new AbortController();
+    const waiting = lockOutputs([at('x')], { ...options(), signal: stopping.signal });
+    setTimeout(() => stopping.abort(), 100);
+    await expect(waiting).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+
+    const taken = await lockOutputs([at('x')], { ...options(), quietMs: 400, heartbeatMs: 50 });
+    const first = await store.read('.x.lock');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await store.read('.x.lock'))?.version).not.toBe(first?.version);
+    await taken.check();
+    await taken.release();
+  });
+
+  test('is not taken where another program has an object of that name', async () => {
+    const { at, store } = placed();
+    await store.put('.x.lock', 'not ours');
+    await expect(lockOutputs([at('x')], options())).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+  });
+});
