@@ -5,7 +5,10 @@
  */
 
 export {
+  tableFiles,
   tableRuns,
+  type TableAccess,
+  type TableFiles,
   verifyTable,
   type Manifest,
   type RunFacts,

@@ -9,7 +9,7 @@ import { preview } from './commands/preview.js';
 import { run } from './commands/run.js';
 import { schema } from './commands/schema.js';
 import { serve } from './commands/serve.js';
-import { rollback, runs, verify } from './commands/tables.js';
+import { files, rollback, runs, verify } from './commands/tables.js';
 import { test } from './commands/test.js';
 import { validate } from './commands/validate.js';
 import { catalogue, exitCodes, LeadstreamError, nearest, version } from '../core/index.js';
@@ -21,7 +21,24 @@ export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdo
   readonly secrets?: Secrets;
 }
 
-const commands = [init, run, validate, doctor, explain, explainRow, preview, test, fetch, verify, rollback, runs, serve, schema, demo];
+const commands = [
+  init,
+  run,
+  validate,
+  doctor,
+  explain,
+  explainRow,
+  preview,
+  test,
+  fetch,
+  verify,
+  rollback,
+  runs,
+  files,
+  serve,
+  schema,
+  demo,
+];
 
 /**
  * Runs a command line. It never throws and never ends the process: failures are reported on stderr.

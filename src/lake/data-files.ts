@@ -1,7 +1,9 @@
-import { SinkError, type OutputColumn, itemAt } from '../core/index.js';
+import type { FileMetaData } from 'hyparquet';
+import { SinkError, type OutputColumn, type Value, itemAt } from '../core/index.js';
 import {
   faultOf,
   footerOf,
+  statisticsOf,
   type Encoding,
   type Expected,
   type ParquetEncoder,
@@ -19,6 +21,8 @@ export interface DataFilesOptions {
   readonly row_group_bytes: number;
   readonly file_max_bytes: number;
   readonly partitioned: boolean;
+  /** As `Partitioning.valuesOf`. */
+  valuesOf(folder: string): readonly Value[];
 }
 
 /** Number of open files. The one opened first is closed for another, and its partition gets one more file later. */
@@ -38,6 +42,7 @@ interface Slot {
 }
 
 interface DataFile {
+  readonly folder: string;
   readonly name: string;
   readonly columns: readonly OutputColumn[];
   readonly partial: PartialFile;
@@ -159,11 +164,19 @@ export class DataFiles {
     this.#open.delete(slot);
   }
 
-  async #finish({ name, columns, partial, encoder, rows }: DataFile): Promise<void> {
+  async #finish({ folder, name, columns, partial, encoder, rows }: DataFile): Promise<void> {
     await encoder.finish();
-    const content = await closeVerified(partial, { columns, rows, encoding: this.options.encoding });
+    const { valuesOf, encoding } = this.options;
+    const { content, footer } = await closeVerified(partial, { columns, rows, encoding });
     await this.landing.take(name, partial);
-    this.#files.push({ name, rows, ...content, written_by: this.runId, partition: [], statistics: new Map() });
+    this.#files.push({
+      name,
+      rows,
+      ...content,
+      written_by: this.runId,
+      partition: valuesOf(folder),
+      statistics: statisticsOf(footer, columns),
+    });
   }
 
   async #openFile(slot: Slot): Promise<DataFile> {
@@ -177,17 +190,20 @@ export class DataFiles {
   async #begin(folder: string, columns: readonly OutputColumn[]): Promise<DataFile> {
     const { name, file } = await this.landing.create(folder, this.#opened);
     this.#opened += 1;
-    return { name, columns, partial: file, encoder: await this.engine.open(file, columns, this.options.encoding), rows: 0 };
+    return { folder, name, columns, partial: file, encoder: await this.engine.open(file, columns, this.options.encoding), rows: 0 };
   }
 }
 
 /** Closes a data file and reads it back, its footer with another library. @throws {SinkError} `E_SINK_VERIFY` when it differs from what was written. */
-export async function closeVerified(file: PartialFile, expected: Omit<Expected, 'bytes'>): Promise<PartialFile['content']> {
+export async function closeVerified(
+  file: PartialFile,
+  expected: Omit<Expected, 'bytes'>,
+): Promise<{ readonly content: PartialFile['content']; readonly footer: FileMetaData }> {
   await file.close();
   const footer = await footerOf(file.path);
   const fault = footer ? faultOf(footer, { ...expected, bytes: file.bytes }) : 'the footer cannot be read';
-  if (fault !== undefined) throw new SinkError('E_SINK_VERIFY', `${file.path}: ${fault}`);
+  if (!footer || fault !== undefined) throw new SinkError('E_SINK_VERIFY', `${file.path}: ${fault}`);
   if ((await sha256File(file.path)) !== file.content.sha256)
     throw new SinkError('E_SINK_VERIFY', `${file.path}: the bytes read back differ from those written`);
-  return file.content;
+  return { content: file.content, footer };
 }

@@ -1,8 +1,9 @@
 import type { OutputColumn, Value } from '../core/index.js';
 import type { ColumnStatistics } from '../parquet/index.js';
 import type { Manifest, ManifestFile } from './manifest.js';
+import type { PartitionField, TableKind } from './partitions.js';
 
-export type { ColumnStatistics };
+export type { ColumnStatistics, PartitionField };
 
 /** A data file that a run wrote. */
 export interface AddedFile extends ManifestFile {
@@ -10,14 +11,6 @@ export interface AddedFile extends ManifestFile {
   readonly partition: readonly Value[];
   /** By the name of the column in the file. */
   readonly statistics: ReadonlyMap<string, ColumnStatistics>;
-}
-
-/** How the files of a table are partitioned, in the words of Iceberg: https://iceberg.apache.org/spec/#partition-transforms */
-export interface PartitionField {
-  /** Name of a column in the files. */
-  readonly source: string;
-  readonly transform: 'identity' | 'month' | 'day';
-  readonly name: string;
 }
 
 /** A run that committed a version. */
@@ -30,7 +23,7 @@ export interface CommittedRun {
 /** A data file that readers see. Its name is relative to the root. */
 export interface LiveFile extends Pick<ManifestFile, 'name' | 'rows' | 'bytes'> {
   /** The folder of its partition as in our names, `a=1/b=x`, empty without partitions; absent if the name has it. */
-  readonly folder?: string;
+  readonly folder?: string | undefined;
 }
 
 /** A state of a table that readers can see. `T` is what its format needs to commit the next one, such as an ETag. */
@@ -69,8 +62,13 @@ export interface TableChange {
  * @throws {SinkError} `E_SINK_FOREIGN` for a table that it does not understand, or that another writer owns.
  */
 export interface TableFormat<T = unknown> {
+  readonly kind: TableKind;
+  /** Returns the ids that columns will have in files, by name, if the format has ids. */
+  fieldIds?(base: TableVersion<T> | undefined, columns: readonly OutputColumn[]): ReadonlyMap<string, number>;
   /** Returns the current version; `undefined` if there is no table yet. */
   load(): Promise<TableVersion<T> | undefined>;
+  /** Creates what the first commit replaces, if it needs that. */
+  create?(): Promise<void>;
   /**
    * Commits a change of the base, and returns when its outcome is decided: an attempt without a clear answer is looked up by its run before it is repeated.
    *
@@ -80,6 +78,11 @@ export interface TableFormat<T = unknown> {
   commit(base: TableVersion<T> | undefined, change: TableChange): Promise<TableVersion<T>>;
   /** Returns to a run in `base.kept`, as a new version. */
   restore(base: TableVersion<T>, run: string): Promise<TableVersion<T>>;
-  /** Forgets earlier runs beyond the newest `keep`, in a commit of its own if need be. @returns The objects that no version reaches any more, by key. */
-  expire(base: TableVersion<T>, keep: number): Promise<readonly string[]>;
+  /**
+   * Forgets earlier runs beyond the newest `keep`, in a commit of its own if need be.
+   *
+   * @param dropped Runs that committed, whose manifests are there, and which are neither current nor kept in `base`.
+   * @returns The data and metadata objects that no version reaches any more, by key.
+   */
+  expire(base: TableVersion<T>, keep: number, dropped: readonly string[]): Promise<readonly string[]>;
 }

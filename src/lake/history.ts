@@ -1,10 +1,13 @@
 import { SinkError } from '../core/index.js';
-import { checkUsage, filledText, object } from '../options/index.js';
+import { checkUsage } from '../options/index.js';
+import { Stores } from '../store/index.js';
+import { accessTaken, type TableAccess } from './access.js';
+import type { TableVersion } from './format.js';
+import { tableAt } from './formats.js';
 import type { Manifest } from './manifest.js';
-import { Table } from './table.js';
+import { StoreTable } from './store-table.js';
+import type { Table } from './table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
-
-const taken = object({ path: filledText }, ['path']);
 
 /** A run of a table that still exists. */
 export interface TableRun {
@@ -22,12 +25,16 @@ export interface TableRun {
  * @example
  * for (const { run, state } of await tableRuns('lake/leads')) console.log(run, state); // … published, … kept
  */
-export async function tableRuns(path: string): Promise<readonly TableRun[]> {
-  checkUsage('tableRuns', taken, { path });
-  const table = new Table(path);
+export async function tableRuns(path: string, { stores = new Stores() }: TableAccess = {}): Promise<readonly TableRun[]> {
+  checkUsage('tableRuns', accessTaken, { path, options: { stores } });
+  const table = await tableAt(path, stores);
+  return table instanceof StoreTable ? storedRuns(table, await table.version()) : linkedRuns(table);
+}
+
+async function linkedRuns(table: Table): Promise<readonly TableRun[]> {
   const published = await table.published();
   if (published === undefined && (await table.runsWithManifest()).length === 0)
-    throw new SinkError('E_SINK_FOREIGN', `${path} is not a leadstream table: there is no link to a run`);
+    throw new SinkError('E_SINK_FOREIGN', `${table.path} is not a leadstream table: there is no link to a run`);
   const found: TableRun[] = [];
   for (const run of await table.runIds()) {
     const manifest = await table.manifest(run);
@@ -38,6 +45,29 @@ export async function tableRuns(path: string): Promise<readonly TableRun[]> {
   return found;
 }
 
+async function storedRuns(table: StoreTable, { current, kept }: TableVersion): Promise<readonly TableRun[]> {
+  const found = [];
+  for (const each of [...(current ? [current] : []), ...kept])
+    found.push({ run: each.run, state: each === current ? ('published' as const) : ('kept' as const), ...(await table.manifest(each)) });
+  return found.map(({ run, state, manifest }) => ({ run, state, manifest })).sort((a, b) => (a.run < b.run ? 1 : -1));
+}
+
+/**
+ * Returns a table on a store to an earlier run, by a new commit, after verifying that run byte by byte. The caller holds the lock of the table.
+ *
+ * @param to As for `prepareRollback`.
+ * @throws As `prepareRollback`. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer committed meanwhile.
+ */
+export async function rollBack(table: StoreTable, to: string | undefined, options: VerifyOptions) {
+  const version = await table.version();
+  const from = version.current?.run;
+  const kept = version.kept.map(({ run }) => run);
+  const target = to ?? replacedBy(from, await storedRuns(table, version), kept, table.path);
+  const { evidence } = await undamaged(table.path, target, from, kept, options);
+  await table.format.restore(version, target);
+  return { from, to: target, evidence };
+}
+
 /**
  * Prepares the return to an earlier run, after verifying that run byte by byte. This also restores a lost link, in which case the run must be named.
  * The caller holds the lock of the table.
@@ -46,9 +76,9 @@ export async function tableRuns(path: string): Promise<readonly TableRun[]> {
  * @returns `from`, the run published until now (`undefined` if the link was lost), and `evidence` that the manifest of `to` is unchanged.
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
  */
-export async function prepareRollback(path: string, to: string | undefined, log: Pick<VerifyOptions, 'stateDir'>) {
-  const table = new Table(path);
-  const runs = await tableRuns(path);
+export async function prepareRollback(table: Table, to: string | undefined, log: Pick<VerifyOptions, 'stateDir'>) {
+  const { path } = table;
+  const runs = await linkedRuns(table);
   const from = await table.published();
   const [begun] = from === undefined ? [] : await table.unfinished();
   if (begun !== undefined) {
@@ -58,14 +88,18 @@ export async function prepareRollback(path: string, to: string | undefined, log:
   // Without a link, all runs are kept ones.
   const kept = runs.filter(({ state }) => from === undefined || state === 'kept').map(({ run }) => run);
   const target = to ?? replacedBy(from, runs, kept, path);
-  if (target === from) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is already published`);
-  if (!kept.includes(target))
-    throw new SinkError('E_SINK_RUN', `${path} has no kept run ${target}; kept runs: ${kept.join(', ') || 'none'}`);
-  const { differences, evidence } = await verifyTable(path, { ...log, run: target });
-  if (differences.length > 0) throw new SinkError('E_SINK_RUN', `${path}: run ${target} is damaged: ${differences.join('; ')}`);
+  const { evidence } = await undamaged(path, target, from, kept, log);
   const expiring = from === undefined ? kept.filter((run) => run !== target) : [from];
   const expired = await Promise.all(expiring.map((run) => table.expire(run)));
   return { to: target, from, evidence, actions: [...(await table.restore(target)), await table.linkTo(target), ...expired.flat()] };
+}
+
+async function undamaged(path: string, run: string, published: string | undefined, kept: readonly string[], options: VerifyOptions) {
+  if (run === published) throw new SinkError('E_SINK_RUN', `${path}: run ${run} is already published`);
+  if (!kept.includes(run)) throw new SinkError('E_SINK_RUN', `${path} has no kept run ${run}; kept runs: ${kept.join(', ') || 'none'}`);
+  const found = await verifyTable(path, { ...options, run });
+  if (found.differences.length === 0) return found;
+  throw new SinkError('E_SINK_RUN', `${path}: run ${run} is damaged: ${found.differences.join('; ')}`);
 }
 
 /** Returns the run that the published one replaced. Any other may itself have been rolled back, so it must be named. */

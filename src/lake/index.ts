@@ -1,8 +1,15 @@
-export { prepareRollback, tableRuns, type TableRun } from './history.js';
+export { storesTaken, type TableAccess } from './access.js';
+export { tableFiles, type TableFiles } from './files.js';
+export { prepareRollback, rollBack, tableRuns, type TableRun } from './history.js';
 export { modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
-export { runDateColumn } from './partitions.js';
+export { partitionTerm, runDateColumn, tableKinds, type TableKind } from './partitions.js';
+export type { Landing } from './landing.js';
 export { LinkedRun } from './linked-run.js';
 export { OpenedRun } from './run.js';
 export { RunLog, type Evidence } from './run-log.js';
+export { StoreRun } from './store-run.js';
+export { StoreTable } from './store-table.js';
+export { storeTable, tableAt } from './formats.js';
+export { catalogCredentials, catalogOptions, RestCatalog } from './iceberg/index.js';
 export { Table } from './table.js';
 export { verifyTable, type Verification, type VerifyOptions } from './verify.js';

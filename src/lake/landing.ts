@@ -1,7 +1,8 @@
-import type { Warning } from '../core/index.js';
+import type { OutputColumn, Warning } from '../core/index.js';
 import type { Action, FileContent, PartialFile } from '../store/index.js';
-import type { AddedFile } from './format.js';
+import type { AddedFile, PartitionField } from './format.js';
 import type { Manifest, ManifestFile, modes } from './manifest.js';
+import type { TableKind } from './partitions.js';
 import type { RunLog } from './run-log.js';
 
 export type Mode = (typeof modes)[number];
@@ -28,6 +29,9 @@ export interface Before {
 
 /** What a run publishes. */
 export interface Publication {
+  /** All columns that readers see. */
+  readonly columns: readonly OutputColumn[];
+  readonly partitions: readonly PartitionField[];
   readonly added: readonly AddedFile[];
   /** Files of the table before that stay in it. */
   readonly retained: readonly ManifestFile[];
@@ -44,6 +48,9 @@ export interface Publication {
 export interface Landing {
   /** The table's path, as users write it. */
   readonly path: string;
+  readonly kind: TableKind;
+  /** Returns the ids that columns have in files, by name, if the format has ids. */
+  fieldIds?(columns: readonly OutputColumn[]): ReadonlyMap<string, number> | undefined;
   readonly before: Before | undefined;
   /** Opens a file for rows of a partition. @returns Its name in the manifest, too. */
   create(folder: string, index: number): Promise<{ readonly name: string; readonly file: PartialFile }>;

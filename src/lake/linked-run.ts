@@ -21,6 +21,7 @@ import { openTo, partialEnding, prune, removeDeadRuns, removeRun, successName, t
 
 /** A run in a folder of its own on this machine; a link to that folder is the table. */
 export class LinkedRun implements Landing {
+  readonly kind = 'plain';
   readonly #files: PartialFile[] = [];
 
   private constructor(

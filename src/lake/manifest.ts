@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { jsonIn, readRegular } from '../store/index.js';
+import { tableKinds } from './partitions.js';
 import { declaredTypes, schema, type OutputColumn } from '../core/index.js';
 
 /**
@@ -34,6 +35,7 @@ const count = schema((z) => z.number().int().nonnegative());
 const manifest = schema((z) =>
   z.object({
     version: z.literal(1),
+    table: z.enum(tableKinds).default('plain'),
     run_id: z.string(),
     pipeline: z.string(),
     fingerprint: z.string(),

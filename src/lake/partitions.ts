@@ -26,7 +26,17 @@ export interface PartitionedBatch {
  * What tells readers the partition of a file: the names of folders (`plain`), in which the empty text is null, the log of Delta, in which it is null, too,
  * or the manifests of Iceberg.
  */
-export type TableKind = 'plain' | 'delta' | 'iceberg';
+export const tableKinds = ['plain', 'iceberg', 'delta'] as const;
+
+export type TableKind = (typeof tableKinds)[number];
+
+/** How the files of a table are partitioned, in the words of Iceberg: https://iceberg.apache.org/spec/#partition-transforms */
+export interface PartitionField {
+  /** Name of a column in the files. */
+  readonly source: string;
+  readonly transform: 'identity' | 'month' | 'day';
+  readonly name: string;
+}
 
 /** A level of folders. */
 export interface PartitionTerm {
@@ -42,6 +52,7 @@ export interface Partitioning {
   readonly kept: readonly number[];
   /** What `partition_by` says, with a name for the date of the run. */
   readonly names: readonly string[];
+  readonly fields: readonly PartitionField[];
   /** The columns of folders, as seen by readers: none for Iceberg. */
   readonly columns: readonly OutputColumn[];
   /** Returns the parts by their first rows. */
@@ -86,6 +97,11 @@ export function partitionBy(
   return {
     kept,
     names: by.map((text, level) => (itemAt(levels, level).index < 0 ? runDateColumn : text)),
+    fields: by.map((text, level) => {
+      const { field, transform } = partitionTerm(text, kind);
+      const source = columns.find((column) => column.field === field)?.name ?? runDateColumn;
+      return { source, transform, name: itemAt(levels, level).name };
+    }),
     columns: inFolders.map(({ name, original, type }) => ({ name, field: name, original, type })),
     split: (batch) => {
       if (levels.length === 0) return [{ folder: '', batch }];

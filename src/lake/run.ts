@@ -10,7 +10,7 @@ import { folderOf, type Manifest, type ManifestFile, type Published, type RunFac
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 
 /** How a run changes its table. */
-export interface TableRunOptions extends LandingOptions, Omit<DataFilesOptions, 'encoding' | 'partitioned'> {
+export interface TableRunOptions extends LandingOptions, Omit<DataFilesOptions, 'encoding' | 'partitioned' | 'valuesOf'> {
   /** Fields, or the template of the run's date; each is a level of folders. */
   readonly partition_by: readonly string[];
 }
@@ -61,10 +61,10 @@ export class OpenedRun {
 
   /** Checks which values the files or the names of folders cannot hold. */
   readonly refuses: Refuses = (column) => {
-    const { engine, options } = this.run;
+    const { engine, options, landing } = this.run;
     const { field, type } = column;
     const byEngine = engine.refuses?.(column);
-    return options.partition_by.includes(field) ? (value) => notForFolder(field, value, type) ?? byEngine?.(value) : byEngine;
+    return options.partition_by.includes(field) ? (value) => notForFolder(field, value, type, landing.kind) ?? byEngine?.(value) : byEngine;
   };
 
   /** @throws {SinkError} `E_SINK_VALUE` for columns that cannot form one table. @throws {GateError} `E_GATE_SCHEMA`. */
@@ -72,7 +72,7 @@ export class OpenedRun {
     const { engine, options, context, landing } = this.run;
     const { before } = landing;
     const { at, runId } = context;
-    const partitioning = partitionBy(columns, options.partition_by, context.runDate());
+    const partitioning = partitionBy(columns, options.partition_by, context.runDate(), landing.kind);
     const { kept, names } = partitioning;
     const inFiles = kept.map((index) => itemAt(columns, index));
     refuseTaken(at, inFiles, namesOf(partitioning.columns));
@@ -80,9 +80,16 @@ export class OpenedRun {
     checkFit(at, options.mode, before?.manifest, columns, names);
     const key = columns.filter(({ field }) => fields.includes(field));
     const appending = options.mode === 'append' ? new Appending(at, await indexOf(landing, namesOf(key)), columns, key, kept) : undefined;
-    const partitioned = kept.length < columns.length;
-    this.#files = new DataFiles(landing, runId, engine, inFiles, { ...options, encoding, partitioned });
-    if (options.mode === 'replace' && names.length === 0) await this.#files.begin();
+    const partitioned = kept.length < columns.length || (landing.kind === 'iceberg' && names.length > 0);
+    const ids = landing.fieldIds?.(inFiles);
+    const withIds = ids ? { ...encoding, fieldIds: ids } : encoding;
+    this.#files = new DataFiles(landing, runId, engine, inFiles, {
+      ...options,
+      encoding: withIds,
+      partitioned,
+      valuesOf: partitioning.valuesOf,
+    });
+    if (options.mode === 'replace' && names.length === 0 && landing.kind === 'plain') await this.#files.begin();
     return new BegunRun(this.run, columns, namesOf(key), partitioning, this.#files, appending);
   }
 
@@ -118,7 +125,7 @@ class BegunRun {
     const stays = (added: readonly ManifestFile[]) => retained(options.mode, before?.manifest, added);
     // A file without rows has the columns of the folders, too.
     const all = [...partitioning.kept.map((index) => itemAt(columns, index)), ...partitioning.columns];
-    const added = await files.finish(stays([]).length === 0 ? all : undefined);
+    const added = await files.finish(landing.kind === 'plain' && stays([]).length === 0 ? all : undefined);
     const old = stays(added);
     if (options.mode === 'replace_partitions') await landing.checkRetained(old);
     const rows = sum(added, 'rows');
@@ -132,8 +139,12 @@ class BegunRun {
   }
 
   #actions(facts: RunFacts, added: readonly AddedFile[], old: readonly ManifestFile[]): Promise<readonly Action[]> {
-    const index = this.appending?.index;
+    const { appending, columns, partitioning } = this;
+    const index = appending?.index;
+    const inFiles = partitioning.kept.map((index) => itemAt(columns, index));
     return this.run.landing.publish({
+      columns: [...inFiles, ...partitioning.columns],
+      partitions: partitioning.fields,
       added,
       retained: old,
       storeKeys: index && ((file) => index.store(file)),
@@ -151,6 +162,7 @@ class BegunRun {
     const partial = facts.partial === true && (options.mode === 'replace' || !before || before.manifest.partial === true);
     return {
       version: 1,
+      table: landing.kind,
       pipeline: facts.pipeline,
       fingerprint: facts.fingerprint,
       collection: facts.collection,

@@ -1,14 +1,20 @@
+import { createHash } from 'node:crypto';
 import type { Dirent } from 'node:fs';
 import { lstat, readFile, realpath, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { amount, amountOf, defined, SinkError } from '../core/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
 import { contentFault, footerOf, type Expected } from '../parquet/index.js';
-import { sha256File } from '../store/index.js';
+import { ScratchFolder, sha256File, Stores } from '../store/index.js';
+import { storesTaken, type TableAccess } from './access.js';
+import { tableAt } from './formats.js';
+import { withCopy, withLive } from './store-run.js';
+import { keysKey, StoreTable } from './store-table.js';
 import { RunLog, type Evidence } from './run-log.js';
-import { bookedRows, loadManifest, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
+import { bookedRows, folderOf, loadManifest, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
 import { encoded } from './partitions.js';
-import { entriesBelow, keptEnding, successName, Table } from './table.js';
+import { entriesBelow, keptEnding, successName, type Table } from './table.js';
 
 /** What was checked, and every difference between a table and its manifest, a sentence each. */
 export interface Verification {
@@ -24,16 +30,18 @@ export interface Verification {
 }
 
 /** What to compare, and with what. */
-export interface VerifyOptions {
+export interface VerifyOptions extends TableAccess {
   /** The run to check, which may be a kept one. Default: the published one. */
   readonly run?: string | undefined;
   /** Manifest of a copied table; the path to verify is then the folder with the copied files. Absolute path. */
   readonly manifest?: string | undefined;
-  /** Folder with the log of runs, as used by runs. By default manifests are trusted. */
+  /** Folder with the log of runs, as used by runs. By default manifests are trusted; the manifests of a table on a store are also in its versions, by SHA-256. */
   readonly stateDir?: string | undefined;
+  /** Private folder for a copy of one file of a table on a store. Default: one in the system's temporary folder. */
+  readonly scratch?: string | undefined;
 }
 
-const looking = object({ run: filledText, manifest: filledText, stateDir: filledText });
+const looking = object({ run: filledText, manifest: filledText, stateDir: filledText, scratch: filledText, stores: storesTaken });
 const taken = object({ path: filledText, options: looking }, ['path']);
 
 /**
@@ -51,10 +59,12 @@ const taken = object({ path: filledText, options: looking }, ['path']);
 export async function verifyTable(path: string, options: VerifyOptions = {}): Promise<Verification> {
   checkUsage('verifyTable', taken, { path, options });
   if (options.manifest !== undefined) return verifyCopy(path, options.manifest);
-  const found = await verifyRun(path, options);
+  const table = await tableAt(path, options.stores ?? new Stores());
+  if (table instanceof StoreTable) return verifyStored(table, options);
+  const found = await verifyRun(table, options);
   if (options.run !== undefined || found.differences.length === 0) return found;
   // If the run was replaced in the meantime, its differences do not count.
-  const hasMoved = (await lstat(path)).isSymbolicLink() && (await new Table(path).linked()) !== found.run;
+  const hasMoved = (await lstat(path)).isSymbolicLink() && (await table.linked()) !== found.run;
   return hasMoved ? verifyTable(path, options) : found;
 }
 
@@ -65,8 +75,8 @@ async function verifyCopy(folder: string, path: string): Promise<Verification> {
   return { ...summaryOf(manifest), evidence: 'none', differences: await compare(await realpath(folder).catch(() => folder), manifest, '') };
 }
 
-async function verifyRun(path: string, { run, stateDir }: VerifyOptions): Promise<Verification> {
-  const table = new Table(path);
+async function verifyRun(table: Table, { run, stateDir }: VerifyOptions): Promise<Verification> {
+  const { path } = table;
   const published = await table.linked().catch((failure: unknown) => {
     if (!(failure instanceof SinkError) || failure.code !== 'E_SINK_FOREIGN') throw failure;
     throw new SinkError('E_SINK_FOREIGN', `${failure.message}; for a copy of a table, name its manifest (--manifest)`);
@@ -89,6 +99,42 @@ async function verifyRun(path: string, { run, stateDir }: VerifyOptions): Promis
   ];
   const movedFrom = logged?.movedFrom;
   return { ...summaryOf(manifest), evidence: logged?.evidence ?? 'none', ...defined({ movedFrom }), differences };
+}
+
+/** Objects that the version does not name are no difference: readers do not see them. */
+async function verifyStored(table: StoreTable, { run, stateDir, scratch: folder = tmpdir() }: VerifyOptions): Promise<Verification> {
+  const version = await table.version();
+  const { current: published, kept } = version;
+  const looked = run === undefined ? published : [published, ...kept].find((each) => each?.run === run);
+  if (looked === undefined) throw new SinkError('E_SINK_RUN', `${table.path}: run ${run ?? ''} is not kept`);
+  const { manifest: own, isUnchanged, text } = await table.manifest(looked);
+  const manifest = looked === published ? withLive(own, version) : own;
+  const logged = stateDir === undefined ? undefined : await new RunLog(stateDir).check(table.path, looked.run, text);
+  const differences = [
+    ...(isUnchanged ? [] : [`the manifest of run ${looked.run} is not the one that the run committed (SHA-256)`]),
+    ...(logged?.difference === undefined ? [] : [logged.difference]),
+    ...sumDifferences(manifest),
+    ...bookDifferences(manifest),
+  ];
+  const sizes = await table.sizes();
+  const scratch = await ScratchFolder.open(join(folder, `leadstream-${process.getuid?.() ?? ''}`));
+  try {
+    for (const file of manifest.files) {
+      const found = sizes.get(file.name);
+      if (found === undefined) differences.push(`${file.name} is missing`);
+      else if (found !== file.bytes)
+        differences.push(`${file.name} has ${amountOf(found, 'byte')}, but the manifest says ${amount(file.bytes)}`);
+      else differences.push(...(await withCopy(table, file.name, scratch, (path) => differencesOf(path, file, manifest))));
+    }
+  } finally {
+    await scratch.remove();
+  }
+  if (manifest.keys) {
+    const keys = (await table.objects.read(keysKey(looked.run)))?.bytes ?? Buffer.alloc(0);
+    if (manifest.keys.rows !== manifest.rows || createHash('sha256').update(keys).digest('hex') !== manifest.keys.sha256)
+      differences.push('the key index is missing, or differs from the manifest');
+  }
+  return { ...summaryOf(manifest), evidence: isUnchanged ? 'sha256' : 'none', differences };
 }
 
 function summaryOf({ run_id: run, rows, bytes, files }: Manifest) {
@@ -173,13 +219,16 @@ async function differencesOf(path: string, file: ManifestFile, manifest: Manifes
 function sumDifferences({ rows, bytes, files, run, run_id: id }: Manifest): readonly string[] {
   const sum = (of: readonly ManifestFile[], what: 'rows' | 'bytes') => of.reduce((total, file) => total + file[what], 0);
   const own = files.filter(({ written_by: by }) => by === id);
+  const isCompacted = files.some(({ written_by: by }) => by === undefined);
   const sums = [
     ['the manifest says', rows, 'row', sum(files, 'rows')],
     ['the manifest says', bytes, 'byte', sum(files, 'bytes')],
     ['the run wrote', run.written, 'row', sum(own, 'rows')],
   ] as const;
   return sums.flatMap(([what, said, unit, found]) =>
-    said === found ? [] : [`${what} ${amountOf(said, unit)}, but its files have ${amount(found)}`],
+    said === found || (isCompacted && what === 'the run wrote')
+      ? []
+      : [`${what} ${amountOf(said, unit)}, but its files have ${amount(found)}`],
   );
 }
 
@@ -202,8 +251,9 @@ async function keyDifferences(path: string, { bytes, sha256, rows: keys }: NonNu
 async function footerDifferences(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
   const { name, rows, written_by: by } = file;
   const footer = await footerOf(path);
+  if (footer && by === undefined) return footer.num_rows === BigInt(rows) ? [] : [`${name} has another number of rows than the table says`];
   if (!footer) return [`${name} has no Parquet footer`];
-  const all = columnsOf(name, manifest);
+  const all = columnsOf(file, manifest);
   // A file written by an earlier run may lack columns added later, and have them in another order.
   const found = () => footer.schema.slice(1).flatMap((element) => all.find((column) => column.name === element.name) ?? []);
   const fault = contentFault(footer, { rows, columns: by === manifest.run_id ? all : found() });
@@ -211,16 +261,19 @@ async function footerDifferences(path: string, file: ManifestFile, manifest: Man
 }
 
 /** Finds folders that readers would take for other columns than those in the manifest. */
-function partitionDifferences({ name, rows }: ManifestFile, { partition_by: by }: Manifest): readonly string[] {
-  if (rows === 0 && !name.includes('/')) return [];
-  const levels = name.split('/').slice(0, -1);
+function partitionDifferences(file: ManifestFile, { partition_by: by, table }: Manifest): readonly string[] {
+  const { name, rows } = file;
+  const folder = folderOf(file);
+  if (table === 'iceberg' || (rows === 0 && folder === '')) return [];
+  const levels = folder === '' ? [] : folder.split('/');
   const found = levels.map((level) => level.slice(0, level.indexOf('=')));
   return found.join('/') === by.map(encoded).join('/') ? [] : [`${name} is not in the partition folders ${by.join(', ') || '(none)'}`];
 }
 
 /** The columns of the table, without those in the folders of the file. */
-function columnsOf(name: string, { schema, partition_by: by }: Manifest): Expected['columns'] {
+function columnsOf(file: ManifestFile, { schema, partition_by: by, table }: Manifest): Expected['columns'] {
+  if (table === 'iceberg') return schema;
   const inFiles = schema.filter(({ field }) => !by.includes(field));
-  if (by.length === 0 || dirname(name) !== '.') return inFiles;
+  if (by.length === 0 || folderOf(file) !== '') return inFiles;
   return [...inFiles, ...by.map((field) => ({ name: field, type: schema.find((column) => column.field === field)?.type ?? 'date' }))];
 }

@@ -2,12 +2,13 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { LeadstreamError, newRunId, schema } from '../core/index.js';
-import { prepareRollback, type Evidence } from '../lake/index.js';
+import { prepareRollback, storesTaken, rollBack, StoreTable, tableAt, type Evidence, type TableAccess } from '../lake/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
 import { inState, removeSpool } from '../source/index.js';
 import {
   attempt,
   fixedPath,
+  fixedPlace,
   forgetCommit,
   jsonIn,
   lockOutputs,
@@ -17,7 +18,7 @@ import {
   recoverCommits,
   removeFile,
 } from '../store/index.js';
-import { removeTemporaries, replaceFile, unlessMissing, type LoggedCommit } from '../store/index.js';
+import { Stores, removeTemporaries, replaceFile, unlessMissing, type LoggedCommit } from '../store/index.js';
 import { keepRecovered } from './counts.js';
 
 /** `begun`: records of the runs that pages belong to; `sinks`: locks for sinks without a path. */
@@ -95,14 +96,14 @@ export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Pr
 }
 
 /** The options of `rollbackTable`. */
-export interface RollbackOptions {
+export interface RollbackOptions extends TableAccess {
   /** Run to publish, earlier or later. Default: the one that the published run replaced. */
   readonly to?: string | undefined;
   /** Folder of the redo log, as used by the runs. Default `.leadstream`. */
   readonly stateDir?: string;
 }
 
-const returning = object({ to: filledText, stateDir: filledText });
+const returning = object({ to: filledText, stateDir: filledText, stores: storesTaken });
 const rollingBack = object({ path: filledText, options: returning }, ['path']);
 
 /**
@@ -121,15 +122,18 @@ export async function rollbackTable(
   options: RollbackOptions = {},
 ): Promise<{ readonly from: string | undefined; readonly to: string; readonly evidence: Evidence }> {
   checkUsage('rollbackTable', rollingBack, { path, options });
-  const table = fixedPath(path, 'rollbackTable', process.cwd());
+  const place = fixedPlace(path, 'rollbackTable', process.cwd());
   const state = StateFolder.at(options.stateDir, process.cwd());
   const redoLog = state.folder('redo-log');
   const runId = newRunId();
-  const lock = await lockOutputs([table], { runId });
+  const stores = options.stores ?? new Stores();
+  const lock = await lockOutputs([place], { runId, stores });
   try {
-    await recoverCommits(redoLog, { runId, held: [table], only: ({ outputs }) => outputs.includes(table), settle: state.settle });
+    await recoverCommits(redoLog, { runId, held: [place], only: ({ outputs }) => outputs.includes(place), settle: state.settle });
+    const table = await tableAt(place, stores);
+    if (table instanceof StoreTable) return await rollBack(table, options.to, { stores, stateDir: state.path });
     const { from, to, evidence, actions } = await prepareRollback(table, options.to, { stateDir: state.path });
-    const prepared = await logCommit(redoLog, { runId, pipeline: 'rollback', outputs: [table], actions });
+    const prepared = await logCommit(redoLog, { runId, pipeline: 'rollback', outputs: [place], actions });
     await prepared.commit();
     await forgetCommit(redoLog, runId);
     return { from, to, evidence };

@@ -5,8 +5,8 @@ import { checkColumns, columns, naming, onError, permissions, requireArriving, o
 import type { SinkContext, SinkPlan } from './sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../parquet/index.js';
 import { memory, missingDuckdb } from '../engine/index.js';
-import { modes, runDateColumn } from '../lake/index.js';
-import { dayTemplate } from '../store/index.js';
+import { catalogOptions, modes, partitionTerm, runDateColumn, tableKinds } from '../lake/index.js';
+import { dayTemplate, isRemote } from '../store/index.js';
 
 const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
 const orders = schema((z) =>
@@ -15,7 +15,14 @@ const orders = schema((z) =>
 
 const shape = schema((z) =>
   z.strictObject({
-    path: outputPath('Table to write: a link to the folder of the newest run, which holds the Parquet files.'),
+    path: outputPath(
+      'Table to write: on this machine a link to the folder of the newest run, which holds the Parquet files; on a store a prefix.',
+    ).optional(),
+    catalog: catalogOptions().optional().describe('The REST catalog of an Iceberg table, which chooses its place; instead of path.'),
+    table: z
+      .enum(tableKinds)
+      .default('plain')
+      .describe('What tells readers which files are the table: nothing else (plain), or the metadata of Apache Iceberg or Delta Lake.'),
     mode: z
       .enum(modes)
       .default('replace')
@@ -26,7 +33,9 @@ const shape = schema((z) =>
       .describe("Columns that identify a row, for append: 16 to 32 bytes of memory per row of the table. Default: the collection's key."),
     partition_by: names()
       .default([])
-      .describe('Columns, or {{ run.date }}, that become folders column=value as in Hive; null and the empty text share one.'),
+      .describe(
+        'Columns, or {{ run.date }}, that become folders column=value as in Hive; null and the empty text share one. For Iceberg columns, month(column) and day(column).',
+      ),
     success_file: z.boolean().default(false).describe('Write an empty file _SUCCESS. Polars and daft read a folder of data files only.'),
     keep: z.int().min(0).max(1000).default(1).describe('Earlier runs to keep for leadstream rollback. Files that runs share exist once.'),
     engine: z
@@ -75,7 +84,7 @@ const shape = schema((z) =>
 /** The options of a Parquet table. */
 export const config = schema(() =>
   shape().superRefine((options, context) => {
-    const { engine, mode, key, partition_by: by, columns: only } = options;
+    const { engine, mode, key, partition_by: by, columns: only, table } = options;
     const { scope, memory: sortMemory } = sortPlanOf(options);
     const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
     if (engine === 'parquetjs-lite') {
@@ -83,6 +92,14 @@ export const config = schema(() =>
       if (sortingOf(options).length > 0) refuse('sort_by', `the engine ${engine} cannot record a sort order`);
       if (options.threads === 1) refuse('threads', `the engine ${engine} encodes in the main thread only`);
     }
+    if (options.path === undefined && !options.catalog) refuse('path', 'is required');
+    if (options.path !== undefined && options.catalog) refuse('path', 'the catalog chooses the place of the table; leave path out');
+    if (options.catalog && table !== 'iceberg') refuse('catalog', 'is for table: iceberg');
+    if (table === 'iceberg' && engine !== 'arrow') refuse('engine', `the engine ${engine} cannot write the field ids that Iceberg needs`);
+    if (table === 'iceberg' && by.includes(dayTemplate))
+      refuse('partition_by', `Iceberg partitions by columns; derive one with the date of the run`);
+    if ((table !== 'plain' || isRemote(options.path ?? '')) && options.success_file)
+      refuse('success_file', 'readers of this table take its files from its metadata, so that nobody would look for _SUCCESS');
     if (scope === 'table' && mode === 'append')
       refuse(
         'sort_by',
@@ -93,7 +110,8 @@ export const config = schema(() =>
     if (scope !== 'table' && sortMemory !== undefined) refuse('sort_by', 'memory needs scope: table');
     if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
     if (mode !== 'append' && key) refuse('key', 'key needs mode: append');
-    by.forEach((name, index) => {
+    by.forEach((text, index) => {
+      const { field: name } = partitionTerm(text, table);
       if (name !== dayTemplate && only && !only.includes(name))
         context.addIssue({ code: 'custom', path: ['partition_by', index], message: `${name} is not among columns` });
     });
@@ -104,14 +122,15 @@ export type ParquetConfig = z.output<ReturnType<typeof config>>;
 
 /** Checks the columns named by the options against those that arrive. */
 export function checkNames(options: ParquetConfig, arriving: readonly Column[], plan: SinkPlan): void {
-  const { columns: only, partition_by: by, key, mode } = options;
+  const { columns: only, partition_by, key, mode, table } = options;
+  const by = partition_by.map((text) => partitionTerm(text, table).field);
   checkColumns(only, arriving, plan);
   const chosen = arriving.filter(({ name }) => only?.includes(name) ?? true);
   const requireWritten = (name: string, path: readonly (string | number)[], among: readonly Column[]) => {
     if (only?.includes(name) === false) plan.problem(path, `${name} is not among columns`);
     else requireArriving(name, path, among, plan);
   };
-  const inFiles = chosen.filter(({ name }) => !by.includes(name));
+  const inFiles = table === 'iceberg' ? chosen : chosen.filter(({ name }) => !by.includes(name));
   if (by.includes(dayTemplate) && chosen.some(({ name }) => name === runDateColumn))
     plan.problem(
       ['partition_by'],

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { isOnceOf, SinkError, type Column, stoppedBy, type OutputColumn } from '../core/index.js';
-import { LinkedRun, OpenedRun, runDateColumn, Table } from '../lake/index.js';
+import { type Landing, LinkedRun, RestCatalog, OpenedRun, runDateColumn, StoreRun, storeTable, Table } from '../lake/index.js';
 import { dayTemplate, isRemote } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
@@ -47,13 +47,11 @@ export const parquetSink = builtInSink({
   ],
   check: checkNames,
   adds: ({ mode }) => mode === 'append',
-  folders: ({ partition_by: by }) => by.map((name) => (name === dayTemplate ? runDateColumn : name)),
-  output: ({ path }, place) => outputAt(path, place),
+  folders: ({ partition_by: by, table }) => (table === 'iceberg' ? [] : by.map((name) => (name === dayTemplate ? runDateColumn : name))),
+  output: ({ path }, place) => (path === undefined ? undefined : outputAt(path, place)),
   async open(options, context) {
-    if (isRemote(options.path)) throw new SinkError('E_SINK_CONFIG', `${context.at}: a table on a store is not supported yet`);
     const engine = await loadEngine(options.engine, options.threads);
-    const landing = await LinkedRun.open(new Table(outputAt(options.path, placeOf(context))), options, context);
-    const run = await OpenedRun.open(landing, engine, options, context);
+    const run = await OpenedRun.open(await landingOf(options, context), engine, options, context);
     let sorted: SortedRows | undefined;
     return new PhasedWriter(context.at, {
       earlier: run.earlier,
@@ -79,6 +77,21 @@ export const parquetSink = builtInSink({
     });
   },
 });
+
+async function landingOf(options: ParquetConfig, context: SinkContext): Promise<Landing> {
+  const { table: kind } = options;
+  const catalog = options.catalog && new RestCatalog(options.catalog);
+  const path = catalog ? await catalog.location() : outputAt(options.path ?? '', placeOf(context));
+  if (kind === 'plain' && !isRemote(path)) return LinkedRun.open(new Table(path), options, context);
+  const objects = context.stores.at(path, options.permissions);
+  if (isRemote(path)) {
+    await context.stores.check(objects);
+    const { store, key } = context.stores.above(path);
+    if ((await store.find(key)) !== undefined)
+      throw new SinkError('E_SINK_FOREIGN', `${path} is an object, where the objects of a table would be below it; choose another path`);
+  }
+  return StoreRun.open(storeTable(objects, kind, catalog), options, { ...context, scratch: context.scratch ?? scratchFolder() });
+}
 
 /** Returns the fields that identify a row. @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. */
 function keyFields(columns: readonly Column[], options: ParquetConfig, { at, key }: SinkContext): readonly string[] {

@@ -80,8 +80,8 @@ export function lostTo(object: string): LeadstreamError {
 
 /** The stores that a run uses. */
 export interface ObjectStores {
-  /** @param root Path of a table, or of a folder of objects. */
-  at(root: string): ObjectStore;
+  /** @param root Path of a table, or of a folder of objects. @param mode Permissions of files on this machine; the first call for a root counts. */
+  at(root: string, mode?: number): ObjectStore;
   /** Returns the store of the folder of an object, and its key there. */
   above(path: string): { readonly store: ObjectStore; readonly key: string };
   /** Checks, once, that a store can be written to. @throws {SinkError} `E_SINK_PATH`. */

@@ -110,10 +110,9 @@ function isName(text: string): text is (typeof names)[number] {
 /** Returns whether a destination contains something that a commit would replace. An empty folder counts as nothing. @throws {SinkError} `E_SINK_PATH`. */
 export async function isOccupied(destination: string, stores: ObjectStores): Promise<boolean> {
   if (isRemote(destination)) {
+    // Of a table, its manifest tells; what leadstream keeps next to its data is there before the first run has committed.
     const { store, key } = stores.above(destination);
-    if ((await store.find(key)) !== undefined) return true;
-    for await (const _ of store.list(`${key}/`)) return true;
-    return false;
+    return (await store.find(key)) !== undefined;
   }
   return attempt('E_SINK_PATH', `cannot read ${destination}`, async () => {
     const found = await lstat(destination).catch(unlessMissing(undefined));

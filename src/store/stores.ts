@@ -14,8 +14,8 @@ export class Stores implements ObjectStores {
 
   constructor(private readonly settings: StoreSettings = {}) {}
 
-  at(root: string): ObjectStore {
-    const store = this.#opened.get(root) ?? objectsAt(root, this.settings);
+  at(root: string, mode?: number): ObjectStore {
+    const store = this.#opened.get(root) ?? objectsAt(root, this.settings, mode);
     this.#opened.set(root, store);
     return store;
   }

@@ -74,6 +74,7 @@ export async function publishedManifest(path: string) {
 /** What is in the manifest of a run, apart from what a test is about. */
 export const emptyManifest: Manifest = {
   version: 1,
+  table: 'plain',
   run_id: '',
   pipeline: 'leads',
   fingerprint: '',

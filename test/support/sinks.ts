@@ -59,7 +59,9 @@ export async function writeAll(
     await writer.begin(columns);
     for (const [index, rows] of pages.entries()) await writer.write(pageOf(index + 1, rows));
     const prepared = await writer.prepare();
-    await commitUnlogged(await commitOf(prepared));
+    const commit = await commitOf(prepared);
+    await prepared.commit?.(false);
+    await commitUnlogged(commit);
     await prepared.cleanup();
     return prepared;
   } catch (failure) {

@@ -139,8 +139,8 @@ leads$.pipe(mapAsync(async (page) => page.rows));
 // sinks
 expectTypeOf(parquet({ path: 'lake/leads', threads: 0 })).resolves.toEqualTypeOf<SinkWriter>();
 expectTypeOf(stdout()).resolves.toEqualTypeOf<SinkWriter>();
-// @ts-expect-error A table has a path.
-void parquet({});
+// @ts-expect-error There is no such table.
+void parquet({ path: 'lake/leads', table: 'hudi' });
 // @ts-expect-error There is no such engine.
 void parquet({ path: 'lake/leads', engine: 'duckdb' });
 // @ts-expect-error There is no such format.

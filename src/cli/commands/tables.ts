@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
+import type { TableFiles } from '../../tables.js';
 import { amount, amountOf, GateError, jsonOf, LeadstreamError, printable } from '../../core/index.js';
-import { fixedPath } from '../../store/index.js';
+import { fixedPath, fixedPlace } from '../../store/index.js';
 import { command, flag } from '../command.js';
 import { print } from '../console.js';
 
@@ -16,7 +17,7 @@ export const runs = command(
       .example('$0 runs lake/leads', 'the published run, and those that are kept'),
   async ({ dir, json }, { cwd, stdout }) => {
     const { tableRuns } = await import('../../index.js');
-    const all = await tableRuns(fixedPath(dir, 'DIR', cwd));
+    const all = await tableRuns(fixedPlace(dir, 'DIR', cwd));
     const titles = ['run', 'state', 'finished', 'mode', 'rows', 'written', 'files', 'bytes', 'consistency'];
     const rows = all.map(({ run, state, manifest }) => [
       ...[run, state, manifest.finished_at, manifest.mode].map(printable),
@@ -27,6 +28,57 @@ export const runs = command(
     return 0;
   },
 );
+
+export const files = command(
+  'files <dir>',
+  'List the current data files of a table',
+  (yargs) =>
+    yargs
+      .positional('dir', tableArgument)
+      .option('for', {
+        choices: ['duckdb', 'polars', 'spark'] as const,
+        describe: 'Print the query with which this reader reads them: SQL, or Python',
+      })
+      .example('$0 files s3://lake/leads', 'one file per line')
+      .example('duckdb -c "$($0 files s3://lake/leads --for duckdb)"', 'the rows'),
+  async ({ dir, for: reader }, { cwd, stdout }) => {
+    const { tableFiles } = await import('../../index.js');
+    const path = fixedPlace(dir, 'DIR', cwd);
+    const found = await tableFiles(path);
+    await print(stdout, reader === undefined ? found.files.map((file) => `${file}\n`).join('') : `${queries[reader](path, found)}\n`);
+    return 0;
+  },
+);
+
+type Query = (path: string, found: TableFiles) => string;
+
+/** How readers name the files of a table. Columns that later runs added are null in the files of earlier ones. */
+const queries: Readonly<Record<'duckdb' | 'polars' | 'spark', Query>> = {
+  duckdb: (path, { table, files: all, isPartitioned }) => {
+    if (table !== 'plain') return `SELECT * FROM ${table}_scan(${sqlText(path)})`;
+    return `SELECT * FROM read_parquet([${all.map(sqlText).join(', ')}], union_by_name = true, hive_partitioning = ${isPartitioned})`;
+  },
+  polars: (path, { table, files: all, isPartitioned }) => {
+    if (table === 'iceberg') return `polars.scan_iceberg(${JSON.stringify(path)})`;
+    if (table === 'delta') return `polars.scan_delta(${JSON.stringify(path)})`;
+    return `polars.scan_parquet(${JSON.stringify(all)}, missing_columns="insert", hive_partitioning=${isPartitioned ? 'True' : 'False'})`;
+  },
+  spark: (path, { table, files: all }) => {
+    const named = (text: string) => JSON.stringify(text.replace(/^s3:/, 's3a:'));
+    if (table !== 'plain') return `spark.read.format("${table}").load(${named(path)})`;
+    // Spark takes folders of partitions below one base only, so it reads the files of each run by themselves.
+    const baseOf = (file: string) => /^.*\/data\/[^/]+(?=\/)/.exec(file)?.[0] ?? file.slice(0, file.search(/\/(?:[^/]+=[^/]+\/)*[^/]+$/));
+    const reads = [...new Set(all.map(baseOf))].map((base) => {
+      const ofRun = all.filter((file) => baseOf(file) === base).map(named);
+      return `spark.read.option("basePath", ${named(base)}).option("mergeSchema", "true").parquet(${ofRun.join(', ')})`;
+    });
+    return reads.reduce((sum, read) => `${sum}.unionByName(${read}, allowMissingColumns=True)`);
+  },
+};
+
+function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
 
 function textTable(rows: readonly (readonly string[])[]): string {
   const widthOf = (index: number) => Math.max(...rows.map((row) => row[index]?.length ?? 0));
@@ -53,7 +105,7 @@ export const rollback = command(
       .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
   async ({ dir, to, stateDir }, { console, cwd }) => {
     const { rollbackTable } = await import('../../index.js');
-    const done = await rollbackTable(fixedPath(dir, 'DIR', cwd), { to, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
+    const done = await rollbackTable(fixedPlace(dir, 'DIR', cwd), { to, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
     if (done.evidence === 'none') {
       const unchecked = `no log of runs in ${stateDir} has run ${done.to}, so its manifest could not be checked`;
       console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${dir}: ${unchecked}; ${remedy}`);
@@ -83,7 +135,7 @@ export const verify = command(
   async ({ dir, manifest, stateDir: given, run: wanted }, { console, cwd }) => {
     const { verifyTable } = await import('../../index.js');
     const stateDir = given ?? '.leadstream';
-    const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(fixedPath(dir, 'DIR', cwd), {
+    const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(fixedPlace(dir, 'DIR', cwd), {
       run: wanted,
       manifest: manifest === undefined ? undefined : resolve(cwd, manifest),
       stateDir: fixedPath(stateDir, '--state-dir', cwd),
@@ -97,7 +149,7 @@ export const verify = command(
       console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${unchecked}; ${remedy}`);
     }
     const counts = `${amountOf(rows, 'row')}, ${amountOf(files, 'file')}, ${amountOf(bytes, 'byte')}`;
-    const checked = evidence === 'none' ? 'could not be checked, because no log of runs has it' : 'is the one in the log of runs (SHA-256)';
+    const checked = evidence === 'none' ? 'could not be checked, because no log of runs has it' : 'is the one that the run wrote (SHA-256)';
     const where = movedFrom === undefined ? '' : `, where the table is ${movedFrom}`;
     console.log('info', `${dir}: run ${run} matches its manifest: ${counts}; the manifest ${checked}${where}`);
     return 0;

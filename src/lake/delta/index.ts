@@ -20,6 +20,8 @@ export function deltaFormat(store: ObjectStore): TableFormat<DeltaState> {
 }
 
 class DeltaFormat implements TableFormat<DeltaState> {
+  readonly kind = 'delta';
+
   constructor(private readonly store: ObjectStore) {}
 
   async load(): Promise<TableVersion<DeltaState> | undefined> {

@@ -33,10 +33,16 @@ export function fieldIdsFor(base: Version | undefined, columns: readonly OutputC
 }
 
 class IcebergFormat implements TableFormat<IcebergState> {
+  readonly kind = 'iceberg';
+
   constructor(
     private readonly catalog: Catalog,
     private readonly store: ObjectStore,
   ) {}
+
+  fieldIds(base: Version | undefined, columns: readonly OutputColumn[]): ReadonlyMap<string, number> {
+    return fieldIdsFor(base, columns);
+  }
 
   async load(): Promise<Version | undefined> {
     const table = await this.catalog.load();
@@ -141,14 +147,17 @@ class IcebergFormat implements TableFormat<IcebergState> {
     updates: readonly Update[],
     isDone: (metadata: TableMetadata) => boolean,
   ): Promise<CatalogTable> {
-    for (let attempts = 1; ; attempts += 1) {
+    for (let attempts = 1, failure: unknown; ; attempts += 1) {
       const outcome = await this.catalog.commit(base, requirementsOf(base), updates).catch((failure: unknown) => ({ failure }));
       if (outcome !== 'lost' && !('failure' in outcome)) return outcome;
       const found = await this.catalog.load();
       if (found && isDone(found.metadata)) return found;
-      if (outcome === 'lost' || found?.sequence !== base?.sequence)
+      if (outcome !== 'lost') ({ failure } = outcome);
+      // A catalog may refuse for a moment, too. Then an earlier attempt can still arrive, unless the snapshot that it replaces is no longer current.
+      const isOvertaken = found?.sequence !== base?.sequence || idOf(found) !== idOf(base);
+      if (isOvertaken || (outcome === 'lost' && failure === undefined))
         throw new LeadstreamError('E_RUN_LOCKED', `${this.store.root} was changed by another writer during the run`);
-      if (attempts === maxAttempts) throw outcome.failure;
+      if (attempts === maxAttempts) throw failure;
       await delay(100 * 2 ** attempts);
     }
   }
@@ -222,6 +231,10 @@ const maxBooks = 4096;
 /** Random, and below 2^53, so that programs which read JSON as most do keep it. */
 function newSnapshotId(): number {
   return randomInt(1, 2 ** 48 - 1);
+}
+
+function idOf(table: CatalogTable | undefined): SnapshotId | undefined {
+  return table && currentOf(table.metadata)?.['snapshot-id'];
 }
 
 function currentOf({ snapshots = [], refs, 'current-snapshot-id': id }: TableMetadata): Snapshot | undefined {

@@ -369,15 +369,15 @@ describe('a Delta table', () => {
     };
     const file = (run: number) => `data/run-${run}/part-00000.parquet`;
     try {
-      for (const day of [0, 1, 2]) expect(await table.format.expire(await on(day, `run-${day}`), 1)).toEqual([]);
+      for (const day of [0, 1, 2]) expect(await table.format.expire(await on(day, `run-${day}`), 1, [])).toEqual([]);
       const version = await on(9, 'run-3');
-      expect(await table.format.expire(version, 1)).toEqual([file(0), file(1)]);
+      expect(await table.format.expire(version, 1, [])).toEqual([file(0), file(1)]);
       const restored = await table.format.restore(version, 'run-2');
       expect([restored.current?.run, restored.kept[0]?.run, restored.files[0]?.name]).toEqual(['run-2', 'run-3', file(2)]);
       await expect(table.format.restore(restored, 'run-1')).rejects.toMatchObject({ code: 'E_SINK_RUN' });
       for (let day = 20; day < 32; day += 1) await on(day, `run-${day}`);
       const last = await table.format.load();
-      expect(last && (await table.format.expire(last, 1))).toEqual([2, 20, 21, 22, 23].map(file));
+      expect(last && (await table.format.expire(last, 1, []))).toEqual([2, 20, 21, 22, 23].map(file));
       await table.store.remove([file(30)]);
       await expect(last && table.format.restore(last, 'run-30')).rejects.toMatchObject({
         code: 'E_SINK_RUN',

@@ -1,0 +1,32 @@
+import { lstat } from 'node:fs/promises';
+import { isRemote, type ObjectStore, type ObjectStores } from '../store/index.js';
+import { deltaFormat } from './delta/index.js';
+import { fileCatalog, icebergFormat, type Catalog } from './iceberg/index.js';
+import type { TableFormat } from './format.js';
+import type { TableKind } from './partitions.js';
+import { PointerFormat } from './pointer.js';
+import { StoreTable } from './store-table.js';
+import { Table } from './table.js';
+
+/** Finds what is at a path. @param path Absolute, or with the scheme of a store. */
+export async function tableAt(path: string, stores: ObjectStores): Promise<Table | StoreTable> {
+  if (!isRemote(path) && (await lstat(path).catch(() => undefined))?.isDirectory() !== true) return new Table(path);
+  const objects = stores.at(path);
+  for await (const { key } of objects.list('metadata/')) if (key.endsWith('.metadata.json')) return storeTable(objects, 'iceberg');
+  for await (const { key } of objects.list('_delta_log/')) if (key.endsWith('.json')) return storeTable(objects, 'delta');
+  return isRemote(path) ? storeTable(objects, 'plain') : new Table(path);
+}
+
+/**
+ * Returns a table on a store, which need not exist.
+ *
+ * @param catalog Of Iceberg. Default: the files below `metadata/`.
+ */
+export function storeTable(objects: ObjectStore, kind: TableKind, catalog?: Catalog): StoreTable {
+  const formats: Readonly<Record<TableKind, () => TableFormat>> = {
+    plain: () => new PointerFormat(objects),
+    iceberg: () => icebergFormat(catalog ?? fileCatalog(objects), objects),
+    delta: () => deltaFormat(objects),
+  };
+  return new StoreTable(objects, formats[kind]());
+}

@@ -1,0 +1,205 @@
+import { join } from 'node:path';
+import { amount, GateError, LeadstreamError, SinkError, type OutputColumn } from '../core/index.js';
+import { type Action, attempt, PartialFile, removeFile, ScratchFolder } from '../store/index.js';
+import type { TableChange, TableVersion } from './format.js';
+import type { Before, Landing, LandingContext, LandingOptions, Publication } from './landing.js';
+import { storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
+import type { TableKind } from './partitions.js';
+import { intentKey, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
+
+interface StoreRunContext extends LandingContext {
+  /** Private folder of this machine, for files that are not yet uploaded. */
+  readonly scratch: string;
+}
+
+/** Number of files that are uploaded at a time. */
+const maxUploads = 4;
+
+/** A run of a table on a store. Its files are finished and verified in a scratch folder of this machine, uploaded, and removed there. */
+export class StoreRun implements Landing {
+  readonly #uploads = new Set<Promise<void>>();
+  #failure: unknown;
+  #files = 0;
+  #change: TableChange | undefined;
+  #committed: TableVersion | undefined;
+  /** Whether a commit was attempted whose outcome is unknown, so that nothing may be removed. */
+  #isUndecided = false;
+
+  private constructor(
+    private readonly table: StoreTable,
+    private readonly options: LandingOptions,
+    private readonly context: StoreRunContext,
+    private readonly scratch: ScratchFolder,
+    private readonly base: TableVersion | undefined,
+    readonly before: Before | undefined,
+  ) {}
+
+  /**
+   * @throws {SinkError} `E_SINK_FOREIGN` if something else is there.
+   * @throws {GateError} `E_GATE_VERIFY` when files are to be kept, and the manifest is not the one that its run wrote.
+   */
+  static async open(table: StoreTable, options: LandingOptions, context: StoreRunContext): Promise<StoreRun> {
+    let base = await table.format.load();
+    if (base === undefined) {
+      await table.refuseForeign();
+      await table.format.create?.();
+      base = await table.format.load();
+    }
+    const before = await runBefore(table, base, options, context);
+    const scratch = await attempt('E_SINK_PATH', `cannot create a folder in ${context.scratch}`, () => ScratchFolder.open(context.scratch));
+    const intent: Intent = { version: 1, run: context.runId, base: base?.sequence ?? 0, started_at: new Date().toISOString() };
+    await table.objects.put(intentKey(context.runId), `${JSON.stringify(intent)}\n`);
+    return new StoreRun(table, options, context, scratch, base, before);
+  }
+
+  get path(): string {
+    return this.table.path;
+  }
+
+  get kind(): TableKind {
+    return this.table.format.kind;
+  }
+
+  fieldIds(columns: readonly OutputColumn[]): ReadonlyMap<string, number> | undefined {
+    return this.table.format.fieldIds?.(this.base, columns);
+  }
+
+  async create(folder: string, index: number) {
+    return { name: storedNameOf(this.context.runId, folder, index), file: await this.#local() };
+  }
+
+  /** Returns while up to `maxUploads` files are on their way; a failure is reported by a later call. */
+  async take(name: string, file: PartialFile): Promise<void> {
+    while (this.#uploads.size >= maxUploads) await Promise.race(this.#uploads);
+    if (this.#failure !== undefined) throw this.#failure;
+    const upload: Promise<void> = this.#upload(name, file)
+      .catch((failure: unknown) => void (this.#failure ??= failure))
+      .finally(() => this.#uploads.delete(upload));
+    this.#uploads.add(upload);
+  }
+
+  async keys(): Promise<Buffer | undefined> {
+    return this.before && (await this.table.objects.read(keysKey(this.before.run)))?.bytes;
+  }
+
+  async reading<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
+    return withCopy(this.table, name, this.scratch, work);
+  }
+
+  /** Compares sizes. `verify` compares digests: here that would mean reading the whole table in every run. */
+  async checkRetained(files: readonly ManifestFile[]): Promise<void> {
+    if (files.length === 0) return;
+    const sizes = await this.table.sizes();
+    const wrong = files.find(({ name, bytes }) => sizes.get(name) !== bytes);
+    if (wrong === undefined) return;
+    const found = sizes.get(wrong.name);
+    const fault = found === undefined ? 'is missing' : `has ${amount(found)} bytes, but its manifest says ${amount(wrong.bytes)}`;
+    throw new GateError('E_GATE_VERIFY', `${this.context.at}: ${this.path}/${wrong.name} ${fault}; see leadstream verify`);
+  }
+
+  async publish({ columns, partitions, added, retained, storeKeys, manifest: manifestWith }: Publication): Promise<readonly Action[]> {
+    await Promise.all(this.#uploads);
+    if (this.#failure !== undefined) throw this.#failure;
+    const { runId, runLog } = this.context;
+    const keys = storeKeys && (await this.#stored(keysKey(runId), storeKeys));
+    const manifest = manifestWith(keys);
+    if (this.#isUnchanged(manifest)) return [];
+    const text = `${JSON.stringify(manifest, null, 2)}\n`;
+    const { sha256 } = await this.#stored(manifestKey(runId), (file) => file.append(text));
+    await runLog?.record(this.path, runId, text);
+    const stay = new Set(retained.map(({ name }) => name));
+    const removed = (this.base?.files ?? []).flatMap(({ name }) => (stay.has(name) ? [] : [name]));
+    this.#change = { runId, manifest, sha256, columns, partitions, added, removed, keep: this.options.keep };
+    return [];
+  }
+
+  async commit(): Promise<void> {
+    if (this.#change === undefined) return;
+    this.#isUndecided = true;
+    try {
+      this.#committed = await this.table.format.commit(this.base, this.#change);
+    } catch (failure) {
+      this.#isUndecided = !(failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED');
+      throw failure;
+    }
+  }
+
+  async cleanup(): Promise<void> {
+    await this.scratch.remove();
+    if (this.#committed === undefined) return this.table.removeRun(this.context.runId);
+    await this.table.objects.remove([intentKey(this.context.runId)]);
+    await this.table.tidy(this.options.keep);
+  }
+
+  async abort(): Promise<void> {
+    await Promise.all(this.#uploads);
+    await this.scratch.remove();
+    if (this.#isUndecided) return;
+    // What stays is removed by the next run, which finds the intent.
+    await this.table.removeRun(this.context.runId).catch(() => undefined);
+  }
+
+  /** Whether a table that this run replaces has the same rows in the same files. */
+  #isUnchanged(manifest: Manifest): boolean {
+    const before = this.before?.manifest;
+    if (this.options.mode !== 'replace' || before === undefined) return false;
+    const contentOf = ({ schema, partition_by: by, partial, files }: Manifest) =>
+      JSON.stringify([schema, by, partial, files.map(({ name, sha256 }) => [name.replace(/^data\/[^/]+\//, ''), sha256])]);
+    return contentOf(before) === contentOf(manifest);
+  }
+
+  async #local(): Promise<PartialFile> {
+    this.#files += 1;
+    const path = join(this.scratch.path, `${this.#files}.parquet`);
+    return PartialFile.open(path, path);
+  }
+
+  async #stored(key: string, write: (file: PartialFile) => Promise<void>) {
+    const file = await this.#local();
+    await write(file);
+    await file.close();
+    await this.#upload(key, file);
+    return file.content;
+  }
+
+  async #upload(key: string, file: PartialFile): Promise<void> {
+    await this.table.objects.upload(key, { path: file.path, ...file.content });
+    await file.discard();
+  }
+}
+
+/** Works with a copy of an object on this machine. */
+export async function withCopy<T>(table: StoreTable, key: string, scratch: ScratchFolder, work: (path: string) => Promise<T>): Promise<T> {
+  const path = join(scratch.path, 'copy.parquet');
+  await table.objects.download(key, path);
+  try {
+    return await work(path);
+  } finally {
+    await removeFile(path);
+  }
+}
+
+async function runBefore(table: StoreTable, base: TableVersion | undefined, { mode }: LandingOptions, { at, runLog }: LandingContext) {
+  if (base?.current === undefined) {
+    if (base !== undefined && base.files.length > 0)
+      throw new SinkError('E_SINK_FOREIGN', `${at}: ${table.path} has data files, but no run of leadstream wrote any of them`);
+    return undefined;
+  }
+  const { run } = base.current;
+  const { manifest, isUnchanged, text } = await table.manifest(base.current);
+  if (mode !== 'replace') {
+    const difference = isUnchanged ? (await runLog?.check(table.path, run, text))?.difference : `the manifest of run ${run} was changed`;
+    if (difference !== undefined)
+      throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${difference}; see leadstream verify`);
+  }
+  return { run, manifest: withLive(manifest, base) };
+}
+
+/** The manifest of the newest run, with the files that another writer has made of its files since. */
+export function withLive(manifest: Manifest, { files }: Pick<TableVersion, 'files'>): Manifest {
+  const known = new Map(manifest.files.map((file) => [file.name, file]));
+  if (files.length === known.size && files.every(({ name }) => known.has(name))) return manifest;
+  const { keys: _, ...rest } = manifest;
+  const bytes = files.reduce((total, file) => total + file.bytes, 0);
+  return { ...rest, bytes, files: files.map((file) => known.get(file.name) ?? { ...file }) };
+}

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import { schema, SinkError } from '../core/index.js';
+import { jsonIn, type ObjectStore } from '../store/index.js';
+import type { CommittedRun, TableFormat, TableVersion } from './format.js';
+import { manifestIn, type Manifest } from './manifest.js';
+
+/** What leadstream keeps of a table, in all formats. Readers ignore names that begin with an underscore. */
+const ownFolder = '_leadstream/';
+const runsFolder = `${ownFolder}runs/`;
+const intentsFolder = `${ownFolder}intents/`;
+
+export function manifestKey(run: string): string {
+  return `${runsFolder}${run}.json`;
+}
+
+export function keysKey(run: string): string {
+  return `${runsFolder}${run}.keys.bin`;
+}
+
+export function intentKey(run: string): string {
+  return `${intentsFolder}${run}.json`;
+}
+
+/** The folder of the data files that a run wrote. */
+export function dataPrefix(run: string): string {
+  return `data/${run}/`;
+}
+
+/** What a run leaves before its first data file, so that the next one can remove its objects should it never commit. */
+const intent = schema((z) =>
+  z.object({
+    version: z.literal(1),
+    run: z.string().regex(/^[\w-]+$/),
+    /** `TableVersion.sequence` that the run began with; 0 for a new table. A commit after it is refused. */
+    base: z.number().nonnegative(),
+    started_at: z.string(),
+  }),
+);
+
+export type Intent = z.output<ReturnType<typeof intent>>;
+
+/**
+ * A table on a store:
+ *
+ * | key | content |
+ * | --- | --- |
+ * | `_latest.json`, `metadata/…` or `_delta_log/…` | the current version, in the words of the format |
+ * | `data/RUN/a=1/part-00000.parquet` | data files of the run that wrote them; a name never changes |
+ * | `_leadstream/runs/RUN.json`, `RUN.keys.bin` | manifest and key index of a run |
+ * | `_leadstream/intents/RUN.json` | said before the first data file, removed after the commit |
+ *
+ * A kill at any moment leaves objects that no version names, and an intent that names their run. The next run that commits removes them: by then, an attempt of
+ * the killed one to commit that is still on its way can only be refused.
+ */
+export class StoreTable {
+  constructor(
+    readonly objects: ObjectStore,
+    readonly format: TableFormat,
+  ) {}
+
+  get path(): string {
+    return this.objects.root;
+  }
+
+  /**
+   * Reads the manifest of a run that committed.
+   *
+   * @returns Also whether it is the one that the run committed.
+   * @throws {SinkError} `E_SINK_FOREIGN` if it cannot be read.
+   */
+  async manifest({
+    run,
+    sha256,
+  }: CommittedRun): Promise<{ readonly manifest: Manifest; readonly isUnchanged: boolean; readonly text: string }> {
+    const found = await this.objects.read(manifestKey(run));
+    const text = found?.bytes.toString('utf8') ?? '';
+    const manifest = manifestIn(text);
+    if (manifest?.run_id !== run)
+      throw new SinkError('E_SINK_FOREIGN', `${this.path}/${manifestKey(run)} cannot be read as the manifest of its run`);
+    return { manifest, isUnchanged: createHash('sha256').update(text).digest('hex') === sha256, text };
+  }
+
+  /** @throws {SinkError} `E_SINK_FOREIGN` if there is no table. */
+  async version(): Promise<TableVersion> {
+    const version = await this.format.load();
+    if (version?.current) return version;
+    throw new SinkError('E_SINK_FOREIGN', `${this.path} is not a leadstream table: no run has committed there`);
+  }
+
+  /** Returns the intents of all runs that have not removed theirs. */
+  async intents(): Promise<readonly Intent[]> {
+    const found: Intent[] = [];
+    for await (const { key } of this.objects.list(intentsFolder)) {
+      const { data } = intent().safeParse(jsonIn((await this.objects.read(key))?.bytes.toString('utf8') ?? ''));
+      if (data && intentKey(data.run) === key) found.push(data);
+    }
+    return found;
+  }
+
+  /** Returns the sizes of all data files that exist, by name. */
+  async sizes(): Promise<ReadonlyMap<string, number>> {
+    const sizes = new Map<string, number>();
+    for await (const { key, bytes } of this.objects.list('data/')) sizes.set(key, bytes);
+    return sizes;
+  }
+
+  /**
+   * Removes objects that no version needs any more: of runs that are no longer kept, and of those that never committed. The order protects runs that commit
+   * meanwhile: a manifest without an intent belongs to a run whose commit the version read after that knows.
+   */
+  async tidy(keep: number): Promise<void> {
+    const stored: string[] = [];
+    for await (const { key } of this.objects.list(runsFolder))
+      if (key.endsWith('.json')) stored.push(key.slice(runsFolder.length, -'.json'.length));
+    const intents = await this.intents();
+    const version = await this.format.load();
+    if (version === undefined) return;
+    const needed = new Set([version.current, ...version.kept, ...intents].map((each) => each?.run));
+    const dropped = stored.filter((run) => !needed.has(run));
+    await this.objects.remove(await this.format.expire(version, keep, dropped));
+    await this.objects.remove(dropped.flatMap((run) => [keysKey(run), manifestKey(run)]));
+    for (const { run, base } of intents) {
+      if (version.runs.includes(run)) await this.objects.remove([intentKey(run)]);
+      else if (base < version.sequence) await this.removeRun(run);
+    }
+  }
+
+  /** Removes everything of a run that did not commit and no longer can. */
+  async removeRun(run: string): Promise<void> {
+    await this.objects.abortUploads(dataPrefix(run));
+    for (;;) {
+      const keys: string[] = [];
+      for await (const { key } of this.objects.list(dataPrefix(run))) keys.push(key);
+      if (keys.length === 0) break;
+      await this.objects.remove(keys);
+    }
+    await this.objects.remove([keysKey(run), manifestKey(run), intentKey(run)]);
+  }
+
+  /** Refuses to begin a table where something else is. @throws {SinkError} `E_SINK_FOREIGN`. */
+  async refuseForeign(): Promise<void> {
+    for await (const { key } of this.objects.list('')) {
+      if (key.startsWith(ownFolder) || /^data\/[\w-]+\/(?:.*\/)?part-\d{5}\.parquet$/.test(key)) continue;
+      throw new SinkError('E_SINK_FOREIGN', `${this.path} has ${key}, which is not leadstream's; choose another path, or move that away`);
+    }
+  }
+}

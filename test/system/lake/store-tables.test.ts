@@ -1,0 +1,251 @@
+import { randomUUID } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import type { Row } from '../../../src/core/index.js';
+import { storeTable, tableRuns, verifyTable } from '../../../src/lake/index.js';
+import { rollbackTable } from '../../../src/run/index.js';
+import { type ParquetOptions, type SinkWriter } from '../../../src/sinks/index.js';
+import { parquetSink } from '../../../src/sinks/parquet.js';
+import { Stores, type ObjectStore, type ObjectStores } from '../../../src/store/index.js';
+import { duckdb } from '../../support/duckdb.js';
+import { pageOf } from '../../support/pages.js';
+import { bucket, seaweedfs, seaweedfsMissing } from '../../support/seaweedfs.js';
+import { column, elsewhere, facts, recording, writeAll } from '../../support/sinks.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const columns = [column('id', 'text', { source: 'id' }), column('day', 'date'), column('n', 'integer')];
+const rowsOf = (day: string, ...ids: string[]): Row[] => ids.map((id, index) => ({ id, day, n: String(index) }));
+
+type Kind = ParquetOptions['table'] & string;
+
+/** A table, and the folder of this machine that its runs use. */
+class Tested {
+  #runs = 0;
+
+  private constructor(
+    readonly kind: Kind,
+    readonly path: string,
+    readonly folder: string,
+  ) {}
+
+  static async at(kind: Kind, place: 'bucket' | 'folder'): Promise<Tested> {
+    const folder = await temporaryFolder();
+    if (place === 'folder') return new Tested(kind, join(folder, 't'), folder);
+    Object.assign(process.env, (await seaweedfs()).env);
+    return new Tested(kind, `s3://${bucket}/${randomUUID()}/t`, folder);
+  }
+
+  get objects(): ObjectStore {
+    return new Stores().at(this.path);
+  }
+
+  open(options: Partial<ParquetOptions>, stores: ObjectStores = new Stores()): Promise<SinkWriter> {
+    this.#runs += 1;
+    const context = { ...recording(this.folder, `run-${String(this.#runs).padStart(4, '0')}`), key: ['id'] };
+    // Without the lock, which only saves work.
+    return elsewhere(parquetSink, { path: this.path, table: this.kind, ...options })({
+      ...context,
+      stores,
+      scratch: join(this.folder, 'scratch'),
+    });
+  }
+
+  run(options: Partial<ParquetOptions>, rows: readonly Row[], stores?: ObjectStores) {
+    return writeAll(this.open(options, stores), columns, rows);
+  }
+
+  async keys(prefix = ''): Promise<readonly string[]> {
+    const keys: string[] = [];
+    for await (const { key } of this.objects.list(prefix)) keys.push(key);
+    return keys;
+  }
+
+  /** The rows that readers of the current version see, as DuckDB reads its files. */
+  async rows(): Promise<readonly string[]> {
+    const { files } = await storeTable(this.objects, this.kind).version();
+    const copies = await temporaryFolder();
+    const paths = files.map((_, index) => join(copies, `${index}.parquet`));
+    for (const [index, { name }] of files.entries()) await this.objects.download(name, paths[index] ?? '');
+    if (paths.length === 0) return [];
+    const found = await duckdb(`SELECT id FROM read_parquet([${paths.map((path) => `'${path}'`).join()}]) ORDER BY id`);
+    return found.map(({ id }) => String(id));
+  }
+
+  async check(): Promise<void> {
+    expect((await verifyTable(this.path)).differences).toEqual([]);
+    expect(await this.keys('_leadstream/intents/')).toEqual([]);
+    expect(await readdir(join(this.folder, 'scratch')).catch(() => [])).toEqual([]);
+  }
+}
+
+/** Stores whose writes of one key fail once: `before` it is sent, or `after` it was applied. */
+function failing(when: 'before' | 'after', matches: (key: string) => boolean): Stores & { failed: number } {
+  const stores = new Stores() as Stores & { failed: number };
+  stores.failed = 0;
+  const at = stores.at.bind(stores);
+  stores.at = (root) => {
+    const store = at(root);
+    const failOnce = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+      if (stores.failed > 0 || !matches(key)) return work();
+      stores.failed += 1;
+      if (when === 'after') await work();
+      throw new Error('the connection was cut');
+    };
+    return new Proxy(store, {
+      get(target, name: keyof ObjectStore) {
+        if (name === 'create') return (key: string, body: string) => failOnce(key, () => target.create(key, body));
+        if (name === 'replace')
+          return (key: string, body: string, version: string) => failOnce(key, () => target.replace(key, body, version));
+        const value = target[name];
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  };
+  return stores;
+}
+
+const isCommit = (key: string) => key === '_latest.json' || /\/v\d+\.metadata\.json$|^_delta_log\/\d+\.json$/.test(key);
+
+const kinds: readonly (readonly [Kind, 'bucket' | 'folder'])[] = [
+  ['plain', 'bucket'],
+  ['iceberg', 'folder'],
+  ['iceberg', 'bucket'],
+  ['delta', 'folder'],
+  ['delta', 'bucket'],
+];
+
+const suite = seaweedfsMissing === undefined ? describe : describe.skip;
+
+suite.each(kinds)(`a table (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place) => {
+  test('is replaced, appended to, and replaced by partition', async () => {
+    const table = await Tested.at(kind, place);
+    const by = { partition_by: ['day'] };
+    await table.run({ ...by }, [...rowsOf('20240101', 'a', 'b'), ...rowsOf('20240102', 'x')]);
+    expect(await table.rows()).toEqual(['a', 'b', 'x']);
+    const [kept = ''] = (await table.keys('data/')).filter((key) => key.includes('01-01'));
+    await table.run({ ...by, mode: 'replace_partitions' }, rowsOf('20240102', 'y', 'z'));
+    expect(await table.rows()).toEqual(['a', 'b', 'y', 'z']);
+    const appended = await table.run({ ...by, mode: 'append' }, rowsOf('20240102', 'a', 'n'));
+    expect(appended).toMatchObject({ rows: 1, unchanged: 1, total: 5 });
+    expect(await table.rows()).toEqual(['a', 'b', 'n', 'y', 'z']);
+    expect(await table.keys('data/')).toContain(kept);
+    await table.run({ ...by }, []);
+    expect(await table.rows()).toEqual([]);
+    await table.check();
+  });
+
+  test('goes back to an earlier run, and forward again', async () => {
+    const table = await Tested.at(kind, place);
+    await table.run({}, rowsOf('20240101', 'a'));
+    await table.run({}, rowsOf('20240101', 'b'));
+    expect(await rollbackTable(table.path, { stateDir: join(table.folder, 'state') })).toMatchObject({ from: 'run-0002', to: 'run-0001' });
+    expect(await table.rows()).toEqual(['a']);
+    expect((await tableRuns(table.path)).map(({ run, state }) => [run, state])).toEqual([
+      ['run-0002', 'kept'],
+      ['run-0001', 'published'],
+    ]);
+    await rollbackTable(table.path, { to: 'run-0002', stateDir: join(table.folder, 'state') });
+    expect(await table.rows()).toEqual(['b']);
+    await table.check();
+  });
+
+  test('stays as it is when a run that replaces it has the same content', async () => {
+    const table = await Tested.at(kind, place);
+    await table.run({}, rowsOf('20240101', 'a', 'b'));
+    const before = await table.keys();
+    await table.run({}, rowsOf('20240101', 'a', 'b'));
+    expect(await table.keys()).toEqual(before);
+  });
+
+  test.each(['before', 'after'] as const)('is committed once when the reply to the commit is lost %s it was applied', async (when) => {
+    const table = await Tested.at(kind, place);
+    await table.run({}, rowsOf('20240101', 'a'));
+    const stores = failing(when, isCommit);
+    await table.run({ mode: 'append' }, rowsOf('20240101', 'a', 'b'), stores);
+    expect(stores.failed).toBe(1);
+    expect(await table.rows()).toEqual(['a', 'b']);
+    expect(await tableRuns(table.path)).toHaveLength(2);
+    await table.check();
+  });
+
+  test('refuses a run that began with an earlier version, and keeps nothing of it', async () => {
+    const table = await Tested.at(kind, place);
+    await table.run({}, rowsOf('20240101', 'a'));
+    const slow = await table.open({ mode: 'append' });
+    await slow.begin(columns);
+    await slow.write(pageOf(1, rowsOf('20240101', 'slow')));
+    const prepared = await slow.prepare();
+    await table.run({ mode: 'append' }, rowsOf('20240101', 'fast'));
+    await prepared.actions(facts);
+    await expect(prepared.commit?.(false)).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    await slow.abort();
+    expect(await table.rows()).toEqual(['a', 'fast']);
+    expect((await table.keys()).filter((key) => key.includes('run-0002'))).toEqual([]);
+    await table.check();
+  });
+
+  test('has the rows of those of ten writers at once that succeeded', async () => {
+    const table = await Tested.at(kind, place);
+    await table.run({}, rowsOf('20240101', 'a'));
+    const ids = Array.from({ length: 10 }, (_, index) => `w${index}`);
+    const ended = await Promise.allSettled(ids.map((id) => table.run({ mode: 'append' }, rowsOf('20240101', id))));
+    const won = ids.filter((_, index) => ended[index]?.status === 'fulfilled');
+    for (const each of ended) if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'E_RUN_LOCKED' });
+    expect(won.length).toBeGreaterThan(0);
+    expect(await table.rows()).toEqual(['a', ...won].sort());
+    await table.run({ mode: 'append' }, rowsOf('20240101', 'z'));
+    await table.check();
+  });
+
+  test('is cleared of what killed runs left, by the next one that commits', async () => {
+    const table = await Tested.at(kind, place);
+    for (const mode of ['replace', 'append'] as const) {
+      const killed = await table.open({ mode });
+      await killed.begin(columns);
+      await killed.write(pageOf(1, rowsOf('20240101', 'k')));
+      await (await killed.prepare()).actions(facts);
+      // A kill: nothing is aborted.
+      await table.run({ mode }, rowsOf('20240101', mode));
+    }
+    expect(await table.rows()).toEqual(['append', 'replace']);
+    const [runs, data] = [await table.keys('_leadstream/runs/'), await table.keys('data/')];
+    expect([...runs, ...data].filter((key) => /run-000[13]/.test(key))).toEqual([]);
+    expect((await verifyTable(table.path)).differences).toEqual([]);
+  });
+
+  test('keeps as many runs as it is to keep, and what they need', async () => {
+    const table = await Tested.at(kind, place);
+    await table.run({}, rowsOf('20240101', 'a'));
+    for (const id of ['b', 'c', 'd']) await table.run({ mode: 'append', keep: 3 }, rowsOf('20240101', id));
+    const [, , , first] = await tableRuns(table.path);
+    expect(first?.manifest.rows).toBe(1);
+    for (const { run } of await tableRuns(table.path)) expect((await verifyTable(table.path, { run })).differences).toEqual([]);
+    await table.check();
+  });
+
+  test('shows a changed file and a changed manifest, and is not added to', async () => {
+    const table = await Tested.at(kind, place);
+    await table.run({}, rowsOf('20240101', 'a'));
+    const text = (await table.objects.read('_leadstream/runs/run-0001.json'))?.bytes.toString() ?? '';
+    await table.objects.put('_leadstream/runs/run-0001.json', text.replace('"users"', '"other"'));
+    expect((await verifyTable(table.path)).differences).toEqual([
+      'the manifest of run run-0001 is not the one that the run committed (SHA-256)',
+    ]);
+    await expect(table.run({ mode: 'append' }, rowsOf('20240101', 'b'))).rejects.toMatchObject({ code: 'E_GATE_VERIFY' });
+    await table.objects.put('_leadstream/runs/run-0001.json', text);
+    const [name = ''] = await table.keys('data/');
+    await table.objects.put(name, 'no Parquet');
+    expect((await verifyTable(table.path)).differences).toEqual([expect.stringContaining(`${name} has 10 bytes`)]);
+    await expect(table.run({ mode: 'append' }, rowsOf('20240101', 'b'))).rejects.toMatchObject({ code: 'E_GATE_VERIFY' });
+    await table.run({}, rowsOf('20240101', 'b'));
+    await table.check();
+  });
+
+  test('does not begin where something else is', async () => {
+    const table = await Tested.at(kind, place);
+    await table.objects.put('somebody.txt', 'x');
+    await expect(table.run({}, rowsOf('20240101', 'a'))).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    expect((await table.keys()).filter((key) => key !== '_leadstream/probe.json')).toEqual(['somebody.txt']);
+  });
+});
