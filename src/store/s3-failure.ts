@@ -14,7 +14,7 @@ export function faultOf(thrown: unknown) {
   const code = (status === undefined ? errnoOf(thrown) : undefined) ?? name;
   return {
     /** S3's name for it, or the system's. */
-    name: /^\w+$/.test(code) ? code : 'an error',
+    name: /^[\w.]+$/.test(code) ? code : 'an error',
     status,
     region: Region ?? $response?.headers?.['x-amz-bucket-region'],
     /** Whether the same request may succeed later. Without a status, the connection failed. */
@@ -30,13 +30,15 @@ function isWithoutRegion(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.message === 'Region is missing';
 }
 
-const rights = 's3:ListBucket for the bucket, and s3:GetObject, PutObject, DeleteObject and AbortMultipartUpload for its objects';
+const rights =
+  's3:ListBucket, s3:ListBucketMultipartUploads, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, and the use of its KMS key';
 const keys = 'check the access key and its secret, in the environment or the profile';
 
 /** What to do about failures that are those of a place. */
 const remedies: Readonly<Record<string, string>> = {
   NoSuchBucket: 'create the bucket, or correct its name',
-  AccessDenied: `the credentials need ${rights}; without ListBucket, S3 answers so even for what is missing`,
+  AccessDenied: `the credentials need ${rights}; without s3:ListBucket, S3 answers so even for what is missing`,
+  InvalidObjectState: 'the object is in an archive; restore it, and keep tables out of rules that archive',
   ExpiredToken: 'the credentials have expired; sign in again, or renew them',
   InvalidAccessKeyId: keys,
   SignatureDoesNotMatch: keys,

@@ -1,6 +1,6 @@
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { createHash, randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -9,7 +9,7 @@ import { checkStore, createOnce, type FinishedFile, type ObjectStore } from '../
 import { s3Objects } from '../../../src/store/s3.js';
 import { bucket, seaweedfs, seaweedfsMissing } from '../../support/seaweedfs.js';
 import { answer, type Handler, inTurn, withServer } from '../../support/odd-server.js';
-import { temporaryFolder } from '../../support/temporary.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 async function finished(content: string | Buffer): Promise<FinishedFile> {
   const path = join(await temporaryFolder(), 'finished');
@@ -143,6 +143,33 @@ describe.each(places)('objects in %s', (_, placed) => {
     await checkStore(store);
     await checkStore(store);
     expect(await keysOf(store)).toEqual(['_leadstream/probe.json']);
+  });
+});
+
+describe('objects in a folder', () => {
+  test('follow no link below it, and are never outside of it', async () => {
+    const [folder, elsewhere] = [await temporaryFolder(), await temporaryFolder()];
+    await symlink(elsewhere, join(folder, 'data'));
+    const store = diskObjects(folder);
+    for (const key of ['data/a', '../a', 'b/../../a'])
+      for (const work of [() => store.read(key), () => store.create(key, ''), () => store.put(key, ''), () => store.remove([key])])
+        await expect(work()).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    expect(await filesBelow(elsewhere)).toEqual([]);
+  });
+
+  test('have the permissions that are wished for, and no drafts that are older than an hour', async () => {
+    const folder = await temporaryFolder();
+    const store = diskObjects(folder, 0o640);
+    await store.create('data/1/a', '');
+    await store.upload('data/1/b', await finished('b'));
+    for (const key of ['data/1/a', 'data/1/b']) expect((await stat(join(folder, key))).mode & 0o777).toBe(0o640);
+    for (const [name, hours] of [['c.0123456789abcdef.tmp', 2] as const, ['d.0123456789abcdef.tmp', 0] as const]) {
+      await writeFile(join(folder, 'data/1', name), '');
+      await utimes(join(folder, 'data/1', name), Date.now() / 1000, Date.now() / 1000 - hours * 3_600);
+    }
+    await store.abortUploads('data/');
+    expect(await filesBelow(join(folder, 'data/1'))).toEqual(['a', 'b', 'd.0123456789abcdef.tmp']);
+    expect(await keysOf(store)).toEqual(['data/1/a', 'data/1/b']);
   });
 });
 
