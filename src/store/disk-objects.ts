@@ -1,8 +1,8 @@
 import { copyFile, open, readdir, rename, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { attempt, unlessMissing } from './failure.js';
-import { closing, linked, makeFolders, refuseLinks, removeFile, removeTemporaries } from './files.js';
+import { closing, linked, makeFolders, refuseLinks, removeFile } from './files.js';
 import { setMode, sha256File, syncFolder, temporaryName } from './files.js';
 import { inTurn } from './lock.js';
 import { type FinishedFile, lostTo, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of } from './objects.js';
@@ -66,11 +66,10 @@ class DiskObjects implements ObjectStore {
   }
 
   async *list(prefix: string): AsyncIterable<ObjectEntry> {
-    const files = (await this.#below(prefix)).filter((entry) => entry.isFile() && !/^\.|\.tmp$/.test(entry.name));
-    const keys = files.map(({ parentPath, name }) => relative(this.root, join(parentPath, name)).replaceAll(sep, '/'));
-    for (const key of keys.filter((each) => each.startsWith(prefix)).sort()) {
-      const found = await stat(join(this.root, key)).catch(unlessMissing(undefined));
-      if (found !== undefined) yield { key, bytes: found.size, modifiedAt: found.mtime };
+    for (const path of await this.#filesBelow(prefix)) {
+      if (draftEnding.test(path) || basename(path).startsWith('.')) continue;
+      const found = await stat(path).catch(unlessMissing(undefined));
+      if (found !== undefined) yield { key: relative(this.root, path).replaceAll(sep, '/'), bytes: found.size, modifiedAt: found.mtime };
     }
   }
 
@@ -82,16 +81,17 @@ class DiskObjects implements ObjectStore {
   }
 
   async abortUploads(prefix: string): Promise<void> {
-    for (const folder of new Set((await this.#below(prefix)).map(({ parentPath }) => parentPath)))
-      await removeTemporaries(folder, () => true);
+    for (const path of await this.#filesBelow(prefix)) if (draftEnding.test(path)) await removeFile(path);
   }
 
-  /** What is in the folder that a prefix begins with, and below it. */
-  async #below(prefix: string) {
+  /** Sorted paths. */
+  async #filesBelow(prefix: string): Promise<readonly string[]> {
     const folder = await this.#pathOf(dirname(`${prefix}.`));
-    return attempt('E_SINK_WRITE', `cannot list ${folder}`, () =>
+    const entries = await attempt('E_SINK_WRITE', `cannot list ${folder}`, () =>
       readdir(folder, { recursive: true, withFileTypes: true }).catch(unlessMissing([])),
     );
+    const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+    return paths.filter((path) => path.startsWith(join(this.root, prefix))).sort();
   }
 
   /** Writes a draft, and has it placed. @returns Its digest. */
@@ -124,3 +124,6 @@ class DiskObjects implements ObjectStore {
     return path;
   }
 }
+
+/** Ending of what `temporaryName` returns. */
+const draftEnding = /\.[0-9a-f]{16}\.tmp$/;

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
+import { LeadstreamError, SinkError } from '../core/index.js';
 import { diskObjects } from './disk-objects.js';
-import { checkConditions, type ObjectStore } from './objects.js';
+import type { ObjectStore } from './objects.js';
 import { isRemote } from './paths.js';
 import { s3Objects, type S3Settings } from './s3.js';
 
@@ -16,13 +18,30 @@ export function objectsAt(path: string, settings: StoreSettings = {}, mode?: num
 }
 
 /**
- * Checks that a place can be used, and on its first use that the store honours conditions. For what writes, before any other work.
+ * Checks that a place can be used. On its first use, the store has to honour both conditions; an object remains that says so.
  *
- * @throws {SinkError} `E_SINK_PATH`.
+ * @throws {SinkError} `E_SINK_PATH`, also if the store overwrites what another run wrote.
  */
 export async function checkStore(store: ObjectStore, { single_writer = false }: StoreSettings = {}): Promise<void> {
-  const known = await store.read(probeKey);
-  if (known === undefined && !single_writer) await checkConditions(store, probeKey);
+  if ((await store.read(probe)) !== undefined || single_writer) return;
+  const key = `${probe}.${randomUUID()}`;
+  const first = await store.create(key, '1');
+  await store.replace(key, '2', first);
+  const refused = (await isRefused(store.create(key, '3'))) && (await isRefused(store.replace(key, '4', first)));
+  await store.remove([key]);
+  if (refused) return store.put(probe, JSON.stringify({ conditions: 'honoured', at: new Date().toISOString() }));
+  const fault = 'the store overwrites in spite of If-None-Match and If-Match, so that runs could destroy the work of each other';
+  throw new SinkError('E_SINK_PATH', `cannot use ${store.root}: ${fault}; if only one runs at a time, set single_writer: true`);
 }
 
-const probeKey = '_leadstream/probe.json';
+const probe = '_leadstream/probe.json';
+
+async function isRefused(write: Promise<string>): Promise<boolean> {
+  try {
+    await write;
+    return false;
+  } catch (failure) {
+    if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return true;
+    throw failure;
+  }
+}

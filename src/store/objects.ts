@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LeadstreamError, SinkError } from '../core/index.js';
 import { sha256File } from './files.js';
@@ -125,30 +125,4 @@ export async function sha256Of(body: ObjectBody | Uint8Array, copy?: string): Pr
   if (typeof body === 'string' || body instanceof Uint8Array) return createHash('sha256').update(body).digest('hex');
   if ((await sha256File(copy ?? body.path)) === body.sha256) return body.sha256;
   throw new SinkError('E_SINK_VERIFY', `${body.path} has changed since it was checked`);
-}
-
-/**
- * Checks that a store honours both conditions, and leaves an object that says so.
- *
- * @throws {SinkError} `E_SINK_PATH` if it overwrites what another run wrote.
- */
-export async function checkConditions(store: ObjectStore, marker: string): Promise<void> {
-  const key = `${marker}.${randomUUID()}`;
-  const first = await store.create(key, '1');
-  await store.replace(key, '2', first);
-  const refused = (await isRefused(store.create(key, '3'))) && (await isRefused(store.replace(key, '4', first)));
-  await store.remove([key]);
-  if (refused) return store.put(marker, JSON.stringify({ conditions: 'honoured', at: new Date().toISOString() }));
-  const fault = 'the store overwrites in spite of If-None-Match and If-Match, so that runs could destroy the work of each other';
-  throw new SinkError('E_SINK_PATH', `cannot use ${store.root}: ${fault}; if only one runs at a time, set single_writer: true`);
-}
-
-async function isRefused(write: Promise<string>): Promise<boolean> {
-  try {
-    await write;
-    return false;
-  } catch (failure) {
-    if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return true;
-    throw failure;
-  }
 }
