@@ -5,7 +5,7 @@ import { attempt, unlessMissing } from './failure.js';
 import { closing, linked, makeFolders, refuseLinks, removeFile } from './files.js';
 import { setMode, sha256File, syncFolder, temporaryName } from './files.js';
 import { inTurn } from './lock.js';
-import { type FinishedFile, lostTo, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of } from './objects.js';
+import { type FinishedFile, isFile, lostTo, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of } from './objects.js';
 import { readRegular } from './own.js';
 
 /**
@@ -101,7 +101,7 @@ class DiskObjects implements ObjectStore {
     const draft = temporaryName(path);
     return attempt('E_SINK_WRITE', `cannot write ${path}`, async () => {
       try {
-        if (typeof body === 'string') await writeFile(draft, body, { flag: 'wx' });
+        if (!isFile(body)) await writeFile(draft, body, { flag: 'wx' });
         else await linked(body.path, draft);
         await closing(await open(draft), async (file) => {
           await setMode(file, this.mode);

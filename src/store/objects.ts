@@ -36,8 +36,12 @@ export interface FinishedFile extends FileContent {
   readonly path: string;
 }
 
-/** A text, or a local file of at most 5 GB. */
-export type ObjectBody = string | FinishedFile;
+/** A text, bytes, or a local file of at most 5 GB. */
+export type ObjectBody = string | Buffer | FinishedFile;
+
+export function isFile(body: ObjectBody): body is FinishedFile {
+  return typeof body !== 'string' && !Buffer.isBuffer(body);
+}
 
 /**
  * Objects below a place, by keys such as `data/RUN/part-00000.parquet`: a prefix of a bucket, or a folder of this machine. What was written whole is read whole;
@@ -93,7 +97,7 @@ export interface ObjectStores {
  *
  * @returns `taken` if the object is that of someone else.
  */
-export async function createOnce(store: ObjectStore, key: string, body: string): Promise<'created' | 'taken'> {
+export async function createOnce(store: ObjectStore, key: string, body: ObjectBody): Promise<'created' | 'taken'> {
   return (await writeOnce(store, key, body)) === undefined ? 'taken' : 'created';
 }
 
@@ -109,7 +113,7 @@ export async function writeOnce(store: ObjectStore, key: string, body: ObjectBod
       return await (version === undefined ? store.create(key, body) : store.replace(key, body, version));
     } catch (failure) {
       const found = await store.find(key);
-      if (found?.sha256 === (typeof body === 'string' ? await sha256Of(body) : body.sha256)) return found.version;
+      if (found?.sha256 === (isFile(body) ? body.sha256 : await sha256Of(body))) return found.version;
       if (found?.version !== version) return undefined;
       if (attempts === maxAttempts) throw failure;
     }
@@ -121,8 +125,8 @@ export async function writeOnce(store: ObjectStore, key: string, body: ObjectBod
 const maxAttempts = 4;
 
 /** Returns the SHA-256 of a body; a file, or a copy of it, is read again. @throws {SinkError} `E_SINK_VERIFY` if it is not what was finished. */
-export async function sha256Of(body: ObjectBody | Uint8Array, copy?: string): Promise<string> {
-  if (typeof body === 'string' || body instanceof Uint8Array) return createHash('sha256').update(body).digest('hex');
+export async function sha256Of(body: ObjectBody, copy?: string): Promise<string> {
+  if (!isFile(body)) return createHash('sha256').update(body).digest('hex');
   if ((await sha256File(copy ?? body.path)) === body.sha256) return body.sha256;
   throw new SinkError('E_SINK_VERIFY', `${body.path} has changed since it was checked`);
 }

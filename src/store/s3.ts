@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type * as SDK from '@aws-sdk/client-s3';
 import { nodeRequire, SinkError } from '../core/index.js';
-import { type FinishedFile, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of } from './objects.js';
+import { type FinishedFile, isFile, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of } from './objects.js';
 import { faultOf, s3Failure } from './s3-failure.js';
 
 /** Where a bucket is. What is absent comes from the SDK's environment, as credentials always do. */
@@ -150,7 +150,7 @@ class S3Objects implements ObjectStore {
   /** One request, whatever the size. */
   async #put(key: string, body: ObjectBody, condition: Pick<SDK.PutObjectCommandInput, 'IfMatch' | 'IfNoneMatch'>): Promise<string> {
     const Metadata = { sha256: await sha256Of(body) };
-    return withBytes(body, 0, typeof body === 'string' ? Buffer.byteLength(body) : body.bytes, async (content) => {
+    return withBytes(body, 0, isFile(body) ? body.bytes : Buffer.byteLength(body), async (content) => {
       const command = new this.#sdk.PutObjectCommand({ ...this.#at(key), ...content, ...condition, Metadata });
       return versionOf((await this.#client.send(command)).ETag);
     });
@@ -217,8 +217,8 @@ async function withBytes<T>(body: ObjectBody, from: number, to: number, send: (c
   return send(content).finally(() => Body instanceof Readable && Body.destroy());
 }
 
-function bytesOf(body: ObjectBody, from: number, to: number): string | Readable {
-  if (typeof body === 'string') return body;
+function bytesOf(body: ObjectBody, from: number, to: number): string | Buffer | Readable {
+  if (!isFile(body)) return body;
   return from < to ? createReadStream(body.path, { start: from, end: to - 1 }) : '';
 }
 

@@ -1,67 +1,31 @@
-import { randomBytes } from 'node:crypto';
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { buffer } from 'node:stream/consumers';
 import type { Schema, Type } from 'avsc';
 
-/** An object container file: https://avro.apache.org/docs/1.12.0/specification/#object-container-files */
-export interface AvroFile {
-  readonly schema: unknown;
-  /** The metadata of its header. */
-  readonly header: Readonly<Record<string, string>>;
-  readonly records: readonly unknown[];
-}
-
-/** @throws {Error} For bytes that are no such file, and for a codec that Iceberg's writers do not use by default. */
-export async function readAvro(bytes: Buffer): Promise<AvroFile> {
-  const { header: headerType, block: blockType } = await containerTypes();
-  let { value, offset } = decoded<{ readonly meta: Readonly<Record<string, Buffer>> }>(headerType, bytes, 0);
-  const header = Object.fromEntries(Object.entries(value.meta).map(([name, text]) => [name, text.toString()]));
-  const { 'avro.schema': text = '', 'avro.codec': codec = 'null' } = header;
-  if (codec !== 'null' && codec !== 'deflate') throw new Error(`the codec is ${codec}, not deflate`);
-  const schema: unknown = JSON.parse(text);
-  const type = await typeOf(schema as Schema);
+/** Reads an object container file: https://avro.apache.org/docs/1.12.0/specification/#object-container-files. Integers beyond 2^53 are bigints. */
+export async function readAvro(bytes: Buffer): Promise<{ readonly schema: unknown; readonly records: readonly unknown[] }> {
+  const { streams } = (await import('avsc')).default;
+  const typeOf = await exactTypes();
+  let schema: unknown;
+  const decoder = new streams.BlockDecoder({ parseHook: (written) => typeOf((schema = written)) });
+  decoder.end(bytes);
   const records: unknown[] = [];
-  while (offset < bytes.length) {
-    const block = decoded<{ readonly count: number; readonly data: Buffer }>(blockType, bytes, offset);
-    const data = codec === 'deflate' ? inflateRawSync(block.value.data) : block.value.data;
-    for (let count = 0, at = 0; count < block.value.count; count += 1) {
-      const record = decoded(type, data, at);
-      records.push(record.value);
-      at = record.offset;
-    }
-    offset = block.offset;
-  }
-  return { schema, header, records };
+  for await (const record of decoder) records.push(record);
+  return { schema, records };
 }
 
-/** @param schema As in the specification: with ids of fields, which avsc would drop if it wrote the header. */
-export async function writeAvro({ schema, header, records }: AvroFile): Promise<Buffer> {
-  const { header: headerType, block: blockType } = await containerTypes();
-  const meta = Object.entries({ ...header, 'avro.schema': JSON.stringify(schema), 'avro.codec': 'deflate' });
-  const sync = randomBytes(16);
-  const start = { magic: Buffer.from('Obj\u0001'), meta: Object.fromEntries(meta.map(([name, text]) => [name, Buffer.from(text)])), sync };
-  if (records.length === 0) return headerType.toBuffer(start);
-  const type = await typeOf(schema as Schema);
-  const data = deflateRawSync(Buffer.concat(records.map((record) => type.toBuffer(record))));
-  return Buffer.concat([headerType.toBuffer(start), blockType.toBuffer({ count: records.length, data, sync })]);
+export async function writeAvro(schema: unknown, metadata: Readonly<Record<string, string>>, records: readonly unknown[]): Promise<Buffer> {
+  const { streams } = (await import('avsc')).default;
+  // avsc itself would leave the ids of fields out of the schema.
+  const texts = Object.entries({ ...metadata, 'avro.schema': JSON.stringify(schema) });
+  const header = Object.fromEntries(texts.map(([name, text]) => [name, Buffer.from(text)]));
+  const options = { codec: 'deflate', writeHeader: 'always', metadata: header } as const;
+  const encoder = new streams.BlockEncoder((await exactTypes())(schema), options);
+  for (const record of records) encoder.write(record);
+  encoder.end();
+  return buffer(encoder);
 }
 
-function decoded<T>(type: Type, bytes: Buffer, at: number): { readonly value: T; readonly offset: number } {
-  return type.decode(bytes, at);
-}
-
-async function containerTypes(): Promise<{ readonly header: Type; readonly block: Type }> {
-  const { Type } = (await import('avsc')).default;
-  const sync = { type: 'fixed', name: 'Sync', size: 16 } as const;
-  const recordOf = (types: Readonly<Record<string, Schema>>) =>
-    Type.forSchema({ type: 'record', name: 'Record', fields: Object.entries(types).map(([name, type]) => ({ name, type })) });
-  return {
-    header: recordOf({ magic: { type: 'fixed', name: 'Magic', size: 4 }, meta: { type: 'map', values: 'bytes' }, sync }),
-    block: recordOf({ count: 'long', data: 'bytes', sync }),
-  };
-}
-
-/** Returns a type whose longs are exact: beyond 2^53 they are bigints. */
-async function typeOf(schema: Schema): Promise<Type> {
+async function exactTypes(): Promise<(schema: unknown) => Type> {
   const { Type, types } = (await import('avsc')).default;
   const long = types.LongType.__with({
     fromBuffer: (bytes: Buffer) => {
@@ -74,9 +38,9 @@ async function typeOf(schema: Schema): Promise<Type> {
       return bytes;
     },
     isValid: (value: unknown) => typeof value === 'bigint' || Number.isSafeInteger(value),
-    compare: (a: number | bigint, b: number | bigint) => Number(a) - Number(b),
+    compare: (one: number | bigint, other: number | bigint) => Number(one) - Number(other),
     fromJSON: BigInt,
     toJSON: Number,
   });
-  return Type.forSchema(schema, { registry: { long } });
+  return (schema) => Type.forSchema(schema as Schema, { registry: { long } });
 }

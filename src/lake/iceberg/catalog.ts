@@ -35,7 +35,7 @@ export type Requirement =
   | { readonly type: 'assert-last-assigned-partition-id'; readonly 'last-assigned-partition-id': number }
   | { readonly type: 'assert-default-spec-id'; readonly 'default-spec-id': number };
 
-/** `TableUpdate` of the REST catalog. An id of -1 stands for the schema, spec or order that an earlier update of the same commit added. */
+/** `TableUpdate` of the REST catalog. */
 export type Update =
   | { readonly action: 'assign-uuid'; readonly uuid: string }
   | { readonly action: 'upgrade-format-version'; readonly 'format-version': 2 }
@@ -49,5 +49,4 @@ export type Update =
   | { readonly action: 'set-properties'; readonly updates: Readonly<Record<string, string>> }
   | { readonly action: 'add-snapshot'; readonly snapshot: Snapshot }
   | ({ readonly action: 'set-snapshot-ref'; readonly 'ref-name': string } & SnapshotReference)
-  | { readonly action: 'remove-snapshots'; readonly 'snapshot-ids': readonly SnapshotId[] }
-  | { readonly action: 'remove-statistics'; readonly 'snapshot-id': SnapshotId };
+  | { readonly action: 'remove-snapshots'; readonly 'snapshot-ids': readonly SnapshotId[] };

@@ -1,10 +1,9 @@
 import { itemAt } from '../../core/index.js';
-import { comparing } from '../../vector/index.js';
 import type { AddedFile } from '../format.js';
 import { folderName } from '../partitions.js';
-import { type DataFile, type ManifestContent, optional } from './manifests.js';
+import { type DataFile, optional, record } from './manifests.js';
 import type { PartitionSpec, Schema, TableMetadata } from './metadata.js';
-import { avroTypes, avroValue, declaredTypeOf, lowerBound, type PrimitiveType, singleValue, upperBound, valueOf } from './values.js';
+import { avroTypes, avroValue, declaredTypeOf, lowerBound, type PrimitiveType, upperBound, valueOf } from './values.js';
 
 /** Returns what a manifest says about a file: https://iceberg.apache.org/spec/#data-file-fields */
 export function dataFileOf(location: string, file: AddedFile, schema: Schema, spec: PartitionSpec): DataFile {
@@ -14,13 +13,12 @@ export function dataFileOf(location: string, file: AddedFile, schema: Schema, sp
   });
   const byId = <T>(of: (column: (typeof columns)[number]) => T | undefined) =>
     columns.map((column) => ({ key: column.id, value: of(column) })).filter(({ value }) => value !== undefined);
-  const types = partTypes(schema, spec);
-  const partition = types.map(({ name, type }, index) => [name, avroValue(itemAt(file.partition, index), type)] as const);
+  const parts = partsOf(schema, spec).map(({ name, type }, index) => [name, avroValue(itemAt(file.partition, index), type)] as const);
   return {
     content: 0,
     file_path: `${location}/${file.name}`,
     file_format: 'PARQUET',
-    partition: Object.fromEntries(partition),
+    partition: Object.fromEntries(parts),
     record_count: file.rows,
     file_size_in_bytes: file.bytes,
     column_sizes: byId(({ bytes }) => bytes),
@@ -32,28 +30,16 @@ export function dataFileOf(location: string, file: AddedFile, schema: Schema, sp
   };
 }
 
-/** Returns what the manifest of new files has in common, with the bounds of each partition field. */
-export function addedContent(schema: Schema, spec: PartitionSpec, files: readonly AddedFile[]): ManifestContent {
-  const types = partTypes(schema, spec);
-  return {
-    header: { schema: JSON.stringify(schema), 'schema-id': String(schema['schema-id']), 'partition-spec': JSON.stringify(spec.fields) },
-    specId: spec['spec-id'],
-    partitionType: { type: 'record', name: 'r102', fields: types.map(({ id, name, type }) => optional(id, name, avroTypes[type])) },
-    partitions: types.map(({ type }, index) => {
-      const values = files.map(({ partition }) => avroValue(itemAt(partition, index), type));
-      const present = values.filter((value) => value !== null).sort(comparing(type === 'string' ? 'text' : 'integer'));
-      const [lower, upper] = [present[0], present.at(-1)].map((value) => (value === undefined ? null : singleValue(value, type)));
-      return { contains_null: present.length < values.length, contains_nan: false, lower_bound: lower, upper_bound: upper };
-    }),
-  };
+export function partitionTypeOf(schema: Schema, spec: PartitionSpec): unknown {
+  return record('r102', ...partsOf(schema, spec).map(({ id, name, type }) => optional(id, name, avroTypes[type])));
 }
 
 /** Returns the fields of a partition tuple, with the results of their transforms as types, and names that Avro allows. */
-function partTypes({ fields }: Schema, spec: PartitionSpec) {
-  return spec.fields.map((part) => {
-    const source = fields.find((field) => field.id === part['source-id'])?.type as PrimitiveType;
-    const type: PrimitiveType = part.transform === 'month' ? 'int' : part.transform === 'day' ? 'date' : source;
-    return { id: part['field-id'], name: /^[A-Za-z_]\w*$/.test(part.name) ? part.name : `_${part['field-id']}`, type };
+function partsOf({ fields }: Schema, spec: PartitionSpec) {
+  return spec.fields.map(({ name, transform, 'field-id': id, 'source-id': sourceId }) => {
+    const source = fields.find((field) => field.id === sourceId)?.type as PrimitiveType;
+    const type: PrimitiveType = transform === 'month' ? 'int' : transform === 'day' ? 'date' : source;
+    return { id, name: /^[A-Za-z_]\w*$/.test(name) ? name : `_${id}`, type };
   });
 }
 

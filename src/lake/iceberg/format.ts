@@ -4,32 +4,35 @@ import { LeadstreamError, type OutputColumn, SinkError } from '../../core/index.
 import type { ObjectStore } from '../../store/index.js';
 import type { CommittedRun, TableChange, TableFormat, TableVersion } from '../format.js';
 import type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
-import { addedContent, dataFileOf, folderOf } from './data-files.js';
-import { keyOf, type Manifest, type ManifestEntry, manifestsOf, rowsOf, SnapshotFiles, status } from './manifests.js';
-import type { Snapshot, SnapshotId, TableMetadata } from './metadata.js';
+import { dataFileOf, folderOf, partitionTypeOf } from './data-files.js';
+import {
+  type FileGroup,
+  keyOf,
+  type ManifestEntry,
+  readManifests,
+  rowsOf,
+  type SnapshotNumbers,
+  status,
+  writeManifests,
+} from './manifests.js';
+import type { PartitionSpec, Schema, Snapshot, SnapshotId, TableMetadata } from './metadata.js';
 import { schemaOf, specOf } from './schema.js';
 
 export interface IcebergState {
   readonly table: CatalogTable;
-  /** Those of the current snapshot that have files. */
-  readonly manifests: readonly Manifest[];
+  readonly groups: readonly FileGroup[];
 }
 
 type Version = TableVersion<IcebergState>;
 
 /**
- * A table of Iceberg, format version 2: https://iceberg.apache.org/spec. A run commits one snapshot of the branch `main`, by which others find it: its summary has
- * the run. Keys of its manifests begin with `metadata/<run>-`.
+ * A table of Iceberg, format version 2: https://iceberg.apache.org/spec. A run commits one snapshot of the branch `main` with the run in its summary. Keys of its
+ * manifests begin with `metadata/<run>-`.
  *
  * @param store The objects below the location of the table.
  */
 export function icebergFormat(catalog: Catalog, store: ObjectStore): TableFormat<IcebergState> {
   return new IcebergFormat(catalog, store);
-}
-
-/** Returns the id that each column will have as a field of the table, by name. Files of a run have them. */
-export function fieldIdsFor(base: Version | undefined, columns: readonly OutputColumn[]): ReadonlyMap<string, number> {
-  return new Map(schemaOf(base?.state.table.metadata, columns).fields.map(({ name, id }) => [name, id]));
 }
 
 class IcebergFormat implements TableFormat<IcebergState> {
@@ -41,99 +44,85 @@ class IcebergFormat implements TableFormat<IcebergState> {
   ) {}
 
   fieldIds(base: Version | undefined, columns: readonly OutputColumn[]): ReadonlyMap<string, number> {
-    return fieldIdsFor(base, columns);
+    return new Map(schemaOf(base?.state.table.metadata, columns).fields.map(({ name, id }) => [name, id]));
   }
 
   async load(): Promise<Version | undefined> {
     const table = await this.catalog.load();
     if (table === undefined) return undefined;
-    const { metadata } = table;
+    const { location, properties } = table.metadata;
     const { root } = this.store;
-    if (metadata.location.replace(/\/+$/, '') !== root)
-      throw new SinkError(
-        'E_SINK_FOREIGN',
-        `${root} is a copy of ${metadata.location}: paths in a table of Iceberg are absolute, so it cannot be moved`,
-      );
-    const snapshot = currentOf(metadata);
-    if (snapshot !== undefined && metadata.properties?.[writerProperty] === undefined)
+    if (location.replace(/\/+$/, '') !== root)
+      throw new SinkError('E_SINK_FOREIGN', `${root} is a copy of ${location}; paths in Iceberg are absolute, so tables cannot be moved`);
+    const snapshot = currentOf(table.metadata);
+    if (snapshot !== undefined && properties?.[writerProperty] === undefined)
       throw new SinkError('E_SINK_FOREIGN', `${root} is a table of another writer, with data that leadstream did not write`);
-    return this.#version(table, await manifestsOf(this.store, snapshot));
+    return this.#version(table, snapshot ? (await readManifests(this.store, snapshot)).groups : []);
   }
 
   async commit(base: Version | undefined, change: TableChange): Promise<Version> {
+    const { root } = this.store;
     const metadata = base?.state.table.metadata;
-    const parent = metadata && currentOf(metadata)?.['snapshot-id'];
-    const [schema, snapshotId] = [schemaOf(metadata, change.columns), newSnapshotId()];
+    const schema = schemaOf(metadata, change.columns);
     const spec = specOf(metadata, schema, change.partitions);
-    const sequenceNumber = (metadata?.['last-sequence-number'] ?? 0) + 1;
-    const files = new SnapshotFiles(this.store, `metadata/${change.runId}`, snapshotId, sequenceNumber);
-
-    const { manifests, removed } = await this.#without(base?.state.manifests ?? [], change.removed, spec['spec-id'], snapshotId, files);
-    if (change.added.length > 0) {
-      const entries = change.added.map((file) => {
-        return { status: status.added, snapshot_id: snapshotId, data_file: dataFileOf(this.store.root, file, schema, spec) };
-      });
-      manifests.push(await files.manifest(addedContent(schema, spec, change.added), entries));
-    }
-    const snapshot: Snapshot = {
-      'snapshot-id': snapshotId,
+    const parent = metadata && currentOf(metadata)?.['snapshot-id'];
+    // Below 2^53, so that programs which read JSON as most do keep it.
+    const numbers = { 'snapshot-id': randomInt(1, 2 ** 48 - 1), 'sequence-number': (metadata?.['last-sequence-number'] ?? 0) + 1 };
+    const { groups, live, removed } = changed(root, base?.state.groups ?? [], change, schema, spec, numbers);
+    const unlisted = {
+      ...numbers,
       ...(parent !== undefined && { 'parent-snapshot-id': parent }),
-      'sequence-number': sequenceNumber,
       'timestamp-ms': Math.max(Date.now(), (metadata?.['last-updated-ms'] ?? 0) + 1),
-      'manifest-list': await files.list(manifests, parent),
-      summary: summaryOf(change, manifests, removed),
+      summary: summaryOf(change, live, removed),
       'schema-id': schema['schema-id'],
     };
-    const table = await this.#commit(
-      base?.state.table,
-      [
-        ...(metadata ? [] : creation(this.store.root)),
-        ...schemaUpdates(metadata, schema),
-        ...specUpdates(metadata, spec),
-        ...(metadata?.properties?.[writerProperty] ? [] : [ownership]),
-        { action: 'add-snapshot', snapshot },
-        toMain(snapshotId),
-      ],
-      ({ snapshots = [] }) => snapshots.some((each) => each.summary[runProperty] === change.runId),
-    ).catch(async (failure: unknown) => {
-      if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') await this.store.remove(files.keys).catch(() => undefined);
+    const specs = [...(metadata?.['partition-specs'] ?? []), spec];
+    const header = (specId: number) => ({
+      schema: JSON.stringify(schema),
+      'partition-spec': JSON.stringify(specs.find((each) => each['spec-id'] === specId)?.fields),
+      'partition-spec-id': String(specId),
+    });
+    const keys = await writeManifests(this.store, unlisted, groups, header, `metadata/${change.runId}`);
+    const updates: readonly Update[] = [
+      ...(metadata ? [] : creation(root)),
+      ...schemaUpdates(metadata, schema),
+      ...specUpdates(metadata, spec),
+      ...(metadata?.properties?.[writerProperty] ? [] : [ownership]),
+      { action: 'add-snapshot', snapshot: { ...unlisted, 'manifest-list': `${root}/${keys.at(-1)}` } },
+      toMain(numbers['snapshot-id']),
+    ];
+    const isDone = ({ snapshots = [] }: TableMetadata) => snapshots.some(({ summary }) => summary[runProperty] === change.runId);
+    const table = await this.#commit(base?.state.table, updates, isDone).catch(async (failure: unknown) => {
+      if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') await this.store.remove(keys).catch(() => undefined);
       throw failure;
     });
-    return this.#version(
-      table,
-      manifests.filter(({ entries }) => entries.length > 0),
-    );
+    return this.#version(table, live);
   }
 
-  async restore(base: Version, run: string): Promise<Version> {
-    const { table } = base.state;
-    const target = historyOf(table.metadata).find(({ summary }) => summary[runProperty] === run);
+  async restore({ state: { table } }: Version, run: string): Promise<Version> {
+    const target = historyOf(table.metadata).earlier.find(({ summary }) => summary[runProperty] === run);
     if (target === undefined) throw new SinkError('E_SINK_RUN', `${this.store.root} has no snapshot of the run ${run}`);
-    const { 'snapshot-id': snapshotId, 'schema-id': schemaId = table.metadata['current-schema-id'] } = target;
-    const manifests = await manifestsOf(this.store, target);
-    const updates: Update[] = [toMain(snapshotId)];
-    if (schemaId !== table.metadata['current-schema-id']) updates.unshift({ action: 'set-current-schema', 'schema-id': schemaId });
-    const isDone = (metadata: TableMetadata) => currentOf(metadata)?.['snapshot-id'] === snapshotId;
-    return this.#version(await this.#commit(table, updates, isDone), manifests);
+    const { groups } = await readManifests(this.store, target);
+    const { 'snapshot-id': id, 'schema-id': schemaId = table.metadata['current-schema-id'] } = target;
+    const updates: readonly Update[] = [{ action: 'set-current-schema', 'schema-id': schemaId }, toMain(id)];
+    return this.#version(await this.#commit(table, updates, (metadata) => metadata['current-snapshot-id'] === id), groups);
   }
 
-  async expire(base: Version, keep: number): Promise<readonly string[]> {
-    const { table } = base.state;
+  async expire({ state: { table } }: Version, keep: number): Promise<readonly string[]> {
     const { snapshots = [], statistics = [] } = table.metadata;
-    const expired = expiredOf(table.metadata, keep);
-    if (expired.length === 0) return [];
-    const ids = expired.map((snapshot) => snapshot['snapshot-id']);
+    const ids = expiredOf(table.metadata, keep).map((snapshot) => snapshot['snapshot-id']);
+    if (ids.length === 0) return [];
     const [obsolete, reached] = [new Set<string>(), new Set<string>()];
     for (const snapshot of snapshots) {
-      const keys = ids.includes(snapshot['snapshot-id']) ? obsolete : reached;
-      keys.add(keyOf(this.store, snapshot['manifest-list']));
-      for (const path of await this.#filesOf(snapshot)) keys.add(keyOf(this.store, path));
+      const id = snapshot['snapshot-id'];
+      const { paths, groups } = await readManifests(this.store, snapshot);
+      const files = groups.flatMap(({ entries }) => entries.map(({ data_file }) => data_file.file_path));
+      const others = statistics.filter((file) => file['snapshot-id'] === id).map((file) => file['statistics-path']);
+      const keys = ids.includes(id) ? obsolete : reached;
+      for (const path of [...files, ...paths, snapshot['manifest-list'], ...others]) keys.add(keyOf(this.store, path));
     }
-    const described = statistics.filter((file) => ids.includes(file['snapshot-id']));
-    for (const file of described) obsolete.add(keyOf(this.store, file['statistics-path']));
-    const updates: Update[] = described.map((file) => ({ action: 'remove-statistics', 'snapshot-id': file['snapshot-id'] }));
-    updates.push({ action: 'remove-snapshots', 'snapshot-ids': ids });
-    await this.#commit(table, updates, (metadata) => !metadata.snapshots?.some((snapshot) => ids.includes(snapshot['snapshot-id'])));
+    const isDone = (metadata: TableMetadata) => !metadata.snapshots?.some((snapshot) => ids.includes(snapshot['snapshot-id']));
+    await this.#commit(table, [{ action: 'remove-snapshots', 'snapshot-ids': ids }], isDone);
     return [...obsolete].filter((key) => !reached.has(key));
   }
 
@@ -142,11 +131,7 @@ class IcebergFormat implements TableFormat<IcebergState> {
    *
    * @param isDone Whether metadata has the updates.
    */
-  async #commit(
-    base: CatalogTable | undefined,
-    updates: readonly Update[],
-    isDone: (metadata: TableMetadata) => boolean,
-  ): Promise<CatalogTable> {
+  async #commit(base: CatalogTable | undefined, updates: readonly Update[], isDone: (metadata: TableMetadata) => boolean) {
     for (let attempts = 1, failure: unknown; ; attempts += 1) {
       const outcome = await this.catalog.commit(base, requirementsOf(base), updates).catch((failure: unknown) => ({ failure }));
       if (outcome !== 'lost' && !('failure' in outcome)) return outcome;
@@ -154,7 +139,8 @@ class IcebergFormat implements TableFormat<IcebergState> {
       if (found && isDone(found.metadata)) return found;
       if (outcome !== 'lost') ({ failure } = outcome);
       // A catalog may refuse for a moment, too. Then an earlier attempt can still arrive, unless the snapshot that it replaces is no longer current.
-      const isOvertaken = found?.sequence !== base?.sequence || idOf(found) !== idOf(base);
+      const isOvertaken =
+        found?.sequence !== base?.sequence || found?.metadata['current-snapshot-id'] !== base?.metadata['current-snapshot-id'];
       if (isOvertaken || (outcome === 'lost' && failure === undefined))
         throw new LeadstreamError('E_RUN_LOCKED', `${this.store.root} was changed by another writer during the run`);
       if (attempts === maxAttempts) throw failure;
@@ -162,55 +148,17 @@ class IcebergFormat implements TableFormat<IcebergState> {
     }
   }
 
-  /**
-   * Returns manifests without some files, which are entries of status DELETED in those that had them. A manifest of another spec with nothing else is left out:
-   * DuckDB 1.5 fails on snapshots with manifests of several specs, and it is no longer part of the table.
-   */
-  async #without(manifests: readonly Manifest[], names: readonly string[], specId: number, snapshotId: SnapshotId, files: SnapshotFiles) {
-    const paths = new Set(names.map((name) => `${this.store.root}/${name}`));
-    const left: Manifest[] = [];
-    const removed: ManifestEntry[] = [];
-    for (const manifest of manifests) {
-      const gone = manifest.entries.filter((entry) => paths.has(entry.data_file.file_path));
-      removed.push(...gone);
-      if (gone.length === 0) left.push(manifest);
-      else if (gone.length < manifest.entries.length || manifest.content.specId === specId) {
-        const entries = manifest.entries.map((entry) =>
-          paths.has(entry.data_file.file_path)
-            ? { ...entry, status: status.deleted, snapshot_id: snapshotId }
-            : { ...entry, status: status.existing },
-        );
-        left.push(await files.manifest(manifest.content, entries));
-      }
-    }
-    if (removed.length < paths.size) throw new Error(`${paths.size - removed.length} removed files are not in the table`);
-    return { manifests: left, removed };
-  }
-
-  /** Returns the paths of the manifests and data files of a snapshot. */
-  async #filesOf(snapshot: Snapshot): Promise<readonly string[]> {
-    const manifests = await manifestsOf(this.store, snapshot);
-    return manifests.flatMap(({ file, entries }) => [file.manifest_path, ...entries.map(({ data_file }) => data_file.file_path)]);
-  }
-
-  #version(table: CatalogTable, manifests: readonly Manifest[]): Version {
-    const { metadata } = table;
-    const [history, ancestors] = [historyOf(metadata), ancestorsOf(metadata)];
-    const current = history.find((snapshot) => ancestors.includes(snapshot));
-    const files = manifests.flatMap(({ content, entries }) =>
+  #version(table: CatalogTable, groups: readonly FileGroup[]): Version {
+    const { current, earlier } = historyOf(table.metadata);
+    const files = groups.flatMap(({ specId, entries }) =>
       entries.map(({ data_file: file }) => {
-        const [name, folder] = [keyOf(this.store, file.file_path), folderOf(metadata, content.specId, file)];
+        const [name, folder] = [keyOf(this.store, file.file_path), folderOf(table.metadata, specId, file)];
         return { name, rows: file.record_count, bytes: file.file_size_in_bytes, ...(folder !== undefined && { folder }) };
       }),
     );
-    return {
-      sequence: table.sequence,
-      current: current && runOf(current),
-      kept: history.filter((snapshot) => snapshot !== current).map(runOf),
-      files,
-      runs: history.map((snapshot) => runOf(snapshot).run),
-      state: { table, manifests },
-    };
+    const kept = earlier.map(runOf);
+    const runs = [...(current ? [runOf(current)] : []), ...kept].map(({ run }) => run);
+    return { sequence: table.sequence, current: current && runOf(current), kept, files, runs, state: { table, groups } };
   }
 }
 
@@ -228,65 +176,46 @@ const manifestProperty = 'leadstream.manifest-sha256';
 /** Row counts beyond this stay in the manifest of the run. */
 const maxBooks = 4096;
 
-/** Random, and below 2^53, so that programs which read JSON as most do keep it. */
-function newSnapshotId(): number {
-  return randomInt(1, 2 ** 48 - 1);
-}
-
-function idOf(table: CatalogTable | undefined): SnapshotId | undefined {
-  return table && currentOf(table.metadata)?.['snapshot-id'];
-}
-
-function currentOf({ snapshots = [], refs, 'current-snapshot-id': id }: TableMetadata): Snapshot | undefined {
-  const current = refs?.main?.['snapshot-id'] ?? id;
-  return snapshots.find((snapshot) => snapshot['snapshot-id'] === current);
-}
-
-/** Returns a snapshot and those it follows, the newest first. */
-function ancestorsOf(metadata: TableMetadata, from = currentOf(metadata)): readonly Snapshot[] {
-  const ancestors: Snapshot[] = [];
-  for (let next = from; next !== undefined;) {
-    ancestors.push(next);
-    const parent = next['parent-snapshot-id'];
-    next = metadata.snapshots?.find((snapshot) => snapshot['snapshot-id'] === parent);
-  }
-  return ancestors;
-}
-
-/** Returns the snapshots of our runs: those before the current one, the newest first, then those that it does not follow, as after a rollback. */
-function historyOf(metadata: TableMetadata): readonly Snapshot[] {
-  const ancestors = ancestorsOf(metadata);
-  const others = (metadata.snapshots ?? []).filter((snapshot) => !ancestors.includes(snapshot));
-  others.sort((one, other) => other['sequence-number'] - one['sequence-number']);
-  return [...ancestors, ...others].filter(({ summary }) => summary[runProperty] !== undefined);
+function currentOf({ snapshots, 'current-snapshot-id': id }: TableMetadata): Snapshot | undefined {
+  return snapshots?.find((snapshot) => snapshot['snapshot-id'] === id);
 }
 
 function runOf({ summary }: Snapshot): CommittedRun {
   return { run: String(summary[runProperty]), sha256: String(summary[manifestProperty]) };
 }
 
-/** Returns what `main` followed and earlier runs of ours, except for the newest runs and what a branch or tag refers to. Others may have staged the rest. */
+/** Returns the current snapshot and those it follows, and our runs: first those among them, the newest first, then others, as after a rollback. */
+function historyOf(metadata: TableMetadata) {
+  const { snapshots = [] } = metadata;
+  const ancestors: Snapshot[] = [];
+  for (let next = currentOf(metadata); next !== undefined;) {
+    ancestors.push(next);
+    const { 'parent-snapshot-id': parent } = next;
+    next = snapshots.find((snapshot) => snapshot['snapshot-id'] === parent);
+  }
+  const others = snapshots.filter((snapshot) => !ancestors.includes(snapshot));
+  others.sort((one, other) => other['sequence-number'] - one['sequence-number']);
+  const isOurs = ({ summary }: Snapshot) => summary[runProperty] !== undefined;
+  const current = ancestors.find(isOurs);
+  return { ancestors, current, earlier: [...ancestors, ...others].filter((snapshot) => isOurs(snapshot) && snapshot !== current) };
+}
+
+/** Returns what `main` followed, and earlier runs of ours beyond `keep`, except for what a branch or tag refers to. Others may have staged the rest. */
 function expiredOf(metadata: TableMetadata, keep: number): readonly Snapshot[] {
-  const { snapshots = [], refs = {} } = metadata;
-  const [ancestors, history] = [ancestorsOf(metadata), historyOf(metadata)];
-  const current = history.find((snapshot) => ancestors.includes(snapshot));
-  const earlier = history.filter((snapshot) => snapshot !== current);
-  const referred = Object.values(refs).flatMap((ref) => {
-    const head = snapshots.find((snapshot) => snapshot['snapshot-id'] === ref['snapshot-id']);
-    return head ? ancestorsOf(metadata, head).slice(0, ref['min-snapshots-to-keep'] ?? 1) : [];
-  });
-  const retained = new Set([current, currentOf(metadata), ...earlier.slice(0, keep), ...referred]);
-  return snapshots.filter((snapshot) => !retained.has(snapshot) && (ancestors.includes(snapshot) || history.includes(snapshot)));
+  const { ancestors, current, earlier } = historyOf(metadata);
+  const referred = Object.values(metadata.refs ?? {}).map((ref) => ref['snapshot-id']);
+  const kept = [current, ...earlier.slice(0, keep)];
+  const isExpired = (snapshot: Snapshot) => !kept.includes(snapshot) && !referred.includes(snapshot['snapshot-id']);
+  return [...new Set([...ancestors, ...earlier])].filter(isExpired);
 }
 
 /** Whatever another writer changed since, snapshots, schema or partitioning, is a conflict. */
 function requirementsOf(base: CatalogTable | undefined): readonly Requirement[] {
   if (base === undefined) return [{ type: 'assert-create' }];
   const { metadata } = base;
-  const branches = Object.entries({ main: undefined, ...metadata.refs });
   return [
     { type: 'assert-table-uuid', uuid: metadata['table-uuid'] },
-    ...branches.map(([ref, found]) => ({ type: 'assert-ref-snapshot-id', ref, 'snapshot-id': found?.['snapshot-id'] ?? null }) as const),
+    { type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': currentOf(metadata)?.['snapshot-id'] ?? null },
     { type: 'assert-current-schema-id', 'current-schema-id': metadata['current-schema-id'] },
     { type: 'assert-last-assigned-field-id', 'last-assigned-field-id': metadata['last-column-id'] },
     { type: 'assert-default-spec-id', 'default-spec-id': metadata['default-spec-id'] },
@@ -300,42 +229,67 @@ function creation(location: string): readonly Update[] {
     { action: 'upgrade-format-version', 'format-version': 2 },
     { action: 'set-location', location },
     { action: 'add-sort-order', 'sort-order': { 'order-id': 0, fields: [] } },
-    { action: 'set-default-sort-order', 'sort-order-id': -1 },
+    { action: 'set-default-sort-order', 'sort-order-id': 0 },
   ];
 }
 
-function schemaUpdates(metadata: TableMetadata | undefined, schema: TableMetadata['schemas'][number]): readonly Update[] {
-  const id = schema['schema-id'];
-  if (metadata?.['current-schema-id'] === id) return [];
-  if (metadata?.schemas.includes(schema)) return [{ action: 'set-current-schema', 'schema-id': id }];
-  const lastId = Math.max(metadata?.['last-column-id'] ?? 0, ...schema.fields.map((field) => field.id));
-  return [
-    { action: 'add-schema', schema, 'last-column-id': lastId },
-    { action: 'set-current-schema', 'schema-id': -1 },
-  ];
+function schemaUpdates(metadata: TableMetadata | undefined, schema: Schema): readonly Update[] {
+  const { schemas = [], 'current-schema-id': current, 'last-column-id': lastId = 0 } = metadata ?? {};
+  const ids = schema.fields.map(({ id }) => id);
+  const added = { action: 'add-schema', schema, 'last-column-id': Math.max(lastId, ...ids) } as const;
+  const set = { action: 'set-current-schema', 'schema-id': schema['schema-id'] } as const;
+  return schema['schema-id'] === current ? [] : [...(schemas.includes(schema) ? [] : [added]), set];
 }
 
-function specUpdates(metadata: TableMetadata | undefined, spec: TableMetadata['partition-specs'][number]): readonly Update[] {
-  const id = spec['spec-id'];
-  if (metadata?.['default-spec-id'] === id) return [];
-  if (metadata?.['partition-specs'].includes(spec)) return [{ action: 'set-default-spec', 'spec-id': id }];
-  return [
-    { action: 'add-spec', spec },
-    { action: 'set-default-spec', 'spec-id': -1 },
-  ];
+function specUpdates(metadata: TableMetadata | undefined, spec: PartitionSpec): readonly Update[] {
+  const { 'partition-specs': specs = [], 'default-spec-id': current } = metadata ?? {};
+  const set = { action: 'set-default-spec', 'spec-id': spec['spec-id'] } as const;
+  return spec['spec-id'] === current ? [] : [...(specs.includes(spec) ? [] : [{ action: 'add-spec', spec } as const]), set];
 }
 
 function toMain(snapshotId: SnapshotId): Update {
   return { action: 'set-snapshot-ref', 'ref-name': 'main', 'snapshot-id': snapshotId, type: 'branch' };
 }
 
+/**
+ * Returns the entries of a snapshot that changes another one. Removed files are entries of status DELETED, unless a change of the partitioning leaves nothing
+ * else of their spec: DuckDB 1.5 fails on snapshots with several specs.
+ */
+function changed(
+  location: string,
+  groups: readonly FileGroup[],
+  { added, removed: names }: TableChange,
+  schema: Schema,
+  spec: PartitionSpec,
+  { 'snapshot-id': id, 'sequence-number': number }: SnapshotNumbers,
+) {
+  const paths = new Set(names.map((name) => `${location}/${name}`));
+  const isRemoved = ({ data_file }: ManifestEntry) => paths.has(data_file.file_path);
+  const removed = groups.flatMap(({ entries }) => entries).filter(isRemoved);
+  if (removed.length < paths.size) throw new Error(`${paths.size - removed.length} removed files are not in the table`);
+  const bySpec = new Map<number, FileGroup>();
+  const add = (group: FileGroup) => {
+    const { entries = [] } = bySpec.get(group.specId) ?? {};
+    bySpec.set(group.specId, { ...group, entries: [...entries, ...group.entries] });
+  };
+  for (const group of groups) {
+    const [existing, deleted] = [{ status: status.existing }, { status: status.deleted, snapshot_id: id }];
+    add({ ...group, entries: group.entries.map((entry) => ({ ...entry, ...(isRemoved(entry) ? deleted : existing) })) });
+  }
+  const entries = added.map((file) => {
+    const numbers = { snapshot_id: id, sequence_number: number, file_sequence_number: number };
+    return { status: status.added, ...numbers, data_file: dataFileOf(location, file, schema, spec) };
+  });
+  if (entries.length > 0) add({ specId: spec['spec-id'], partitionType: partitionTypeOf(schema, spec), entries });
+  const all = [...bySpec.values()];
+  const live = all.map((group) => ({ ...group, entries: group.entries.filter((entry) => entry.status !== status.deleted) }));
+  const isNeeded = ({ specId }: FileGroup, index: number) => specId === spec['spec-id'] || live[index]?.entries.length !== 0;
+  return { groups: all.filter(isNeeded), live: live.filter((group) => group.entries.length > 0), removed };
+}
+
 /** https://iceberg.apache.org/spec/#optional-snapshot-summary-fields */
-function summaryOf(
-  { runId, sha256, manifest, added }: TableChange,
-  manifests: readonly Manifest[],
-  removed: readonly ManifestEntry[],
-): Snapshot['summary'] {
-  const live = manifests.flatMap(({ entries }) => entries);
+function summaryOf({ runId, sha256, manifest, added }: TableChange, live: readonly FileGroup[], removed: readonly ManifestEntry[]) {
+  const total = live.flatMap(({ entries }) => entries);
   const sizeOf = (entries: readonly ManifestEntry[]) => entries.reduce((sum, { data_file }) => sum + data_file.file_size_in_bytes, 0);
   const counts = {
     'added-data-files': added.length,
@@ -344,12 +298,10 @@ function summaryOf(
     'deleted-data-files': removed.length,
     'deleted-records': rowsOf(removed),
     'removed-files-size': sizeOf(removed),
-    'total-data-files': live.length,
-    'total-records': rowsOf(live),
-    'total-files-size': sizeOf(live),
+    'total-data-files': total.length,
+    'total-records': rowsOf(total),
+    'total-files-size': sizeOf(total),
     'total-delete-files': 0,
-    'total-position-deletes': 0,
-    'total-equality-deletes': 0,
   };
   const books = JSON.stringify(manifest.books);
   return {

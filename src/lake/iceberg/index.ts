@@ -1,5 +1,5 @@
 export type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
 export { fileCatalog } from './file-catalog.js';
-export { fieldIdsFor, icebergFormat, type IcebergState } from './format.js';
+export { icebergFormat, type IcebergState } from './format.js';
 export { type SnapshotId, tableMetadata, type TableMetadata } from './metadata.js';
 export { catalogCredentials, catalogOptions, RestCatalog, type CatalogOptions } from './rest.js';

@@ -1,49 +1,26 @@
-import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { z } from 'zod';
 import { schema, SinkError } from '../../core/index.js';
-import type { ObjectStore } from '../../store/index.js';
+import { createOnce, type ObjectStore } from '../../store/index.js';
 import { readAvro, writeAvro } from './avro.js';
-import type { Snapshot, SnapshotId } from './metadata.js';
+import type { Snapshot } from './metadata.js';
+
+/** Files of format version 1 lack sequence numbers, which are 0 then. */
+const sequenceNumber = schema((z) => z.number().nullish());
 
 const id = schema((z) => z.union([z.number(), z.bigint()]));
 
-/** A number that files of format version 1 lack. */
-const orZero = schema((z) =>
-  z
-    .number()
-    .nullish()
-    .transform((number) => number ?? 0),
-);
-
 const manifestFile = schema((z) =>
-  z.looseObject({
-    manifest_path: z.string(),
-    manifest_length: z.number(),
-    partition_spec_id: z.number(),
-    content: orZero(),
-    sequence_number: orZero(),
-    min_sequence_number: orZero(),
-    added_snapshot_id: id(),
-    added_files_count: z.number(),
-    existing_files_count: z.number(),
-    deleted_files_count: z.number(),
-  }),
+  z.object({ manifest_path: z.string(), partition_spec_id: z.number(), added_snapshot_id: id(), sequence_number: sequenceNumber() }),
 );
-
-/** A row of a manifest list: https://iceberg.apache.org/spec/#manifest-lists */
-export type ManifestFile = z.output<ReturnType<typeof manifestFile>>;
 
 const manifestEntry = schema((z) =>
   z.object({
     status: z.number(),
     snapshot_id: id().nullish(),
-    sequence_number: z.number().nullish(),
-    file_sequence_number: z.number().nullish(),
+    sequence_number: sequenceNumber(),
+    file_sequence_number: sequenceNumber(),
     data_file: z.looseObject({
-      content: orZero(),
+      content: z.number().default(0),
       file_path: z.string(),
       file_format: z.string(),
       partition: z.looseObject({}),
@@ -60,66 +37,47 @@ export type DataFile = ManifestEntry['data_file'];
 
 export const status = { existing: 0, added: 1, deleted: 2 } as const;
 
-/** What all data files of a manifest have in common. */
-export interface ManifestContent {
-  /** Metadata of the file: `schema`, `partition-spec` and others. */
-  readonly header: Readonly<Record<string, string>>;
+/** Files with the same partition spec. */
+export interface FileGroup {
   readonly specId: number;
-  /** Avro's type of a tuple of the values of the partition fields. */
+  /** Avro's type of a partition tuple. */
   readonly partitionType: unknown;
-  /** A summary of each partition field. */
-  readonly partitions: unknown;
-}
-
-/** A manifest that was read. */
-export interface Manifest {
-  readonly file: ManifestFile;
-  readonly content: ManifestContent;
-  /** The entries that are not deleted, with the ids and numbers that they inherit. */
   readonly entries: readonly ManifestEntry[];
 }
 
-/** Reads the manifests of a snapshot, or of none. @throws {SinkError} `E_SINK_FOREIGN` if it has delete files or others that are not Parquet. */
-export async function manifestsOf(store: ObjectStore, snapshot: Snapshot | undefined): Promise<readonly Manifest[]> {
-  if (snapshot === undefined) return [];
+/**
+ * Reads the manifests of a snapshot: the entries that are not deleted, with the ids and numbers that they inherit.
+ *
+ * @returns The paths of the manifests, too.
+ * @throws {SinkError} `E_SINK_FOREIGN` if it has delete files or others that are not Parquet.
+ */
+export async function readManifests(store: ObjectStore, snapshot: Snapshot) {
   const { records } = await readIceberg(store, snapshot['manifest-list']);
-  const files = records.map((record) => {
-    // The Java library used other names at first.
-    const row = record as Readonly<Record<string, unknown>>;
-    const counts = ['added', 'existing', 'deleted'].map((kind) => [`${kind}_files_count`, row[`${kind}_data_files_count`]]);
-    return manifestFile().parse({ ...Object.fromEntries(counts), ...row });
-  });
-  const live = files.filter((file) => file.added_files_count + file.existing_files_count > 0);
-  const manifests: Manifest[] = [];
-  for (let from = 0; from < live.length; from += readsAtOnce) {
-    manifests.push(...(await Promise.all(live.slice(from, from + readsAtOnce).map((file) => readManifest(store, file)))));
+  const manifests = records.map((record) => manifestFile().parse(record));
+  const groups: FileGroup[] = [];
+  for (const manifest of manifests) {
+    const { schema: type, records } = await readIceberg(store, manifest.manifest_path);
+    const live = records.map((record) => manifestEntry().parse(record)).filter((entry) => entry.status !== status.deleted);
+    for (const { data_file: file } of live) {
+      if (file.content === 0 && file.file_format.toUpperCase() === 'PARQUET') continue;
+      const kind = file.content === 0 ? `data files that are ${file.file_format}` : 'delete files';
+      throw new SinkError('E_SINK_FOREIGN', `${store.root} has ${kind}, which leadstream does not read; rewrite its data files first`);
+    }
+    const entries = live.map((entry) => ({
+      ...entry,
+      snapshot_id: entry.snapshot_id ?? manifest.added_snapshot_id,
+      sequence_number: entry.sequence_number ?? manifest.sequence_number ?? 0,
+      file_sequence_number: entry.file_sequence_number ?? manifest.sequence_number ?? 0,
+    }));
+    groups.push({ specId: manifest.partition_spec_id, partitionType: memberType(memberType(type, 'data_file'), 'partition'), entries });
   }
-  return manifests;
-}
-
-const readsAtOnce = 8;
-
-async function readManifest(store: ObjectStore, file: ManifestFile): Promise<Manifest> {
-  const { schema: type, header, records } = await readIceberg(store, file.manifest_path);
-  const all = records.map((record) => manifestEntry().parse(record)).filter((entry) => entry.status !== status.deleted);
-  const odd = all.find(({ data_file }) => data_file.content !== 0 || data_file.file_format.toUpperCase() !== 'PARQUET');
-  if (odd || file.content !== 0) {
-    const kind = odd?.data_file.content === 0 ? `data files that are ${odd.data_file.file_format}` : 'delete files';
-    throw new SinkError('E_SINK_FOREIGN', `${store.root} has ${kind}, which leadstream does not read; rewrite its data files first`);
-  }
-  const entries = all.map((entry) => ({
-    ...entry,
-    snapshot_id: entry.snapshot_id ?? file.added_snapshot_id,
-    sequence_number: entry.sequence_number ?? file.sequence_number,
-    file_sequence_number: entry.file_sequence_number ?? file.sequence_number,
-  }));
-  const { partition_spec_id: specId, partitions } = file;
-  return { file, entries, content: { header, specId, partitions, partitionType: memberType(memberType(type, 'data_file'), 'partition') } };
+  return { paths: manifests.map((manifest) => manifest.manifest_path), groups: groups.filter(({ entries }) => entries.length > 0) };
 }
 
 function memberType(record: unknown, name: string): unknown {
-  const { fields } = recordType().parse(record);
-  return fields.find((field) => field.name === name)?.type;
+  return recordType()
+    .parse(record)
+    .fields.find((field) => field.name === name)?.type;
 }
 
 const recordType = schema((z) => z.object({ fields: z.array(z.object({ name: z.string(), type: z.unknown() })) }));
@@ -138,93 +96,65 @@ export function keyOf({ root }: ObjectStore, path: string): string {
   return path.slice(root.length + 1);
 }
 
-/** Writes the manifests and the manifest list of a snapshot. */
-export class SnapshotFiles {
-  /** Keys of what was written. */
-  readonly keys: string[] = [];
+export type SnapshotNumbers = Pick<Snapshot, 'snapshot-id' | 'parent-snapshot-id' | 'sequence-number'>;
 
-  /** @param prefix What the keys begin with. */
-  constructor(
-    private readonly store: ObjectStore,
-    private readonly prefix: string,
-    private readonly snapshotId: SnapshotId,
-    private readonly sequenceNumber: number,
-  ) {}
-
-  async manifest(content: ManifestContent, entries: readonly ManifestEntry[]): Promise<Manifest> {
-    const header = { ...content.header, 'partition-spec-id': String(content.specId), 'format-version': '2', content: 'data' };
-    const bytes = await writeAvro({ schema: entrySchema(content.partitionType), header, records: entries });
-    const [added, existing, deleted] = [status.added, status.existing, status.deleted].map((each) => {
-      const files = entries.filter((entry) => entry.status === each);
-      return { files: files.length, rows: rowsOf(files) };
-    });
-    const live = entries.filter((entry) => entry.status !== status.deleted);
-    const file = manifestFile().parse({
-      manifest_path: await this.#upload(`m${this.keys.length}`, bytes),
+/**
+ * Writes the manifests of a snapshot, one for each group, and the list of them.
+ *
+ * @param header Metadata of the manifest of a spec.
+ * @param prefix What the keys begin with.
+ * @returns The keys of all, that of the list last.
+ */
+export async function writeManifests(
+  store: ObjectStore,
+  { 'snapshot-id': snapshotId, 'parent-snapshot-id': parentId, 'sequence-number': sequence }: SnapshotNumbers,
+  groups: readonly FileGroup[],
+  header: (specId: number) => Readonly<Record<string, string>>,
+  prefix: string,
+): Promise<readonly string[]> {
+  const [keys, rows]: [string[], object[]] = [[], []];
+  const upload = async (name: string, bytes: Buffer): Promise<string> => {
+    const key = `${prefix}-${snapshotId}-${name}.avro`;
+    await createOnce(store, key, bytes);
+    keys.push(key);
+    return `${store.root}/${key}`;
+  };
+  for (const { specId, partitionType, entries } of groups) {
+    const bytes = await writeAvro(entryType(partitionType), { ...header(specId), 'format-version': '2', content: 'data' }, entries);
+    const of = (wanted: number) => entries.filter((entry) => entry.status === wanted);
+    const [added, existing, deleted] = [of(status.added), of(status.existing), of(status.deleted)];
+    rows.push({
+      manifest_path: await upload(`m${specId}`, bytes),
       manifest_length: bytes.length,
-      partition_spec_id: content.specId,
+      partition_spec_id: specId,
       content: 0,
-      sequence_number: this.sequenceNumber,
-      min_sequence_number: live.reduce((least, entry) => Math.min(least, entry.sequence_number ?? least), this.sequenceNumber),
-      added_snapshot_id: this.snapshotId,
-      added_files_count: added?.files,
-      existing_files_count: existing?.files,
-      deleted_files_count: deleted?.files,
-      added_rows_count: added?.rows,
-      existing_rows_count: existing?.rows,
-      deleted_rows_count: deleted?.rows,
-      partitions: content.partitions,
+      sequence_number: sequence,
+      min_sequence_number: Math.min(sequence, ...existing.map((entry) => entry.sequence_number ?? 0)),
+      added_snapshot_id: snapshotId,
+      added_files_count: added.length,
+      existing_files_count: existing.length,
+      deleted_files_count: deleted.length,
+      added_rows_count: rowsOf(added),
+      existing_rows_count: rowsOf(existing),
+      deleted_rows_count: rowsOf(deleted),
     });
-    const numbers = { sequence_number: this.sequenceNumber, file_sequence_number: this.sequenceNumber };
-    return { file, content, entries: live.map((entry) => (entry.status === status.added ? { ...entry, ...numbers } : entry)) };
   }
-
-  /** @returns The location of the list. */
-  async list(manifests: readonly Manifest[], parent: SnapshotId | undefined): Promise<string> {
-    const header = {
-      'snapshot-id': String(this.snapshotId),
-      'parent-snapshot-id': String(parent ?? null),
-      'sequence-number': String(this.sequenceNumber),
-      'format-version': '2',
-    };
-    return this.#upload('snap', await writeAvro({ schema: listSchema, header, records: manifests.map(({ file }) => file) }));
-  }
-
-  async #upload(name: string, content: Buffer): Promise<string> {
-    const key = `${this.prefix}-${this.snapshotId}-${name}.avro`;
-    const scratch = await mkdtemp(join(tmpdir(), 'leadstream-'));
-    try {
-      const path = join(scratch, 'file');
-      await writeFile(path, content, { mode: 0o600 });
-      this.keys.push(key);
-      await this.store.upload(key, { path, bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') });
-    } finally {
-      await rm(scratch, { recursive: true, force: true });
-    }
-    return `${this.store.root}/${key}`;
-  }
+  const ids = { 'snapshot-id': snapshotId, 'parent-snapshot-id': parentId ?? null, 'sequence-number': sequence, 'format-version': 2 };
+  const texts = Object.fromEntries(Object.entries(ids).map(([name, value]) => [name, String(value)]));
+  await upload('snap', await writeAvro(manifestFileType, texts, rows));
+  return keys;
 }
 
 export function rowsOf(entries: readonly ManifestEntry[]): number {
   return entries.reduce((sum, { data_file }) => sum + data_file.record_count, 0);
 }
 
-const required = (fieldId: number, name: string, type: unknown) => ({ name, type, 'field-id': fieldId });
-export const optional = (fieldId: number, name: string, type: unknown) => ({
-  name,
-  type: ['null', type],
-  default: null,
-  'field-id': fieldId,
-});
-const record = (name: string, ...fields: readonly unknown[]) => ({ type: 'record', name, fields });
-const list = (elementId: number, items: unknown) => ({ type: 'array', items, 'element-id': elementId });
-const map = (keyId: number, valueId: number, value: string) => ({
-  type: 'array',
-  logicalType: 'map',
-  items: record(`k${keyId}_v${valueId}`, required(keyId, 'key', 'int'), required(valueId, 'value', value)),
-});
+const required = (id: number, name: string, type: unknown) => ({ name, type, 'field-id': id });
+export const optional = (id: number, name: string, type: unknown) => ({ ...required(id, name, ['null', type]), default: null });
+export const record = (name: string, ...fields: readonly unknown[]) => ({ type: 'record', name, fields }) as const;
 
-const listSchema = record(
+/** https://iceberg.apache.org/spec/#manifest-lists, without summaries of partitions: there is one manifest for each spec. */
+const manifestFileType = record(
   'manifest_file',
   required(500, 'manifest_path', 'string'),
   required(501, 'manifest_length', 'long'),
@@ -239,24 +169,13 @@ const listSchema = record(
   required(512, 'added_rows_count', 'long'),
   required(513, 'existing_rows_count', 'long'),
   required(514, 'deleted_rows_count', 'long'),
-  optional(
-    507,
-    'partitions',
-    list(
-      508,
-      record(
-        'r508',
-        required(509, 'contains_null', 'boolean'),
-        optional(518, 'contains_nan', 'boolean'),
-        optional(510, 'lower_bound', 'bytes'),
-        optional(511, 'upper_bound', 'bytes'),
-      ),
-    ),
-  ),
-  optional(519, 'key_metadata', 'bytes'),
 );
 
-function entrySchema(partitionType: unknown): unknown {
+function entryType(partitionType: unknown): unknown {
+  const map = (keyId: number, valueId: number, value: unknown) => {
+    const items = record(`k${keyId}_v${valueId}`, required(keyId, 'key', 'int'), required(valueId, 'value', value));
+    return { type: 'array', logicalType: 'map', items } as const;
+  };
   const dataFile = record(
     'r2',
     required(134, 'content', 'int'),
@@ -268,11 +187,9 @@ function entrySchema(partitionType: unknown): unknown {
     optional(108, 'column_sizes', map(117, 118, 'long')),
     optional(109, 'value_counts', map(119, 120, 'long')),
     optional(110, 'null_value_counts', map(121, 122, 'long')),
-    optional(137, 'nan_value_counts', map(138, 139, 'long')),
     optional(125, 'lower_bounds', map(126, 127, 'bytes')),
     optional(128, 'upper_bounds', map(129, 130, 'bytes')),
     optional(131, 'key_metadata', 'bytes'),
-    optional(132, 'split_offsets', list(133, 'long')),
     optional(140, 'sort_order_id', 'int'),
   );
   return record(

@@ -27,9 +27,7 @@ const snapshot = schema((z) =>
   }),
 );
 
-const reference = schema((z) =>
-  z.looseObject({ 'snapshot-id': id(), type: z.enum(['branch', 'tag']), 'min-snapshots-to-keep': z.number().nullish() }),
-);
+const reference = schema((z) => z.looseObject({ 'snapshot-id': id(), type: z.enum(['branch', 'tag']) }));
 
 /** The fields that we use; the others are kept as they are. */
 const metadata = schema((z) =>

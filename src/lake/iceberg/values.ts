@@ -2,7 +2,18 @@ import { declaredTypes, msPerDay, type DeclaredType, type Value } from '../../co
 import { daysOf } from '../../vector/index.js';
 
 /** The primitive types that we write: https://iceberg.apache.org/spec/#primitive-types */
-export type PrimitiveType = 'boolean' | 'int' | 'long' | 'double' | 'date' | 'timestamptz' | 'string';
+export type PrimitiveType = keyof typeof avroTypes;
+
+/** https://iceberg.apache.org/spec/#avro */
+export const avroTypes = {
+  boolean: 'boolean',
+  int: 'int',
+  long: 'long',
+  double: 'double',
+  date: { type: 'int', logicalType: 'date' },
+  timestamptz: { type: 'long', logicalType: 'timestamp-micros', 'adjust-to-utc': true },
+  string: 'string',
+} as const;
 
 export const primitiveTypes: Readonly<Record<DeclaredType, PrimitiveType>> = {
   text: 'string',
@@ -17,26 +28,13 @@ export function declaredTypeOf(type: unknown): DeclaredType | undefined {
   return declaredTypes.find((declared) => primitiveTypes[declared] === type);
 }
 
-/** https://iceberg.apache.org/spec/#avro */
-export const avroTypes: Readonly<Record<PrimitiveType, string | Readonly<Record<string, unknown>>>> = {
-  boolean: 'boolean',
-  int: 'int',
-  long: 'long',
-  double: 'double',
-  date: { type: 'int', logicalType: 'date' },
-  timestamptz: { type: 'long', logicalType: 'timestamp-micros', 'adjust-to-utc': true },
-  string: 'string',
-};
-
-export type AvroValue = string | boolean | number | bigint | null;
-
 /** Returns a value as Avro stores it: dates in days, timestamps in microseconds. */
-export function avroValue(value: Value, type: PrimitiveType): AvroValue {
+export function avroValue(value: Value, type: PrimitiveType): string | boolean | number | bigint | null {
   if (value instanceof Date) return type === 'date' ? daysOf(value) : BigInt(value.getTime()) * 1000n;
   return typeof value === 'bigint' && type !== 'long' ? Number(value) : value;
 }
 
-/** Returns a value that Avro stores; fractions of milliseconds are dropped. */
+/** Returns a value that Avro stores. */
 export function valueOf(value: unknown, type: DeclaredType): Value {
   if (typeof value === 'bigint' || typeof value === 'number') {
     if (type === 'date') return new Date(Number(value) * msPerDay);
@@ -47,30 +45,18 @@ export function valueOf(value: unknown, type: DeclaredType): Value {
 }
 
 /** https://iceberg.apache.org/spec/#binary-single-value-serialization */
-export function singleValue(value: NonNullable<AvroValue>, type: PrimitiveType): Buffer {
+function singleValue(value: ReturnType<typeof avroValue>, type: PrimitiveType): Buffer {
   const bytes = Buffer.alloc(8);
-  switch (type) {
-    case 'string':
-      return Buffer.from(String(value));
-    case 'boolean':
-      return Buffer.of(value === true ? 1 : 0);
-    case 'int':
-    case 'date':
-      return bytes.subarray(0, bytes.writeInt32LE(Number(value)));
-    case 'long':
-    case 'timestamptz':
-      return bytes.subarray(0, bytes.writeBigInt64LE(BigInt(value)));
-    case 'double':
-      return bytes.subarray(0, bytes.writeDoubleLE(Number(value)));
-  }
+  if (type === 'string') return Buffer.from(String(value));
+  if (type === 'boolean') return Buffer.of(Number(value));
+  if (type === 'double') return bytes.subarray(0, bytes.writeDoubleLE(Number(value)));
+  if (type === 'long' || type === 'timestamptz') return bytes.subarray(0, bytes.writeBigInt64LE(BigInt(value ?? 0)));
+  return bytes.subarray(0, bytes.writeInt32LE(Number(value)));
 }
-
-/** Characters that a bound of texts keeps, as by default elsewhere (`truncate(16)`). */
-const boundLength = 16;
 
 export function lowerBound(value: Value | undefined, type: PrimitiveType): Buffer | undefined {
   if (value === undefined || value === null) return undefined;
-  return singleValue(typeof value === 'string' ? beginningOf(value).join('') : (avroValue(value, type) ?? ''), type);
+  return singleValue(typeof value === 'string' ? beginningOf(value).join('') : avroValue(value, type), type);
 }
 
 /** Returns `undefined` for a text that would be cut, if no text of the length that remains is larger. */
@@ -85,6 +71,7 @@ export function upperBound(value: Value | undefined, type: PrimitiveType): Buffe
   return Buffer.from(characters.join('') + String.fromCodePoint(last === 0xd7ff ? 0xe000 : last + 1));
 }
 
+/** Returns 16 characters, which is what bounds of other writers have by default. */
 function beginningOf(text: string): string[] {
-  return [...text.slice(0, 2 * boundLength)].slice(0, boundLength);
+  return [...text.slice(0, 32)].slice(0, 16);
 }
