@@ -44,7 +44,7 @@ export async function cutRuns(server: SeaweedFS, isPicked: (request: string) => 
     return ((await once(child, 'message')) as unknown[])[0];
   };
   try {
-    await run(placed().at('x.csv'));
+    expect(await run(placed().at('x.csv'))).toBe('published');
     for (const [index, request] of [...proxy.requests].entries()) {
       for (const kind of isPicked(request) ? (['cut', 'applied', 'late'] as const) : []) {
         const { at, store, read } = placed();

@@ -48,7 +48,9 @@ export async function cuttingProxy(target: string, fateOf: (request: string, ind
 }
 
 async function passedOn(target: string, { method = 'GET', url = '/', headers }: IncomingMessage, body: Buffer) {
-  const sent = send(new URL(url, target), { method, headers: { ...headers, expect: undefined }, agent: false }).end(body);
+  // The body is here already.
+  const passed = Object.entries(headers).filter(([name]) => name !== 'expect');
+  const sent = send(new URL(url, target), { method, headers: Object.fromEntries(passed), agent: false }).end(body);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: answer.statusCode ?? 500, headers: answer.rawHeaders, content: await buffer(answer) };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { explainPipeline } from '../../../src/plan/index.js';
@@ -8,6 +8,7 @@ import { csv } from '../../../src/sinks/index.js';
 import { isOccupied, lockOutputs, Stores } from '../../../src/store/index.js';
 import { startCli } from '../../support/cli.js';
 import { cutRuns, placed } from '../../support/cut-runs.js';
+import { cuttingProxy } from '../../support/cutting-proxy.js';
 import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
 import { bucket, seaweedfs, seaweedfsMissing, type SeaweedFS } from '../../support/seaweedfs.js';
 import { serviceOf } from '../../support/services.js';
@@ -51,9 +52,11 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
       ].join('\n'),
     );
     const { AWS_ENDPOINT_URL_S3: STORE = '', ...keys } = server.env;
-    const env = { ...from.env, ...keys, STORE };
+    const env = { ...from.env, STORE };
+    const file = Object.entries(keys).map(([name, value]) => `${name}=${value}\n`);
+    await writeFile(join(cwd, 's3.env'), file.join(''), { mode: 0o600 });
     for (const _ of ['the first run', 'the next one']) {
-      const { code, stderr } = await startCli(['run', 'p.yaml', '--report', at('report.json')], { cwd, env }).finished;
+      const { code, stderr } = await startCli(['run', 'p.yaml', '--report', at('report.json'), '--env', 's3.env'], { cwd, env }).finished;
       expect([code, stderr]).toEqual([0, expect.not.stringContaining('warn')]);
       expect(await names()).toEqual(['leads.csv', 'leads.csv.rejects.ndjson', 'report.json', 'test/leads.ndjson']);
       expect(await read('leads.csv')).toBe(await readFile(join(cwd, 'here.csv'), 'utf8'));
@@ -61,7 +64,7 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
       expect(JSON.parse((await read('leads.csv.rejects.ndjson')) ?? '')).toMatchObject({ key: { lead_id: '3' } });
       expect(JSON.parse((await read('report.json')) ?? '')).toMatchObject({ status: 'published', read: 3 });
     }
-    expect(await visible(cwd)).toEqual(['here.csv', 'p.yaml']);
+    expect(await visible(cwd)).toEqual(['here.csv', 'p.yaml', 's3.env']);
     expect(await filesBelow(join(cwd, '.leadstream', 'scratch'))).toEqual([]);
     const { stdout } = await startCli(['explain', 'p.yaml'], { cwd, env }).finished;
     const alone = ['leads.csv.rejects.ndjson', 'leads.csv', 'test/leads.ndjson'].map(at).join(', then ');
@@ -74,6 +77,48 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
     const from = await serviceOf({ leads: [lead(1, { age: 'old' })] });
     await expect(runIn(from, body, await temporaryFolder())).rejects.toMatchObject({ code: 'E_GATE_REJECTS' });
     expect(await names()).toEqual(['x.csv.rejects.ndjson']);
+  });
+
+  test('are all published by the run after one that was killed between them, which reads no page again', async () => {
+    const { root, read } = placed();
+    const from = await serviceOf({ leads: leads(3) });
+    const cwd = await workplace(`store: { endpoint: "\${STORE}" }\n${to(`${root}/x.csv`)}\n  - csv: { path: here.csv }`);
+    let isUploaded = false;
+    const proxy = await cuttingProxy(server.endpoint, (request) => {
+      if (isUploaded) killed.process.kill('SIGKILL');
+      isUploaded ||= request.startsWith('PUT') && request.endsWith('/x.csv');
+      return isUploaded ? 'applied' : 'answered';
+    });
+    const env = { ...from.env, ...server.env };
+    const killed = startCli(['run', 'p.yaml'], { cwd, env: { ...env, STORE: proxy.url } });
+    expect(await killed.finished).toMatchObject({ code: null });
+    expect([await read('x.csv'), await visible(cwd)]).toEqual([expect.stringContaining('"2"'), expect.not.arrayContaining(['here.csv'])]);
+    expect(await startCli(['run', 'p.yaml'], { cwd, env: { ...env, STORE: server.endpoint } }).finished).toMatchObject({ code: 0 });
+    expect(await read('x.csv')).toBe(await readFile(join(cwd, 'here.csv'), 'utf8'));
+    expect(from.requests.filter((request) => request.startsWith('leads?page=1&'))).toHaveLength(1);
+    expect(await visible(cwd)).toEqual(['here.csv', 'p.yaml']);
+    expect(await filesBelow(join(cwd, '.leadstream', 'scratch'))).toEqual([]);
+  });
+
+  test('that were published before another one failed are named', async () => {
+    const { at, store } = placed();
+    const proxy = await cuttingProxy(server.endpoint, (request) => {
+      if (request.startsWith('PUT') && request.endsWith('/a.csv')) void store.put('b.csv', 'of another');
+      return 'answered';
+    });
+    const body = `store: { endpoint: '${proxy.url}' }\n${to(at('a.csv'))}\n  - csv: { path: '${at('b.csv')}' }`;
+    await expect(runIn(await serviceOf({ leads: leads(1) }), body, await temporaryFolder())).rejects.toMatchObject({
+      code: 'E_RUN_LOCKED',
+      message: expect.stringContaining('to[0] csv had already published, and will receive all rows again'),
+    });
+  });
+
+  test('are reached without credentials in the file', async () => {
+    const from = await serviceOf({ leads: [] });
+    for (const store of ['{ region: "${AWS_SECRET_ACCESS_KEY}" }', `{ endpoint: 'http://user:word@host' }`, '{ access_key: x }'])
+      await expect(pipelineFor({ env: { ...from.env, ...server.env } }, `store: ${store}\n${to('x.csv')}`, '.')).rejects.toMatchObject({
+        code: expect.stringMatching(/^E_SPEC_/),
+      });
   });
 
   test('are checked before the service is asked, and no key is shown', async () => {
