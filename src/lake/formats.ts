@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { isRemote, type ObjectStore, type ObjectStores } from '../store/index.js';
 import { deltaFormat } from './delta/index.js';
-import { fileCatalog, icebergFormat, type Catalog } from './iceberg/index.js';
+import { fileCatalog, icebergFormat, notedCatalog, noteKey, type Catalog } from './iceberg/index.js';
 import type { TableFormat } from './format.js';
 import type { TableKind } from './partitions.js';
 import { PointerFormat } from './pointer.js';
@@ -12,9 +12,15 @@ import { Table } from './table.js';
 export async function tableAt(path: string, stores: ObjectStores): Promise<Table | StoreTable> {
   if (!isRemote(path) && (await lstat(path).catch(() => undefined))?.isDirectory() !== true) return new Table(path);
   const objects = stores.at(path);
-  for await (const { key } of objects.list('metadata/')) if (key.endsWith('.metadata.json')) return storeTable(objects, 'iceberg');
+  for await (const { key } of objects.list('metadata/'))
+    if (key.endsWith('.metadata.json')) return storeTable(objects, 'iceberg', await notedCatalog(objects, process.env));
   for await (const { key } of objects.list('_delta_log/')) if (key.endsWith('.json')) return storeTable(objects, 'delta');
   return isRemote(path) ? storeTable(objects, 'plain') : new Table(path);
+}
+
+/** Returns whether a table is in a catalog. Next to it there is no lock then, because a catalog may allow nothing but tables there. */
+export async function isInCatalog(path: string, stores: ObjectStores): Promise<boolean> {
+  return isRemote(path) && (await stores.at(path).find(noteKey)) !== undefined;
 }
 
 /**

@@ -2,7 +2,16 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { LeadstreamError, newRunId, schema } from '../core/index.js';
-import { prepareRollback, storesTaken, rollBack, StoreTable, tableAt, type Evidence, type TableAccess } from '../lake/index.js';
+import {
+  isInCatalog,
+  prepareRollback,
+  storesTaken,
+  rollBack,
+  StoreTable,
+  tableAt,
+  type Evidence,
+  type TableAccess,
+} from '../lake/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
 import { inState, removeSpool } from '../source/index.js';
 import {
@@ -127,7 +136,7 @@ export async function rollbackTable(
   const redoLog = state.folder('redo-log');
   const runId = newRunId();
   const stores = options.stores ?? new Stores();
-  const lock = await lockOutputs([place], { runId, stores });
+  const lock = await lockOutputs((await isInCatalog(place, stores)) ? [] : [place], { runId, stores });
   try {
     await recoverCommits(redoLog, { runId, held: [place], only: ({ outputs }) => outputs.includes(place), settle: state.settle });
     const table = await tableAt(place, stores);

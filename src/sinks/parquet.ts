@@ -87,9 +87,10 @@ async function landingOf(options: ParquetConfig, context: SinkContext): Promise<
   if (isRemote(path)) {
     await context.stores.check(objects);
     const { store, key } = context.stores.above(path);
-    if ((await store.find(key)) !== undefined)
+    if (!catalog && (await store.find(key)) !== undefined)
       throw new SinkError('E_SINK_FOREIGN', `${path} is an object, where the objects of a table would be below it; choose another path`);
   }
+  await catalog?.noteAt(objects);
   return StoreRun.open(storeTable(objects, kind, catalog), options, { ...context, scratch: context.scratch ?? scratchFolder() });
 }
 

@@ -10,7 +10,13 @@ const pages = ['README.md', ...guide.filter((page) => !page.endsWith('embedding.
 
 test.each(pages)('every pipeline in %s runs', async (page) => {
   const from = await service();
-  const env = { ...from.env, LEADSTREAM_HMAC_KEY: 'a-key-of-sixteen-characters', DONE_URL: from.url, ALERT_URL: from.url };
+  const env = {
+    ...from.env,
+    LEADSTREAM_HMAC_KEY: 'a-key-of-sixteen-characters',
+    DONE_URL: from.url,
+    ALERT_URL: from.url,
+    CATALOG_CREDENTIAL: 'id:secret',
+  };
   await mkdir('out', { recursive: true });
   // In the repository, where a module finds leadstream by its name.
   const cwd = await mkdtemp(join('out', 'pages-'));
@@ -24,7 +30,7 @@ test.each(pages)('every pipeline in %s runs', async (page) => {
       await writeFile(join(cwd, file), completed(text.includes('in_euro') ? `${declared}${text}` : text));
       // Nobody serves these orders, and nobody has the database or the bucket.
       const checked = declared === undefined ? ['validate', '--strict'] : ['validate', '--strict', '--plugin', './mine.mjs'];
-      const command = declared === undefined && !text.includes('s3://') ? ['run'] : checked;
+      const command = declared === undefined && !/s3:|catalog:/.test(text) ? ['run'] : checked;
       const result = await cli([...command, file, '--log-level', 'error'], { cwd, env });
       expect({ text, ...result }).toMatchObject({ text, code: 0, stderr: '' });
       if (text.includes('tests:')) expect(await cli(['test', file], { cwd })).toMatchObject({ code: 0 });

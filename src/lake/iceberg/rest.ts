@@ -3,6 +3,7 @@ import { createRedactor, defined, isMap, LeadstreamError, schema, SinkError, Sou
 import { exchange } from '../../http/index.js';
 import { parseExact, stringifyExact } from '../../json/index.js';
 import { defaults, settings } from '../../options/index.js';
+import type { ObjectStore } from '../../store/index.js';
 import type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
 import { tableMetadata, type TableMetadata } from './metadata.js';
 
@@ -18,7 +19,7 @@ export const catalogOptions = schema((z) =>
     token: z.string().min(1).optional().describe('Bearer token. A reference only.'),
     credential: z
       .string()
-      .regex(/^[^:]+:./, 'must be an id and a secret, like id:secret')
+      .refine((text) => /^[^:]+:./.test(text), 'must be an id and a secret, like id:secret')
       .optional()
       .describe('Client credentials of OAuth2, id:secret, for which tokens are issued. A reference only.'),
     oauth2_server_uri: settings().baseUrl.optional().describe('Address that issues tokens. Default: what the catalog says, or itself.'),
@@ -28,9 +29,25 @@ export const catalogOptions = schema((z) =>
 
 export type CatalogOptions = z.output<ReturnType<typeof catalogOptions>>;
 
-/** Returns the credentials for catalogs in the environment, for commands that read no pipeline file. */
-export function catalogCredentials(env: Readonly<Record<string, string | undefined>>): Pick<CatalogOptions, 'token' | 'credential'> {
-  return { token: env.LEADSTREAM_CATALOG_TOKEN || undefined, credential: env.LEADSTREAM_CATALOG_CREDENTIAL || undefined };
+/** The object in which runs note how the catalog of a table is reached, without credentials. */
+export const noteKey = '_leadstream/catalog.json';
+const note = schema(() => catalogOptions().pick({ uri: true, name: true, warehouse: true, scope: true }));
+
+/**
+ * Returns the catalog that the runs of a table noted; `undefined` if there is none. Its address and credentials are those of the environment, because whoever
+ * writes to the store could note any address.
+ *
+ * @throws {SinkError} `E_SINK_CONFIG` if the environment does not name that catalog.
+ */
+export async function notedCatalog(store: ObjectStore, env: Readonly<Record<string, string | undefined>>): Promise<Catalog | undefined> {
+  const found = await store.read(noteKey);
+  if (found === undefined) return undefined;
+  const { LEADSTREAM_CATALOG_URI: uri, LEADSTREAM_CATALOG_TOKEN: token, LEADSTREAM_CATALOG_CREDENTIAL: credential } = env;
+  const { data: noted } = note().safeParse(parseExact(found.bytes));
+  if (!noted) throw new SinkError('E_SINK_FOREIGN', `${store.root}/${noteKey} is not what leadstream writes there`);
+  if (noted.uri === uri) return new RestCatalog({ ...noted, token: token || undefined, credential: credential || undefined });
+  const remedy = `set LEADSTREAM_CATALOG_URI to it, and LEADSTREAM_CATALOG_TOKEN or LEADSTREAM_CATALOG_CREDENTIAL`;
+  throw new SinkError('E_SINK_CONFIG', `${store.root} is the table ${noted.name} of the catalog ${noted.uri}; ${remedy}`);
 }
 
 /**
@@ -64,6 +81,11 @@ export class RestCatalog implements Catalog {
   async location(): Promise<string> {
     const { location } = (await this.load())?.metadata ?? (await this.#staged({ schema: { type: 'struct', fields: [] } }));
     return location.replace(/\/+$/, '');
+  }
+
+  /** Notes next to the table how this catalog is reached, for commands that are given the location. */
+  async noteAt(store: ObjectStore): Promise<void> {
+    await store.put(noteKey, stringifyExact(note().strip().parse(this.options)));
   }
 
   async commit(

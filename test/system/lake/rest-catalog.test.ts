@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { LeadstreamError } from '../../../src/core/index.js';
-import { RestCatalog, type CatalogOptions, type CatalogTable, type Requirement, type Update } from '../../../src/lake/iceberg/index.js';
+import { notedCatalog, noteKey, RestCatalog, type CatalogOptions } from '../../../src/lake/iceberg/index.js';
+import type { CatalogTable, Requirement, Update } from '../../../src/lake/iceberg/index.js';
+import { diskObjects } from '../../../src/store/disk-objects.js';
 import { foreignMetadata, restCatalog, type Deviation } from '../../support/rest-catalog.js';
 import { seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 const foreign = 9223372036854775807n;
 const ours = 4611686018427;
@@ -150,6 +153,27 @@ describe('a REST catalog', () => {
     expect(tokens).toHaveLength(3);
     const form = { grant_type: 'client_credentials', client_id: 'me', client_secret: secret, scope: 'PRINCIPAL_ROLE:ALL' };
     expect(Object.fromEntries(new URLSearchParams(tokens[0]?.text))).toEqual(form);
+  });
+
+  test('is found by a table again, if the environment names it', async () => {
+    const store = diskObjects(await temporaryFolder());
+    const { server, catalog } = await opened(undefined, { token: 'a-token-that-is-secret', warehouse: 'w' });
+    expect(await notedCatalog(store, {})).toBeUndefined();
+    await catalog.noteAt(store);
+    const text = (await store.read(noteKey))?.bytes.toString() ?? '';
+    expect(JSON.parse(text)).toEqual({ uri: server.uri, name: 'a.leads', warehouse: 'w', scope: 'catalog' });
+    const env = { LEADSTREAM_CATALOG_URI: server.uri, LEADSTREAM_CATALOG_TOKEN: 'another-token' };
+    expect(await (await notedCatalog(store, env))?.load()).toMatchObject({ sequence: 7 });
+    expect(server.requests.at(-1)?.token).toBe('another-token');
+    const requests = server.requests.length;
+    const elsewhere = { ...env, LEADSTREAM_CATALOG_URI: 'https://catalog.example' };
+    await expect(notedCatalog(store, elsewhere)).rejects.toMatchObject({
+      code: 'E_SINK_CONFIG',
+      message: expect.stringContaining('a.leads'),
+    });
+    await store.put(noteKey, text.replace('{', '{"oauth2_server_uri":"https://elsewhere.example",'));
+    await expect(notedCatalog(store, env)).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    expect(server.requests).toHaveLength(requests);
   });
 
   test.each<[string, Deviation, Partial<CatalogOptions>, RegExp]>([

@@ -3,14 +3,14 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../src/core/index.js';
-import { storeTable, tableRuns, verifyTable } from '../../../src/lake/index.js';
+import { RestCatalog, StoreTable, tableAt, tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { rollbackTable } from '../../../src/run/index.js';
 import { type ParquetOptions, type SinkWriter } from '../../../src/sinks/index.js';
 import { parquetSink } from '../../../src/sinks/parquet.js';
 import { Stores, type ObjectStore, type ObjectStores } from '../../../src/store/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pageOf } from '../../support/pages.js';
-import { bucket, seaweedfs, seaweedfsMissing } from '../../support/seaweedfs.js';
+import { bucket, seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
 import { column, elsewhere, facts, recording, writeAll } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -27,13 +27,22 @@ class Tested {
     readonly kind: Kind,
     readonly path: string,
     readonly folder: string,
+    readonly catalog?: ParquetOptions['catalog'],
   ) {}
 
-  static async at(kind: Kind, place: 'bucket' | 'folder'): Promise<Tested> {
+  static async at(kind: Kind, place: Place): Promise<Tested> {
     const folder = await temporaryFolder();
     if (place === 'folder') return new Tested(kind, join(folder, 't'), folder);
-    Object.assign(process.env, (await seaweedfs()).env);
+    const { env, catalog: uri } = await seaweedfs();
+    const credential = 'writer:writer-secret';
+    Object.assign(process.env, env, { LEADSTREAM_CATALOG_URI: uri, LEADSTREAM_CATALOG_CREDENTIAL: credential });
+    const catalog = { uri, warehouse, name: `days.t_${randomUUID().slice(0, 8)}`, credential, scope: 'catalog' };
+    if (place === 'catalog') return new Tested(kind, await new RestCatalog(catalog).location(), folder, catalog);
     return new Tested(kind, `s3://${bucket}/${randomUUID()}/t`, folder);
+  }
+
+  get lastRun(): string {
+    return `run-${String(this.#runs).padStart(4, '0')}`;
   }
 
   get objects(): ObjectStore {
@@ -42,9 +51,10 @@ class Tested {
 
   open(options: Partial<ParquetOptions>, stores: ObjectStores = new Stores()): Promise<SinkWriter> {
     this.#runs += 1;
-    const context = { ...recording(this.folder, `run-${String(this.#runs).padStart(4, '0')}`), key: ['id'] };
+    const context = { ...recording(this.folder, this.lastRun), key: ['id'] };
     // Without the lock, which only saves work.
-    return elsewhere(parquetSink, { path: this.path, table: this.kind, ...options })({
+    const at = this.catalog ? { catalog: this.catalog } : { path: this.path };
+    return elsewhere(parquetSink, { ...at, table: this.kind, ...options })({
       ...context,
       stores,
       scratch: join(this.folder, 'scratch'),
@@ -61,9 +71,15 @@ class Tested {
     return keys;
   }
 
+  async version() {
+    const table = await tableAt(this.path, new Stores());
+    if (table instanceof StoreTable) return table.version();
+    throw new Error(`${this.path} is not a table on a store`);
+  }
+
   /** The rows that readers of the current version see, as DuckDB reads its files. */
   async rows(): Promise<readonly string[]> {
-    const { files } = await storeTable(this.objects, this.kind).version();
+    const { files } = await this.version();
     const copies = await temporaryFolder();
     const paths = files.map((_, index) => join(copies, `${index}.parquet`));
     for (const [index, { name }] of files.entries()) await this.objects.download(name, paths[index] ?? '');
@@ -107,10 +123,13 @@ function failing(when: 'before' | 'after', matches: (key: string) => boolean): S
 
 const isCommit = (key: string) => key === '_latest.json' || /\/v\d+\.metadata\.json$|^_delta_log\/\d+\.json$/.test(key);
 
-const kinds: readonly (readonly [Kind, 'bucket' | 'folder'])[] = [
+type Place = 'bucket' | 'folder' | 'catalog';
+
+const kinds: readonly (readonly [Kind, Place])[] = [
   ['plain', 'bucket'],
   ['iceberg', 'folder'],
   ['iceberg', 'bucket'],
+  ['iceberg', 'catalog'],
   ['delta', 'folder'],
   ['delta', 'bucket'],
 ];
@@ -158,16 +177,20 @@ suite.each(kinds)(`a table (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place
     expect(await table.keys()).toEqual(before);
   });
 
-  test.each(['before', 'after'] as const)('is committed once when the reply to the commit is lost %s it was applied', async (when) => {
-    const table = await Tested.at(kind, place);
-    await table.run({}, rowsOf('20240101', 'a'));
-    const stores = failing(when, isCommit);
-    await table.run({ mode: 'append' }, rowsOf('20240101', 'a', 'b'), stores);
-    expect(stores.failed).toBe(1);
-    expect(await table.rows()).toEqual(['a', 'b']);
-    expect(await tableRuns(table.path)).toHaveLength(2);
-    await table.check();
-  });
+  // The requests to a catalog are cut in the tests of tables of Iceberg.
+  (place === 'catalog' ? test.skip : test).each(['before', 'after'] as const)(
+    'is committed once when the reply to the commit is lost %s it was applied',
+    async (when) => {
+      const table = await Tested.at(kind, place);
+      await table.run({}, rowsOf('20240101', 'a'));
+      const stores = failing(when, isCommit);
+      await table.run({ mode: 'append' }, rowsOf('20240101', 'a', 'b'), stores);
+      expect(stores.failed).toBe(1);
+      expect(await table.rows()).toEqual(['a', 'b']);
+      expect(await tableRuns(table.path)).toHaveLength(2);
+      await table.check();
+    },
+  );
 
   test('refuses a run that began with an earlier version, and keeps nothing of it', async () => {
     const table = await Tested.at(kind, place);
@@ -200,8 +223,12 @@ suite.each(kinds)(`a table (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place
 
   test('is cleared of what killed runs left, by the next one that commits', async () => {
     const table = await Tested.at(kind, place);
+    const dead: string[] = [];
+    // SeaweedFS gives a new table another location when something is left at the usual one.
+    if (place === 'catalog') await table.run({}, rowsOf('20240101', 'z'));
     for (const mode of ['replace', 'append'] as const) {
       const killed = await table.open({ mode });
+      dead.push(table.lastRun);
       await killed.begin(columns);
       await killed.write(pageOf(1, rowsOf('20240101', 'k')));
       await (await killed.prepare()).actions(facts);
@@ -210,7 +237,7 @@ suite.each(kinds)(`a table (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place
     }
     expect(await table.rows()).toEqual(['append', 'replace']);
     const [runs, data] = [await table.keys('_leadstream/runs/'), await table.keys('data/')];
-    expect([...runs, ...data].filter((key) => /run-000[13]/.test(key))).toEqual([]);
+    expect([...runs, ...data].filter((key) => dead.some((run) => key.includes(run)))).toEqual([]);
     expect((await verifyTable(table.path)).differences).toEqual([]);
   });
 
@@ -242,7 +269,8 @@ suite.each(kinds)(`a table (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place
     await table.check();
   });
 
-  test('does not begin where something else is', async () => {
+  // A catalog chooses a place where nothing is.
+  (place === 'catalog' ? test.skip : test)('does not begin where something else is', async () => {
     const table = await Tested.at(kind, place);
     await table.objects.put('somebody.txt', 'x');
     await expect(table.run({}, rowsOf('20240101', 'a'))).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });

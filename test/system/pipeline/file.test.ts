@@ -185,6 +185,16 @@ describe('a credential', () => {
     expect(error.message).not.toContain('ey-of-its-own');
   });
 
+  test('of a catalog is one of the secrets, and no part of the fingerprint', async () => {
+    const sink = 'parquet: { table: iceberg, catalog: { uri: "https://catalog.example", name: a.leads, credential: "${CATALOG}" } }';
+    const load = (secret: string) => {
+      return loadPipeline({ text: mine(`from: leads\nto:\n  - ${sink}`), file: 'p.yaml' }, { env: { ...keys, CATALOG: `id:${secret}` } });
+    };
+    const [one, other] = [await load('the-first-secret'), await load('the-other-secret')];
+    expect(one.secrets).toEqual(expect.arrayContaining(['id:the-first-secret', 'the-first-secret']));
+    expect(one.fingerprint).toBe(other.fingerprint);
+  });
+
   test('may come from something that can be read once', async () => {
     const fifo = join(await temporaryFolder(), 'fifo');
     execFileSync('mkfifo', [fifo]);
