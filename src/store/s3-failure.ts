@@ -23,11 +23,12 @@ export function faultOf(thrown: unknown) {
 }
 
 function lasting(thrown: unknown, code: string): boolean {
-  return thrown instanceof LeadstreamError || isWithoutRegion(thrown) || ['ENOTFOUND', 'CredentialsProviderError'].includes(code);
+  return thrown instanceof LeadstreamError || isRegion(thrown) || /^(?:ENOTFOUND|ERR_INVALID_URL|CredentialsProviderError)$/.test(code);
 }
 
-function isWithoutRegion(thrown: unknown): boolean {
-  return thrown instanceof Error && thrown.message === 'Region is missing';
+/** Whether the SDK found no region, or not a valid one. */
+function isRegion(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.message.startsWith('Region ');
 }
 
 const rights =
@@ -43,6 +44,7 @@ const remedies: Readonly<Record<string, string>> = {
   InvalidAccessKeyId: keys,
   SignatureDoesNotMatch: keys,
   CredentialsProviderError: 'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give this machine a role',
+  ERR_INVALID_URL: 'the endpoint is not a URL',
   ENOTFOUND: 'no host has this name; check endpoint and region',
   ECONNREFUSED: 'nothing listens there; check the endpoint',
 };
@@ -53,7 +55,7 @@ export function s3Failure(thrown: unknown, what: string, object: string): Leadst
   const { name, status, region } = faultOf(thrown);
   if (status === 412 || status === 409 || (status === 404 && what === 'replace' && name !== 'NoSuchBucket')) return lostTo(object);
   const message = `cannot ${what} ${object}: ${[name, status].join(' ').trim()}`;
-  if (isWithoutRegion(thrown)) return new SinkError('E_SINK_CONFIG', `cannot ${what} ${object}: set region under store, or AWS_REGION`);
+  if (isRegion(thrown)) return new SinkError('E_SINK_CONFIG', `cannot ${what} ${object}: set region under store, or AWS_REGION`);
   if (status === 301 || name === 'AuthorizationHeaderMalformed')
     return new SinkError(
       'E_SINK_PATH',

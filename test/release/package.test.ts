@@ -63,7 +63,7 @@ test('the first program of the README runs as JavaScript, compiles as TypeScript
   expect(stdout).toBe(sold.map(({ lead_id, bridge_id }) => `${lead_id} ${titles.get(bridge_id)}\n`).join(''));
 });
 
-test('without the optional packages, what sorts is refused before any request, and other files run', async () => {
+test('without the optional packages, what needs them is refused before any request, and other files run', async () => {
   await rm(join(folder, 'node_modules', '@duckdb'), { recursive: true });
   const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
   const toInstall = { stderr: expect.stringContaining('npm install @duckdb/node-api@') };
@@ -78,6 +78,10 @@ test('without the optional packages, what sorts is refused before any request, a
       expect(refused).toMatchObject({ code: 78, ...toInstall });
     }
   }
+  await rm(join(folder, 'node_modules', '@aws-sdk'), { recursive: true });
+  await writeFile(join(folder, 'p.yaml'), pipelineText('from: leads\nto:\n  - csv: { path: s3://lake/a.csv }'));
+  const withoutClient = await start(process.execPath, [command, 'run', 'p.yaml'], { cwd: folder, env }).finished;
+  expect(withoutClient).toMatchObject({ code: 78, stderr: expect.stringContaining('npm install @aws-sdk/client-s3') });
   const program = `import { sort } from 'leadstream'; try { sort([{ field: 'a' }]); } catch (error) { console.error(error.code, error.message); }`;
   const inProgram = await start(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder, env }).finished;
   expect(inProgram).toMatchObject({ code: 0, ...toInstall });

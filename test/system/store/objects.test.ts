@@ -217,6 +217,8 @@ describe('a bucket that cannot be used', () => {
 
   test.each([
     ['without credentials', { AWS_ACCESS_KEY_ID: undefined }, 'E_SINK_PATH', 'CredentialsProviderError: set AWS_ACCESS_KEY_ID'],
+    ['with an endpoint that is not a URL', { AWS_ENDPOINT_URL: 'nonsense' }, 'E_SINK_PATH', 'the endpoint is not a URL'],
+    ['with an empty region', { AWS_REGION: '' }, 'E_SINK_CONFIG', 'set region under store'],
     ['without a region', { AWS_REGION: undefined }, 'E_SINK_CONFIG', 'set region under store'],
   ])('%s is named', async (_, env, code, text) => {
     for (const [name, value] of Object.entries({ AWS_ENDPOINT_URL: 'http://127.0.0.1:9', ...env }))
