@@ -14,7 +14,13 @@ export type Explanation = ReturnType<typeof explainPipeline>;
 export function explainPipeline(pipeline: Pipeline) {
   const { name, plan, rejects } = pipeline;
   const source = columnsOf(plan.collection, pipeline.reveal);
-  const outputs = [rejects.path, ...plan.sinks.map(({ output }) => output)].filter((path) => path !== undefined);
+  const outputs = [
+    ...(rejects.path === undefined ? [] : [{ path: rejects.path, alone: isRemote(rejects.path) }]),
+    ...plan.sinks.flatMap(({ at, output, definition, config }) => {
+      const alone = output === undefined || isRemote(output) || (definition.alone?.(config) ?? false);
+      return definition.prints ? [] : [{ path: output ?? at, alone }];
+    }),
+  ];
   const places = [...plan.steps.map(({ input }) => input), plan.columns()];
   return {
     pipeline: name,
@@ -42,8 +48,8 @@ export function explainPipeline(pipeline: Pipeline) {
     }),
     rejects: { path: rejects.path, max: 'share' in rejects.max ? written(rejects.max) : amountOf(rejects.max.rows, 'row') },
     /** What each commits by itself, in this order, before the files of this machine do together. */
-    alone: outputs.filter(isRemote),
-    together: outputs.filter((path) => !isRemote(path)),
+    alone: outputs.flatMap(({ path, alone }) => (alone ? [path] : [])),
+    together: outputs.flatMap(({ path, alone }) => (alone ? [] : [path])),
   };
 }
 

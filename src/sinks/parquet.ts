@@ -47,6 +47,7 @@ export const parquetSink = builtInSink({
   ],
   check: checkNames,
   adds: ({ mode }) => mode === 'append',
+  alone: ({ table }) => table !== 'plain',
   folders: ({ partition_by: by, table }) => (table === 'iceberg' ? [] : by.map((name) => (name === dayTemplate ? runDateColumn : name))),
   output: ({ path }, place) => (path === undefined ? undefined : outputAt(path, place)),
   async open(options, context) {

@@ -114,6 +114,8 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   writes?(config: C, columns: readonly Column[]): readonly OutputColumn[];
   /** Returns whether rows are added to an existing output, which is replaced otherwise. */
   adds?(config: C): boolean;
+  /** Returns whether an output of this machine commits by itself, too, as all others do. */
+  alone?(config: C): boolean;
   /** Returns the columns that are in names of folders instead of in the files. */
   folders?(config: C): readonly string[];
   /** Reserves the output before the first request, so that an unwritable one is reported at once. @throws {SinkError} `E_SINK_PATH`, `E_SINK_FOREIGN`. */

@@ -164,6 +164,10 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
     expect(await startCli(['validate', 'p.yaml'], { cwd, env: from.env }).finished).toMatchObject({ code: 0 });
     const explained = explainPipeline(await pipelineFor(from, to('s3://bucket/x.csv'), cwd));
     expect(explained.alone).toEqual(['s3://bucket/x.csv.rejects.ndjson', 's3://bucket/x.csv']);
+    const mixed = explainPipeline(
+      await pipelineFor(from, `${to('/out/x.csv')}\n  - parquet: { path: /out/t, table: delta }\n  - stdout: {}`, cwd),
+    );
+    expect([mixed.alone, mixed.together]).toEqual([['/out/t'], ['/out/x.csv.rejects.ndjson', '/out/x.csv']]);
   });
 });
 
