@@ -4,41 +4,35 @@ import { lostTo } from './objects.js';
 
 /** What is known of a failed request. Its message and most of its fields are left alone, since they may have credentials. */
 export function faultOf(thrown: unknown) {
-  const { name, $metadata, Region, $response } = thrown as {
+  const { name, message, $metadata, Region, $response } = thrown as {
     readonly name: string;
+    readonly message: string;
     readonly $metadata?: { readonly httpStatusCode?: number };
     readonly Region?: string;
     readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
   };
   const status = $metadata?.httpStatusCode;
-  const code = (status === undefined ? errnoOf(thrown) : undefined) ?? name;
+  /** S3's name for it, or the system's. The SDK has none for a region that is missing or no name. */
+  const code = message.startsWith('Region ') ? 'Region' : ((status === undefined ? errnoOf(thrown) : undefined) ?? name);
+  const lasting = thrown instanceof LeadstreamError || /^(?:Region|ENOTFOUND|ERR_INVALID_URL|CredentialsProviderError)$/.test(code);
   return {
-    /** S3's name for it, or the system's. */
     name: /^[\w.]+$/.test(code) ? code : 'an error',
     status,
     region: Region ?? $response?.headers?.['x-amz-bucket-region'],
     /** Whether the same request may succeed later. Without a status, the connection failed. */
-    passing: status === undefined ? !lasting(thrown, code) : status >= 500 || status === 429 || code.startsWith('RequestTime'),
+    passing: status === undefined ? !lasting : status >= 500 || status === 429 || code.startsWith('RequestTime'),
   };
 }
 
-function lasting(thrown: unknown, code: string): boolean {
-  return thrown instanceof LeadstreamError || isRegion(thrown) || /^(?:ENOTFOUND|ERR_INVALID_URL|CredentialsProviderError)$/.test(code);
-}
-
-/** Whether the SDK found no region, or not a valid one. */
-function isRegion(thrown: unknown): boolean {
-  return thrown instanceof Error && thrown.message.startsWith('Region ');
-}
-
-const rights =
-  's3:ListBucket, s3:ListBucketMultipartUploads, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, and the use of its KMS key';
+const rights = 's3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, and the use of the KMS key';
+const setRegion = 'set region under store, or AWS_REGION';
 const keys = 'check the access key and its secret, in the environment or the profile';
 
 /** What to do about failures that are those of a place. */
 const remedies: Readonly<Record<string, string>> = {
   NoSuchBucket: 'create the bucket, or correct its name',
-  AccessDenied: `the credentials need ${rights}; without s3:ListBucket, S3 answers so even for what is missing`,
+  AccessDenied: `allow ${rights}; without s3:ListBucket, S3 answers so even for what is missing`,
+  Region: setRegion,
   InvalidObjectState: 'the object is in an archive; restore it, and keep tables out of rules that archive',
   ExpiredToken: 'the credentials have expired; sign in again, or renew them',
   InvalidAccessKeyId: keys,
@@ -55,12 +49,9 @@ export function s3Failure(thrown: unknown, what: string, object: string): Leadst
   const { name, status, region } = faultOf(thrown);
   if (status === 412 || status === 409 || (status === 404 && what === 'replace' && name !== 'NoSuchBucket')) return lostTo(object);
   const message = `cannot ${what} ${object}: ${[name, status].join(' ').trim()}`;
-  if (isRegion(thrown)) return new SinkError('E_SINK_CONFIG', `cannot ${what} ${object}: set region under store, or AWS_REGION`);
-  if (status === 301 || name === 'AuthorizationHeaderMalformed')
-    return new SinkError(
-      'E_SINK_PATH',
-      `${message}: the bucket is in ${region ?? 'another region'}; set region under store, or AWS_REGION`,
-    );
-  const remedy = remedies[name] ?? (status === 403 ? remedies['AccessDenied'] : undefined);
-  return remedy === undefined ? new SinkError('E_SINK_WRITE', message) : new SinkError('E_SINK_PATH', `${message}: ${remedy}`);
+  const isElsewhere = status === 301 || name === 'AuthorizationHeaderMalformed';
+  const known = status === 403 && !(name in remedies) ? 'AccessDenied' : name;
+  const remedy = isElsewhere ? `the bucket is in ${region ?? 'another region'}; ${setRegion}` : remedies[known];
+  if (remedy === undefined) return new SinkError('E_SINK_WRITE', message);
+  return new SinkError(name === 'Region' ? 'E_SINK_CONFIG' : 'E_SINK_PATH', `${message}: ${remedy}`);
 }

@@ -227,6 +227,14 @@ describe('a bucket that cannot be used', () => {
     expect(await failureOf(() => s3Objects('s3://bucket').read('key'))).toMatchObject({ code, message: expect.stringContaining(text) });
   });
 
+  test('because it may not be read is never taken for an empty one', async () => {
+    await withServer(answer(403), async ({ url }) => {
+      const store = s3Objects('s3://bucket/place', { endpoint: url });
+      for (const work of [() => store.read('key'), () => store.find('key'), () => keysOf(store), () => store.remove(['key'])])
+        expect(await failureOf(work)).toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('allow s3:ListBucket') });
+    });
+  });
+
   test('because it has no name is refused', () => {
     expect(() => s3Objects('s3:///place')).toThrow(expect.objectContaining({ code: 'E_SINK_CONFIG' }));
   });
