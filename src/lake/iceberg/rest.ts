@@ -3,7 +3,7 @@ import { createRedactor, defined, isMap, LeadstreamError, schema, SinkError, Sou
 import { exchange } from '../../http/index.js';
 import { parseExact, stringifyExact } from '../../json/index.js';
 import { defaults, settings } from '../../options/index.js';
-import type { ObjectStore } from '../../store/index.js';
+import { isRemote, type ObjectStore } from '../../store/index.js';
 import type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
 import { tableMetadata, type TableMetadata } from './metadata.js';
 
@@ -13,15 +13,15 @@ export const catalogOptions = schema((z) =>
     uri: settings().baseUrl.describe('Address of the Iceberg REST catalog: everything before /v1.'),
     name: z
       .string()
-      .regex(/^[^.]+(?:\.[^.]+)+$/, 'must be a namespace and a table, like analytics.leads')
-      .describe('Namespace and table, like analytics.leads. A missing namespace is created.'),
+      .regex(/^[^.]+(?:\.[^.]+)+$/, 'must be like analytics.leads')
+      .describe('Namespace, created if missing, and table.'),
     warehouse: z.string().min(1).optional().describe('Warehouse, as the catalog names it. Default: that of the catalog.'),
     token: z.string().min(1).optional().describe('Bearer token. A reference only.'),
     credential: z
       .string()
-      .refine((text) => /^[^:]+:./.test(text), 'must be an id and a secret, like id:secret')
+      .refine((text) => /^[^:]+:./.test(text), 'must be like id:secret')
       .optional()
-      .describe('Client credentials of OAuth2, id:secret, for which tokens are issued. A reference only.'),
+      .describe('For tokens by OAuth2: id:secret. A reference only.'),
     oauth2_server_uri: settings().baseUrl.optional().describe('Address that issues tokens. Default: what the catalog says, or itself.'),
     scope: z.string().min(1).default('catalog').describe('Scope of these tokens.'),
   }),
@@ -80,7 +80,8 @@ export class RestCatalog implements Catalog {
   /** Returns the location of the table; for a new one the catalog chooses it, and missing namespaces are created. */
   async location(): Promise<string> {
     const { location } = (await this.load())?.metadata ?? (await this.#staged({ schema: { type: 'struct', fields: [] } }));
-    return location.replace(/\/+$/, '');
+    if (isRemote(location)) return location.replace(/\/+$/, '');
+    throw this.#refusal('E_SINK_CONFIG', `it keeps ${this.options.name} at ${location}, and leadstream writes to s3:// only`);
   }
 
   /** Notes next to the table how this catalog is reached, for commands that are given the location. */
@@ -105,7 +106,7 @@ export class RestCatalog implements Catalog {
     const create = async (path: string, body: object) => {
       const reply = await this.#send(path, body);
       if (reply.status !== 404) return reply;
-      throw this.#refusal('E_SINK_PATH', `has no place for ${this.options.name}${reasonIn(reply.body)}`);
+      throw this.#refusal('E_SINK_PATH', `no place for ${this.options.name}${reasonIn(reply.body)}`);
     };
     for (const [index] of this.#namespace.entries()) {
       const namespace = this.#namespace.slice(0, index + 1);
@@ -121,8 +122,8 @@ export class RestCatalog implements Catalog {
     const { metadata: found, config, 'storage-credentials': given } = isMap(body) ? body : {};
     const isVended = ([key, value]: readonly [string, unknown]) => vending.test(key) && value !== 'false';
     if ((Array.isArray(given) && given.length > 0) || (isMap(config) && Object.entries(config).some(isVended)))
-      throw this.#refusal('E_SINK_CONFIG', 'vends credentials for the storage, which is not supported');
-    if (found === undefined) throw this.#refusal('E_SINK_WRITE', `gives no table ${this.options.name}${reasonIn(body)}`);
+      throw this.#refusal('E_SINK_CONFIG', 'it vends credentials for the storage, which is not supported');
+    if (found === undefined) throw this.#refusal('E_SINK_WRITE', `no table ${this.options.name} in its answer${reasonIn(body)}`);
     const metadata = tableMetadata(found, this.options.name);
     return { sequence: metadata['last-sequence-number'], metadata };
   }
@@ -138,11 +139,11 @@ export class RestCatalog implements Catalog {
     const query = new URLSearchParams(defined({ warehouse: this.options.warehouse })).toString();
     const { body } = await this.#request(`config${query && '?'}${query}`);
     const { defaults: usual, overrides } = isMap(body) ? body : {};
-    if (!isMap(usual) || !isMap(overrides)) throw this.#refusal('E_SINK_PATH', `has no configuration for this warehouse${reasonIn(body)}`);
+    if (!isMap(usual) || !isMap(overrides)) throw this.#refusal('E_SINK_PATH', `no configuration for this warehouse${reasonIn(body)}`);
     const texts = Object.entries({ ...usual, ...overrides }).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
     const properties = Object.fromEntries(texts);
     if (properties['rest.sigv4-enabled'] === 'true' || properties['rest.auth.type'] === 'sigv4')
-      throw this.#refusal('E_SINK_CONFIG', 'demands signatures by SigV4, which are not supported');
+      throw this.#refusal('E_SINK_CONFIG', 'it demands signatures by SigV4, which are not supported');
     return properties;
   }
 
@@ -164,7 +165,7 @@ export class RestCatalog implements Catalog {
       });
       const found = parseExact(answer.body);
       if (answer.status === 404 && !(isMap(found) && isMap(found.error)))
-        throw this.#refusal('E_SINK_PATH', `is no REST catalog of Iceberg: /v1/${path} is not found`);
+        throw this.#refusal('E_SINK_PATH', `no REST catalog of Iceberg is at this address: /v1/${path} is not found`);
       return { status: answer.status, body: found };
     } catch (thrown) {
       const status = thrown instanceof SourceError ? thrown.status : undefined;
@@ -185,7 +186,7 @@ export class RestCatalog implements Catalog {
     const answer = await exchange({
       url: url.href,
       headers: {},
-      label: `a token by ${url.host}`,
+      label: `token from ${url.host}`,
       attempts: defaults.attempts,
       reasonIn: (refusal) => reasonIn(parseExact(refusal)),
       post: { type: 'application/x-www-form-urlencoded', body: form.toString() },
@@ -195,14 +196,14 @@ export class RestCatalog implements Catalog {
     const body = parseExact(answer.body);
     const token = isMap(body) ? body.access_token : undefined;
     if (typeof token !== 'string' || token === '')
-      throw this.#refusal('E_SINK_PATH', `gets no token from ${url.host}; set oauth2_server_uri to the address that issues them`);
+      throw this.#refusal('E_SINK_PATH', `no token from ${url.host}; set oauth2_server_uri to the address that issues them`);
     return token;
   }
 
   #refusal(code: CodeOf<'SINK'>, message: string): SinkError {
     const { token = '', credential = '' } = this.options;
     const redact = createRedactor([token, this.#token ?? '', credential, ...partsOf(credential)]);
-    return new SinkError(code, redact(`catalog ${new URL(this.#base).host} ${message}`).slice(0, 500));
+    return new SinkError(code, redact(`catalog ${new URL(this.#base).host}: ${message}`).slice(0, 500));
   }
 
   /** @param refused The code for a request that the catalog did not accept. */
