@@ -26,9 +26,8 @@ export function fileCatalog(store: ObjectStore): Catalog {
     commit: async (base, _requirements, updates) => {
       const version = (base?.sequence ?? 0) + 1;
       const metadata = applied(base?.metadata, [...updates, { action: 'set-properties', updates: { [versionProperty]: String(version) } }]);
-      const previous = base && { 'metadata-file': pathOf(base.sequence), 'timestamp-ms': base.metadata['last-updated-ms'] };
-      const log = [...(metadata['metadata-log'] ?? []), ...(previous ? [previous] : [])].slice(-maxPreviousVersions);
-      const written = { ...metadata, 'metadata-log': log };
+      const previous = base ? [{ 'metadata-file': pathOf(base.sequence), 'timestamp-ms': base.metadata['last-updated-ms'] }] : [];
+      const written = { ...metadata, 'metadata-log': [...(metadata['metadata-log'] ?? []), ...previous].slice(-maxPreviousVersions) };
       if ((await createOnce(store, metadataKey(version), stringifyExact(written))) === 'taken') return 'lost';
       await writeHint(store, version);
       return { sequence: version, metadata: written };
@@ -94,10 +93,10 @@ const emptyMetadata: TableMetadata = {
 function withUpdate(metadata: TableMetadata, update: Update): TableMetadata {
   const { schemas, snapshots = [], 'partition-specs': specs, 'snapshot-log': log = [] } = metadata;
   switch (update.action) {
-    case 'assign-uuid':
-      return { ...metadata, 'table-uuid': update.uuid };
     case 'upgrade-format-version':
       return metadata;
+    case 'assign-uuid':
+      return { ...metadata, 'table-uuid': update.uuid };
     case 'set-location':
       return { ...metadata, location: update.location };
     case 'add-schema':

@@ -57,7 +57,7 @@ class IcebergFormat implements TableFormat<IcebergState> {
     const snapshot = currentOf(table.metadata);
     if (snapshot !== undefined && properties?.[writerProperty] === undefined)
       throw new SinkError('E_SINK_FOREIGN', `${root} is a table of another writer, with data that leadstream did not write`);
-    return this.#version(table, snapshot ? (await readManifests(this.store, snapshot)).groups : []);
+    return this.#version(table, snapshot ? await this.#readable(snapshot) : []);
   }
 
   async commit(base: Version | undefined, change: TableChange): Promise<Version> {
@@ -68,12 +68,12 @@ class IcebergFormat implements TableFormat<IcebergState> {
     const parent = metadata && currentOf(metadata)?.['snapshot-id'];
     // Below 2^53, so that programs which read JSON as most do keep it.
     const numbers = { 'snapshot-id': randomInt(1, 2 ** 48 - 1), 'sequence-number': (metadata?.['last-sequence-number'] ?? 0) + 1 };
-    const { groups, live, removed } = changed(root, base?.state.groups ?? [], change, schema, spec, numbers);
+    const { written, live, files } = changed(root, base?.state.groups ?? [], change, schema, spec, numbers);
     const unlisted = {
       ...numbers,
       ...(parent !== undefined && { 'parent-snapshot-id': parent }),
       'timestamp-ms': Math.max(Date.now(), (metadata?.['last-updated-ms'] ?? 0) + 1),
-      summary: summaryOf(change, live, removed),
+      summary: summaryOf(change, files),
       'schema-id': schema['schema-id'],
     };
     const specs = [...(metadata?.['partition-specs'] ?? []), spec];
@@ -82,12 +82,9 @@ class IcebergFormat implements TableFormat<IcebergState> {
       'partition-spec': JSON.stringify(specs.find((each) => each['spec-id'] === specId)?.fields),
       'partition-spec-id': String(specId),
     });
-    const keys = await writeManifests(this.store, unlisted, groups, header, `metadata/${change.runId}`);
+    const keys = await writeManifests(this.store, unlisted, written, header, `metadata/${change.runId}`);
     const updates: readonly Update[] = [
-      ...(metadata ? [] : creation(root)),
-      ...schemaUpdates(metadata, schema),
-      ...specUpdates(metadata, spec),
-      ...(metadata?.properties?.[writerProperty] ? [] : [ownership]),
+      ...preparation(metadata, root, schema, spec),
       { action: 'add-snapshot', snapshot: { ...unlisted, 'manifest-list': `${root}/${keys.at(-1)}` } },
       toMain(numbers['snapshot-id']),
     ];
@@ -96,13 +93,16 @@ class IcebergFormat implements TableFormat<IcebergState> {
       if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') await this.store.remove(keys).catch(() => undefined);
       throw failure;
     });
-    return this.#version(table, live);
+    return this.#version(
+      table,
+      live.filter(({ entries }) => entries.length > 0),
+    );
   }
 
   async restore({ state: { table } }: Version, run: string): Promise<Version> {
     const target = historyOf(table.metadata).earlier.find(({ summary }) => summary[runProperty] === run);
     if (target === undefined) throw new SinkError('E_SINK_RUN', `${this.store.root} has no snapshot of the run ${run}`);
-    const { groups } = await readManifests(this.store, target);
+    const groups = await this.#readable(target);
     const { 'snapshot-id': id, 'schema-id': schemaId = table.metadata['current-schema-id'] } = target;
     const updates: readonly Update[] = [{ action: 'set-current-schema', 'schema-id': schemaId }, toMain(id)];
     return this.#version(await this.#commit(table, updates, (metadata) => metadata['current-snapshot-id'] === id), groups);
@@ -124,6 +124,17 @@ class IcebergFormat implements TableFormat<IcebergState> {
     const isDone = (metadata: TableMetadata) => !metadata.snapshots?.some((snapshot) => ids.includes(snapshot['snapshot-id']));
     await this.#commit(table, [{ action: 'remove-snapshots', 'snapshot-ids': ids }], isDone);
     return [...obsolete].filter((key) => !reached.has(key));
+  }
+
+  /** Returns the files of a snapshot, none of which needs more than a reader of Parquet. */
+  async #readable(snapshot: Snapshot): Promise<readonly FileGroup[]> {
+    const { groups } = await readManifests(this.store, snapshot);
+    for (const { data_file: file } of groups.flatMap(({ entries }) => entries)) {
+      if (file.content === 0 && file.file_format.toUpperCase() === 'PARQUET') continue;
+      const kind = file.content === 0 ? `data files that are ${file.file_format}` : 'delete files';
+      throw new SinkError('E_SINK_FOREIGN', `${this.store.root} has ${kind}, which leadstream does not read; rewrite its data files first`);
+    }
+    return groups;
   }
 
   /**
@@ -166,8 +177,6 @@ const maxAttempts = 4;
 
 /** Marks tables that leadstream may change. */
 const writerProperty = 'leadstream.writer';
-
-const ownership: Update = { action: 'set-properties', updates: { [writerProperty]: 'leadstream' } };
 
 /** Members of the summary of a snapshot. */
 const runProperty = 'leadstream.run';
@@ -223,28 +232,23 @@ function requirementsOf(base: CatalogTable | undefined): readonly Requirement[] 
   ];
 }
 
-function creation(location: string): readonly Update[] {
-  return [
-    { action: 'assign-uuid', uuid: randomUUID() },
-    { action: 'upgrade-format-version', 'format-version': 2 },
-    { action: 'set-location', location },
-    { action: 'add-sort-order', 'sort-order': { 'order-id': 0, fields: [] } },
-    { action: 'set-default-sort-order', 'sort-order-id': 0 },
+/** What has to be there before the snapshot. */
+function preparation(metadata: TableMetadata | undefined, location: string, schema: Schema, spec: PartitionSpec): readonly Update[] {
+  const { schemas = [], 'partition-specs': specs = [], 'last-column-id': lastId = 0, properties } = metadata ?? {};
+  const [schemaId, specId] = [schema['schema-id'], spec['spec-id']];
+  const updates: (Update | false)[] = [
+    metadata === undefined && { action: 'assign-uuid', uuid: randomUUID() },
+    metadata === undefined && { action: 'upgrade-format-version', 'format-version': 2 },
+    metadata === undefined && { action: 'set-location', location },
+    !schemas.includes(schema) && { action: 'add-schema', schema, 'last-column-id': Math.max(lastId, ...schema.fields.map(({ id }) => id)) },
+    metadata?.['current-schema-id'] !== schemaId && { action: 'set-current-schema', 'schema-id': schemaId },
+    !specs.includes(spec) && { action: 'add-spec', spec },
+    metadata?.['default-spec-id'] !== specId && { action: 'set-default-spec', 'spec-id': specId },
+    metadata === undefined && { action: 'add-sort-order', 'sort-order': { 'order-id': 0, fields: [] } },
+    metadata === undefined && { action: 'set-default-sort-order', 'sort-order-id': 0 },
+    properties?.[writerProperty] === undefined && { action: 'set-properties', updates: { [writerProperty]: 'leadstream' } },
   ];
-}
-
-function schemaUpdates(metadata: TableMetadata | undefined, schema: Schema): readonly Update[] {
-  const { schemas = [], 'current-schema-id': current, 'last-column-id': lastId = 0 } = metadata ?? {};
-  const ids = schema.fields.map(({ id }) => id);
-  const added = { action: 'add-schema', schema, 'last-column-id': Math.max(lastId, ...ids) } as const;
-  const set = { action: 'set-current-schema', 'schema-id': schema['schema-id'] } as const;
-  return schema['schema-id'] === current ? [] : [...(schemas.includes(schema) ? [] : [added]), set];
-}
-
-function specUpdates(metadata: TableMetadata | undefined, spec: PartitionSpec): readonly Update[] {
-  const { 'partition-specs': specs = [], 'default-spec-id': current } = metadata ?? {};
-  const set = { action: 'set-default-spec', 'spec-id': spec['spec-id'] } as const;
-  return spec['spec-id'] === current ? [] : [...(specs.includes(spec) ? [] : [{ action: 'add-spec', spec } as const]), set];
+  return updates.filter((update) => update !== false);
 }
 
 function toMain(snapshotId: SnapshotId): Update {
@@ -258,58 +262,52 @@ function toMain(snapshotId: SnapshotId): Update {
 function changed(
   location: string,
   groups: readonly FileGroup[],
-  { added, removed: names }: TableChange,
+  change: TableChange,
   schema: Schema,
   spec: PartitionSpec,
   { 'snapshot-id': id, 'sequence-number': number }: SnapshotNumbers,
 ) {
-  const paths = new Set(names.map((name) => `${location}/${name}`));
-  const isRemoved = ({ data_file }: ManifestEntry) => paths.has(data_file.file_path);
-  const removed = groups.flatMap(({ entries }) => entries).filter(isRemoved);
-  if (removed.length < paths.size) throw new Error(`${paths.size - removed.length} removed files are not in the table`);
-  const bySpec = new Map<number, FileGroup>();
-  const add = (group: FileGroup) => {
-    const { entries = [] } = bySpec.get(group.specId) ?? {};
-    bySpec.set(group.specId, { ...group, entries: [...entries, ...group.entries] });
-  };
-  for (const group of groups) {
-    const [existing, deleted] = [{ status: status.existing }, { status: status.deleted, snapshot_id: id }];
-    add({ ...group, entries: group.entries.map((entry) => ({ ...entry, ...(isRemoved(entry) ? deleted : existing) })) });
-  }
-  const entries = added.map((file) => {
-    const numbers = { snapshot_id: id, sequence_number: number, file_sequence_number: number };
-    return { status: status.added, ...numbers, data_file: dataFileOf(location, file, schema, spec) };
+  const removed = new Set(change.removed.map((name) => `${location}/${name}`));
+  const [existing, deletion] = [{ status: status.existing }, { status: status.deleted, snapshot_id: id }];
+  const old = groups.map((group) => {
+    const entries = group.entries.map((entry) => ({ ...entry, ...(removed.has(entry.data_file.file_path) ? deletion : existing) }));
+    return { ...group, entries };
   });
-  if (entries.length > 0) add({ specId: spec['spec-id'], partitionType: partitionTypeOf(schema, spec), entries });
-  const all = [...bySpec.values()];
-  const live = all.map((group) => ({ ...group, entries: group.entries.filter((entry) => entry.status !== status.deleted) }));
-  const isNeeded = ({ specId }: FileGroup, index: number) => specId === spec['spec-id'] || live[index]?.entries.length !== 0;
-  return { groups: all.filter(isNeeded), live: live.filter((group) => group.entries.length > 0), removed };
+  const deleted = old.flatMap(({ entries }) => entries).filter((entry) => entry.status === status.deleted);
+  if (deleted.length < removed.size) throw new Error(`${removed.size - deleted.length} removed files are not in the table`);
+  const numbers = { status: status.added, snapshot_id: id, sequence_number: number, file_sequence_number: number };
+  const added = change.added.map((file) => ({ ...numbers, data_file: dataFileOf(location, file, schema, spec) }));
+  const bySpec = new Map<number, FileGroup>();
+  for (const group of [...old, { specId: spec['spec-id'], partitionType: partitionTypeOf(schema, spec), entries: added }])
+    bySpec.set(group.specId, { ...group, entries: [...(bySpec.get(group.specId)?.entries ?? []), ...group.entries] });
+  const written = [...bySpec.values()].filter(({ specId, entries }) => {
+    return specId === spec['spec-id'] ? entries.length > 0 : entries.some((entry) => entry.status !== status.deleted);
+  });
+  const live = written.map((group) => ({ ...group, entries: group.entries.filter((entry) => entry.status !== status.deleted) }));
+  return { written, live, files: { added, deleted, total: live.flatMap(({ entries }) => entries) } };
 }
 
 /** https://iceberg.apache.org/spec/#optional-snapshot-summary-fields */
-function summaryOf({ runId, sha256, manifest, added }: TableChange, live: readonly FileGroup[], removed: readonly ManifestEntry[]) {
-  const total = live.flatMap(({ entries }) => entries);
-  const sizeOf = (entries: readonly ManifestEntry[]) => entries.reduce((sum, { data_file }) => sum + data_file.file_size_in_bytes, 0);
-  const counts = {
-    'added-data-files': added.length,
-    'added-records': added.reduce((sum, { rows }) => sum + rows, 0),
-    'added-files-size': added.reduce((sum, { bytes }) => sum + bytes, 0),
-    'deleted-data-files': removed.length,
-    'deleted-records': rowsOf(removed),
-    'removed-files-size': sizeOf(removed),
-    'total-data-files': total.length,
-    'total-records': rowsOf(total),
-    'total-files-size': sizeOf(total),
-    'total-delete-files': 0,
-  };
+function summaryOf(
+  { runId, sha256, manifest }: TableChange,
+  files: Readonly<Record<'added' | 'deleted' | 'total', readonly ManifestEntry[]>>,
+) {
+  const counts = Object.entries(files).flatMap(([kind, entries]) => [
+    [`${kind}-data-files`, String(entries.length)] as const,
+    [`${kind}-records`, String(rowsOf(entries))] as const,
+    [`${kind === 'deleted' ? 'removed' : kind}-files-size`, String(bytesOf(entries))] as const,
+  ]);
   const books = JSON.stringify(manifest.books);
   return {
-    operation: removed.length === 0 ? 'append' : 'overwrite',
-    ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, String(count)])),
+    operation: files.deleted.length === 0 ? 'append' : 'overwrite',
+    ...Object.fromEntries(counts),
     [runProperty]: runId,
     [manifestProperty]: sha256,
     'leadstream.consistency': manifest.consistency,
     ...(books.length <= maxBooks && { 'leadstream.books': books }),
   };
+}
+
+function bytesOf(entries: readonly ManifestEntry[]): number {
+  return entries.reduce((sum, { data_file }) => sum + data_file.file_size_in_bytes, 0);
 }

@@ -49,7 +49,6 @@ export interface FileGroup {
  * Reads the manifests of a snapshot: the entries that are not deleted, with the ids and numbers that they inherit.
  *
  * @returns The paths of the manifests, too.
- * @throws {SinkError} `E_SINK_FOREIGN` if it has delete files or others that are not Parquet.
  */
 export async function readManifests(store: ObjectStore, snapshot: Snapshot) {
   const { records } = await readIceberg(store, snapshot['manifest-list']);
@@ -58,11 +57,6 @@ export async function readManifests(store: ObjectStore, snapshot: Snapshot) {
   for (const manifest of manifests) {
     const { schema: type, records } = await readIceberg(store, manifest.manifest_path);
     const live = records.map((record) => manifestEntry().parse(record)).filter((entry) => entry.status !== status.deleted);
-    for (const { data_file: file } of live) {
-      if (file.content === 0 && file.file_format.toUpperCase() === 'PARQUET') continue;
-      const kind = file.content === 0 ? `data files that are ${file.file_format}` : 'delete files';
-      throw new SinkError('E_SINK_FOREIGN', `${store.root} has ${kind}, which leadstream does not read; rewrite its data files first`);
-    }
     const entries = live.map((entry) => ({
       ...entry,
       snapshot_id: entry.snapshot_id ?? manifest.added_snapshot_id,

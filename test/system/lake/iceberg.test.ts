@@ -211,6 +211,12 @@ describe('a table of Iceberg', () => {
     expect((await table.metadata()).schemas).toHaveLength(1);
   });
 
+  testByReaders('is empty after a first run without rows', async () => {
+    const table = new Table(await temporaryFolder());
+    await table.run('r1', []);
+    expect(await table.read('main')).toEqual([[]]);
+  });
+
   testByReaders('is partitioned by values, months and days, among them null', async () => {
     for (const by of [['state'], ['month(at)'], ['day(at)', 'ok'], ['n'], ['day']]) {
       const table = new Table(await temporaryFolder());
@@ -544,6 +550,18 @@ describe('a table of Iceberg that leadstream may not write is refused', () => {
     await expect(table.format.load()).rejects.toMatchObject({ code: 'E_SINK_FOREIGN', message: expect.stringMatching(message) });
   });
 
+  test('unless an earlier run alone has delete files, which expire', async () => {
+    const table = new Table(await temporaryFolder());
+    await table.run('r1', [id('1')]);
+    await withDeletes(table.root);
+    await expect(table.run('r2', [])).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    await withDeletes(table.root, 0);
+    const version = await table.run('r2', []);
+    await withDeletes(table.root);
+    expect(await table.format.load()).toMatchObject({ current: { run: 'r2' } });
+    expect(await table.format.expire(version, 0, [])).toHaveLength(3);
+  });
+
   test('when it was moved', async () => {
     const table = new Table(await temporaryFolder());
     await table.run('r1', [id('1')]);
@@ -556,12 +574,12 @@ describe('a table of Iceberg that leadstream may not write is refused', () => {
   });
 });
 
-/** Says of the files in the manifest of a table that they are of position deletes. */
-async function withDeletes(root: string): Promise<void> {
+/** Says of the files in the first manifest of a table that they have data or, by default, position deletes. */
+async function withDeletes(root: string, content = 1): Promise<void> {
   const { metadata } = (await fileCatalog(diskObjects(root)).load()) ?? {};
   const list = await readAvro(await readFile(metadata?.snapshots?.[0]?.['manifest-list'] ?? ''));
   const { manifest_path: path } = list.records[0] as { manifest_path: string };
   const { schema, records } = await readAvro(await readFile(path));
-  const deletes = (records as { data_file: object }[]).map((entry) => ({ ...entry, data_file: { ...entry.data_file, content: 1 } }));
+  const deletes = (records as { data_file: object }[]).map((entry) => ({ ...entry, data_file: { ...entry.data_file, content } }));
   await writeFile(path, await writeAvro(schema, {}, deletes));
 }
