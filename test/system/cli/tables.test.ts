@@ -24,7 +24,7 @@ describe('verify', () => {
     const { code, stderr } = await cli(['verify', 'lake/users'], { cwd });
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^lake\/users: run \S+ matches its manifest: [\d,]+ rows, 1 file, [\d,]+ bytes; the manifest is the one in the log of runs \(SHA-256\)\n$/,
+      /^lake\/users: run \S+ matches its manifest: [\d,]+ rows, 1 file, [\d,]+ bytes; the manifest is the one that the run wrote \(SHA-256\)\n$/,
     );
   });
 
