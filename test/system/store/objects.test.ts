@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { diskObjects } from '../../../src/store/disk-objects.js';
 import { checkStore, createOnce, type FinishedFile, type ObjectStore } from '../../../src/store/index.js';
 import { s3Objects } from '../../../src/store/s3.js';
@@ -42,16 +42,24 @@ const places: readonly (readonly [string, (partBytes?: number) => Promise<Object
 
 if (seaweedfsMissing !== undefined) test.skip(`objects in a bucket: ${seaweedfsMissing}`, () => {});
 
-const before = { ...process.env };
+/** Lets each test of a suite change variables of the SDK. */
+function keepEnvironment(): void {
+  let before: NodeJS.ProcessEnv = {};
+  beforeEach(() => {
+    before = { ...process.env };
+  });
+  afterEach(() => {
+    forgetVariables();
+    Object.assign(process.env, before);
+  });
+}
 
-/** Forgets the variables of the SDK. */
-function restoreEnvironment(): void {
+function forgetVariables(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
-  Object.assign(process.env, before);
 }
 
 describe.each(places)('objects in %s', (_, placed) => {
-  afterAll(restoreEnvironment);
+  keepEnvironment();
 
   test('are created once', async () => {
     const store = await placed();
@@ -173,7 +181,9 @@ describe('objects in a folder', () => {
 const secret = 'secret-of-the-test';
 
 describe('a bucket that cannot be used', () => {
+  keepEnvironment();
   beforeEach(() => {
+    forgetVariables();
     const env = {
       AWS_REGION: 'us-east-1',
       AWS_ACCESS_KEY_ID: 'key-of-the-test',
@@ -182,7 +192,6 @@ describe('a bucket that cannot be used', () => {
     };
     Object.assign(process.env, env, { AWS_CONFIG_FILE: '/dev/null', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' });
   });
-  afterEach(restoreEnvironment);
 
   async function failureOf(work: () => Promise<unknown>): Promise<unknown> {
     const failure: unknown = await work().catch((thrown: unknown) => thrown);
@@ -285,7 +294,7 @@ function silent(objects = new Map<string, Buffer>()): Handler {
 
 if (seaweedfsMissing === undefined)
   describe('a bucket of SeaweedFS', () => {
-    afterEach(restoreEnvironment);
+    keepEnvironment();
 
     test('that is missing, or for others, is named', async () => {
       const { env, readerEnv } = await seaweedfs();
