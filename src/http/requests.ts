@@ -1,10 +1,10 @@
 import { Observable, catchError, defer, lastValueFrom, map, retry, switchMap, tap, throwError, timer } from 'rxjs';
-import { amountOf, SourceError, type Redactor } from '../core/index.js';
+import { SourceError, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
 import { defaults, maxTimerMs } from '../options/index.js';
 import { RateLimiter } from './pacer.js';
 import { proxyFor } from './proxy.js';
-import type { Answer, Post, Target, Transport, TransportOptions } from './transport.js';
+import type { Answer, Target, Transport, TransportOptions } from './transport.js';
 
 export interface RequestOptions {
   readonly concurrency: number;
@@ -107,7 +107,7 @@ export function retryAttempts(
             if (!(error instanceof SourceError) || error.kind === 'permanent') return throwError(() => error);
             if (error.kind === 'suspect') suspect += 1;
             if (failed >= policy.attempts || suspect >= suspectAttempts)
-              return throwError(() => error.withMessage(`${error.message} (after ${amountOf(failed, 'attempt')})`));
+              return throwError(() => (failed === 1 ? error : error.withMessage(`${error.message} (after ${failed} attempts)`)));
             const floor = error.retryAfterMs ?? 0;
             if (floor > maxWaitMs) {
               const wait = `the service asks to wait ${Math.ceil(floor / 1000)} s, but a run waits at most ${maxWaitMs / 1000} s`;
@@ -175,29 +175,22 @@ function createThrottle(most: number) {
   };
 }
 
-/**
- * Posts JSON once. Redirects are not followed; any status from 200 to 299 is success, and of the answer nothing else is read.
- *
- * @throws {SourceError} Its message contains at most the host of the address.
- */
-export async function postJson(message: Post): Promise<void> {
-  const { post } = await import('./transport.js');
-  await post(message);
-}
-
 /** A request to a server that is not the service; a POST may only be repeated, by `attempts`, if the server does not mind. */
-export interface Exchange extends Pick<Target, 'label' | 'post' | 'reasonIn'> {
+export interface Exchange extends Pick<Target, 'label' | 'post' | 'reasonIn'>, Pick<TransportOptions, 'headers' | 'attemptMs'> {
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly attempts: number;
+  /** `false` for none. Default: that of the environment of the process. */
+  readonly proxy?: string | false;
 }
 
 /** Makes a request as to the service. Status 404 is an answer. @throws {SourceError} With the status, for a refusal. */
-export async function exchange({ url, headers, attempts, ...target }: Exchange): Promise<Answer> {
-  const { origin, pathname, search } = new URL(url);
+export async function exchange({ url, attempts, proxy: given, headers, attemptMs, ...target }: Exchange): Promise<Answer> {
+  const base = new URL(url);
+  const { origin, pathname, search } = base;
+  base.pathname = base.search = base.hash = '';
   const { timeoutMs, maxPageBytes, baseMs, capMs } = defaults;
-  const proxy = proxyFor(origin, undefined);
-  const transport = openTransport({ baseUrl: origin, query: {}, headers, concurrency: 1, timeoutMs, maxPageBytes, proxy });
+  const connection = { baseUrl: base.href, query: {}, concurrency: 1, timeoutMs, maxPageBytes, proxy: proxyFor(origin, given) };
+  const transport = openTransport({ ...connection, ...(headers && { headers }), ...(attemptMs !== undefined && { attemptMs }) });
   const answer$ = transport.get({ ...target, path: pathname, query: search.slice(1) });
   try {
     return await lastValueFrom(answer$.pipe(retryAttempts({ attempts, baseMs, capMs }, { random: Math.random }, () => undefined)));

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -21,6 +20,8 @@ export interface TransportOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly concurrency: number;
   readonly timeoutMs: number;
+  /** Maximum time of a whole attempt. Default: twice as long. */
+  readonly attemptMs?: number;
   readonly maxPageBytes: number;
   readonly proxy?: string | undefined;
   /** Certificates of authorities that are trusted in addition to the usual ones, in PEM. Default: none. */
@@ -71,12 +72,11 @@ export interface Transport<A extends Answer = Answer> {
  * Errors of got carry the URL with its credentials, so none of them leaves this file, not even as a `cause`.
  */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
-  const { proxy, agent: own = {}, ca, maxPageBytes, timeoutMs } = options;
+  const { proxy, agent: own = {}, ca, maxPageBytes, timeoutMs, attemptMs = 2 * timeoutMs } = options;
   const connections = { keepAlive: true, maxSockets: options.concurrency };
   const { http = new HttpAgent(connections), https = new HttpsAgent(connections) } = own;
   const agents: Agents = proxy === undefined ? { http, https } : await proxyAgents(proxy, connections);
   const base = options.baseUrl.replace(/\/+$/, '');
-  const attemptMs = Math.min(2 * timeoutMs, maxTimerMs);
   const way = wayOf(options.baseUrl, proxy);
   const client = got.extend({
     method: 'GET',
@@ -134,7 +134,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
         const abort = new AbortController();
         let settled = false;
         // The timers of got watch a request. They do not cover a connection that switched to another protocol.
-        const timer = setTimeout(() => subscriber.error(tooLate(target, 'request')), attemptMs);
+        const timer = setTimeout(() => subscriber.error(tooLate(target, 'request')), Math.min(attemptMs, maxTimerMs));
         const fail = (failure: SourceError) => subscriber.error(failure);
         requested(target, abort.signal, fail).then(
           async ({ statusCode, headers, body: sent }) => {
@@ -218,7 +218,7 @@ function wayOf(url: string, proxy: string | undefined): string {
 }
 
 function refusalOf(target: Target, status: number, way: string, retryAfter?: string): SourceError | undefined {
-  if (status === 200 || status === 204 || status === 404) return undefined;
+  if (status === 200 || status === 204 || status === 404 || (target.post && status > 200 && status < 300)) return undefined;
   const message = `${target.label}: HTTP ${status}${way}`;
   if (status < 300) return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}, but only 200 has rows`, { status });
   if (status === 304)
@@ -283,39 +283,4 @@ function usualAuthorities(): readonly string[] {
   if (getCACertificates) return getCACertificates('default');
   const extra = process.env.NODE_EXTRA_CA_CERTS;
   return extra ? [...rootCertificates, readFileSync(extra, 'utf8')] : rootCertificates;
-}
-
-/** A message for a server; `label` is its name in errors, without the address, which may contain a token. */
-export interface Post {
-  readonly url: string;
-  readonly json: unknown;
-  readonly label: string;
-  readonly timeoutMs: number;
-  readonly proxy: string | undefined;
-}
-
-export async function post({ url, json, label, timeoutMs, proxy }: Post): Promise<void> {
-  const agents = proxy === undefined ? undefined : await proxyAgents(proxy, { keepAlive: false, maxSockets: 1 });
-  const request = got.stream.post(url, {
-    json,
-    headers: { 'user-agent': 'leadstream', connection: 'close' },
-    ...(agents && { agent: { http: agents.http, https: agents.https } }),
-    timeout: { request: timeoutMs },
-    retry: { limit: 0 },
-    followRedirect: false,
-    throwHttpErrors: false,
-  });
-  try {
-    const [{ statusCode }] = (await once(request, 'response')) as [{ readonly statusCode: number }];
-    if (statusCode >= 200 && statusCode < 300) return;
-    const what = `${label}: HTTP ${statusCode}${wayOf(url, proxy)}${statusCode < 400 ? ': a redirect, which is never followed' : ''}`;
-    if (statusCode === 429 || statusCode >= 500) throw new SourceError('E_SOURCE_UNAVAILABLE', 'transient', what);
-    throw new SourceError('E_SOURCE_REFUSED', 'permanent', what);
-  } catch (thrown) {
-    if (thrown instanceof SourceError) throw thrown;
-    if (thrown instanceof TimeoutError) throw new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: no response in time`);
-    throw networkFailure(label, url, proxy, thrown);
-  } finally {
-    request.on('error', () => {}).destroy();
-  }
 }

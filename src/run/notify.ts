@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { amountOf, failureOf, reasonOf, SourceError, version } from '../core/index.js';
-import { postJson } from '../http/index.js';
+import { exchange } from '../http/index.js';
 import { ClosedPipeError } from '../sinks/index.js';
 import { failedRunOf, type RunReport } from './report.js';
 import type { Run } from './start.js';
@@ -8,8 +8,8 @@ import type { Run } from './start.js';
 /** How a run ended: with the report of what it published, or with the rejection of `runPipeline`. */
 export type RunEnd = { readonly report: RunReport } | { readonly failure: unknown };
 
-/** Timeout of an attempt, that once the run was stopped, and the pause between attempts. */
-const [timeoutMs, stoppedMs, pauseMs] = [5_000, 2_000, 500];
+/** Time of an attempt, that once the run was stopped, and the pause between attempts. */
+const [attemptMs, stoppedMs, pauseMs] = [5_000, 2_000, 500];
 
 /**
  * Sends counts, names and codes; no rows, messages, paths or credentials. At most two attempts of five seconds, or one of two seconds once the run was
@@ -34,7 +34,12 @@ export async function notify({ pipeline, options, runId, startedAt, warnings, wa
   };
   const label = `${event}: the webhook at ${new URL(hook.url).host}`;
   const isStopped = () => options.signal?.aborted === true;
-  const attempt = () => postJson({ ...hook, json, label, timeoutMs: isStopped() ? stoppedMs : timeoutMs });
+  const post = { type: 'application/json', body: JSON.stringify(json) };
+  const attempt = async () => {
+    const limit = isStopped() ? stoppedMs : attemptMs;
+    const { status } = await exchange({ url: hook.url, proxy: hook.proxy ?? false, label, post, attempts: 1, attemptMs: limit });
+    if (status === 404) throw new SourceError('E_SOURCE_REFUSED', 'permanent', `${label}: HTTP 404`);
+  };
   try {
     await attempt().catch(async (thrown: unknown) => {
       if (!(thrown instanceof SourceError) || thrown.kind === 'permanent' || isStopped()) throw thrown;

@@ -20,6 +20,7 @@ interface Told {
   readonly method: string | undefined;
   readonly path: string | undefined;
   readonly type: string | undefined;
+  readonly authorization: string | undefined;
   readonly body: string;
 }
 
@@ -35,6 +36,7 @@ export async function webhook(answers: readonly (number | 'hang' | 'cut')[] = [2
         method: request.method,
         path: request.url,
         type: request.headers['content-type'],
+        authorization: request.headers.authorization,
         body: Buffer.concat(pieces).toString('utf8'),
       });
       if (answer === 'hang') return;
