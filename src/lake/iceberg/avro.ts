@@ -7,9 +7,12 @@ export async function readAvro(bytes: Buffer): Promise<{ readonly schema: unknow
   const typeOf = await exactTypes();
   let schema: unknown;
   const decoder = new streams.BlockDecoder({ parseHook: (written) => typeOf((schema = written)) });
+  let isWhole = false;
+  decoder.on('metadata', (_type, _codec, { sync }: { readonly sync: Buffer }) => (isWhole = bytes.subarray(-sync.length).equals(sync)));
+  const reading = decoder.toArray();
   decoder.end(bytes);
-  const records: unknown[] = [];
-  for await (const record of decoder) records.push(record);
+  const records: readonly unknown[] = await reading;
+  if (!isWhole) throw new Error('the file is cut');
   return { schema, records };
 }
 
@@ -20,9 +23,10 @@ export async function writeAvro(schema: unknown, metadata: Readonly<Record<strin
   const header = Object.fromEntries(texts.map(([name, text]) => [name, Buffer.from(text)]));
   const options = { codec: 'deflate', writeHeader: 'always', metadata: header } as const;
   const encoder = new streams.BlockEncoder((await exactTypes())(schema), options);
+  const reading = buffer(encoder);
   for (const record of records) encoder.write(record);
   encoder.end();
-  return buffer(encoder);
+  return reading;
 }
 
 async function exactTypes(): Promise<(schema: unknown) => Type> {

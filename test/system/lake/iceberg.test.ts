@@ -541,6 +541,9 @@ describe('a table of Iceberg that leadstream may not write is refused', () => {
     ['metadata of a catalog', (root) => cp(join(root, first), join(root, 'metadata/00001-a.metadata.json')), /00001-a.*another program/],
     ['a table without our mark', (root) => edited(root, (text) => text.replace('leadstream.writer', 'writer')), /another writer/],
     ['a file elsewhere', (root) => edited(root, (text) => text.replace('/metadata/r1', '/../r1')), /leads out/],
+    ['a damaged manifest list', (root) => damaged(root, () => 'no Avro'), /cannot be read/],
+    ['a manifest list that is cut', (root) => damaged(root, (bytes) => bytes.subarray(0, -20)), /cannot be read/],
+    ['an unknown codec', (root) => damaged(root, (bytes) => bytes.toString('latin1').replace('deflate', 'unknown')), /cannot be read/],
     ['delete files', (root) => withDeletes(root), /delete files/],
   ];
   test.each(cases)('for %s', async (_, change, message) => {
@@ -582,4 +585,11 @@ async function withDeletes(root: string, content = 1): Promise<void> {
   const { schema, records } = await readAvro(await readFile(path));
   const deletes = (records as { data_file: object }[]).map((entry) => ({ ...entry, data_file: { ...entry.data_file, content } }));
   await writeFile(path, await writeAvro(schema, {}, deletes));
+}
+
+async function damaged(root: string, damage: (bytes: Buffer) => Buffer | string): Promise<void> {
+  const { metadata } = (await fileCatalog(diskObjects(root)).load()) ?? {};
+  const path = metadata?.snapshots?.[0]?.['manifest-list'] ?? '';
+  const bytes = damage(await readFile(path));
+  await writeFile(path, typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
 }
