@@ -78,11 +78,13 @@ export interface Served {
   readonly dropsUndeclared: boolean;
 }
 
-/** Declares a collection; the row types follow from it. */
-export function serviceCollection<const N extends string, const F extends Fields>(
-  collection: Collection<N, F> & { readonly key: readonly (keyof F)[]; readonly id: keyof F },
-): Collection<N, F> {
-  return collection;
+/** Declares a collection of the service; the row types follow from it. By default its path is its name, and it is read page by page. */
+export function serviceCollection<const N extends string, const K extends string>(
+  own: { readonly name: N; readonly key: readonly [K, ...K[]] } & Partial<Pick<Collection, 'paths' | 'paged' | 'unknown'>>,
+) {
+  return <const F extends Fields & Readonly<Record<K, Field>>>(fields: F): Collection<N, F> => {
+    return { paths: [own.name], paged: true, id: own.key[0], unknown: 'plain', ...own, fields };
+  };
 }
 
 /** The name of a field if rows have it: all but those that are secret, which have to be named under `reveal`. */

@@ -1,12 +1,4 @@
-/**
- * The two-letter code of the Canadian province or territory of a postal code, by its first letter (Canada Post).
- *
- * @returns `undefined` for what does not begin like a Canadian postal code.
- *
- * @example
- * provinceOf('K1A 0B1'); // 'ON'
- * provinceOf('X0A'); // 'NU'
- */
+/** Returns the two-letter code of the Canadian province or territory of a postal code (Canada Post); `undefined` for other texts. */
 export function provinceOf(postalCode: string): string | undefined {
   return /^X0[ABC]/.test(postalCode) ? 'NU' : provinces.get(postalCode.charAt(0));
 }

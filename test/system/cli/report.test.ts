@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, lstat, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { leads } from '../../../src/collections/leads.js';
+import { collections } from '../../../src/collections/index.js';
 import { version } from '../../../src/core/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { pipelineText, service, serviceOf, testKey } from '../../support/services.js';
@@ -99,7 +99,7 @@ describe('a report as a page', () => {
 
 test.each(['r.json', 'r.html'])('%s and the log hold no text of rows: any field that is text may name a person', async (file) => {
   const address = 'jane@example.com';
-  const plain = Object.entries(leads.fields).filter(([, { sensitivity }]) => sensitivity === 'plain');
+  const plain = Object.entries(collections.leads.fields).filter(([, { sensitivity }]) => sensitivity === 'plain');
   const texts = plain.map(([name, { original = name }]: [string, { readonly original?: string }]) => [original, `/?email=${address}`]);
   const rows = Array.from({ length: 4 }, (_each, index) => ({ ...Object.fromEntries(texts), lead_id: String(index) }));
   const from = await serviceOf({ leads: rows });

@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { Decoder, readList } from '../../../src/source/decode/decoder.js';
 import { scan } from '../../../src/source/decode/scan.js';
-import { bridges } from '../../../src/collections/bridges.js';
-import { links } from '../../../src/collections/links.js';
-import { users } from '../../../src/collections/users.js';
+import { collections } from '../../../src/collections/index.js';
 
+const { bridges, links, users } = collections;
 const user = { uid: '7', email: 'a@b.c', affid: '1' };
 /** Records as an answer brings them. */
 const sent = (...records: readonly (object | string)[]) =>
