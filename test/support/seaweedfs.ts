@@ -68,9 +68,12 @@ async function started(): Promise<SeaweedFS> {
     ],
     ...[`s3.config=${folder}/s3.json`, 's3.autoCreateBucket=false', `bucket=${bucket}`, `tableBucket=${warehouse}`],
   ];
-  // A pipe that closes ends it, even if this process is killed.
+  // A pipe that closes ends it, even if this process and its group are killed.
   const script = 'weed mini "$@" > "$0/log" 2>&1 & read _; kill $!; wait; rm -rf "$0"';
-  const server = spawn('sh', ['-c', script, folder, ...options.map((option) => `-${option}`)], { stdio: ['pipe', 'ignore', 'ignore'] });
+  const server = spawn('sh', ['-c', script, folder, ...options.map((option) => `-${option}`)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
   server.unref();
   const endpoint = `http://127.0.0.1:${free[0]}`;
   await until(async () => (await readFile(join(folder, 'log'), 'utf8').catch(() => '')).includes('ready to use'));
