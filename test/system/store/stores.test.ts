@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { explainPipeline } from '../../../src/plan/index.js';
 import { csv } from '../../../src/sinks/index.js';
 import { isOccupied, lockOutputs, Stores } from '../../../src/store/index.js';
@@ -10,31 +10,20 @@ import { startCli } from '../../support/cli.js';
 import { cutRuns, placed } from '../../support/cut-runs.js';
 import { cuttingProxy } from '../../support/cutting-proxy.js';
 import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
-import { bucket, seaweedfs, seaweedfsMissing, type SeaweedFS } from '../../support/seaweedfs.js';
+import { reachedServer } from '../../support/reached-server.js';
+import { bucket, seaweedfsMissing } from '../../support/seaweedfs.js';
 import { serviceOf } from '../../support/services.js';
 import { column } from '../../support/sinks.js';
 import { filesBelow, temporaryFolder, visible } from '../../support/temporary.js';
 import { workplace } from '../cli/support.js';
 
-const before = { ...process.env };
-let server: SeaweedFS;
-
 const suite = seaweedfsMissing === undefined ? describe : describe.skip;
-
-beforeAll(async () => {
-  if (seaweedfsMissing !== undefined) return;
-  server = await seaweedfs();
-  Object.assign(process.env, server.env);
-});
-
-afterAll(() => {
-  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
-  Object.assign(process.env, before);
-});
 
 const to = (path: string) => `from: leads\nsteps:\n  - select: [lead_id]\nto:\n  - csv: { path: '${path}' }`;
 
 suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
+  const server = reachedServer();
+
   test('are published by the command, with their rejects and the report, and replaced by the next run', async () => {
     const { root, at, read, names } = placed();
     const rows = [lead(1), lead(2), lead(3, { age: 'old' })];
@@ -51,7 +40,7 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
         '  - csv: { path: here.csv }',
       ].join('\n'),
     );
-    const { AWS_ENDPOINT_URL_S3: STORE = '', ...keys } = server.env;
+    const { AWS_ENDPOINT_URL_S3: STORE = '', ...keys } = server().env;
     const env = { ...from.env, STORE };
     const file = Object.entries(keys).map(([name, value]) => `${name}=${value}\n`);
     await writeFile(join(cwd, 's3.env'), file.join(''), { mode: 0o600 });
@@ -84,16 +73,16 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
     const from = await serviceOf({ leads: leads(3) });
     const cwd = await workplace(`store: { endpoint: "\${STORE}" }\n${to(`${root}/x.csv`)}\n  - csv: { path: here.csv }`);
     let isUploaded = false;
-    const proxy = await cuttingProxy(server.endpoint, (request) => {
+    const proxy = await cuttingProxy(server().endpoint, (request) => {
       if (isUploaded) killed.process.kill('SIGKILL');
       isUploaded ||= request.startsWith('PUT') && request.endsWith('/x.csv');
       return isUploaded ? 'applied' : 'answered';
     });
-    const env = { ...from.env, ...server.env };
+    const env = { ...from.env, ...server().env };
     const killed = startCli(['run', 'p.yaml'], { cwd, env: { ...env, STORE: proxy.url } });
     expect(await killed.finished).toMatchObject({ code: null });
     expect([await read('x.csv'), await visible(cwd)]).toEqual([expect.stringContaining('"2"'), expect.not.arrayContaining(['here.csv'])]);
-    expect(await startCli(['run', 'p.yaml'], { cwd, env: { ...env, STORE: server.endpoint } }).finished).toMatchObject({ code: 0 });
+    expect(await startCli(['run', 'p.yaml'], { cwd, env: { ...env, STORE: server().endpoint } }).finished).toMatchObject({ code: 0 });
     expect(await read('x.csv')).toBe(await readFile(join(cwd, 'here.csv'), 'utf8'));
     expect(from.requests.filter((request) => request.startsWith('leads?page=1&'))).toHaveLength(1);
     expect(await visible(cwd)).toEqual(['here.csv', 'p.yaml']);
@@ -102,7 +91,7 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
 
   test('that were published before another one failed are named', async () => {
     const { at, store } = placed();
-    const proxy = await cuttingProxy(server.endpoint, (request) => {
+    const proxy = await cuttingProxy(server().endpoint, (request) => {
       if (request.startsWith('PUT') && request.endsWith('/a.csv')) void store.put('b.csv', 'of another');
       return 'answered';
     });
@@ -116,7 +105,7 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
   test('are reached without credentials in the file', async () => {
     const from = await serviceOf({ leads: [] });
     for (const store of ['{ region: "${AWS_SECRET_ACCESS_KEY}" }', `{ endpoint: 'http://user:word@host' }`, '{ access_key: x }'])
-      await expect(pipelineFor({ env: { ...from.env, ...server.env } }, `store: ${store}\n${to('x.csv')}`, '.')).rejects.toMatchObject({
+      await expect(pipelineFor({ env: { ...from.env, ...server().env } }, `store: ${store}\n${to('x.csv')}`, '.')).rejects.toMatchObject({
         code: expect.stringMatching(/^E_SPEC_/),
       });
   });
@@ -126,10 +115,10 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
     for (const [path, env, message] of [
       [`s3://${bucket}-missing/x.csv`, {}, 'NoSuchBucket'],
       [`s3://${bucket}/x.csv`, { AWS_SECRET_ACCESS_KEY: 'wrong-but-secret' }, 'SignatureDoesNotMatch'],
-      [`s3://${bucket}/x.csv`, server.readerEnv, 'AccessDenied'],
+      [`s3://${bucket}/x.csv`, server().readerEnv, 'AccessDenied'],
     ] as const) {
       const cwd = await workplace(to(path));
-      const { code, stderr } = await startCli(['run', 'p.yaml'], { cwd, env: { ...from.env, ...server.env, ...env } }).finished;
+      const { code, stderr } = await startCli(['run', 'p.yaml'], { cwd, env: { ...from.env, ...server().env, ...env } }).finished;
       expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
       expect(stderr).toContain('E_SINK_PATH');
       expect(stderr).not.toMatch(/writer-secret|wrong-but-secret|reader-secret/);
@@ -155,7 +144,7 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
   });
 
   test('are whole, old or new, whether their upload is cut before or after the store carried it out, or arrives late', async () => {
-    await cutRuns(server, (request) => request.startsWith('PUT') && !/lock|probe/.test(request));
+    await cutRuns(server(), (request) => request.startsWith('PUT') && !/lock|probe/.test(request));
   });
 
   test('are not needed by validate', async () => {
@@ -172,6 +161,7 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
 });
 
 suite(`the lock of an output on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
+  reachedServer();
   const options = () => ({ runId: 'run-1', stores: new Stores() });
   const held = (owner: object | null, at: Date) => JSON.stringify({ owner, at: at.toISOString(), nonce: randomUUID() });
   const elsewhere = { id: 'abcdef0123456789', run: 'run-0', host: 'elsewhere', space: '', pid: 1, started: null, since: 'then' };
@@ -210,7 +200,7 @@ suite(`the lock of an output on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, (
     await expect(lockOutputs([at('x')], options())).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
 
     await store.put('.x.lock', held(elsewhere, hourAgo()));
-    const beating = lockOutputs([at('x')], { ...options(), quietMs: 400 });
+    const beating = lockOutputs([at('x')], { ...options(), quietMs: 2_000 });
     setTimeout(() => void store.put('.x.lock', held(elsewhere, hourAgo())), 100);
     await expect(beating).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
 
