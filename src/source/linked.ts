@@ -139,7 +139,7 @@ export class LinkedList implements List {
     const names = this.reading.namesOf(again.batch);
     const isSame = digestOf(names) === digestOf(before);
     const hasNew = seen ? names.some((name) => !seen.inThisPass(name)) : names.length > before.length;
-    if (hasNew || (isSame && again.following?.kind === 'next')) {
+    if (hasNew || (isSame && again.next !== undefined)) {
       if (pages.returns < maxReturns) return pages.reopen();
       this.#claimedAt = undefined;
       // Rows may leave a page. But an expired cursor may get the first page, or none.
@@ -157,7 +157,7 @@ export class LinkedList implements List {
     const paging = reader.collection.served?.paging;
     if (number !== 1 || rows < 2 || (paging?.scheme === 'cursor' && paging.more !== undefined)) return;
     const shorter = await ask(reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }).pipe(catchError(unlessRefused)));
-    if (shorter?.following?.kind === 'next') return;
+    if (shorter?.next !== undefined) return;
     if (shorter?.batch.length !== rows - 1) {
       this.blind = true;
       this.#uncheck('that one page is the whole list: the service does not honour the page size');
@@ -242,8 +242,7 @@ class LinkedPages {
         if (this.#stale > Math.max(10, windowOf(options))) {
           throw refused(reader, 'E_SOURCE_ENDLESS', `${noNewRows(this.#stale, number)}, and there is always a next page`);
         }
-        const { batch, following } = await this.#asked(ask, number, position);
-        const next = following?.kind === 'next' ? following.position : undefined;
+        const { batch, next } = await this.#asked(ask, number, position);
         if (next === undefined) this.end = { number, position, names: namesOf(batch, reader.collection.key) };
         else this.#name(next, number);
         if (batch.length > 0) {
@@ -288,7 +287,7 @@ class LinkedPages {
   async #asked(ask: Ask, page: number, position: Position | undefined): Promise<ListAnswer> {
     const request = { page, position, purpose: this.purpose };
     const first = await ask(this.settings.reader.request({ ...request, fresh: page === this.#fresh }));
-    if (first.batch.length > 0 || first.following?.kind !== 'next') return first;
+    if (first.batch.length > 0 || first.next === undefined) return first;
     // A single-use cursor may return no rows and no next page the second time; the first answer has the next page.
     const second = await ask(this.settings.reader.request({ ...request, fresh: true }).pipe(catchError(unlessRefused)));
     return second && second.batch.length > 0 ? second : first;

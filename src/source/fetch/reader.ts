@@ -14,10 +14,9 @@ import {
   listQuery,
   isSequential,
   positionAt,
-  type Following,
   type Position,
   type Surroundings,
-  followingIn,
+  nextIn,
   noSuchList,
   type Asked,
 } from './request.js';
@@ -42,9 +41,9 @@ export interface ListAnswer {
   readonly batch: RecordBatch;
   /** The bytes received; in a list without page numbers, preceded by the position of the next page. */
   readonly body: Uint8Array;
-  /** In a list without page numbers, the position of this page, and what follows it. */
+  /** In a list without page numbers, the position of this page, and that of the next; no next page only claims that the list ends. */
   readonly position?: Position;
-  readonly following?: Following;
+  readonly next?: Position | undefined;
 }
 
 /** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
@@ -98,8 +97,8 @@ export function createReader<C extends Collection>(
     const { query: written } = position;
     return reading({ collection, path: position.path, page: page ?? 1, written, purpose }, (label, answer) => {
       const batch = batchOf(label, answer, counted);
-      const following = followingIn(answer, batch, { served, label, position, limit: rows, surroundings });
-      return { batch, position, following, body: packed({ position, following }, answer.body) };
+      const next = nextIn(answer, batch, { served, label, position, limit: rows, surroundings });
+      return { batch, position, next, body: packed({ position, next }, answer.body) };
     });
   }
 
@@ -242,12 +241,11 @@ const head = schema((z) => {
   return z.object({ position, next: position.nullable() });
 });
 
-type Known = { readonly position: Position; readonly following: Following };
+type Known = { readonly position: Position; readonly next: Position | undefined };
 
 /** Packs a page without a number for storage: its position and that of the next page, on a line of JSON before the answer. */
-function packed({ position, following }: Known, answer: Uint8Array): Uint8Array {
-  const next = following.kind === 'next' ? following.position : null;
-  const line = { position, next } satisfies z.input<ReturnType<typeof head>>;
+function packed({ position, next }: Known, answer: Uint8Array): Uint8Array {
+  const line = { position, next: next ?? null } satisfies z.input<ReturnType<typeof head>>;
   return Buffer.concat([Buffer.from(`${JSON.stringify(line)}\n`), answer]);
 }
 
@@ -256,7 +254,7 @@ function opened(bytes: Uint8Array): Known & { readonly answer: Uint8Array } {
   const end = bytes.indexOf(lineFeed);
   try {
     const { position, next } = head().parse(JSON.parse(Buffer.from(bytes.subarray(0, Math.max(0, end))).toString('utf8')));
-    return { position, following: next === null ? { kind: 'end' } : { kind: 'next', position: next }, answer: bytes.subarray(end + 1) };
+    return { position, next: next ?? undefined, answer: bytes.subarray(end + 1) };
   } catch {
     throw new SourceError('E_SOURCE_ANSWER', 'permanent', 'a stored page is damaged');
   }

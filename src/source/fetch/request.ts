@@ -5,9 +5,6 @@ import { JsonText, segmentsOf, valueAt } from '../../json/index.js';
 import { type Answer, credentialParameters, type RequestDescription, type Target } from '../../http/index.js';
 import type { RecordBatch } from '../../vector/index.js';
 
-/** What follows a page of a list without page numbers, as its answer says: a page, or nothing, which only claims that the list ends. */
-export type Following = { readonly kind: 'next'; readonly position: Position } | { readonly kind: 'end' };
-
 interface Asking {
   readonly served: Served;
   readonly label: string;
@@ -16,13 +13,8 @@ interface Asking {
   readonly surroundings: Surroundings;
 }
 
-/** Returns what follows a page. @throws {SourceError} If the answer does not say it in a form that can be read, or leads elsewhere. */
-export function followingIn(answer: Answer, batch: RecordBatch, asking: Asking): Following {
-  const position = nextIn(answer, batch, asking);
-  return position === undefined ? { kind: 'end' } : { kind: 'next', position };
-}
-
-function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | undefined {
+/** Returns where the next page is. @throws {SourceError} If the answer does not say it in a form that can be read, or leads elsewhere. */
+export function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | undefined {
   const { served, label, position, limit, surroundings } = asking;
   const { paging, ends } = served;
   if (batch.length === 0 && ends.includes('empty_page')) return undefined;

@@ -45,7 +45,6 @@ export class Spools {
     return (await this.#all()).reduce((sum, { pages }) => sum + pages, 0);
   }
 
-  /** Returns the absolute paths of the folders with spooled pages. */
   async folders(): Promise<readonly string[]> {
     return (await this.#all()).map(({ folder }) => folder);
   }
@@ -112,7 +111,7 @@ async function whatOfChained<T>(reader: CollectionReader<T>, spool: Spool, last:
   const now = await firstValueFrom(now$);
   if (now === undefined) return 'is refused';
   if (digestsOf(now.batch).join() !== digestsOf(kept.batch).join()) return 'has changed';
-  if (!isDeepStrictEqual(now.following, kept.following)) await spool.write(last, now.body);
+  if (!isDeepStrictEqual(now.next, kept.next)) await spool.write(last, now.body);
   return undefined;
 }
 
