@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, inflate, inflateRaw, unzip, type ZlibOptions } from 'node:zlib';
 import { got, MaxRedirectsError, ReadError, RequestError, TimeoutError, type OptionsInit } from 'got';
 import { Observable } from 'rxjs';
-import { amountOf, SourceError } from '../core/index.js';
+import { amountOf, SourceError, type FailureKind, type SourceFailure } from '../core/index.js';
 import { maxTimerMs } from '../options/index.js';
 import { proxyAgents, type Agents } from './proxy.js';
 
@@ -58,7 +58,6 @@ export interface Answer {
   readonly link?: string | undefined;
 }
 
-/** @typeParam A Type of its answers. */
 export interface Transport<A extends Answer = Answer> {
   /** Makes one request. Unsubscribing aborts it. */
   get(target: Target): Observable<A>;
@@ -219,18 +218,15 @@ function wayOf(url: string, proxy: string | undefined): string {
 
 function refusalOf(target: Target, status: number, way: string, retryAfter?: string): SourceError | undefined {
   if (status === 200 || status === 204 || status === 404 || (target.post && status > 200 && status < 300)) return undefined;
-  const message = `${target.label}: HTTP ${status}${way}`;
-  if (status < 300) return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}, but only 200 has rows`, { status });
-  if (status === 304)
-    return new SourceError('E_SOURCE_ANSWER', 'suspect', `${message}, although the request was unconditional`, { status });
-  if (status === 401 || status === 403)
-    return new SourceError('E_SOURCE_AUTH', 'permanent', `${message}: the service refused the credentials`, { status });
-  if (status === 407) return new SourceError('E_SOURCE_PROXY', 'permanent', `${message}: the proxy refused the credentials`, { status });
-  if (status === 408 || status === 425 || status === 429 || status >= 500) {
-    return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', message, { status, retryAfterMs: retryAfterMs(retryAfter) });
-  }
-  const detail = status >= 300 && status < 400 ? `${message}: a redirect, which is never followed` : message;
-  return new SourceError('E_SOURCE_REFUSED', 'permanent', detail, { status });
+  const refused = (code: SourceError['code'], kind: FailureKind, what = '', details: SourceFailure = {}) =>
+    new SourceError(code, kind, `${target.label}: HTTP ${status}${way}${what}`, { ...details, status });
+  if (status < 300) return refused('E_SOURCE_ANSWER', 'suspect', ', but only 200 has rows');
+  if (status === 304) return refused('E_SOURCE_ANSWER', 'suspect', ', although the request was unconditional');
+  if (status === 401 || status === 403) return refused('E_SOURCE_AUTH', 'permanent', ': the service refused the credentials');
+  if (status === 407) return refused('E_SOURCE_PROXY', 'permanent', ': the proxy refused the credentials');
+  if (status === 408 || status === 425 || status === 429 || status >= 500)
+    return refused('E_SOURCE_UNAVAILABLE', 'transient', '', { retryAfterMs: retryAfterMs(retryAfter) });
+  return refused('E_SOURCE_REFUSED', 'permanent', status < 400 ? ': a redirect, which is never followed' : '');
 }
 
 function tooLate(target: Target, event: string): SourceError {
