@@ -7,21 +7,6 @@ import { failWhenDry } from './stalled.js';
 const origins = new WeakMap<Lease, Lease>();
 const kept = new WeakSet<Lease>();
 
-/** Returns the same page with a lease that also calls a function, when it is first released. */
-export function withRelease<T>(page: Page<T>, released: () => void): Page<T> {
-  let held = true;
-  const lease = {
-    release: () => {
-      if (!held) return;
-      held = false;
-      page.lease.release();
-      released();
-    },
-  };
-  origins.set(lease, page.lease);
-  return withLease(page, lease);
-}
-
 /** Keeps a page beyond the call that delivered it; the caller must then release it. Call this within that call. */
 export function keep({ lease }: Page<unknown>): void {
   for (let each: Lease | undefined = lease; each; each = origins.get(each)) kept.add(each);
@@ -44,11 +29,18 @@ export class Drain {
 
   /** Returns the same page with a lease that tracks its release. */
   track<T>(page: Page<T>): Page<T> {
-    this.out += 1;
-    return withRelease(page, () => {
+    let held = true;
+    const release = () => {
+      if (!held) return;
+      held = false;
+      page.lease.release();
       this.out -= 1;
       if (this.out === 0) for (const done of this.#waiting.splice(0)) done();
-    });
+    };
+    const lease = { release };
+    this.out += 1;
+    origins.set(lease, page.lease);
+    return withLease(page, lease);
   }
 
   whenEmpty(done: () => void): void {

@@ -1,4 +1,4 @@
-import type { Row, Value } from '../core/index.js';
+import { itemAt, type Row, type Value } from '../core/index.js';
 import { FlatVector, taking, type Vector } from './vectors.js';
 
 /**
@@ -12,7 +12,6 @@ export class RecordBatch {
   #values: readonly (readonly Value[])[] | undefined;
 
   constructor(
-    /** Number of rows. */
     readonly length: number,
     readonly columns: ReadonlyMap<string, Vector>,
   ) {}
@@ -167,11 +166,8 @@ export class Batch {
     readonly columns: readonly Vector[],
   ) {}
 
-  /** @throws {Error} If there is no such column, which is a defect. */
   column(place: number): Vector {
-    const vector = this.columns[place];
-    if (!vector) throw new Error(`a batch of ${this.columns.length} columns has none at ${place}`);
-    return vector;
+    return itemAt(this.columns, place);
   }
 
   select(places: readonly number[]): Batch {

@@ -10,10 +10,6 @@ declare module 'parquetjs-lite' {
     readonly statistics: false;
   }
 
-  export interface Schema {
-    readonly fields: Readonly<Record<string, unknown>>;
-  }
-
   export interface Writer {
     /** Number of rows after which `appendRow` writes a row group. */
     setRowGroupSize(rows: number): void;
@@ -23,10 +19,10 @@ declare module 'parquetjs-lite' {
   }
 
   const parquet: {
-    readonly ParquetSchema: new (fields: Readonly<Record<string, FieldDefinition>>) => Schema;
+    readonly ParquetSchema: new (fields: Readonly<Record<string, FieldDefinition>>) => object;
     readonly ParquetWriter: {
       openStream(
-        schema: Schema,
+        schema: object,
         stream: Writable,
         options: { readonly useDataPageV2: boolean; readonly pageIndex: boolean },
       ): Promise<Writer>;

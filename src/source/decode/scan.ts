@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { FlatVector, Utf8Vector } from '../../vector/index.js';
+import { FlatVector, longer, Utf8Vector } from '../../vector/index.js';
 import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from '../../json/index.js';
 
 /** A list of records with the same layout. It can be transferred between threads. */
@@ -27,13 +27,11 @@ export function columnsIn({ rows, names, bytes, bounds, nulls, notText }: Scanne
   return new Map(
     names.map((name, index) => {
       const texts = new Utf8Vector(buffer, bounds, 2 * index, 2 * names.length, rows);
-      return [name, { vector: nulls[index] === 0 ? texts : withNulls(texts), present: rows, notText: notText[index] ?? 0 }];
+      const valueAt = (row: number) => (texts.start(row) < 0 ? null : texts.value(row));
+      const vector = nulls[index] === 0 ? texts : new FlatVector(Array.from({ length: rows }, (_, row) => valueAt(row)));
+      return [name, { vector, present: rows, notText: notText[index] ?? 0 }];
     }),
   );
-}
-
-function withNulls(texts: Utf8Vector): FlatVector {
-  return new FlatVector(Array.from({ length: texts.length }, (_, row) => (texts.start(row) < 0 ? null : texts.value(row))));
 }
 
 /**
@@ -124,7 +122,7 @@ class Scan {
     let rows = 0;
     let at = form.start;
     for (;;) {
-      if ((rows + 1) * width > this.#bounds.length) this.#grow();
+      if ((rows + 1) * width > this.#bounds.length) this.#bounds = longer(this.#bounds, 2 * this.#bounds.length);
       at = this.#record(at, rows * width);
       if (at < 0) return undefined;
       rows += 1;
@@ -218,12 +216,6 @@ class Scan {
     this.#bounds[bound] = this.body.length + this.#plainLength;
     this.#plainLength += this.#plain.write(text, this.#plainLength);
     this.#bounds[bound + 1] = this.body.length + this.#plainLength;
-  }
-
-  #grow(): void {
-    const bounds = new Int32Array(2 * this.#bounds.length);
-    bounds.set(this.#bounds);
-    this.#bounds = bounds;
   }
 }
 

@@ -2,7 +2,6 @@ import { Compression as Codec, EnabledStatistics, Table, WriterPropertiesBuilder
 import { codecs, type Compression } from '../../engine.js';
 import type { GroupBytes } from './rows.js';
 
-/** Encodes a row group as a Parquet file. */
 export function encodeGroup({ stream, plain }: GroupBytes, compression: Compression): Uint8Array {
   const table = Table.fromIPCStream(stream);
   let builder = new WriterPropertiesBuilder()

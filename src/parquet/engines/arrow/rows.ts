@@ -3,6 +3,7 @@ import {
   Batch,
   daysOf,
   FlatVector,
+  longer,
   Utf8Builder,
   Validity,
   type ColumnBuilder,
@@ -63,7 +64,6 @@ class RowBytes extends RowGroup<TakenBytes> {
   }
 }
 
-/** Memory layout of the values of a type. */
 interface Layout {
   readonly bits: 1 | 32 | 64;
   readonly put: (view: DataView, row: number, value: Value) => void;
@@ -142,8 +142,7 @@ class Scalars implements ColumnBuilder {
   #makeRoom(rows: number): void {
     const needed = this.#bytesOf(rows);
     if (needed <= this.#view.byteLength) return;
-    const bytes = new Uint8Array(Math.max(this.#view.byteLength * 2, needed));
-    bytes.set(new Uint8Array(this.#view.buffer));
+    const bytes = longer(new Uint8Array(this.#view.buffer), Math.max(this.#view.byteLength * 2, needed));
     this.#view = new DataView(bytes.buffer);
   }
 
@@ -209,7 +208,6 @@ function message(type: number, header: Field, bodyLength: number): Uint8Array {
   return bytes;
 }
 
-/** The number of each type in the union `Type`, and its table. */
 const types: Readonly<Record<DeclaredType, readonly [number: number, table: Field]>> = {
   text: [5, table()],
   flag: [6, table()],
@@ -306,11 +304,7 @@ class FlatWriter {
   reserve(bytes: number): number {
     const start = this.#end;
     this.#end += (bytes + 7) & ~7;
-    if (this.#end > this.view.byteLength) {
-      const bigger = new Uint8Array(this.#end * 2);
-      bigger.set(new Uint8Array(this.view.buffer));
-      this.view = new DataView(bigger.buffer);
-    }
+    if (this.#end > this.view.byteLength) this.view = new DataView(longer(new Uint8Array(this.view.buffer), this.#end * 2).buffer);
     return start;
   }
 
