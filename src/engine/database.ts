@@ -22,6 +22,14 @@ export interface DatabaseOptions {
   refused?(kind: string): Error;
 }
 
+/** Opens a database in memory, with one thread, and without extensions that it would load by itself. */
+export async function connected(options: Readonly<Record<string, string>>) {
+  const api = nodeRequire()('@duckdb/node-api') as typeof DuckDB;
+  const own = { threads: '1', autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };
+  const instance = await api.DuckDBInstance.create(':memory:', { ...own, ...options });
+  return { api, instance, connection: await instance.connect() };
+}
+
 /** Describes how to install DuckDB; `undefined` if it is installed. */
 export function missingDuckdb(): string | undefined {
   try {
@@ -45,13 +53,11 @@ export class Database {
   #buffered = 0;
   #spill: ScratchFolder | undefined;
 
-  /** @param columns Type by name. */
   constructor(
     private readonly columns: Readonly<Record<string, SqlType>>,
     private readonly options: DatabaseOptions,
   ) {}
 
-  /** @param columns The values of each column. */
   append(rows: number, columns: readonly (readonly SqlValue[])[]): Promise<void> {
     return this.#run(async () => {
       const { api, appender, chunk } = await this.#filled();
@@ -134,17 +140,9 @@ export class Database {
 
   async #filled(): Promise<Opened> {
     if (this.#opened) return this.#opened;
-    const api = nodeRequire()('@duckdb/node-api') as typeof DuckDB;
     const { folder, memory } = this.options;
-    const spill = (this.#spill = await ScratchFolder.open(folder));
-    const instance = await api.DuckDBInstance.create(':memory:', {
-      threads: '1',
-      memory_limit: `${Math.ceil(memory / 1000)}kB`,
-      temp_directory: spill.path,
-      autoinstall_known_extensions: 'false',
-      autoload_known_extensions: 'false',
-    });
-    const connection = await instance.connect();
+    const { path } = (this.#spill = await ScratchFolder.open(folder));
+    const { api, instance, connection } = await connected({ memory_limit: `${Math.ceil(memory / 1000)}kB`, temp_directory: path });
     await connection.run(
       `CREATE TABLE rows (${Object.entries(this.columns)
         .map((column) => column.join(' '))

@@ -2,7 +2,6 @@ import { exact, misfit, msPerDay, parserOf, textOf, type DeclaredType, type Valu
 import { daysOf, mapping, Unfit, Utf8Vector, type Mapped, type Vector } from '../vector/index.js';
 import type { SqlType, SqlValue } from './database.js';
 
-/** The types in which the values of each type are stored. */
 export const sqlTypes: Readonly<Record<DeclaredType, SqlType>> = {
   ...{ text: 'BLOB', flag: 'BOOLEAN', integer: 'BIGINT', decimal: 'DOUBLE', timestamp: 'BIGINT', date: 'BIGINT' },
 };

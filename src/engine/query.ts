@@ -1,5 +1,6 @@
 import type * as DuckDB from '@duckdb/node-api';
-import { nodeRequire, type DeclaredType } from '../core/index.js';
+import type { DeclaredType } from '../core/index.js';
+import { connected } from './database.js';
 
 /** A column of the table `rows`, or of the result of a query. */
 export interface QueryColumn {
@@ -7,7 +8,6 @@ export interface QueryColumn {
   readonly type: DeclaredType;
 }
 
-/** What is known of a query before it runs. */
 export interface DescribedQuery {
   /** `counts`: the column is `count(*)`, which says nothing about a value. */
   readonly columns: readonly (QueryColumn & { readonly counts: boolean })[];
@@ -17,7 +17,6 @@ export interface DescribedQuery {
   readonly isWhole: boolean;
 }
 
-/** What is known of a query, or why it is refused. */
 type QueryAnswer = DescribedQuery | { readonly problem: string };
 
 /** How the values of each type are in `rows`, made of what `plainCast` stores, and how those of a result are read. */
@@ -92,14 +91,7 @@ function quoted(name: string): string {
  * @returns Otherwise why it is refused. The messages of DuckDB quote the query.
  */
 export async function describeQuery(query: string, rows: readonly QueryColumn[]): Promise<QueryAnswer> {
-  const api = nodeRequire()('@duckdb/node-api') as typeof DuckDB;
-  const instance = await api.DuckDBInstance.create(':memory:', {
-    threads: '1',
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    enable_external_access: 'false',
-  });
-  const connection = await instance.connect();
+  const { api, instance, connection } = await connected({ enable_external_access: 'false' });
   try {
     const values = async (sql: string, given: readonly string[] = []) => (await connection.runAndReadAll(sql, [...given])).getRows().flat();
     const columns = rows.map(({ name, type }) => `NULL::${forms[type].sql} AS ${quoted(name)}`);

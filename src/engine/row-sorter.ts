@@ -40,7 +40,6 @@ export class RowSorter {
     return new Map(this.#casts.map(({ field, cast }) => [field, cast(batch.columnOrNulls(field))]));
   }
 
-  /** @param keys As returned by `keysOf`. */
   async add(batch: RecordBatch, keys: readonly Vector[]): Promise<void> {
     if (batch.length === 0) return;
     const rows = this.#bytes.encode(batch);
