@@ -42,49 +42,22 @@ export interface Consistency {
   unchecked?: readonly string[];
 }
 
-/** Creates the state of a read that has not begun. */
 export function newConsistency(mode: ConsistencyMode = 'off', onDuplicateKey?: OnDuplicateKey): Consistency {
   const counts = { probes: 0, passes: 0, repaired: 0, duplicates: 0, changed: 0, conflicts: 0, waitedMs: 0 };
   return { mode, onDuplicateKey, outcome: 'off', ...counts, counted: undefined, growing: false, unordered: false, drift: [] };
 }
 
+/** Where rows came from. `repaired`: further passes over the list; `expanded`: one-to-many joins and lists; `groups`: one for each. */
+export const origins = ['read', 'repaired', 'expanded', 'groups'] as const;
+
+/**
+ * The outcomes of rows. `beyondLimit`: cut off by a limit, unlike rows that were never read; `unmatched`: without a match in inner joins;
+ * `unchanged`: left out by an append because the output already has their key; `grouped`: went into groups.
+ */
+export const outcomes = ['written', 'filtered', 'duplicates', 'beyondLimit', 'unmatched', 'rejected', 'unchanged', 'grouped'] as const;
+
 /** The row counts of one sink. Both sides of the sum must agree before anything is published. */
-export interface RowCounts {
-  readonly read: number;
-  /** Rows added by further passes over the list. */
-  readonly repaired: number;
-  /** Extra rows from one-to-many joins and lists. */
-  readonly expanded: number;
-  /** Rows that steps created from groups, one each. */
-  readonly groups: number;
-  readonly written: number;
-  readonly filtered: number;
-  readonly duplicates: number;
-  /** Rows cut off by a limit; rows that were never read are not counted. */
-  readonly beyondLimit: number;
-  /** Rows without a match in inner joins. */
-  readonly unmatched: number;
-  readonly rejected: number;
-  /** Rows that an append left out because the output already has their key. */
-  readonly unchanged: number;
-  /** Rows that went into groups. */
-  readonly grouped: number;
-}
-
-/** Where rows came from. */
-export const origins = ['read', 'repaired', 'expanded', 'groups'] as const satisfies readonly (keyof RowCounts)[];
-
-/** The outcomes of rows. */
-export const outcomes = [
-  'written',
-  'filtered',
-  'duplicates',
-  'beyondLimit',
-  'unmatched',
-  'rejected',
-  'unchanged',
-  'grouped',
-] as const satisfies readonly (keyof RowCounts)[];
+export type RowCounts = { readonly [K in (typeof origins)[number] | (typeof outcomes)[number]]: number };
 
 /** Returns the name of a count for people. */
 export function wordOf(count: string): string {

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { catchError, map, of, switchMap, type Observable } from 'rxjs';
+import { catchError, map, of, switchMap, throwError, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
-import { amountOf, isAddressable, itemAt, LeadstreamError, reasonOf, SourceError, textOf, type Row } from '../core/index.js';
+import { amountOf, isAddressable, itemAt, LeadstreamError, reasonOf, textOf, type Row } from '../core/index.js';
 import type { Watchers } from '../events/index.js';
 import { batchOf, pageOf, withBatch, type Page, type Step, type Tally } from '../flow/index.js';
 import { bounds, checkUsage, number, object } from '../options/index.js';
 import { limit, type StepRuntime } from '../steps/index.js';
+import { isViolation } from '../source/index.js';
 import { batchFromRows, FlatVector } from '../vector/index.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
 import { asChecked, runObserved, type Observed, type Observing, type Stage } from './observed.js';
@@ -104,6 +105,8 @@ function finding(runtime: StepRuntime, collection: Collection, key: readonly str
   const isWanted = (row: Row) => collection.key.every((column, index) => row[column] === key[index]);
   const id = key[collection.key.indexOf(collection.id)];
   const isSingle = !collection.served && id !== undefined && isAddressable(id);
+  // A service may refuse to return single records.
+  const noRecord = (failure: unknown): Observable<readonly Row[]> => (isViolation(failure) ? of([]) : throwError(() => failure));
   const single$ = isSingle && lookup ? lookup(collection, reveal).find(id).pipe(catchError(noRecord)) : of([]);
   const wanted = map((page: Page) => {
     const batch = batchOf(page);
@@ -116,12 +119,6 @@ function finding(runtime: StepRuntime, collection: Collection, key: readonly str
       map((rows) => rows.find(isWanted)),
       switchMap((row) => (row ? given([row], runtime) : pages$.pipe(limit(scan, runtime), wanted, limit(1, runtime)))),
     );
-}
-
-/** Continues without a record if the service refuses to return single ones. */
-function noRecord(failure: unknown): Observable<readonly Row[]> {
-  if (failure instanceof SourceError && (failure.code === 'E_SOURCE_REFUSED' || failure.code === 'E_SOURCE_ANSWER')) return of([]);
-  throw failure;
 }
 
 function given(rows: readonly Row[], { tally, stop }: StepRuntime): Observable<Page> {
@@ -140,11 +137,7 @@ interface Rival {
 /** A column that marks the rows of the record, which may become equal to rows of others. */
 const mark = 'rows of the record';
 
-/**
- * Passes the first rows of the list through steps, the last of which is a `dedupe`.
- *
- * @param ours The rows that leave it if there is no other record.
- */
+/** Passes the first rows of the list through steps, the last a `dedupe`. @param ours The rows that leave it if there is no other. */
 async function rivalOf(
   ours: readonly Row[],
   record: Row,

@@ -68,20 +68,15 @@ export interface Observing {
   readonly now?: Date;
 }
 
-export interface Observed {
-  /** In the order of the pipeline: what enters the first step, then each step. */
-  readonly stages: readonly Stage[];
-  readonly whole: boolean;
-  /** The error that ended it early, after some stages had rows. */
-  readonly failure: unknown;
-}
+export type Observed = Awaited<ReturnType<typeof runObserved>>;
 
 /**
  * Runs a part of a pipeline and writes nothing: no sink is opened, nothing is spooled, and no gate refuses.
  *
+ * @returns What enters the first step and then each step, and the error that ended it early, after some stages had rows.
  * @throws As `runPipeline`, if no row has been read yet.
  */
-export async function runObserved(pipeline: Pipeline, observing: Observing): Promise<Observed> {
+export async function runObserved(pipeline: Pipeline, observing: Observing) {
   const { steps, rows, begin, end, signal, watch, now } = observing;
   const { plan, connection, consistency } = pipeline;
   const columns = [...plan.steps.map(({ input }) => input), plan.columns()];

@@ -1,6 +1,6 @@
 import { amount, amountOf, counted, origins, outcomes, printable, wordOf } from '../core/index.js';
 import type { Consistency, RowCounts, Violation, Warning, WarningCode } from '../core/index.js';
-import type { Tally } from '../flow/index.js';
+import type { CountedStep } from '../flow/index.js';
 import type { LookupCounts } from '../steps/index.js';
 
 /** What a run did, for people and machines. It contains no credentials and no personal data. */
@@ -59,10 +59,7 @@ export interface GateResult {
 }
 
 /** What a step counted. */
-export interface StepReport {
-  readonly at: string;
-  readonly tally: Tally;
-}
+export type StepReport = CountedStep;
 
 /** What happened to the rows at one sink. */
 export interface SinkReport {

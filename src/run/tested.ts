@@ -1,36 +1,17 @@
 import { relative } from 'node:path';
 import { identity } from 'rxjs';
-import type { Collection } from '../collections/index.js';
 import { itemAt, SpecError, textOf, type Row } from '../core/index.js';
 import { isRemote } from '../store/index.js';
 import { fileText, loadCheck, referenceSource } from '../plan/index.js';
-import type { Checked, Extensions, Pipeline, PlannedSink, TestShape } from '../plan/index.js';
+import type { Checked, Extensions, Pipeline, PlannedSink } from '../plan/index.js';
 import { discarding, extraStep, Stage } from './observed.js';
 
 /** A test of a pipeline, as in its file. */
-export interface PipelineTest extends TestShape {
-  readonly pipeline: string;
-  /** Its line in the file, from 1. */
-  readonly line: number;
-  readonly declared: readonly Collection[];
-  open(place: TestPlace): Promise<TestedPipeline>;
-}
-
-export interface TestPlace {
-  readonly folder: string;
-  /** Of the service of the test. */
-  readonly url: string;
-  readonly key: string;
-}
+export type PipelineTest = Awaited<ReturnType<typeof loadTests>>[number];
 
 export type TextRow = Readonly<Record<string, string | null>>;
 
-/** A pipeline whose rows are recorded as they leave the last step. */
-export interface TestedPipeline {
-  readonly pipeline: Pipeline;
-  /** Returns the rows of the last attempt of a run. */
-  rows(): readonly TextRow[];
-}
+export type TestedPipeline = ReturnType<typeof observed>;
 
 /** What a test does not use: the account of the pipeline, and its webhooks. */
 const without = [['service', 'base_url'], ['service', 'auth'], ['on_success'], ['on_failure']];
@@ -39,7 +20,7 @@ const without = [['service', 'base_url'], ['service', 'auth'], ['on_success'], [
 const longestMs = 1_000;
 
 /** Does not use the environment. @throws {SpecError} With every problem of the file, including its tests. */
-export async function loadTests(file: string, options: Extensions & { readonly cwd: string }): Promise<readonly PipelineTest[]> {
+export async function loadTests(file: string, options: Extensions & { readonly cwd: string }) {
   const { cwd, ...own } = options;
   const text = await fileText(file, { cwd });
   const { checkDocuments, failureOf } = await loadCheck();
@@ -50,9 +31,11 @@ export async function loadTests(file: string, options: Extensions & { readonly c
     tests.map((test, place) => ({
       ...test,
       pipeline: name,
+      /** Its line in the file, from 1. */
       line: document.locate(['tests', place, 'name']).line,
       declared: Object.values(plan?.collections ?? {}).filter(({ name: read, served }) => served && plan?.reads.includes(read)),
-      open: async ({ folder, url, key }) => {
+      /** `url` and `key` are those of the service of the test. */
+      open: async ({ folder, url, key }: Readonly<Record<'folder' | 'url' | 'key', string>>) => {
         const env = { LEADSTREAM_HMAC_KEY: key, ...test.env, LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: key };
         // Files of references are those of the working directory; outputs go to the folder.
         const from = { ...referenceSource(env, cwd), baseDir: folder };
@@ -90,7 +73,8 @@ function testing(pipeline: Pipeline): Pipeline {
   };
 }
 
-function observed(pipeline: Pipeline): TestedPipeline {
+/** Records rows as they leave the last step: those of the last attempt of a run. */
+function observed(pipeline: Pipeline) {
   const { plan } = pipeline;
   const columns = plan.columns();
   const stage = new Stage('test', columns, Infinity);

@@ -14,7 +14,7 @@ export type { CollectionReader, ListRequest } from './fetch/reader.js';
 export { createClient, type ServiceClient } from './fetch/client.js';
 export { defaultFetchingThreads, prepareFetching } from './fetch/fetching.js';
 export { isSequential } from './fetch/request.js';
-export { firstQuery } from './paging.js';
+export { firstQuery, isViolation } from './paging.js';
 export { tiesOf } from './ties.js';
 export { readPages } from './read.js';
 export { namesOf } from './seen-rows.js';

@@ -26,4 +26,4 @@ export { select } from './select/select.js';
 export { Queries, type SortKey } from '../engine/index.js';
 export { sort, type SortOptions } from './sort/sort.js';
 export { sql, type SqlOptions } from './sql/sql.js';
-export type { Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime, StepGate } from './step.js';
+export type { Lookup, LookupCounts, PlanContext, StepDefinition, StepRemark, StepRuntime } from './step.js';

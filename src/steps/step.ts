@@ -68,11 +68,6 @@ export interface LookupCounts {
 
 export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_MATCH' };
 
-export interface StepGate {
-  readonly gate: string;
-  readonly violation: (Violation & { readonly code: 'E_GATE_MATCH' }) | undefined;
-}
-
 /** A step, defined once for files and programs. @typeParam C Its configuration. */
 export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
@@ -94,7 +89,7 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   reads?(config: C): string | undefined;
   open(config: C, runtime: StepRuntime): Step;
   /** Returns the result of the step's own gate, based on its tally; `undefined` if none is set. */
-  gate?(config: C, tally: Tally): StepGate | undefined;
+  gate?(config: C, tally: Tally): { readonly gate: string; readonly violation: Violation | undefined } | undefined;
   /** Returns a warning about its tally that is not a failure. @param arrived Number of rows that arrived. */
   remark?(config: C, tally: Tally, arrived: number): StepRemark | undefined;
 }
@@ -125,7 +120,6 @@ export function checkedConfig<C>(
  *
  * @param fields The fields that it needs; that no row of a page has one of them is an error of the stream.
  * @param context Counts and takes rejects for all reads. By default each read has its own.
- * @param more What it gets to run besides.
  */
 export function stepOf<C, In, Out>(
   definition: StepDefinition<string, C>,

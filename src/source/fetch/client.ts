@@ -1,5 +1,5 @@
 import { Subject, takeUntil, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
-import type { Collection, RowOf } from '../../collections/index.js';
+import type { Collection } from '../../collections/index.js';
 import { SourceError, createRedactor, warnProcess } from '../../core/index.js';
 import { connectionId, Events, type Watchers } from '../../events/index.js';
 import {
@@ -17,7 +17,7 @@ import {
 } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
-import { createReader, type CollectionReader } from './reader.js';
+import { createReader } from './reader.js';
 import { factsOf, knownPaths, targetOf, type Asked } from './request.js';
 
 /** How to reach a service. Times in milliseconds, sizes in bytes. */
@@ -61,16 +61,7 @@ export interface ClientOptions {
 }
 
 /** Reads one service; all its readers share connections, pace and retries. */
-export interface ServiceClient {
-  /** @param reveal Secret columns to include. Default: none. */
-  reader<C extends Collection>(collection: C, reveal?: readonly string[]): CollectionReader<RowOf<C>>;
-  /** Maximum number of requests in progress; others wait. */
-  readonly concurrency: number;
-  /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, or immediately if it already is. */
-  whileOpen<T>(): MonoTypeOperatorFunction<T>;
-  /** Ends current, waiting and later requests with `E_SOURCE_CLOSED`. Resolves when connections and thread are closed; never rejects. */
-  close(): Promise<void>;
-}
+export type ServiceClient = ReturnType<typeof createClient>;
 
 export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [] }: ClientOptions): Events {
   const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, agent ? false : proxy)), ...secrets];
@@ -82,7 +73,7 @@ export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = []
  * @param limiters Rate limiters shared with other clients of the service. Default: a separate one.
  * @throws {SourceError} `E_SOURCE_CONFIG` for invalid options.
  */
-export function createClient(options: ClientOptions, events?: Events, limiters?: RateLimiters): ServiceClient {
+export function createClient(options: ClientOptions, events?: Events, limiters?: RateLimiters) {
   checkClient(options);
   events ??= eventsOf(options);
   const { redact } = events;
@@ -118,9 +109,14 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
   }
 
   return {
-    reader: (collection, reveal = []) => createReader(collection, reveal, { limit, redact, surroundings, read, onPath }),
+    /** @param reveal Secret columns to include. Default: none. */
+    reader: <C extends Collection>(collection: C, reveal: readonly string[] = []) =>
+      createReader(collection, reveal, { limit, redact, surroundings, read, onPath }),
+    /** Maximum number of requests in progress; others wait. */
     concurrency,
+    /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, or immediately if it already is. */
     whileOpen,
+    /** Ends current, waiting and later requests with `E_SOURCE_CLOSED`. Resolves when connections and thread are closed; never rejects. */
     close: () => {
       // A subject errors once, and later subscribers get the same error.
       closed$.error(new SourceError('E_SOURCE_CLOSED', 'permanent', `${baseUrl.replace(/\/+$/, '')}: the connection was closed`));
