@@ -143,20 +143,11 @@ function misuse({ aggregate, argument }: Call, type: DeclaredType): string | und
 function closing(text: string, from: number): { readonly end?: number; readonly isSplit: boolean } {
   let depth = 1;
   let isSplit = false;
-  for (let at = from; at < text.length; at += 1) {
-    const character = text.charAt(at);
-    if (character === '"' || character === "'") at = textEnd(text, at);
-    else if ('([{'.includes(character)) depth += 1;
-    else if (')]}'.includes(character)) depth -= 1;
-    else if (character === ',' && depth === 1) isSplit = true;
-    if (depth === 0) return { end: at, isSplit };
+  for (const { 0: part, index } of text.slice(from).matchAll(/(["'])(?:\\.|(?!\1).)*\1?|[()[\]{},]/gs)) {
+    if ('([{'.includes(part)) depth += 1;
+    else if (')]}'.includes(part)) depth -= 1;
+    else if (part === ',' && depth === 1) isSplit = true;
+    if (depth === 0) return { end: from + index, isSplit };
   }
   return { isSplit };
-}
-
-function textEnd(text: string, start: number): number {
-  const quote = text.charAt(start);
-  let at = start + 1;
-  while (at < text.length && text.charAt(at) !== quote) at += text.charAt(at) === '\\' ? 2 : 1;
-  return at;
 }
