@@ -198,7 +198,6 @@ export function discreetMessage(failure: Error): string {
   return discreet.get(failure) ?? failure.message;
 }
 
-/** Emits a process warning for what would otherwise go unnoticed. */
 export function warnProcess({ code, message }: Warning): void {
   process.emitWarning(message, { type: 'LeadstreamWarning', code });
 }

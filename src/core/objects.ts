@@ -9,12 +9,7 @@ export function isMap(value: unknown): value is Readonly<Record<string, unknown>
   return isRecord(value) && !Array.isArray(value);
 }
 
-/**
- * Returns an object that has something for each of some names.
- *
- * @example
- * byName(['leads', 'users'], (name) => name.length); // { leads: 5, users: 5 }
- */
+/** Returns an object that has something for each of some names. */
 export function byName<N extends string, T>(names: readonly N[], of: (name: N, index: number) => T): { readonly [K in N]: T } {
   // There is an entry for each of the names, which the type system cannot follow through the list of them.
   return Object.fromEntries(names.map((name, index) => [name, of(name, index)])) as { readonly [K in N]: T };

@@ -19,17 +19,11 @@ export function nodeRequire(): NodeJS.Require {
   return createRequire(here ?? join(process.cwd(), 'index.js'));
 }
 
-/** What zod exports as `z`. */
 export type Zod = typeof z;
 
 /**
  * Builds a schema, or several that belong together, at first use, and caches it. Every schema of this package is built this way: loading zod takes longer
  * than everything else that most programs import from here.
- *
- * @example
- * const marker = schema((z) => z.object({ startedAt: z.iso.datetime() }));
- * type Marker = z.output<ReturnType<typeof marker>>;
- * marker().safeParse(value);
  */
 export function schema<T>(build: (z: Zod) => T): () => T {
   let built: { readonly value: T } | undefined;

@@ -24,8 +24,6 @@ export interface BatchReader {
 /**
  * Creates a step that must see all rows first. A page is released as soon as its rows are taken, so the source keeps reading. The pages
  * emitted have new numbers and their own leases.
- *
- * @param open Called once per subscription.
  */
 export function blocking<In extends Row, Out extends Row>(at: string, open: () => Collector): Step<In, Out> {
   return (pages$) =>

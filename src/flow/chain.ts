@@ -15,7 +15,6 @@ export interface ReadFor {
   hear?(warning: Warning, isPublished: boolean): boolean;
 }
 
-/** The source of a stream's rows. */
 export interface RowSource {
   /** The declared columns of the rows; `undefined` if unknown. */
   readonly columns: readonly Column[] | undefined;
@@ -29,7 +28,6 @@ export interface RowSource {
   warn?(warning: Warning): boolean;
 }
 
-/** One read of a source. */
 export interface OpenedSource {
   readonly pages$: Observable<Page>;
   /** The undeclared columns of the rows so far. */
@@ -47,12 +45,7 @@ export type ConfigPath = readonly (string | number)[];
 export interface ColumnsContext extends Pick<RowSource, 'withheld'> {
   /** The step that dropped a column, by column name. Default: unknown. */
   readonly gone?: ReadonlyMap<string, string>;
-  /**
-   * Reports a problem; checking continues if this returns, so that all are found together.
-   *
-   * @param onKey Whether the problem is the key, not its value.
-   * @param at Index of the character in a text, from 0.
-   */
+  /** Reports a problem; checking continues if this returns. @param onKey Whether the problem is the key, not its value. */
   problem(path: ConfigPath, message: string, onKey?: boolean): void;
 }
 
@@ -94,7 +87,6 @@ export function openedStep<In, Out>(node: StepNode<In, Out>, opened: (reading: R
   return withNode(alone as Step<never, unknown> as Step<In, Out>, { ...node, opened });
 }
 
-/** A step that is open for a read. */
 export interface Link {
   readonly at: string;
   readonly step: Step;
@@ -193,11 +185,7 @@ class Passage {
   #last: Taking | undefined;
   #open = 0;
 
-  /**
-   * @param from Name of the producer, for messages.
-   * @param isBlocking Whether it is a step that takes all rows first.
-   * @param counted Starts from zero when the stream is restarted after an unfinished subscription, as by `retry`.
-   */
+  /** @param counted Starts from zero when the stream is restarted after an unfinished subscription, as by `retry`. */
   constructor(
     readonly from: string,
     readonly isBlocking: boolean,
@@ -227,7 +215,6 @@ class Passage {
   }
 }
 
-/** A sequence of steps. */
 export class StepChain {
   /** The columns after the last step; `undefined` if unknown. */
   readonly columns: readonly Column[] | undefined;
@@ -279,7 +266,6 @@ export class StepChain {
     return arriving && { key, columns: arriving };
   }
 
-  /** Follows columns through the steps. */
   #columnsBehind(
     steps: readonly Step[],
     from: readonly Column[] | undefined,

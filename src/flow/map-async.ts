@@ -67,12 +67,7 @@ function checkRows(rows: unknown, { number }: Page<unknown>): void {
   throw new StepError('E_STEP_FUNCTION', `mapAsync: the function returned ${kindOf(rows)} for page ${number}; ${remedy}`);
 }
 
-/**
- * Applies an asynchronous function to whole pages; the consumer releases them.
- *
- * @param project Emits the replacement of a page, once.
- * @param at Name in messages.
- */
+/** Applies an asynchronous function to whole pages; the consumer releases them. @param project Emits the replacement of a page, once. */
 export function mapPagesAsync<T, U>(
   project: (page: Page<T>, signal: AbortSignal) => ObservableInput<Page<U>>,
   concurrency: number,

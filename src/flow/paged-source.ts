@@ -15,7 +15,6 @@ export interface ListEnd {
   readonly after: readonly number[];
 }
 
-/** How a list is read; all counts are in pages. */
 interface PagedOptions {
   /** What is being read, for messages. */
   readonly name: string;
@@ -34,8 +33,6 @@ interface PagedOptions {
  * Each of `concurrency` chains of `expand` reads every n-th page, and their pages are put back in order. An empty page suggests that the
  * list has ended there; this is checked after the requests already sent have been answered. A failure is reported after every earlier page
  * was released. Unsubscribing unsubscribes the requests in flight.
- *
- * @param fetch Reads one page by number: emits its rows once.
  */
 export function pagedBatches<T extends Row>(
   fetch: (page: number) => Observable<RecordBatch>,
@@ -158,7 +155,6 @@ class LeaseWindow {
     });
   }
 
-  /** Returns the lease of an emitted page. */
   lease(place: number): Lease {
     this.#leased += 1;
     return { release: () => this.#release(place) };

@@ -7,11 +7,8 @@ import { refuseEndless } from './stalled.js';
  * Reads another stream to the end while the first pages of the main one arrive, then runs a step with the result. Pages of the main stream
  * wait until then; their number is bounded by its window.
  *
- * @param at Name of the step in messages.
  * @param other$ The side to read; each page is released as soon as it was added.
- * @param collect Creates an empty collection, once per subscription.
  * @param add Adds the rows of a page. What it keeps stays in memory for the length of the stream.
- * @param step Creates the step to run from what was collected.
  */
 export function preload<Other, Kept, In, Out>(
   at: string,

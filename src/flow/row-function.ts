@@ -5,7 +5,6 @@ import { fieldOf, FlatVector, ownValue, RecordBatch } from '../vector/index.js';
 import { isBatchPage, rowsOf, withBatch, withRows, type Page } from './page.js';
 import { failureAt, type RowPlace } from './row-failure.js';
 
-/** The place where a program's function failed. */
 interface FunctionPlace extends RowPlace {
   /** The function, like `derive: zip_prefix`, or only the step. */
   readonly who: string;
@@ -18,9 +17,7 @@ export interface Refused {
   readonly cause?: unknown;
 }
 
-/** A function to call for every row of a page. */
 interface RowFunction<T, R> {
-  /** Name of the step in messages. */
   readonly at: string;
   /** Name of the function. Default: the step has only one. */
   readonly name?: string | undefined;
@@ -79,7 +76,6 @@ export function refusedRow({ who, ...place }: FunctionPlace, { what, remedy, cau
 /** The declared types that fit a JavaScript value. */
 type TypeFor<V> = { [T in DeclaredType]: NonNullable<V> extends ValueOf[T] ? T : never }[DeclaredType];
 
-/** A declared type, with an optional sensitivity. */
 type Declared<T extends DeclaredType> = T | { readonly type: T; readonly sensitivity?: Sensitivity | undefined };
 
 /** The columns of rows that a function creates: the type by name, with an optional sensitivity. */
@@ -94,7 +90,6 @@ export interface MadeOptions<U> {
   readonly columns?: MadeColumns<U> | undefined;
 }
 
-/** Columns that a program declares, by name. */
 export type NamedColumns = Readonly<Record<string, Declared<DeclaredType>>>;
 
 const type = oneOf(declaredTypes);
@@ -166,7 +161,6 @@ export function madeRows<U>(at: string, options: MadeOptions<U>) {
   return { node, begin: () => new MadePage<U>(columns) };
 }
 
-/** A page of rows under construction. */
 class MadePage<U> {
   readonly #rows: U[] = [];
   readonly #values;
@@ -175,7 +169,6 @@ class MadePage<U> {
     this.#values = new DeclaredValues(columns ?? {});
   }
 
-  /** @returns What is wrong with the row. */
   take(row: U): Refused | undefined {
     this.#rows.push(row);
     const { columns } = this;

@@ -9,7 +9,6 @@ import type { Page, Step } from './page.js';
 
 type Operator<In, Out> = (pages$: Observable<Page<In>>) => Observable<Page<Out>>;
 
-/** One read of a stream. */
 export interface OpenedStream<T> extends Pick<RowSource, 'key'> {
   readonly pages$: Observable<Page<T>>;
   /** The columns of the rows, including undeclared ones so far; `undefined` if unknown. */

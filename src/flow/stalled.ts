@@ -45,7 +45,6 @@ function tellOne(): void {
   if (inOrder.some((wait) => wait.tell())) setImmediate(() => {});
 }
 
-/** Creates the failure of something that can never continue. */
 export function stalled(what: string): LeadstreamError {
   return new LeadstreamError('E_RUN_STALLED', `${what}, and nothing is pending that it could wait for`);
 }

@@ -117,7 +117,6 @@ interface Storage extends Pick<SchemaElement, 'converted_type' | 'logical_type'>
   readonly type: NonNullable<SchemaElement['type']>;
 }
 
-/** How Parquet stores the types. */
 export const storages: Readonly<Record<DeclaredType, Storage>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   flag: { type: 'BOOLEAN' },
@@ -131,5 +130,4 @@ export const storages: Readonly<Record<DeclaredType, Storage>> = {
   date: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
 };
 
-/** The names of the codecs in Parquet. */
 export const codecs = { zstd: 'ZSTD', snappy: 'SNAPPY', gzip: 'GZIP', none: 'UNCOMPRESSED' } as const;

@@ -2,7 +2,6 @@ import { itemAt, SinkError, type Value, type OutputColumn } from '../core/index.
 import { comparing, type Compare, type Batch } from '../vector/index.js';
 import { type GroupPlan, RowGroup, type SortKey } from './engine.js';
 
-/** Rows as columns of values. */
 export interface ValueBatch {
   readonly rows: number;
   readonly columns: readonly (readonly Value[])[];

@@ -48,10 +48,7 @@ export class RunColumns {
   /** The undeclared fields that have a column in this run: those of the last run, in their order, then the others of page 1. */
   readonly #placed: readonly Column[];
 
-  /**
-   * @param earlier The undeclared fields of the last run.
-   * @param found Those that have a column in this run wherever they first appear, by the service's name.
-   */
+  /** @param found Undeclared fields that have a column in this run wherever they first appear, by the service's name. */
   constructor(
     private readonly plan: Plan,
     private readonly source: SourceCount,

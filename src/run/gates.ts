@@ -146,7 +146,6 @@ function refuseWarning({ code, message }: Warning): Violation {
 /** Publishing once in spite of these creates counts to compare with. */
 const uncountedWarnings: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_GATE_BASELINE', 'W_SOURCE_EMPTY']);
 
-/** The gates of `expect` during a run. */
 export type Expectations = ReturnType<typeof openExpectations>;
 
 export function openExpectations(expect: Expect, columns: readonly Column[]) {

@@ -15,7 +15,6 @@ export type HowRead = Pick<RunReport, 'resumed' | 'since' | 'partial'> & { reado
 
 type Side = { readonly at: string; readonly collection: string; readonly findings: Findings };
 
-/** A list that was read to the end. */
 export interface ReadList {
   /** What it was read as: the collection of the source, or the step that joins it. */
   readonly at: string;
@@ -59,7 +58,6 @@ export class Ledger {
     return this.#columns.leaving;
   };
 
-  /** The columns, once they are fixed. */
   get columns(): RunColumns {
     if (!this.#columns) throw new Error('the columns of the run are not fixed yet');
     return this.#columns;

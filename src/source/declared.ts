@@ -99,7 +99,6 @@ const declaration = schema((z) => {
   });
 });
 
-/** The schema of a declared collection, as written in a file or a program. */
 export function collectionShape(name: unknown) {
   return declaration().superRefine(({ fields, key, paging, query = {} }, context) => {
     const refuse = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
@@ -207,7 +206,6 @@ export function defineCollection<const N extends string, const F extends FieldDe
   return collectionOf(name, collectionShape(name).parse(declaration)) as unknown as CollectionOf<N, F>;
 }
 
-/** The collection of a valid declaration. */
 export function collectionOf(name: string, declared: z.output<ReturnType<typeof collectionShape>>): Collection {
   const { path, key, rows = '', paging, query = {}, end = [], undeclared } = declared;
   const entries = Object.entries(declared.fields).map(([column, field]) => {

@@ -92,7 +92,6 @@ const readingChecks: Checks = {
   ...shared,
 };
 
-/** The number of pages in memory at a time. */
 export function windowOf({ concurrency = defaults.concurrency, window = 2 * concurrency }: ReadingOptions): number {
   return window;
 }

@@ -7,7 +7,6 @@ import type { Events } from '../events/index.js';
 import { defaults } from '../options/index.js';
 import { RecordBatch } from '../vector/index.js';
 
-/** The options for reading a list. */
 export interface PagingOptions {
   /** Number of the first page. Default 1, in which case it is checked that there is no page before it. */
   readonly firstPage?: number | undefined;

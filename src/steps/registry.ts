@@ -31,7 +31,6 @@ export const steps = {
   limit: limitStep,
 } as const;
 
-/** The steps available in pipeline files, by name. */
 export type StepDefinitions = typeof steps;
 
 /** Loads what only pipeline files need: besides the steps, the evaluation of expressions (CEL). */

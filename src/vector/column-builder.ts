@@ -183,7 +183,6 @@ export class Utf8Builder implements ColumnBuilder {
     return end;
   }
 
-  /** @returns The number of bytes. */
   #write(text: string, start: number): number {
     const { length } = text;
     this.#reserve(start, length * 3);

@@ -115,7 +115,6 @@ export function compareTexts(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Moves surrogates after all other units. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x2800 : unit;
 }

@@ -118,7 +118,6 @@ export function pieceOf(text: string): Piece {
   return { bytes: new DataView(padded.buffer), length: bytes.length };
 }
 
-/** Which bytes are plain. */
 export interface PlainBytes {
   readonly table: Uint8Array;
   /** The printable ASCII characters that are not plain, each repeated four times. 0 if the table must be used. */
@@ -172,7 +171,6 @@ class EncodedValues {
     if (text !== null && known === undefined) this.#known.set(text, at);
   }
 
-  /** @returns The number of bytes. */
   #write(text: string | null): number {
     if (text === null) return -1;
     const needed = this.#end + text.length * 3 + word;

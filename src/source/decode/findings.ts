@@ -67,7 +67,6 @@ export class Findings {
     this.#nameTogether(others);
   }
 
-  /** Returns the column of an undeclared field. */
   columnOf(original: string): Column {
     const name = this.#names.get(original) ?? this.#nameOf(snakeCase(original));
     this.#names.set(original, name);

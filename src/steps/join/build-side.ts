@@ -5,7 +5,6 @@ import type { RecordBatch, Vector } from '../../vector/index.js';
 import { casefold, takeRows } from '../fields.js';
 import type { StepRuntime } from '../step.js';
 
-/** How two sides are joined. */
 export interface Matching {
   /** Right field by left field. */
   readonly on: Readonly<Record<string, string>>;
@@ -229,7 +228,6 @@ export type Choice<Field extends string = string> =
 /** The default for several matches: take none, and fail the run. */
 export const defaultPick = 'error';
 
-/** Reports that a join would add a field that already exists. */
 export function takenName(name: string): string {
   return `there is already a field '${name}'; choose another name under as, or leave it out of select`;
 }

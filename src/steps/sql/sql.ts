@@ -191,7 +191,6 @@ async function openQuery(first: RecordBatch, options: QueryRowsOptions, context:
   const refused = (kind: string) =>
     new StepError('E_STEP_EXPRESSION', `${at}: the query failed on these rows: ${kind}; guard its expressions, as by TRY_CAST and CASE`);
   const types = described.reads.map(({ type }) => type);
-  /** The names of the columns of `rows`. */
   const known = new Set(columns.map(({ name }) => name));
   const casts = described.reads.map(({ name, type }) => ({ name, cast: plainCast(type) }));
   return { described, known, casts, rows: new ValueTable(types, { memory, folder, refused }, context) };
