@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { LeadstreamError, schema, SinkError } from '../core/index.js';
-import { jsonIn, type ObjectStore } from '../store/index.js';
+import { createOnce, jsonIn, type ObjectStore } from '../store/index.js';
 import type { TableChange, TableFormat, TableVersion } from './format.js';
 import { manifestIn, type Manifest } from './manifest.js';
 import { manifestKey } from './store-table.js';
@@ -54,9 +54,7 @@ export class PointerFormat implements TableFormat<PointerState> {
   /** Creates the pointer that the first commit replaces. */
   async create(): Promise<void> {
     const empty: Pointer = { version: 1, sequence: 0, nonce: randomUUID(), current: null, kept: [], runs: [] };
-    await this.objects.create(pointerKey, textOf(empty)).catch(async (failure: unknown) => {
-      if ((await this.#read()) === undefined) throw failure;
-    });
+    await createOnce(this.objects, pointerKey, textOf(empty));
   }
 
   async load(): Promise<PointerVersion | undefined> {

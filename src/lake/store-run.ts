@@ -47,7 +47,7 @@ export class StoreRun implements Landing {
     }
     const before = await runBefore(table, base, options, context);
     const scratch = await attempt('E_SINK_PATH', `cannot create a folder in ${context.scratch}`, () => ScratchFolder.open(context.scratch));
-    const intent: Intent = { version: 1, run: context.runId, base: base?.sequence ?? 0, started_at: new Date().toISOString() };
+    const intent: Intent = { version: 1, run: context.runId, base: base?.sequence ?? -1, started_at: new Date().toISOString() };
     await table.objects.put(intentKey(context.runId), `${JSON.stringify(intent)}\n`);
     return new StoreRun(table, options, context, scratch, base, before);
   }
@@ -103,7 +103,8 @@ export class StoreRun implements Landing {
     const { runId, runLog } = this.context;
     const keys = storeKeys && (await this.#stored(keysKey(runId), storeKeys));
     const manifest = manifestWith(keys);
-    if (this.#isUnchanged(manifest)) return [];
+    // What killed runs left is removed after a commit, by which theirs can only be refused.
+    if (this.#isUnchanged(manifest) && (await this.table.intents()).every(({ run }) => run === runId)) return [];
     const text = `${JSON.stringify(manifest, null, 2)}\n`;
     const { sha256 } = await this.#stored(manifestKey(runId), (file) => file.append(text));
     await runLog?.record(this.path, runId, text);

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { schema, SinkError } from '../core/index.js';
 import { jsonIn, type ObjectStore } from '../store/index.js';
 import type { CommittedRun, TableFormat, TableVersion } from './format.js';
-import { manifestIn, type Manifest } from './manifest.js';
+import { manifestIn, type Manifest, type ManifestFile } from './manifest.js';
 
 /** What leadstream keeps of a table, in all formats. Readers ignore names that begin with an underscore. */
 const ownFolder = '_leadstream/';
@@ -27,13 +27,24 @@ export function dataPrefix(run: string): string {
   return `data/${run}/`;
 }
 
+/** What the keys of the files of a run begin with: its data, and its manifests of Iceberg. */
+export function prefixesOf(run: string): readonly string[] {
+  return [dataPrefix(run), `metadata/${run}-`];
+}
+
+export async function keysBelow(objects: ObjectStore, prefixes: readonly string[]): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for (const prefix of prefixes) for await (const { key } of objects.list(prefix)) keys.push(key);
+  return keys;
+}
+
 /** What a run leaves before its first data file, so that the next one can remove its objects should it never commit. */
 const intent = schema((z) =>
   z.object({
     version: z.literal(1),
     run: z.string().regex(/^[\w-]+$/),
-    /** `TableVersion.sequence` that the run began with; 0 for a new table. A commit after it is refused. */
-    base: z.number().nonnegative(),
+    /** `TableVersion.sequence` that the run began with; -1 for a new table. A commit after it is refused. */
+    base: z.number().min(-1),
     started_at: z.string(),
   }),
 );
@@ -121,27 +132,33 @@ export class StoreTable {
     await this.objects.remove(await this.format.expire(version, keep, dropped));
     await this.objects.remove(dropped.flatMap((run) => [keysKey(run), manifestKey(run)]));
     for (const { run, base } of intents) {
-      if (version.runs.includes(run)) await this.objects.remove([intentKey(run)]);
+      if (version.runs.includes(run) || (await this.#hasFilesOf(run, version))) await this.objects.remove([intentKey(run)]);
       else if (base < version.sequence) await this.removeRun(run);
     }
   }
 
   /** Removes everything of a run that did not commit and no longer can. */
   async removeRun(run: string): Promise<void> {
-    await this.objects.abortUploads(dataPrefix(run));
-    for (;;) {
-      const keys: string[] = [];
-      for await (const { key } of this.objects.list(dataPrefix(run))) keys.push(key);
-      if (keys.length === 0) break;
-      await this.objects.remove(keys);
+    for (const prefix of [...prefixesOf(run), `${runsFolder}${run}.`]) {
+      await this.objects.abortUploads(prefix);
+      await this.objects.remove(await keysBelow(this.objects, [prefix]));
     }
-    await this.objects.remove([keysKey(run), manifestKey(run), intentKey(run)]);
+    await this.objects.remove([intentKey(run)]);
+  }
+
+  /** Whether the table needs files of a run: it may have committed before all that the format remembers, and its intent may have arrived late. */
+  async #hasFilesOf(run: string, { files, kept }: TableVersion): Promise<boolean> {
+    const isOf = ({ name }: Pick<ManifestFile, 'name'>) => name.startsWith(dataPrefix(run));
+    if (files.some(isOf)) return true;
+    for (const each of kept) if (each.run === run || (await this.manifest(each)).manifest.files.some(isOf)) return true;
+    return false;
   }
 
   /** Refuses to begin a table where something else is. @throws {SinkError} `E_SINK_FOREIGN`. */
   async refuseForeign(): Promise<void> {
     for await (const { key } of this.objects.list('')) {
-      if (key.startsWith(ownFolder) || /^data\/[\w-]+\/(?:.*\/)?part-\d{5}\.parquet$/.test(key)) continue;
+      // What a first run left that was killed.
+      if (key.startsWith(ownFolder) || /^data\/[\w-]+\/(?:.*\/)?part-\d{5}\.parquet$|^metadata\/[^/]+\.avro$/.test(key)) continue;
       throw new SinkError('E_SINK_FOREIGN', `${this.path} has ${key}, which is not leadstream's; choose another path, or move that away`);
     }
   }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LeadstreamError, type OutputColumn, SinkError } from '../../core/index.js';
 import type { ObjectStore } from '../../store/index.js';
 import type { CommittedRun, TableChange, TableFormat, TableVersion } from '../format.js';
+import { keysBelow, prefixesOf } from '../store-table.js';
 import type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
 import { dataFileOf, folderOf, partitionTypeOf } from './data-files.js';
 import {
@@ -108,11 +109,13 @@ class IcebergFormat implements TableFormat<IcebergState> {
     return this.#version(await this.#commit(table, updates, (metadata) => metadata['current-snapshot-id'] === id), groups);
   }
 
-  async expire({ state: { table } }: Version, keep: number): Promise<readonly string[]> {
+  /** What `dropped` runs wrote is left if a process was killed after this commit. */
+  async expire({ state: { table } }: Version, keep: number, dropped: readonly string[]): Promise<readonly string[]> {
     const { snapshots = [], statistics = [] } = table.metadata;
     const ids = expiredOf(table.metadata, keep).map((snapshot) => snapshot['snapshot-id']);
-    if (ids.length === 0) return [];
-    const [obsolete, reached] = [new Set<string>(), new Set<string>()];
+    const left = await keysBelow(this.store, dropped.flatMap(prefixesOf));
+    if (ids.length === 0 && left.length === 0) return [];
+    const [obsolete, reached] = [new Set(left), new Set<string>()];
     for (const snapshot of snapshots) {
       const id = snapshot['snapshot-id'];
       const { paths, groups } = await readManifests(this.store, snapshot);
@@ -122,7 +125,7 @@ class IcebergFormat implements TableFormat<IcebergState> {
       for (const path of [...files, ...paths, snapshot['manifest-list'], ...others]) keys.add(keyOf(this.store, path));
     }
     const isDone = (metadata: TableMetadata) => !metadata.snapshots?.some((snapshot) => ids.includes(snapshot['snapshot-id']));
-    await this.#commit(table, [{ action: 'remove-snapshots', 'snapshot-ids': ids }], isDone);
+    if (ids.length > 0) await this.#commit(table, [{ action: 'remove-snapshots', 'snapshot-ids': ids }], isDone);
     return [...obsolete].filter((key) => !reached.has(key));
   }
 

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { Row } from '../../../src/core/index.js';
+import { of } from 'rxjs';
+import { SinkError, type Row } from '../../../src/core/index.js';
 import { RestCatalog, StoreTable, tableAt, tableRuns, verifyTable } from '../../../src/lake/index.js';
-import { rollbackTable } from '../../../src/run/index.js';
+import { intentKey } from '../../../src/lake/store-table.js';
+import { rollbackTable, writeTo } from '../../../src/run/index.js';
 import { type ParquetOptions, type SinkWriter } from '../../../src/sinks/index.js';
 import { parquetSink } from '../../../src/sinks/parquet.js';
 import { Stores, type ObjectStore, type ObjectStores } from '../../../src/store/index.js';
@@ -113,12 +115,16 @@ function failing(when: 'before' | 'after', matches: (key: string) => boolean): S
         if (name === 'create') return (key: string, body: string) => failOnce(key, () => target.create(key, body));
         if (name === 'replace')
           return (key: string, body: string, version: string) => failOnce(key, () => target.replace(key, body, version));
-        const value = target[name];
-        return typeof value === 'function' ? value.bind(target) : value;
+        return bound(target, name);
       },
     });
   };
   return stores;
+}
+
+function bound(store: ObjectStore, name: keyof ObjectStore): unknown {
+  const value = store[name];
+  return typeof value === 'function' ? value.bind(store) : value;
 }
 
 const isCommit = (key: string) => key === '_latest.json' || /\/v\d+\.metadata\.json$|^_delta_log\/\d+\.json$/.test(key);
@@ -239,6 +245,48 @@ suite.each(kinds)(`a table (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place
     const [runs, data] = [await table.keys('_leadstream/runs/'), await table.keys('data/')];
     expect([...runs, ...data].filter((key) => dead.some((run) => key.includes(run)))).toEqual([]);
     expect((await verifyTable(table.path)).differences).toEqual([]);
+  });
+
+  test('loses no file to the intent of a run that arrives when the run is forgotten', async () => {
+    const table = await Tested.at(kind, place);
+    for (const id of ['a', 'b', 'c']) await table.run({ mode: 'append', keep: 0 }, rowsOf('20240101', id));
+    await table.objects.put(intentKey('run-0001'), JSON.stringify({ version: 1, run: 'run-0001', base: 0, started_at: '' }));
+    await table.run({ mode: 'append', keep: 0 }, rowsOf('20240101', 'd'));
+    expect(await table.rows()).toEqual(['a', 'b', 'c', 'd']);
+    await table.check();
+  });
+
+  test('begins where the first run was killed, and is cleared of it also by a run that changes nothing', async () => {
+    const table = await Tested.at(kind, place);
+    if (place === 'catalog') await table.run({}, rowsOf('20240101', 'a'));
+    for (const _ of ['the first run', 'one that changes nothing']) {
+      const killed = await table.open({});
+      const dead = table.lastRun;
+      await killed.begin(columns);
+      await killed.write(pageOf(1, rowsOf('20240101', 'k')));
+      await (await killed.prepare()).actions(facts);
+      if (kind === 'iceberg') await table.objects.put(`metadata/${dead}-1-m0.avro`, 'x');
+      await table.run({}, rowsOf('20240101', 'a'));
+      expect((await table.keys()).filter((key) => key.includes(dead))).toEqual([]);
+      expect(await table.rows()).toEqual(['a']);
+    }
+  });
+
+  test('is published where nothing may be removed, with a warning', async () => {
+    const table = await Tested.at(kind, place);
+    const stores = new Stores();
+    const at = stores.at.bind(stores);
+    const remove = () => Promise.reject(new SinkError('E_SINK_PATH', 'no right to delete'));
+    stores.at = (root, mode) =>
+      new Proxy(at(root, mode), { get: (store, name: keyof ObjectStore) => (name === 'remove' ? remove : bound(store, name)) });
+    const warnings: string[] = [];
+    for (const id of ['a', 'b'])
+      await writeTo(of(pageOf(1, rowsOf('20240101', id))), table.open({}, stores), {
+        columns,
+        watch: { warning: ({ code }) => void warnings.push(code) },
+      });
+    expect(warnings).toEqual(['W_SINK_TIDY', 'W_SINK_TIDY']);
+    expect(await table.rows()).toEqual(['b']);
   });
 
   test('keeps as many runs as it is to keep, and what they need', async () => {
