@@ -1,5 +1,5 @@
 import { isObservable, type Observable } from 'rxjs';
-import { createRedactor, newRunId, SinkError, unknownName, warnProcess } from '../core/index.js';
+import { createRedactor, newRunId, reasonOf, SinkError, unknownName, warnProcess } from '../core/index.js';
 import type { Column, Consistency, Value, Warning } from '../core/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { batchOf, deliver, fromPages, givenColumns, RowStream, unlessDry } from '../flow/index.js';
@@ -63,13 +63,10 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
     const events = new Events(newRunId(startedAt), createRedactor([]), watch);
     const hear = (warning: Warning, isPublished: boolean) => events.warn(warning, !isPublished);
     const stream = RowStream.opened(given, { purpose: 'writing', hear });
-    const checked = new WrittenColumns(
-      options.columns,
-      () => stream.columns(),
-      (warning) => {
-        if (!events.warn(warning)) warnProcess(warning);
-      },
-    );
+    const warn = (warning: Warning) => {
+      if (!events.warn(warning)) warnProcess(warning);
+    };
+    const checked = new WrittenColumns(options.columns, () => stream.columns(), warn);
     let pages = 0;
     const write = async (page: Page) => {
       checked.check(page);
@@ -97,7 +94,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
       },
     );
     isCommitted = true;
-    await prepared.cleanup();
+    await prepared.cleanup().catch((failure: unknown) => warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` }));
     return { rows: count, bytes, path, consistency, steps };
   };
   try {

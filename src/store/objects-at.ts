@@ -25,16 +25,25 @@ export function objectsAt(path: string, settings: StoreSettings = {}, mode?: num
 export async function checkStore(store: ObjectStore, { single_writer = false }: StoreSettings = {}): Promise<void> {
   if ((await store.read(probe)) !== undefined || single_writer) return;
   const key = `${probe}.${randomUUID()}`;
-  const first = await store.create(key, '1');
-  await store.replace(key, '2', first);
-  const refused = (await isRefused(store.create(key, '3'))) && (await isRefused(store.replace(key, '4', first)));
-  await store.remove([key]);
+  let refused: boolean;
+  try {
+    refused = await refusesBoth(store, key);
+  } finally {
+    // Who may not delete can still write.
+    await store.remove([key]).catch(() => undefined);
+  }
   if (refused) return store.put(probe, JSON.stringify({ conditions: 'honoured', at: new Date().toISOString() }));
   const fault = 'the store overwrites in spite of If-None-Match and If-Match, so that runs could destroy the work of each other';
   throw new SinkError('E_SINK_PATH', `cannot use ${store.root}: ${fault}; if only one runs at a time, set single_writer: true`);
 }
 
 const probe = '_leadstream/probe.json';
+
+async function refusesBoth(store: ObjectStore, key: string): Promise<boolean> {
+  const first = await store.create(key, '1');
+  await store.replace(key, '2', first);
+  return (await isRefused(store.create(key, '3'))) && isRefused(store.replace(key, '4', first));
+}
 
 async function isRefused(write: Promise<string>): Promise<boolean> {
   try {
