@@ -176,6 +176,9 @@ class S3Objects implements ObjectStore {
     } catch (failure) {
       await this.#abort(key, UploadId).catch(ignore);
       throw failure;
+    } finally {
+      // One was begun twice if the first reply was lost.
+      await this.abortUploads(key).catch(ignore);
     }
   }
 
