@@ -65,11 +65,7 @@ export class Probe {
     }
   }
 
-  /**
-   * Reads the first pages of a list as a run does, with all its checks. There are fewer if the list ended.
-   *
-   * @param firstPage Default 1, and then it is checked that no page precedes it.
-   */
+  /** Reads the first pages of a list as a run does, with all its checks. */
   async read(collection: Collection, most: number, limit: number, firstPage?: number): Promise<readonly Names[]> {
     const pages: Names[] = [];
     const usual = this.#reader(collection);
@@ -166,7 +162,6 @@ export const checks = [
 ];
 type Check = (typeof checks)[number];
 
-/** The result of one check. */
 export interface DiagnosisFinding {
   readonly check: Check;
   /** `problem`: a run fails because of it. `unknown`: not determined, for the reason in `message`. */

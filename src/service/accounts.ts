@@ -11,10 +11,7 @@ export type Account =
 
 export const credentialNames: readonly string[] = ['authorized_uid', 'authorized_rest_api_key', 'rest_api_key'];
 
-/**
- * Returns a function that checks the credentials in a query in constant time. A request that sends either half of the pair is judged by the pair;
- * `rest_api_key` counts only without it.
- */
+/** Compares in constant time. A request that sends either half of the pair is judged by the pair; `rest_api_key` counts only without it. */
 export function authoriser(accounts: readonly Account[]): (query: URLSearchParams) => boolean {
   if (accounts.length === 0) throw new LeadstreamError('E_USAGE', 'the service needs at least one account that may read it');
   const pairs = accounts.flatMap((account) => ('uid' in account ? [digest(account.uid, account.key)] : []));

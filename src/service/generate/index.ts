@@ -1,8 +1,7 @@
 import { collectionNames, collections, generatedNames, generatedRows, originalName, type Collection } from '../../collections/index.js';
-import { byName, defined, LeadstreamError } from '../../core/index.js';
+import { byName, defined, LeadstreamError, itemAt } from '../../core/index.js';
 import type { DataSource, ServedTable } from '../answer.js';
-import { areaCodeEntries, areaCodeRow, bridgeRows, userRows, linkRows, leadRows } from './rows.js';
-import { Draw, numbering, type FullRow, type World } from './world.js';
+import { Draw, numbering, type FullRow, type World, mix, areaCodeOf, places, type City } from './world.js';
 
 /** How many rows to generate, and from which seed. */
 export interface GenerateOptions extends Partial<Readonly<Record<keyof typeof generatedRows, number>>> {
@@ -84,4 +83,231 @@ function keepingRows(table: ServedTable, room: { left: number }): ServedTable {
       return text;
     },
   };
+}
+
+/** Values that look like credentials begin with `fake-`. */
+function bridgeRows(world: World, draw: Draw): (index: number) => FullRow<typeof collections.bridges> {
+  const bridge = bridgeHeads(world);
+  const fake = (kind: string, percent: number): string => draw.sometimes(percent, () => `fake-${kind}-${draw.hex()}`);
+  return (index) => {
+    const { id, uid, niche, campaignId, campaignName } = bridge(index);
+    return {
+      id,
+      delaytime: String(draw.below(600)),
+      maxhourly: String(10 * (1 + draw.below(50))),
+      title: `${niche} bridge ${index + 1}`,
+      uid,
+      crm_key: fake('crm', 100),
+      tc_base64_api_key: fake('tc', 50),
+      tc_campaign_id: draw.sometimes(50, () => draw.digits(6)),
+      name: `${draw.pick(firstNames)} ${draw.pick(lastNames)}`,
+      niche,
+      method: draw.pick(['post', 'ping', 'form', 'mail']),
+      timestamp: String(1_640_995_200 + index * 3600 + draw.below(3600)),
+      campaign_id: campaignId,
+      campaign_name: campaignName,
+      leadcapsule: draw.flag(40),
+      lexington: draw.flag(10),
+      sub_one: draw.pick(['main', 'mobile', draw.digits(4)]),
+      sub_two: draw.pick(['night, weekend', 'day', 'any']),
+      sub_three: draw.sometimes(30, () => `list ${draw.below(9)}`),
+      adnum: draw.digits(5),
+      mc_swagger_key: fake('swagger', 40),
+      smsbusiness_key: fake('sms', 40),
+      smsbusiness_cid: draw.sometimes(40, () => draw.digits(8)),
+      fb_access_token: fake('fb-token', 30),
+      fb_app_secret: fake('fb-secret', 30),
+      fb_app_id: draw.sometimes(30, () => draw.digits(9)),
+      fb_ads_pixel_id: draw.sometimes(30, () => draw.digits(9)),
+    };
+  };
+}
+
+function bridgeHeads({ seed, counts, ids }: World) {
+  return (index: number) => {
+    const campaign = index % Math.ceil(counts.bridges / 4);
+    const niche = niches[campaign % niches.length] ?? niches[0];
+    return {
+      id: ids.bridges.idOf(index),
+      uid: ids.users.idOf(mix(seed, 8, index) % counts.users),
+      niche,
+      campaignId: String(300 + campaign),
+      campaignName: `${seasons[campaign % seasons.length] ?? seasons[0]} ${niche} ${campaign + 1}`,
+    };
+  };
+}
+
+// Apostrophes and letters beyond ASCII are intentional.
+const firstNames = ['Mary', 'Linda', 'Mateo', 'Priya', 'Wei', 'Kwame', 'Amélie', 'José', 'Zoë', 'Søren', 'Łukasz', "D'Angelo"] as const;
+
+const lastNames = ['Smith', 'Garcia', 'Patel', "O'Brien", 'St. Clair', 'Smith-Jones', 'Nguyễn', 'Müller', 'Gagné', 'Žižka'] as const;
+
+const niches = ['auto', 'debt', 'home', 'ins', 'legal', 'loan', 'solar', 'tax'] as const;
+const seasons = ['Spring', 'Summer', 'Autumn', 'Winter', 'Year-End', 'Back to School'] as const;
+const referers = ['https://example.com/quote', 'https://example.org/apply?step=2&from=home', 'https://www.example.net/'] as const;
+const tags = ['north', 'call back', 'size 5" screen', 'red, blue', 'päivä', 'two\nlines'] as const;
+const metas = [
+  '{"utm_source":"mail","variant":"B"}',
+  'said "call after 5", then hung up',
+  'line one\nline two, with a comma',
+  'C:\\leads\\import.csv',
+] as const;
+
+function userRows({ ids }: World, draw: Draw): (index: number) => FullRow<typeof collections.users> {
+  return (index) => {
+    const uid = ids.users.idOf(index);
+    return { uid, email: emailOf(draw.pick(firstNames), draw.pick(lastNames), uid), affid: affidOf(uid) };
+  };
+}
+
+function affidOf(uid: string): string {
+  return String(9000 + Number(uid));
+}
+
+/** In an example domain (RFC 2606); no two numbers share an address. */
+function emailOf(firstname: string, lastname: string, number: string): string {
+  return `${slug(firstname)}.${slug(lastname)}.${number}@example.${number.endsWith('3') ? 'org' : 'com'}`;
+}
+
+function slug(name: string): string {
+  const ascii = name.normalize('NFD').replace(/[^A-Za-z]/g, '');
+  return ascii.toLowerCase();
+}
+
+const legacy = 'LEGACY - NO LONGER USED';
+
+function linkRows(world: World, draw: Draw): (index: number) => FullRow<typeof collections.links> {
+  const bridge = bridgeHeads(world);
+  return (index) => {
+    const { id: bridge_id, uid, niche } = bridge(draw.below(world.counts.bridges));
+    const offerid = draw.digits(5);
+    return {
+      id: world.ids.links.idOf(index),
+      uid,
+      name: `${niche} link ${index + 1}`,
+      chome_url: legacy,
+      url_loggedout: legacy,
+      url_loggedin: `https://example.com/${niche}?offer=${offerid}&step=1`,
+      fbpixel: draw.digits(9),
+      fbpxtype: draw.sometimes(60, () => draw.pick(['Lead', 'PageView', 'Purchase'])),
+      analytics_id: `UA-000${draw.digits(5)}-${1 + draw.below(3)}`,
+      timestamp: String(1_656_633_600 + index * 1800 + draw.below(1800)),
+      nofb: draw.flag(20),
+      nopx: draw.flag(20),
+      offerid,
+      offerid_rand: draw.sometimes(30, () => [draw.digits(5), draw.digits(5)].join(',')),
+      affid: affidOf(uid),
+      affsub: draw.sometimes(40, () => `sub${draw.below(40)}`),
+      folders: draw.sometimes(30, () => draw.pick(['archive', 'A/B, old', 'client "north"'])),
+      bridge_id,
+      hybrid_strict: draw.flag(50),
+      mc_swagger_key: draw.sometimes(40, () => `fake-swagger-${draw.hex()}`),
+    };
+  };
+}
+
+interface Entry {
+  readonly code: string;
+  readonly city: City;
+  readonly position: number;
+}
+
+let sorted: readonly Entry[] | undefined;
+
+/** Ordered by area code, and the same for every seed. One small city in ten is left out, so that some zipcodes have no match. */
+function areaCodeEntries(): readonly Entry[] {
+  sorted ??= places()
+    .cities.flatMap((city, position) => {
+      if (city.zips === 1 && mix(0, 6, position) % 10 === 0) return [];
+      const codes = new Set([0, 1, 2].map((drawn) => areaCodeOf(city, position, drawn)));
+      return [...codes].map((code) => ({ code, city, position }));
+    })
+    .sort((a, b) => Number(a.code) - Number(b.code) || a.position - b.position);
+  return sorted;
+}
+
+function areaCodeRow(seed: number, index: number): FullRow<typeof collections.areacodes> {
+  const { code, city, position } = itemAt(areaCodeEntries(), index);
+  const share = (purpose: number) => mix(seed, purpose, Number(code) * 0x1_0000 + position) / 0x1_0000_0000;
+  return {
+    area_code: code,
+    city: city.name,
+    state: city.state,
+    percent_of_area_code_in_city: (100 * share(6) ** 2).toFixed(2),
+    percent_of_city_in_area_code: (100 * share(5)).toFixed(2),
+    city_fips_geoid: String(city.stateNumber).padStart(2, '0') + String(position).padStart(5, '0'),
+    city_population: String(city.zips * (1 + (mix(seed, 7, position) % 6000))),
+  };
+}
+
+/** Time of the first lead, 2023-01-01 UTC; a lead arrives about every half minute. */
+const firstSecond = 1_672_531_200;
+const secondsApart = 31;
+
+function leadRows(world: World, draw: Draw): (index: number) => FullRow<typeof collections.leads> {
+  const { counts, ids } = world;
+  const bridge = bridgeHeads(world);
+  return (index) => {
+    const lead_id = ids.leads.idOf(index);
+    const owner = bridge(draw.below(counts.bridges));
+    const firstname = draw.pick(firstNames);
+    const lastname = draw.pick(lastNames);
+    const home = homeOf(draw);
+    const second = firstSecond + index * secondsApart + draw.below(secondsApart);
+    return {
+      lead_id,
+      bridge_id: owner.id,
+      bridge_uid: owner.uid,
+      aff_sub: draw.sometimes(50, () => `sub${draw.below(40)}`),
+      tag_string_local: draw.sometimes(20, () => draw.pick(tags)),
+      psid: draw.sometimes(60, () => `ps-${draw.digits(8)}`),
+      lead_accepted: draw.flag(70),
+      converted_on_offer: draw.flag(15),
+      is_valid: draw.flag(90),
+      campaign_id: owner.campaignId,
+      campaign_name: owner.campaignName,
+      firstname,
+      middlename: draw.sometimes(30, () => draw.pick(firstNames)),
+      lastname,
+      age: draw.sometimes(97, () => String(18 + draw.below(73))),
+      email: emailOf(firstname, lastname, lead_id),
+      marital_status: draw.sometimes(70, () => draw.pick(['single', 'married', 'divorced', 'widowed'])),
+      gender: draw.pick(['F', 'M', 'F', 'M', 'X']),
+      language: draw.pick(['en', 'en', 'en', 'es', 'fr']),
+      home_phone: phoneIn(home.areaCode, draw),
+      work_phone: draw.sometimes(40, () => phoneIn(home.areaCode, draw)),
+      cell_phone: phoneIn(home.areaCode, draw),
+      zipcode: home.zipcode,
+      sin_number: `000${draw.digits(6)}`,
+      lead_type: draw.sometimes(85, () => draw.pick(['web', 'call', 'chat'])),
+      referer: draw.sometimes(60, () => draw.pick(referers)),
+      source: draw.pick(['search', 'social', 'email', 'display', 'partner', 'call center']),
+      timestamp: String(second),
+      yearmonthday: new Date(second * 1000).toISOString().slice(0, 10).replaceAll('-', ''),
+      uid: ids.users.idOf(draw.below(counts.users)),
+      lead_status: draw.pick(['new', 'sent', 'sold', 'rejected', 'returned', 'on hold']),
+      // Blocks reserved for documentation (RFC 5737).
+      ip_address: `${draw.pick(['192.0.2', '198.51.100', '203.0.113'])}.${draw.below(256)}`,
+      meta: draw.sometimes(25, () => draw.pick(metas)),
+    };
+  };
+}
+
+/** Two leads in a hundred have a zipcode that does not exist, and two have none. */
+function homeOf(draw: Draw): { readonly zipcode: string; readonly areaCode: string } {
+  const { zips, cityOf, cities } = places();
+  const index = draw.below(zips.length);
+  const position = cityOf[index] ?? 0;
+  const city = cities[position];
+  const areaCode = city ? areaCodeOf(city, position, draw.below(6)) : '';
+  const kind = draw.below(100);
+  if (kind < 2) return { zipcode: `000${draw.digits(2)}`, areaCode };
+  if (kind < 4) return { zipcode: '', areaCode };
+  const zip = zips[index] ?? '';
+  return { zipcode: zip.length === 3 ? `${zip} ${draw.below(10)}${draw.pick(['A', 'B', 'C', 'E', 'G'])}${draw.below(10)}` : zip, areaCode };
+}
+
+/** Numbers reserved for fiction (555-01xx), one in twelve after a country code 1. */
+function phoneIn(areaCode: string, draw: Draw): string {
+  return `${draw.below(12) === 0 ? '1' : ''}${areaCode}55501${draw.digits(2)}`;
 }

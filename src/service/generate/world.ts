@@ -117,7 +117,6 @@ export class Draw {
     this.#state = mix(this.seed, this.purpose, position);
   }
 
-  /** A whole number below `end`. */
   below(end: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
