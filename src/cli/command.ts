@@ -49,7 +49,6 @@ export interface Command {
 
 export type ArgumentsOf<O extends (yargs: Parser) => Argv<unknown>> = ArgumentsCamelCase<OptionsIn<ReturnType<O>>>;
 
-/** @param options Declares options and arguments. @param work Returns the exit code. */
 export function command<T extends CommonOptions>(
   usage: string,
   summary: string,

@@ -3,7 +3,6 @@ import type { stdout as stdoutSink } from '../index.js';
 
 export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** Lines for people, or one JSON object per line. */
 export type LogFormat = 'text' | 'json';
 
 /** Whatever else is wrong with the command line. */

@@ -22,11 +22,7 @@ export function descriptionOf(failure: unknown): Description {
   return { code, message: printable(message), help, exit };
 }
 
-/**
- * Reports why a command failed, in one line (or one per problem of a pipeline file, or per gate), and returns the exit code.
- *
- * @param pipeline Name of the one that failed, if there are several.
- */
+/** @param pipeline Name of the one that failed, if there are several. @returns The exit code. */
 export function reportFailure(console: Console, thrown: unknown, pipeline?: string): number {
   const { code, message, help, exit } = descriptionOf(thrown);
   // The last line is the one that machines read.

@@ -40,11 +40,7 @@ const commands = [
   demo,
 ];
 
-/**
- * Runs a command line. It never throws and never ends the process: failures are reported on stderr.
- *
- * @returns The exit code; 130 when `signal` stopped the work, whichever signal it was.
- */
+/** Never throws and never ends the process. @returns The exit code; 130 when `signal` stopped the work, whichever signal it was. */
 export async function runCli(argv: readonly string[], surroundings: Surroundings): Promise<number> {
   const { env, stdout, stderr, secrets = createSecrets(secretsIn(env)) } = surroundings;
   // 1 until a command's work is done, or help is shown.
@@ -115,10 +111,7 @@ interface Grammar {
   readonly repeated: readonly string[];
 }
 
-/**
- * Describes what is wrong with a command line. The parser repeats what was typed, and that may be a key typed by mistake; the result names only commands and
- * options.
- */
+/** Names only commands and options: the parser repeats what was typed, and that may be a key typed by mistake. */
 function usageProblem(message: string, words: readonly string[], { options }: Grammar): string {
   const choices = [...message.matchAll(/Argument: ([\w-]+), Given: [^]*?, Choices: (.+)/g)];
   if (choices.length > 0) return choices.map(([, name, known]) => `${name} must be one of ${known}`).join('; ');

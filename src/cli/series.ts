@@ -39,7 +39,6 @@ export async function runSeries(
 class Series {
   readonly #broken: PipelineDocument[] = [];
   readonly #endings: PipelineDocument[] = [];
-  /** The failure that determines the exit code. */
   #failure: ReturnType<typeof descriptionOf> | undefined;
   #stopped = false;
 
@@ -111,7 +110,6 @@ class Series {
     if (this.#stopped || !this.#failure) this.#failure = described;
   }
 
-  /** Whether there is only one pipeline, which is reported by itself. */
   get #isOne(): boolean {
     return this.pipelines.length + this.around.broken.length === 1;
   }

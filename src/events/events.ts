@@ -135,7 +135,6 @@ class OpenOperation {
   }
 }
 
-/** Converts a failure for events. */
 export function eventError(failure: unknown): EventError {
   if (!(failure instanceof LeadstreamError)) return { code: 'UNKNOWN', message: failure instanceof Error ? failure.name : typeof failure };
   const status = failure instanceof SourceError ? failure.status : undefined;
@@ -154,7 +153,6 @@ function clean(value: unknown, redact: Redactor): unknown {
   return value;
 }
 
-/** Creates the id of a connection. */
 export function connectionId(): string {
   return `connection-${randomBytes(4).toString('hex')}`;
 }

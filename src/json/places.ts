@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 
-/** The bytes of JSON syntax. */
 export const ascii = {
   tab: 0x09,
   lineFeed: 0x0a,

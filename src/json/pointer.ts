@@ -80,7 +80,7 @@ function bufferOf(json: Uint8Array): Buffer {
   return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
 }
 
-/** Returns the names and indexes in a JSON pointer: `/data/a~1b` names `a/b` of `data`. */
+/** `/data/a~1b` names `a/b` of `data`. */
 export function segmentsOf(pointer: string): readonly string[] {
   return pointer
     .split('/')
@@ -114,7 +114,6 @@ export function without(json: string, [name, ...inner]: readonly string[]): stri
   return members.length === 0 ? undefined : `{${members.join()}}`;
 }
 
-/** Returns whether a value that was read is an object. */
 export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonText);
 }

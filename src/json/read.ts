@@ -16,7 +16,6 @@ export const ambiguous = Symbol('ambiguous');
 /** A JSON object of such values, without a prototype. If a name occurs twice, the last value counts, as in `JSON.parse`. */
 export type JsonRecord = Readonly<Record<string, JsonValue>> & { readonly [ambiguous]?: readonly string[] };
 
-/** An item of a list. */
 export type JsonItem = JsonRecord | JsonValue;
 
 type Json = JsonItem | readonly JsonItem[] | undefined;

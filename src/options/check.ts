@@ -7,7 +7,6 @@ import { rangeText, type Range } from './settings.js';
  */
 export type Check = (value: unknown, place: string) => readonly string[];
 
-/** The checks of an object, by key. */
 export type Checks = Readonly<Record<string, Check>>;
 
 /** @param wants Text to follow `must be`. */
@@ -33,10 +32,8 @@ function isWithin(value: unknown, { min = -Infinity, max = Number.MAX_VALUE, abo
 export const flag = check('true or false', (value) => typeof value === 'boolean');
 export const callable = check('a function', (value) => typeof value === 'function');
 export const text = check('a text', (value) => typeof value === 'string');
-/** Checks for a name or path. */
 export const filledText = check('a text that is not empty', (value) => typeof value === 'string' && value !== '');
 export const abortSignal = check('an AbortSignal', (value) => value instanceof AbortSignal);
-/** Checks for an object with any content. */
 export const anyObject = check('an object', isMap);
 
 export function oneOf(values: readonly string[]): Check {

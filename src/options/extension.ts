@@ -32,16 +32,11 @@ interface StandardIssue {
 /** Where `defineStep` and `defineSink` store their arguments. Other versions of leadstream look for it too. */
 const extensionKey = '~leadstream';
 
-/** The result of `defineStep` or `defineSink`, of any copy of leadstream. */
 export interface Extension<K extends 'step' | 'sink' = 'step' | 'sink', D = unknown> {
   readonly [extensionKey]: { readonly kind: K; readonly format: 1; readonly name: string; readonly declaration: D };
 }
 
-/**
- * Checks the definition of a step or sink, and attaches it to the function that makes one.
- *
- * @param own The keys that the declaration may have in addition to those of all extensions.
- */
+/** @param own The keys that the declaration may have in addition to those of all extensions. */
 export function extended<K extends 'step' | 'sink', D extends ExtensionDeclaration<unknown, unknown>, T>(
   { kind, own, refuse }: { readonly kind: K; readonly own: Checks; refuse(problem: string): Error },
   name: string,

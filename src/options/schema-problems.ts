@@ -26,7 +26,6 @@ export function checkArguments(at: string, taken: () => z.ZodType, given: unknow
   if (problems.length > 0) throw new StepError('E_STEP_CONFIG', `${at}: ${problems.join('; ')}`);
 }
 
-/** Checks for a caller's function. */
 export const callback = schema((z) => z.custom<unknown>((value) => typeof value === 'function', 'must be a function'));
 
 /** Returns one line for each unknown key; other issues keep the words of zod. */
@@ -74,7 +73,6 @@ export function getIn(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined), value);
 }
 
-/** Replaces the value at an existing path. */
 export function setIn(value: unknown, path: readonly PropertyKey[], to: unknown): void {
   const parent = getIn(value, path.slice(0, -1));
   const key = path.at(-1);
@@ -86,7 +84,6 @@ export function repeatsIn(items: readonly string[]): readonly number[] {
   return items.flatMap((item, index) => (items.indexOf(item) < index ? [index] : []));
 }
 
-/** Describes a name that is listed twice. */
 export function standsTwice(name: string): string {
   return `'${name}' is listed twice; list it once`;
 }

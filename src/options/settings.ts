@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { byName, consistencyModes, duplicateKeyModes, schema, type Zod } from '../core/index.js';
 
-/** The allowed numbers of a setting. */
 export interface Range {
   /** Whether it must be an integer. Default false. */
   readonly whole?: boolean;
@@ -73,7 +72,6 @@ export function usually<T extends z.ZodType>(schema: T, text: string | number | 
 
 const counted = ['limit', 'concurrency', 'window', 'maxPages', 'maxPasses', 'endWaitMs', 'threads', 'maxPageBytes', 'attempts'] as const;
 
-/** Schemas of read settings for pipeline files. */
 export const settings = schema((z) => ({
   baseUrl: z.string().superRefine((address, context) => {
     const message = addressProblem(address);
@@ -90,10 +88,8 @@ function ranged(z: Zod, { whole = false, min = 0, max }: Omit<Range, 'above'>) {
   return max === undefined ? least : least.max(max);
 }
 
-/** The message for a window smaller than the concurrency. */
 export const windowTooSmall = 'must be at least the concurrency';
 
-/** Settings that include a window. */
 export interface Windowed {
   readonly window?: number | undefined;
   readonly concurrency?: number | undefined;

@@ -18,7 +18,6 @@ interface TestOptions extends Extensions {
   readonly signal?: AbortSignal;
 }
 
-/** The result of a test. */
 export interface TestResult {
   readonly pipeline: string;
   readonly name: string;
@@ -29,7 +28,6 @@ export interface TestResult {
   readonly differences: readonly Difference[];
 }
 
-/** The results of the tests of a file. */
 export interface TestResults {
   /** Whether all of them passed; also true without tests. */
   readonly ok: boolean;
@@ -41,14 +39,7 @@ export interface TestResults {
 /** The key accepted by the service of a test. It opens nothing else. */
 const key = 'made-up-key-of-a-test';
 
-/**
- * Runs the tests in a pipeline file, one after another. Each runs its whole pipeline in a temporary folder, against its own service with the given
- * rows, and compares rows, files, row counts and failure. The environment is not used. Backoff and waits are shortened,
- * an answer may take at most 1 s, and `rate_limit` is ignored.
- *
- * @throws {LeadstreamError} `E_RUN_ABORTED`.
- * @throws {SpecError} With every problem of the file, including its tests.
- */
+/** Runs the tests in a pipeline file, each against a service of its own. Neither the environment nor `rate_limit` is used. */
 export async function testPipelines(file: string, options: TestOptions = {}): Promise<TestResults> {
   const { cwd = process.cwd(), only = [], signal, onResult, ...own } = options;
   const { loadTests } = await import('../run/index.js');

@@ -17,7 +17,6 @@ import { IssueList, type Issue, validated } from './issues.js';
 import { pipelineOf, type Pipeline, type RejectsPlan } from './pipeline.js';
 import { pipelineName, pipelineShape, type PipelineShape, type TestShape } from './spec.js';
 
-/** A document of a pipeline file after validation. */
 export interface Checked {
   readonly document: SpecDocument;
   readonly name: string | undefined;
@@ -159,12 +158,7 @@ interface CheckMode {
   readonly from?: ReferenceSource;
 }
 
-/**
- * Checks every document of a pipeline file, individually and against the others.
- *
- * @returns The documents; all problems in the order of the file; and, in lenient mode, the references that are missing.
- * @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; all other problems are in `issues`.
- */
+/** @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; all other problems are in `issues`. */
 export async function checkDocuments(
   text: string,
   file: string,

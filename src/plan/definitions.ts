@@ -25,7 +25,6 @@ export interface LoadOptions extends Extensions {
   readonly stateDir?: string;
 }
 
-/** Everything that a pipeline file can name, by name. */
 export interface Definitions {
   readonly steps: Readonly<Record<string, StepDefinition>>;
   readonly sinks: Readonly<Record<string, SinkDefinition>>;
@@ -39,11 +38,7 @@ export async function definitionsWith(own: Extensions): Promise<Definitions> {
   };
 }
 
-/**
- * Returns the steps and sinks exported by a module, also by a CommonJS one, or in an object.
- *
- * @throws {LeadstreamError} `E_USAGE` for a module without any.
- */
+/** Returns the steps and sinks exported by a module, also by a CommonJS one, or in an object. */
 export function extensionsOf(module: object): Extensions {
   // The same value may be exported by two names.
   const exported = new Set<unknown>(

@@ -16,7 +16,6 @@ import {
 import { SpecError, unknownName } from '../core/index.js';
 import { getIn } from '../options/index.js';
 
-/** A path from the root of a pipeline file: keys and indexes. */
 export type Path = readonly (string | number)[];
 
 /** A document of a pipeline file: plain maps, lists and strings, each with its position. */
@@ -202,17 +201,11 @@ function keyNode(document: Document, path: Path): Node | undefined {
   return isNode(pair?.key) ? pair.key : undefined;
 }
 
-/** What pipelines can inherit from the defaults of a file. */
-export const inheritedKeys: readonly string[] = [
-  'service',
-  'collections',
-  'rejects',
-  'spool',
-  'store',
-  'expect',
-  'on_success',
-  'on_failure',
-];
+export const hookNames = ['on_success', 'on_failure'] as const;
+
+export type HookName = (typeof hookNames)[number];
+
+export const inheritedKeys: readonly string[] = ['service', 'collections', 'rejects', 'spool', 'store', 'expect', ...hookNames];
 
 function misplacedDefaults(documents: readonly Document[]): readonly Trouble[] {
   return documents.flatMap((document, index) => {

@@ -13,7 +13,6 @@ export const defaultReadShrink = 0.5;
 
 const someName = schema((z) => z.string().min(1));
 
-/** The schema of `expect`: conditions without which nothing is published. */
 export const expectShape = schema((z) =>
   z.strictObject({
     min_rows: z.number().int().min(0).optional().describe('Minimum number of rows that leave the last step.'),
@@ -56,7 +55,6 @@ type ExpectGate = {
 } & (
   | {
       readonly judges: 'rows';
-      /** @param columns Those that leave the last step. */
       readonly open: (columns: readonly Column[]) => readonly Check[];
     }
   | {
@@ -74,7 +72,6 @@ interface Named {
   readonly onKey?: true;
 }
 
-/** A single check of the rows: it counts, and may refuse the result. */
 export interface Check {
   /** Name in files and reports, below `expect`. */
   readonly gate: string;
@@ -83,14 +80,12 @@ export interface Check {
   refuse(rows: number): string | undefined;
 }
 
-/** The size of an output, now and in the last run. */
 export interface Measured {
   readonly at: string;
   readonly total: number;
   readonly earlier: Pick<Published, 'rows'> | undefined;
 }
 
-/** Returns the gates that are set, in the order of the reference. */
 export function gatesIn(expect: Expect = {}): readonly ExpectGate[] {
   const { min_rows: fewest, max_shrink: shrink, max_growth: growth, max_read_shrink: lists, max_null: nulls } = expect;
   const { not_null: filled, unique: keys, accepted_values: accepted } = expect;

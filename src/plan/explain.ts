@@ -10,7 +10,6 @@ import { written } from './units.js';
 /** The plan of a pipeline; plain data without credentials. */
 export type Explanation = ReturnType<typeof explainPipeline>;
 
-/** Explains what a run of a pipeline would do, without doing it. */
 export function explainPipeline(pipeline: Pipeline) {
   const { name, plan, rejects } = pipeline;
   const source = columnsOf(plan.collection, pipeline.reveal);
@@ -31,7 +30,6 @@ export function explainPipeline(pipeline: Pipeline) {
       const other = side === undefined ? undefined : plan.collections[side];
       return {
         at,
-        // The other collection, which it reads to the end.
         reads: other && readOf(other, pipeline),
         blocking: definition.blocking ?? false,
         added: missingIn(before, after),

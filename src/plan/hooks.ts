@@ -1,6 +1,7 @@
 import { schema } from '../core/index.js';
 import { proxyIn } from '../http/index.js';
-import { hookNames, type HookName, type Environment, type Problem, type SpecWarning } from './references.js';
+import { hookNames, type HookName } from './document.js';
+import type { Environment, Problem, SpecWarning } from './references.js';
 
 interface Hook {
   /** Address, which may contain a token. */
@@ -8,10 +9,8 @@ interface Hook {
   readonly proxy: string | undefined;
 }
 
-/** The webhooks to notify when a run ends, by their keys in the file. */
 export type Hooks = { readonly [N in HookName]?: Hook };
 
-/** The schema of `on_success` and `on_failure`. */
 export const hookShape = schema((z) =>
   z.strictObject({
     webhook: z
@@ -21,7 +20,6 @@ export const hookShape = schema((z) =>
   }),
 );
 
-/** Returns the hooks of a file with their proxies. */
 export function hooksOf(
   hooks: { readonly [N in HookName]?: { readonly webhook: string } | undefined },
   env: Environment,

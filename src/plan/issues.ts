@@ -4,7 +4,6 @@ import { getIn, schemaProblems, setIn } from '../options/index.js';
 import type { FileCredentials, Problem, SpecWarning, Unset } from './references.js';
 import type { Path, SpecDocument } from './document.js';
 
-/** A problem, or something valid but probably unintended, with its position. */
 export interface Issue extends SpecIssue {
   readonly code: SpecError['code'] | Warning['code'];
 }
@@ -14,10 +13,8 @@ export class IssueList {
   readonly warnings: (Issue & Warning)[] = [];
   /** Paths of the values whose references cannot be resolved. Neither these nor what depends on them is checked. */
   readonly unknown: Path[] = [];
-  /** Unresolved references, in lenient mode. */
   readonly unset: string[] = [];
 
-  /** @param lenient Whether the environment may lack what the file refers to. */
   constructor(
     private readonly document: SpecDocument,
     private readonly credentials: FileCredentials,
@@ -68,11 +65,7 @@ function isWithin(inner: Path, outer: Path): boolean {
 
 type ZodIssue = z.core.$ZodIssue;
 
-/**
- * Checks a value of a pipeline file against a schema and reports each problem. Where the schema requires a number or boolean, text is converted.
- *
- * @returns The parsed value; `undefined` if it is invalid.
- */
+/** Reports each problem of a value. Where the schema requires a number or boolean, text is converted. @returns `undefined` if it is invalid. */
 export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, problem: Problem): T | undefined {
   const spelled = spelledOut(schema, value);
   const result = schema.safeParse(spelled);
@@ -81,7 +74,6 @@ export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, pro
   return undefined;
 }
 
-/** Converts texts where the schema requires a number or a boolean. */
 function spelledOut(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);
   if (result.success) return value;

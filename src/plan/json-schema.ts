@@ -7,7 +7,6 @@ import type { StepDefinition, StepDefinitions } from '../steps/index.js';
 import { inheritedKeys } from './document.js';
 import { pipelineShape } from './spec.js';
 
-/** The part of JSON Schema that the reference uses. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly description?: string | undefined;
@@ -24,7 +23,6 @@ export type Definition = Pick<StepDefinition | SinkDefinition, 'name' | 'summary
 
 export const sinkDefinitions = Object.values<Definition>(sinks);
 
-/** Returns the JSON Schema of pipeline files with these steps. */
 export function schemaWith(steps: StepDefinitions): object {
   const shape = schemaOf(pipelineShape());
   const listOf = (known: readonly Definition[]) => ({ type: 'array', items: { anyOf: known.map(entrySchema) } });
@@ -73,7 +71,6 @@ function entrySchema({ name, summary, config }: Definition): object {
   };
 }
 
-/** Returns the JSON Schema of a configuration, as written in files. */
 export function schemaOf(config: z.ZodType): Schema {
   const schema = zod().toJSONSchema(config, {
     target: 'draft-7',

@@ -65,23 +65,17 @@ export function loadCheck() {
   return import('./check.js');
 }
 
-/** Returns the JSON Schema (draft 7) of pipeline files, for editors. */
 export async function pipelineSchema(): Promise<object> {
   const [{ schemaWith }, steps] = await Promise.all([import('./json-schema.js'), loadSteps()]);
   return schemaWith(steps);
 }
 
-/** Returns the reference of pipeline files as Markdown. */
 export async function pipelineReference(): Promise<string> {
   const [{ referenceWith }, steps] = await Promise.all([import('./reference.js'), loadSteps()]);
   return referenceWith(steps);
 }
 
-/**
- * Reads the text of a pipeline file.
- *
- * @throws {SpecError} `E_SPEC_FILE` if it cannot be read, `E_SPEC_YAML` if it is not UTF-8.
- */
+/** @throws {SpecError} `E_SPEC_FILE` if it cannot be read, `E_SPEC_YAML` if it is not UTF-8. */
 export async function fileText(file: string, { cwd = process.cwd() }: { readonly cwd?: string | undefined }): Promise<string> {
   let bytes: Buffer;
   try {

@@ -6,7 +6,8 @@ import { keyField, proxySecrets, secretsOf } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
 import type { PathNames } from '../store/index.js';
 import type { Expect } from './expect.js';
-import { hookNames, sinkCredentials, type ReferenceSource } from './references.js';
+import { hookNames } from './document.js';
+import { sinkCredentials, type ReferenceSource } from './references.js';
 import { hookSecrets, type Hooks } from './hooks.js';
 import type { Plan } from './plan.js';
 import type { PipelineShape } from './spec.js';
@@ -27,7 +28,6 @@ export interface Pipeline {
   readonly rejects: RejectsPlan;
   /** How outputs on stores are reached; what is absent comes from the environment. */
   readonly store: PipelineShape['store'];
-  /** The expectations of the rows. */
   readonly expect: Expect | undefined;
   /** What happens if columns differ from those of the last run. */
   readonly schema: 'evolve' | 'freeze';
@@ -36,11 +36,9 @@ export interface Pipeline {
   readonly consistency: { readonly mode: ConsistencyMode; readonly maxPasses: number | undefined; readonly allowUnstable: boolean };
   /** Age from which spooled pages are not used; `undefined` if none are spooled. */
   readonly spoolMaxAgeMs: number | undefined;
-  /** Maximum duration of a run, in milliseconds. */
   readonly deadlineMs: number | undefined;
   /** Key of `mask: hmac`, from the environment. */
   readonly hmacKey: string | undefined;
-  /** The webhooks to notify when a run ends. */
   readonly hooks: Hooks;
   /** Folder that relative paths resolve against. */
   readonly baseDir: string;
@@ -56,14 +54,12 @@ export interface Pipeline {
 export interface RejectsPlan {
   /** Absolute path of the file, with placeholders for day and run id; `undefined` if rejects are only counted. */
   readonly path: string | undefined;
-  /** Returns the path in a run. */
   pathOf(names: PathNames): string | undefined;
   readonly max: Tolerance;
   /** Whether the file contains the rows themselves, with all their personal values. */
   readonly rows: boolean;
 }
 
-/** Returns the pipeline of a document without problems, as written and with its references replaced. */
 export function pipelineOf(
   shape: PipelineShape,
   parts: Pick<Pipeline, 'plan' | 'connection' | 'rejects' | 'hooks' | 'warnings'>,

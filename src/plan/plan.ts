@@ -10,7 +10,6 @@ import { validated, type IssueList } from './issues.js';
 import type { Problem } from './references.js';
 import type { PipelineShape } from './spec.js';
 
-/** A step of a checked pipeline. */
 export interface PlannedStep {
   /** Name in messages and reports, like `steps[1] derive`. */
   readonly at: string;
@@ -20,7 +19,6 @@ export interface PlannedStep {
   readonly input: readonly Column[];
 }
 
-/** A sink of a checked pipeline. */
 export interface PlannedSink {
   readonly at: string;
   readonly index: number;
@@ -30,7 +28,6 @@ export interface PlannedSink {
   readonly output: string | undefined;
 }
 
-/** The plan of a pipeline. */
 export interface Plan {
   readonly collection: Collection;
   readonly collections: Registry;
@@ -52,7 +49,6 @@ export interface ChainShape extends Partial<Pick<PipelineShape, 'from' | 'reveal
   readonly to: readonly (Entry | undefined)[];
 }
 
-/** Steps and sinks as checked against their definitions. */
 export interface Chain {
   readonly steps: readonly (Omit<PlannedStep, 'input'> | undefined)[];
   readonly sinks: readonly PlannedSink[];
@@ -65,7 +61,6 @@ interface Surroundings {
   isPlain(path: Path): boolean;
 }
 
-/** Checks steps and sinks against their definitions. */
 export function bindChain({ steps = [], to }: ChainShape, around: Surroundings, problem: Problem): Chain {
   const { definitions, baseDir, pipeline } = around;
   const sinks = to.flatMap((entry, index): readonly PlannedSink[] => {
@@ -105,11 +100,7 @@ function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(
   return config === undefined ? undefined : { at: `${list}[${index}] ${name}`, definition, config };
 }
 
-/**
- * Checks steps and sinks against the fields available at each of them. Nothing is reported where the fields depend on an unknown value.
- *
- * @returns `undefined` if the collection is unknown.
- */
+/** Checks steps and sinks against the fields available at each of them. Nothing is reported where the fields depend on an unknown value. */
 export function planPipeline(
   { from, reveal = [], expect }: ChainShape,
   { steps: bound, sinks }: Chain,
@@ -156,12 +147,7 @@ function knownSteps(steps: Chain['steps'], unknown: readonly Path[]): number {
   return first < 0 ? Infinity : first;
 }
 
-/**
- * Follows columns through the steps of a pipeline, some of which may be invalid.
- *
- * @param reporting Receives the findings of the steps whose columns are known.
- * @returns The columns that arrive at each step and finally leave, the step that dropped a field, by field, and the number of first steps whose columns are known.
- */
+/** @returns The columns that arrive at each step and finally leave, the step that dropped a field, by field, and how many first steps are known. */
 function followed(
   steps: Chain['steps'],
   setting: Omit<PlanContext, 'gone' | 'problem' | 'unset' | 'warn'>,
@@ -261,7 +247,6 @@ function scalarOf(text: string): unknown {
   return Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? number : text;
 }
 
-/** Returns the columns that a sink writes for the arriving ones. */
 export function writtenColumns({ definition, config }: PlannedSink, arriving: readonly Column[]): readonly OutputColumn[] {
   if (definition.writes) return definition.writes(config, arriving);
   const { columns, naming = 'snake_case', types = 'typed' } = shared().safeParse(config).data ?? {};

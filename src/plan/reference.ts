@@ -7,7 +7,6 @@ import { schemaOf, sinkDefinitions, type Definition, type Schema } from './json-
 import { hookShape } from './hooks.js';
 import { pipelineShape, expectationShape, expectedFileShape, testShape } from './spec.js';
 
-/** Returns the reference of pipeline files with these steps. */
 export function referenceWith(steps: StepDefinitions): string {
   const [shape, test] = [schemaOf(pipelineShape()), schemaOf(testShape())];
   const { additionalProperties: one } = schemaOf(collectionsShape());

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Warning, createRedactor, minSecretLength, secretVariables, type Redactor } from '../core/index.js';
 import { privacyAt } from '../http/index.js';
 import { getIn } from '../options/index.js';
-import type { Path } from './document.js';
+import { hookNames, type Path } from './document.js';
 
 /** Receives a problem of the file: of a value, or with `onKey` of its key. */
 export type Problem = (path: Path, message: string, onKey?: boolean) => void;
@@ -100,7 +100,6 @@ function isSecret(path: Path): boolean {
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The values of references. */
 export interface ReferenceSource {
   readonly env: Environment;
   /** Folder that the paths of `${file:…}` resolve against. */
@@ -109,7 +108,6 @@ export interface ReferenceSource {
   read(name: string): string | undefined;
 }
 
-/** Creates the source of the references in a file. */
 export function referenceSource(env: Environment, baseDir: string): ReferenceSource {
   const contents = new Map<string, string | undefined>();
   return {
@@ -133,16 +131,9 @@ function referenceIn(text: string): { readonly kind: 'variable' | 'file'; readon
   return name === undefined ? undefined : { kind: 'variable', name };
 }
 
-/** The keys of a pipeline for webhooks. */
-export const hookNames = ['on_success', 'on_failure'] as const;
-
-export type HookName = (typeof hookNames)[number];
-
-/** The credentials of a pipeline file. */
 export interface FileCredentials {
   /** Returns whether a reference names a credential: a variable by its name, a file by its absolute path. */
   readonly holds: (kind: 'variable' | 'file', name: string) => boolean;
-  /** Returns whether a text contains a credential. */
   readonly within: (text: string) => boolean;
   readonly redact: Redactor;
 }
