@@ -1,9 +1,10 @@
 import { join } from 'node:path';
-import { SinkError } from '../core/index.js';
+import { SinkError, type OutputColumn } from '../core/index.js';
 import { checkUsage } from '../options/index.js';
 import { Stores } from '../store/index.js';
+import type { LiveFile } from './format.js';
 import { tableAt } from './formats.js';
-import { folderOf } from './manifest.js';
+import { columnsIn, folderOf, type ManifestFile } from './manifest.js';
 import type { TableKind } from './partitions.js';
 import { accessTaken, type TableAccess } from './access.js';
 import { StoreTable } from './store-table.js';
@@ -11,9 +12,13 @@ import { StoreTable } from './store-table.js';
 /** The data files of a table as readers see it now. */
 export interface TableFiles {
   readonly table: TableKind;
-  /** Whether columns are in names of folders, as in Hive. */
-  readonly isPartitioned: boolean;
-  /** Absolute paths, or URLs such as `s3://bucket/lake/leads/data/RUN/part-00000.parquet`. */
+  /** Columns in the files; those that a later run added are not in all of them. */
+  readonly columns: readonly Pick<OutputColumn, 'name' | 'type'>[];
+  /** Columns in names of folders, as in Hive. */
+  readonly folders: TableFiles['columns'];
+  /** The current metadata of an Iceberg table, which readers without a catalog take. */
+  readonly metadata?: string | undefined;
+  /** Absolute paths, or URLs such as `s3://bucket/lake/leads/data/RUN/part-00000.parquet`; those of the newest run, which have all columns, come first. */
   readonly files: readonly string[];
 }
 
@@ -29,15 +34,25 @@ export async function tableFiles(path: string, { stores = new Stores() }: TableA
   checkUsage('tableFiles', accessTaken, { path, options: { stores } });
   const table = await tableAt(path, stores);
   if (table instanceof StoreTable) {
-    const { files, current } = await table.version();
-    const names = files.map(({ name }) => `${table.path}/${name}`).sort();
-    const by = current ? (await table.manifest(current)).manifest.partition_by : [];
-    return { table: table.format.kind, isPartitioned: by.length > 0, files: names };
+    const { files, current, metadata } = await table.version();
+    const columns = current ? columnsIn((await table.manifest(current)).manifest, files.some(isInFolder)) : { columns: [], folders: [] };
+    const names = newestFirst(files).map(({ name }) => `${table.path}/${name}`);
+    return { table: table.format.kind, ...columns, metadata, files: names };
   }
   const run = await table.published();
   const manifest = run === undefined ? undefined : await table.manifest(run);
   if (run === undefined || manifest === undefined)
     throw new SinkError('E_SINK_FOREIGN', `${path} is not a leadstream table: there is no link to a run`);
-  const files = manifest.files.map(({ name }) => join(table.folder(run), name));
-  return { table: 'plain', isPartitioned: manifest.files.some((file) => folderOf(file) !== ''), files };
+  const files = newestFirst(manifest.files).map(({ name }) => join(table.folder(run), name));
+  return { table: 'plain', ...columnsIn(manifest, manifest.files.some(isInFolder)), files };
+}
+
+function isInFolder(file: LiveFile): boolean {
+  return folderOf(file) !== '';
+}
+
+/** Sorts by the run that wrote the file, the newest first, and by name. */
+function newestFirst<T extends LiveFile & Partial<Pick<ManifestFile, 'written_by'>>>(files: readonly T[]): readonly T[] {
+  const runOf = ({ name, written_by: run = name }: T) => run;
+  return [...files].sort((a, b) => (runOf(a) > runOf(b) || (runOf(a) === runOf(b) && a.name < b.name) ? -1 : 1));
 }

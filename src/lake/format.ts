@@ -36,6 +36,8 @@ export interface TableVersion<T = unknown> {
   readonly kept: readonly CommittedRun[];
   /** The data files that readers see. They differ from those in the manifest of `current` after a compaction by another writer. */
   readonly files: readonly LiveFile[];
+  /** The file with the current metadata of Iceberg. */
+  readonly metadata?: string | undefined;
   /** All runs of which the table still knows that they committed. Objects of others are removed when a version after the one that they began with exists. */
   readonly runs: readonly string[];
   readonly state: T;

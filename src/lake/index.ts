@@ -1,7 +1,7 @@
 export { storesTaken, type TableAccess } from './access.js';
 export { tableFiles, type TableFiles } from './files.js';
 export { prepareRollback, rollBack, tableRuns, type TableRun } from './history.js';
-export { modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
+export { manifestShape, modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
 export { partitionTerm, runDateColumn, tableKinds, type TableKind } from './partitions.js';
 export type { Landing } from './landing.js';
 export { LinkedRun } from './linked-run.js';

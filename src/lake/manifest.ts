@@ -30,29 +30,35 @@ export function folderOf({ name, folder }: { readonly name: string; readonly fol
   return folder ?? levels.slice(levels[0] === 'data' ? 2 : 0).join('/');
 }
 
+/** The columns in files and in names of folders, as readers see them. Files of Iceberg, and files without rows, have all. */
+export function columnsIn({ schema: all, partition_by: by, table }: Manifest, hasFolders: boolean) {
+  if (table === 'iceberg') return { columns: all, folders: [] };
+  const columns = all.filter(({ field }) => !by.includes(field));
+  const folders = by.map((field) => ({ name: field, type: all.find((column) => column.field === field)?.type ?? 'date' }));
+  return hasFolders ? { columns, folders } : { columns: [...columns, ...folders], folders: [] };
+}
+
 const count = schema((z) => z.number().int().nonnegative());
 
-const manifest = schema((z) =>
+export const manifestShape = schema((z) =>
   z.object({
     version: z.literal(1),
     table: z.enum(tableKinds).default('plain'),
     run_id: z.string(),
-    pipeline: z.string(),
-    fingerprint: z.string(),
+    pipeline: z.string().describe('Name of the pipeline.'),
+    fingerprint: z.string().describe('SHA-256 of the pipeline without credentials; empty for a table written in code.'),
+    service: z.string().optional().describe('Address of the service; absent for a table written in code.'),
     collection: z.string(),
     started_at: z.string(),
     finished_at: z.string(),
-    pages: count(),
-    consistency: z.string(),
-    /** Whether a limit stopped the read, so that the table is incomplete. */
-    partial: z.boolean().optional(),
+    pages: count().describe('Pages of the service that were read.'),
+    consistency: z.string().describe('The outcome of the check for completeness.'),
+    partial: z.boolean().optional().describe('Whether a limit stopped the read, so that the table is incomplete.'),
     mode: z.enum(modes),
-    /** The run published before; a rollback returns to it. */
-    replaced: z.string().optional(),
-    /** Fields whose values are in the names of folders instead of the files. */
-    partition_by: z.array(z.string()),
-    rows: count(),
-    bytes: count(),
+    replaced: z.string().optional().describe('The run published before; a rollback returns to it.'),
+    partition_by: z.array(z.string()).describe('Fields whose values are in the names of folders; for Iceberg, also in the files.'),
+    rows: count().describe('Rows of all files.'),
+    bytes: count().describe('Bytes of all files.'),
     /** Rows of this run: written; unchanged, left out because the table has their key; changed, the unchanged ones with different content. */
     run: z.object({ written: count(), unchanged: count(), changed: count() }),
     files: z.array(
@@ -73,16 +79,12 @@ const manifest = schema((z) =>
     ),
     /** Fields that the service returns but does not document, and that have or will have a column. */
     undeclared: z.array(z.object({ name: z.string(), original: z.string() })),
-    /** Rows of all lists that were read, by collection, including rows that were not written. */
-    reads: z.record(z.string(), count()),
+    reads: z.record(z.string(), count()).describe('Rows of all lists that were read, by collection, including rows that were not written.'),
     /** Index of the keys of all rows, needed by `append`. */
     keys: z.object({ columns: z.array(z.string()), rows: count(), bytes: count(), sha256: z.string() }).optional(),
-    /** Whether the folder has a file `_SUCCESS`. */
-    success_file: z.boolean(),
-    /** Name of the sink in `books`. */
-    output: z.string(),
-    /** Row counts of this run, by sink; empty for a table written in code. */
-    books: z.record(z.string(), z.unknown()),
+    success_file: z.boolean().describe('Whether the folder has a file `_SUCCESS`.'),
+    output: z.string().describe('Name of the sink in `books`.'),
+    books: z.record(z.string(), z.unknown()).describe('Row counts of this run, by sink; empty for a table written in code.'),
   }),
 );
 
@@ -92,7 +94,7 @@ export const bookedRows = schema((z) => z.object({ written: count(), unchanged: 
  * The content of `<run>.manifest.json` next to the folder of a run. `rows` and `bytes` are sums over `files`, all those of the table, by their names while the
  * run is published.
  */
-export type Manifest = z.output<ReturnType<typeof manifest>>;
+export type Manifest = z.output<ReturnType<typeof manifestShape>>;
 
 export type ManifestFile = Manifest['files'][number];
 
@@ -104,7 +106,7 @@ export async function loadManifest(path: string): Promise<{ readonly text?: stri
 }
 
 export function manifestIn(text: string): Manifest | undefined {
-  return manifest().safeParse(jsonIn(text)).data;
+  return manifestShape().safeParse(jsonIn(text)).data;
 }
 
 /** A field that the service returns but does not document. */
@@ -133,6 +135,8 @@ export interface RunFacts {
   readonly pipeline: string;
   /** SHA-256 of the pipeline's specification without secrets, in hexadecimal. */
   readonly fingerprint: string;
+  /** Address of the service, without credentials. */
+  readonly service?: string;
   readonly collection: string;
   readonly pages: number;
   readonly startedAt: string;

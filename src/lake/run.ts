@@ -165,6 +165,7 @@ class BegunRun {
       table: landing.kind,
       pipeline: facts.pipeline,
       fingerprint: facts.fingerprint,
+      service: facts.service,
       collection: facts.collection,
       started_at: facts.startedAt,
       finished_at: new Date().toISOString(),

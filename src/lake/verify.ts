@@ -12,7 +12,7 @@ import { tableAt } from './formats.js';
 import { withCopy, withLive } from './store-run.js';
 import { keysKey, StoreTable } from './store-table.js';
 import { RunLog, type Evidence } from './run-log.js';
-import { bookedRows, folderOf, loadManifest, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
+import { bookedRows, columnsIn, folderOf, loadManifest, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
 import { encoded } from './partitions.js';
 import { entriesBelow, keptEnding, successName, type Table } from './table.js';
 
@@ -253,7 +253,7 @@ async function footerDifferences(path: string, file: ManifestFile, manifest: Man
   const footer = await footerOf(path);
   if (footer && by === undefined) return footer.num_rows === BigInt(rows) ? [] : [`${name} has another number of rows than the table says`];
   if (!footer) return [`${name} has no Parquet footer`];
-  const all = columnsOf(file, manifest);
+  const { columns: all }: Pick<Expected, 'columns'> = columnsIn(manifest, folderOf(file) !== '');
   // A file written by an earlier run may lack columns added later, and have them in another order.
   const found = () => footer.schema.slice(1).flatMap((element) => all.find((column) => column.name === element.name) ?? []);
   const fault = contentFault(footer, { rows, columns: by === manifest.run_id ? all : found() });
@@ -268,12 +268,4 @@ function partitionDifferences(file: ManifestFile, { partition_by: by, table }: M
   const levels = folder === '' ? [] : folder.split('/');
   const found = levels.map((level) => level.slice(0, level.indexOf('=')));
   return found.join('/') === by.map(encoded).join('/') ? [] : [`${name} is not in the partition folders ${by.join(', ') || '(none)'}`];
-}
-
-/** The columns of the table, without those in the folders of the file. */
-function columnsOf(file: ManifestFile, { schema, partition_by: by, table }: Manifest): Expected['columns'] {
-  if (table === 'iceberg') return schema;
-  const inFiles = schema.filter(({ field }) => !by.includes(field));
-  if (by.length === 0 || folderOf(file) !== '') return inFiles;
-  return [...inFiles, ...by.map((field) => ({ name: field, type: schema.find((column) => column.field === field)?.type ?? 'date' }))];
 }

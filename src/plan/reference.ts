@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { collections, originalName, type Collection } from '../collections/index.js';
 import { catalogue, environment, exitCodes, logEvents, warningCatalogue } from '../core/index.js';
+import { manifestShape } from '../lake/index.js';
 import { collectionsShape } from '../source/index.js';
 import { expressionFunctions, type StepDefinitions } from '../steps/index.js';
 import { schemaOf, sinkDefinitions, type Definition, type Schema } from './json-schema.js';
@@ -60,6 +61,9 @@ export function referenceWith(steps: StepDefinitions): string {
     ]),
     '## Sinks',
     ...sinkDefinitions.flatMap((definition) => section(definition, 'to')),
+    '## Manifests of tables',
+    'What `leadstream runs TABLE --json` prints of each run, and `RUN.manifest.json` or `_leadstream/runs/RUN.json` has: JSON in UTF-8. Ignore keys that are not listed here. `run` counts the rows of this run: `written`; `unchanged`, left out because the table has their key; `changed`, the unchanged ones with different content. `files` are all of the table: `name`, `rows`, `bytes`, `sha256`, and the run that `written_by` names. `schema` has the `name` of each column in files, its `field` in the pipeline, the `original` name of the service, its `type`, and a `comment` on its origin; `undeclared` are columns that the service does not document. `keys` is the index that append needs.',
+    keyTable(schemaOf(manifestShape())),
     '## Exit codes',
     tableOf(exitCodes, ['exit', 'what happened', 'what to do'], (exit, { meaning, action }) => [exit, meaning, action]),
     '## Errors',

@@ -110,9 +110,10 @@ export class Ledger {
   }
 
   facts({ startedAt, pages, partial, collection, sinks }: RunReport): RunFacts {
-    const { name: pipeline, fingerprint } = this.pipeline;
+    const { name: pipeline, fingerprint, connection } = this.pipeline;
     return {
       ...{ pipeline, fingerprint, collection, pages, startedAt, consistency: this.consistency.outcome, partial },
+      service: connection.baseUrl,
       books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
       undeclared: this.columns.undeclared.map(({ name, original }) => ({ name, original })),
       reads: this.reads(partial),

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { TableFiles } from '../../tables.js';
-import { amount, amountOf, GateError, jsonOf, LeadstreamError, printable } from '../../core/index.js';
+import { amount, amountOf, type DeclaredType, GateError, jsonOf, LeadstreamError, printable } from '../../core/index.js';
 import { fixedPath, fixedPlace } from '../../store/index.js';
 import { command, flag } from '../command.js';
 import { print } from '../console.js';
@@ -50,30 +50,50 @@ export const files = command(
   },
 );
 
+type Reader = 'duckdb' | 'polars' | 'spark';
+
 type Query = (path: string, found: TableFiles) => string;
 
-/** How readers name the files of a table. Columns that later runs added are null in the files of earlier ones. */
-const queries: Readonly<Record<'duckdb' | 'polars' | 'spark', Query>> = {
-  duckdb: (path, { table, files: all, isPartitioned }) => {
-    if (table !== 'plain') return `SELECT * FROM ${table}_scan(${sqlText(path)})`;
-    return `SELECT * FROM read_parquet([${all.map(sqlText).join(', ')}], union_by_name = true, hive_partitioning = ${isPartitioned})`;
+/**
+ * How readers name a table. Columns that later runs added are null in the files of earlier ones; the types of columns in names of folders are said, since
+ * readers would guess `01234` to be a number.
+ */
+const queries: Readonly<Record<Reader, Query>> = {
+  duckdb: (path, { table, metadata = path, files: all, folders }) => {
+    if (table !== 'plain') return `SELECT * FROM ${table}_scan(${sqlText(metadata)})`;
+    const types = folders.map(({ name, type }) => `${sqlText(name)}: ${typesOf[type].duckdb}`);
+    const hive = types.length === 0 ? 'hive_partitioning = false' : `hive_partitioning = true, hive_types = {${types.join(', ')}}`;
+    return `SELECT * FROM read_parquet([${all.map(sqlText).join(', ')}], union_by_name = true, ${hive})`;
   },
-  polars: (path, { table, files: all, isPartitioned }) => {
-    if (table === 'iceberg') return `polars.scan_iceberg(${JSON.stringify(path)})`;
-    if (table === 'delta') return `polars.scan_delta(${JSON.stringify(path)})`;
-    return `polars.scan_parquet(${JSON.stringify(all)}, missing_columns="insert", hive_partitioning=${isPartitioned ? 'True' : 'False'})`;
+  polars: (path, { table, metadata = path, files: all, folders }) => {
+    if (table !== 'plain') return `polars.scan_${table}(${JSON.stringify(metadata)})`;
+    const types = folders.map(({ name, type }) => `${JSON.stringify(name)}: polars.${typesOf[type].polars}`);
+    const hive = types.length === 0 ? 'hive_partitioning=False' : `hive_partitioning=True, hive_schema={${types.join(', ')}}`;
+    return `polars.scan_parquet(${JSON.stringify(all)}, missing_columns="insert", ${hive})`;
   },
-  spark: (path, { table, files: all }) => {
+  spark: (path, { table, metadata = path, files: all, columns, folders }) => {
     const named = (text: string) => JSON.stringify(text.replace(/^s3:/, 's3a:'));
-    if (table !== 'plain') return `spark.read.format("${table}").load(${named(path)})`;
-    // Spark takes folders of partitions below one base only, so it reads the files of each run by themselves.
-    const baseOf = (file: string) => /^.*\/data\/[^/]+(?=\/)/.exec(file)?.[0] ?? file.slice(0, file.search(/\/(?:[^/]+=[^/]+\/)*[^/]+$/));
+    if (table !== 'plain') return `spark.read.format("${table}").load(${named(metadata)})`;
+    const schema = [...columns, ...folders].map(({ name, type }) => `\`${name.replaceAll('`', '``')}\` ${typesOf[type].spark}`);
+    // Spark takes folders of partitions below one base only.
+    const baseOf = (file: string) => (folders.length === 0 ? '' : file.slice(0, file.search(/\/(?:[^/]+=[^/]+\/)*[^/]+$/)));
     const reads = [...new Set(all.map(baseOf))].map((base) => {
-      const ofRun = all.filter((file) => baseOf(file) === base).map(named);
-      return `spark.read.option("basePath", ${named(base)}).option("mergeSchema", "true").parquet(${ofRun.join(', ')})`;
+      const below = base === '' ? '' : `.option("basePath", ${named(base)})`;
+      const files = all.filter((file) => baseOf(file) === base).map(named);
+      return `spark.read.schema(${JSON.stringify(schema.join(', '))})${below}.parquet(${files.join(', ')})`;
     });
-    return reads.reduce((sum, read) => `${sum}.unionByName(${read}, allowMissingColumns=True)`);
+    return reads.reduce((sum, read) => `${sum}.unionByName(${read})`);
   },
+};
+
+/** The types that readers see. */
+const typesOf: Readonly<Record<DeclaredType, Readonly<Record<Reader, string>>>> = {
+  text: { duckdb: 'VARCHAR', polars: 'String', spark: 'STRING' },
+  flag: { duckdb: 'BOOLEAN', polars: 'Boolean', spark: 'BOOLEAN' },
+  integer: { duckdb: 'BIGINT', polars: 'Int64', spark: 'BIGINT' },
+  decimal: { duckdb: 'DOUBLE', polars: 'Float64', spark: 'DOUBLE' },
+  timestamp: { duckdb: 'TIMESTAMPTZ', polars: 'Datetime("us", "UTC")', spark: 'TIMESTAMP' },
+  date: { duckdb: 'DATE', polars: 'Date', spark: 'DATE' },
 };
 
 function sqlText(text: string): string {

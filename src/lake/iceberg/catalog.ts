@@ -5,6 +5,8 @@ export interface CatalogTable {
   /** Grows with every commit. */
   readonly sequence: number;
   readonly metadata: TableMetadata;
+  /** Where the metadata is, for readers without the catalog. */
+  readonly path?: string | undefined;
 }
 
 /**

@@ -20,7 +20,7 @@ export function fileCatalog(store: ObjectStore): Catalog {
       if (metadata.properties?.[versionProperty] !== String(version)) throw foreign(store, metadataKey(version));
       const hint = await store.read(hintKey);
       if (hint?.bytes.toString() !== String(version)) await writeHint(store, version);
-      return { sequence: version, metadata };
+      return { sequence: version, metadata, path: pathOf(version) };
     },
     // What is required of the base holds as long as no version follows it.
     commit: async (base, _requirements, updates) => {
@@ -30,7 +30,7 @@ export function fileCatalog(store: ObjectStore): Catalog {
       const written = { ...metadata, 'metadata-log': [...(metadata['metadata-log'] ?? []), ...previous].slice(-maxPreviousVersions) };
       if ((await createOnce(store, metadataKey(version), stringifyExact(written))) === 'taken') return 'lost';
       await writeHint(store, version);
-      return { sequence: version, metadata: written };
+      return { sequence: version, metadata: written, path: pathOf(version) };
     },
   };
 }

@@ -172,7 +172,15 @@ class IcebergFormat implements TableFormat<IcebergState> {
     );
     const kept = earlier.map(runOf);
     const runs = [...(current ? [runOf(current)] : []), ...kept].map(({ run }) => run);
-    return { sequence: table.sequence, current: current && runOf(current), kept, files, runs, state: { table, groups } };
+    return {
+      sequence: table.sequence,
+      current: current && runOf(current),
+      kept,
+      files,
+      metadata: table.path,
+      runs,
+      state: { table, groups },
+    };
   }
 }
 

@@ -119,13 +119,13 @@ export class RestCatalog implements Catalog {
   }
 
   #tableOf(body: unknown): CatalogTable {
-    const { metadata: found, config, 'storage-credentials': given } = isMap(body) ? body : {};
+    const { metadata: found, 'metadata-location': path, config, 'storage-credentials': given } = isMap(body) ? body : {};
     const isVended = ([key, value]: readonly [string, unknown]) => vending.test(key) && value !== 'false';
     if ((Array.isArray(given) && given.length > 0) || (isMap(config) && Object.entries(config).some(isVended)))
       throw this.#refusal('E_SINK_CONFIG', 'it vends credentials for the storage, which is not supported');
     if (found === undefined) throw this.#refusal('E_SINK_WRITE', `no table ${this.options.name} in its answer${reasonIn(body)}`);
     const metadata = tableMetadata(found, this.options.name);
-    return { sequence: metadata['last-sequence-number'], metadata };
+    return { sequence: metadata['last-sequence-number'], metadata, path: typeof path === 'string' ? path : undefined };
   }
 
   /** Sends a request below the prefix of the catalog, with a body by POST. Only that with updates must not be repeated. */

@@ -2,15 +2,16 @@ import { appendFile, cp, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
-import { pipelineText, service } from '../../support/services.js';
+import { duckdb } from '../../support/duckdb.js';
+import { pipelineText, service, serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** A folder with a table of users that was published twice. */
-async function lake(): Promise<{ cwd: string; runs: readonly string[] }> {
+async function lake(): Promise<{ cwd: string; url: string; runs: readonly string[] }> {
   const [cwd, from] = [await temporaryFolder(), await service()];
   await writeFile(join(cwd, 'p.yaml'), pipelineText('from: users\nto:\n  - parquet: { path: lake/users }'));
   for (let run = 0; run < 2; run += 1) expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
-  return { cwd, runs: await runsIn(cwd) };
+  return { cwd, url: from.url, runs: await runsIn(cwd) };
 }
 
 /** Folders of runs, the oldest first. */
@@ -65,14 +66,14 @@ describe('runs', () => {
   });
 
   test('gives whole manifests as JSON', async () => {
-    const { cwd, runs } = await lake();
+    const { cwd, url, runs } = await lake();
     const { stdout } = await cli(['runs', 'lake/users', '--json'], { cwd });
     const found = stdout
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as unknown);
     expect(found).toMatchObject([
-      { run: runs[1], state: 'published', manifest: { collection: 'users', mode: 'replace' } },
+      { run: runs[1], state: 'published', manifest: { collection: 'users', mode: 'replace', service: url } },
       { run: runs[0], state: 'kept', manifest: { run_id: runs[0] } },
     ]);
   });
@@ -99,5 +100,30 @@ describe('rollback', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: `lake/users: run ${runs[0]} is published again; run ${runs[1]} is kept\n` });
     expect(await cli(['verify', 'lake/users'], { cwd })).toMatchObject({ code: 0 });
     expect((await cli(['runs', 'lake/users'], { cwd })).stdout).toMatch(new RegExp(`${runs[0]} +published`));
+  });
+});
+
+describe('files', () => {
+  test('prints a query with the columns of all runs, and the types of those in folders', async () => {
+    const cwd = await temporaryFolder();
+    const nights = [
+      { lead_id: '1', zipcode: '01234' },
+      { lead_id: '2', zipcode: "it's", late: 'x' },
+    ];
+    const sink = '{ path: lake/leads, mode: append, partition_by: [zipcode] }';
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(`from: leads\nexpect: { max_read_shrink: 100% }\nto:\n  - parquet: ${sink}`));
+    for (const lead of nights) {
+      const { env } = await serviceOf({ leads: [lead] });
+      expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
+    }
+    const { stdout } = await cli(['files', 'lake/leads', '--for', 'duckdb'], { cwd });
+    expect(await duckdb(`SELECT lead_id, zipcode, late FROM (${stdout}) ORDER BY lead_id`)).toEqual([
+      { lead_id: '1', zipcode: '01234', late: null },
+      { lead_id: '2', zipcode: "it's", late: 'x' },
+    ]);
+    const polars = (await cli(['files', 'lake/leads', '--for', 'polars'], { cwd })).stdout;
+    // Polars takes the columns of the first file.
+    expect(polars).toMatch(/^polars\.scan_parquet\(\["[^"]*zipcode=it%27s[^"]*",.*hive_schema=\{"zipcode": polars\.String\}\)\n$/);
+    expect((await cli(['files', 'lake/leads'], { cwd })).stdout.trim().split('\n')).toHaveLength(2);
   });
 });
