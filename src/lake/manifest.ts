@@ -12,8 +12,8 @@ export const modes = ['replace', 'replace_partitions', 'append'] as const;
 /** Names of the data files of a run in a folder of its own, with the folders of their partition. */
 export const dataFileName = /^(?:[^/=]+=[^/]+\/)*part-\d{5,}-[\w-]+\.parquet$/;
 
-/** Names in a table on a store: ours, and those of writers that compacted it. */
-const storedName = /^data\/(?:(?!\.{1,2}\/)[^/\0]+\/)*[^/\0]+\.parquet$/;
+/** Names in a table: ours, and those of writers that compacted one on a store, to other folders in Delta. */
+const storedName = /^(?:(?!\.{1,2}\/)[^/\0]+\/)*[^/\0]+\.parquet$/;
 
 export function dataFileNameOf(run: string, index: number): string {
   return `part-${String(index).padStart(5, '0')}-${run}.parquet`;
@@ -63,7 +63,7 @@ export const manifestShape = schema((z) =>
     run: z.object({ written: count(), unchanged: count(), changed: count() }),
     files: z.array(
       z.object({
-        name: z.string().refine((name) => dataFileName.test(name) || storedName.test(name)),
+        name: z.string().refine((name) => storedName.test(name)),
         rows: count(),
         bytes: count(),
         /** Unknown, like the run, for a file that another writer made of ours. */

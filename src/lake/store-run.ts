@@ -89,7 +89,7 @@ export class StoreRun implements Landing {
   /** Compares sizes. `verify` compares digests: here that would mean reading the whole table in every run. */
   async checkRetained(files: readonly ManifestFile[]): Promise<void> {
     if (files.length === 0) return;
-    const sizes = await this.table.sizes();
+    const sizes = await this.table.sizes(files);
     const wrong = files.find(({ name, bytes }) => sizes.get(name) !== bytes);
     if (wrong === undefined) return;
     const found = sizes.get(wrong.name);

@@ -109,10 +109,11 @@ export class StoreTable {
     return found;
   }
 
-  /** Returns the sizes of all data files that exist, by name. */
-  async sizes(): Promise<ReadonlyMap<string, number>> {
+  /** Returns the sizes of the files that exist, by name. Other writers that compact a table of Delta choose other folders. */
+  async sizes(files: readonly Pick<ManifestFile, 'name'>[]): Promise<ReadonlyMap<string, number>> {
     const sizes = new Map<string, number>();
-    for await (const { key, bytes } of this.objects.list('data/')) sizes.set(key, bytes);
+    const prefix = files.every(({ name }) => name.startsWith('data/')) ? 'data/' : '';
+    for await (const { key, bytes } of this.objects.list(prefix)) sizes.set(key, bytes);
     return sizes;
   }
 

@@ -116,7 +116,7 @@ async function verifyStored(table: StoreTable, { run, stateDir, scratch: folder 
     ...sumDifferences(manifest),
     ...bookDifferences(manifest),
   ];
-  const sizes = await table.sizes();
+  const sizes = await table.sizes(manifest.files);
   const scratch = await ScratchFolder.open(join(folder, `leadstream-${process.getuid?.() ?? ''}`));
   try {
     for (const file of manifest.files) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { of } from 'rxjs';
@@ -324,4 +324,22 @@ suite.each(kinds)(`a table (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place
     await expect(table.run({}, rowsOf('20240101', 'a'))).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
     expect((await table.keys()).filter((key) => key !== '_leadstream/probe.json')).toEqual(['somebody.txt']);
   });
+});
+
+test('a table of Delta is added to after another writer compacted it to another folder', async () => {
+  const table = await Tested.at('delta', 'folder');
+  await table.run({}, rowsOf('20240101', 'a', 'b'));
+  const [name = ''] = await table.keys('data/');
+  await cp(join(table.path, name), join(table.path, 'other.parquet'));
+  const [log = ''] = await table.keys('_delta_log/');
+  const lines = (await table.objects.read(log))?.bytes.toString().trim().split('\n') ?? [];
+  const added = lines.find((line) => line.startsWith('{"add"')) ?? '';
+  const compaction = [
+    added.replace(name, 'other.parquet'),
+    JSON.stringify({ remove: { path: name, dataChange: false, deletionTimestamp: 1 } }),
+  ];
+  await table.objects.put(log.replace('0.json', '1.json'), compaction.join('\n').replace('"dataChange":true', '"dataChange":false'));
+  await table.run({ mode: 'append' }, rowsOf('20240101', 'a', 'c'));
+  expect(await table.rows()).toEqual(['a', 'b', 'c']);
+  await table.check();
 });
