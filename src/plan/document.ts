@@ -22,7 +22,6 @@ export type Path = readonly (string | number)[];
 export interface SpecDocument {
   readonly file: string;
   readonly value: unknown;
-  /** Paths of values that were overridden and so are not in the file. */
   readonly overridden: readonly Path[];
   /** Returns whether a scalar is written without quotes, and not as a block. */
   isPlain(path: Path): boolean;
@@ -114,16 +113,9 @@ function parse(text: string, lines: LineCounter): { readonly parsed: readonly Do
   }
 }
 
-const noAnchors =
-  'anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a value that begins with & or * needs quotes';
-const noTags = 'tags are not accepted; a value that begins with ! needs quotes';
-
+const notAccepted = 'anchors, aliases, tags and directives are not accepted; a value that begins with &, *, ! or % needs quotes';
 /** The parser's own words would contain the value. */
-const words: Readonly<Record<string, string>> = {
-  BAD_ALIAS: noAnchors,
-  BAD_DIRECTIVE: 'directives are not accepted; a value that begins with % needs quotes',
-  TAG_RESOLVE_FAILED: noTags,
-};
+const refusedCodes = ['BAD_ALIAS', 'BAD_DIRECTIVE', 'TAG_RESOLVE_FAILED'];
 
 function invalid(text: string, { code, message, pos: [offset] }: YAMLError): Trouble {
   // Where the stack overflows depends on the version of Node.
@@ -131,7 +123,7 @@ function invalid(text: string, { code, message, pos: [offset] }: YAMLError): Tro
   const [line = ''] = text.slice(text.lastIndexOf('\n', offset - 1) + 1).split('\n');
   const isReference = /^[^"'#]*(?:\$\{|\{\{)/.test(line);
   if (isReference) return { offset, message: 'a value with ${…} or {{ … }} needs quotes here: YAML interprets its braces' };
-  return { offset, message: words[code] ?? message.replace(/(?:: ["|>]| \\).*$/s, '') };
+  return { offset, message: refusedCodes.includes(code) ? notAccepted : message.replace(/(?:: ["|>]| \\).*$/s, '') };
 }
 
 function refusedIn(documents: readonly Document[]): Trouble | undefined {
@@ -147,8 +139,7 @@ function refusedIn(documents: readonly Document[]): Trouble | undefined {
 }
 
 function refusalOf(node: Node, isKey: boolean, depth: number): string | undefined {
-  if (isAlias(node) || node.anchor !== undefined) return noAnchors;
-  if (node.tag !== undefined) return noTags;
+  if (isAlias(node) || node.anchor !== undefined || node.tag !== undefined) return notAccepted;
   if (depth >= maxDepth && isCollection(node)) return tooDeep;
   if (isKey && isScalar(node) && node.value === '__proto__') return "'__proto__' is not a valid name: its value would be lost";
   return isKey && !isScalar(node) ? 'a key must be a text; a value that begins with a bracket or brace needs quotes' : undefined;

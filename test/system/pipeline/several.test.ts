@@ -55,7 +55,7 @@ describe('a file of several pipelines', () => {
   test('has broken YAML at the line of the whole file', async () => {
     expect((await problems(file(users('a'), 'name: b\nname: b\n')))[0]).toMatch(/^p\.yaml:7:1 /);
     expect(await problems(file(users('a'), 'name: &b b\nfrom: *b\n'))).toEqual([
-      'p.yaml:6:10 anchors and aliases (& and *) are not accepted: write the value out, or put what pipelines share under defaults; a value that begins with & or * needs quotes',
+      'p.yaml:6:10 anchors, aliases, tags and directives are not accepted; a value that begins with &, *, ! or % needs quotes',
     ]);
   });
 
