@@ -23,26 +23,21 @@ export const explain = command(
   },
 );
 
-interface Branch {
-  readonly title: string;
-  readonly notes: readonly string[];
-}
+/** A title, and notes below it. */
+type Branch = readonly string[];
 
 function treeOf({ pipeline, source, steps, sinks, rejects, alone, together }: Explanation): string {
   const then = together.length === 0 ? [] : [together.join(', ')];
   const branches: readonly Branch[] = [
-    {
-      title: `from ${source.collection}`,
-      notes: [...requestOf(source), `${amountOf(source.columns.length, 'column')}: ${listOf(source.columns)}`],
-    },
+    [`from ${source.collection}`, ...requestOf(source), `${amountOf(source.columns.length, 'column')}: ${listOf(source.columns)}`],
     ...steps.map(branchOf),
     ...sinks.map(sinkBranch),
-    { title: 'rejects', notes: [`${rejects.path ?? 'counted only, no file'}, at most ${rejects.max}`] },
+    ['rejects', `${rejects.path ?? 'counted only, no file'}, at most ${rejects.max}`],
     ...(alone.length === 0 || alone.length + together.length === 1
       ? []
-      : [{ title: 'commit', notes: [[`each by itself: ${alone.join(', then ')}`, ...then].join('; then together: ')] }]),
+      : [['commit', [`each by itself: ${alone.join(', then ')}`, ...then].join('; then together: ')]]),
   ];
-  const lines = branches.flatMap(({ title, notes }, index) => {
+  const lines = branches.flatMap(([title, ...notes], index) => {
     const last = index === branches.length - 1;
     return [`${last ? '└─' : '├─'} ${title}`, ...notes.map((line) => `${last ? '  ' : '│ '}   ${line}`)];
   });
@@ -56,30 +51,25 @@ function requestOf({ request, headers, key }: Omit<Explanation['source'], 'colum
 function branchOf({ at, reads, blocking, added, dropped, columns }: Explanation['steps'][number]): Branch {
   const fresh = columns.filter(({ name }) => added.includes(name));
   const changes = [...fresh.map((column) => `+${listOf([column])}`), ...dropped.map((name) => `-${name}`)];
-  return {
-    title: at,
-    notes: [
-      ...(reads ? requestOf(reads) : []),
-      ...(blocking ? ['takes all rows before it returns the first'] : []),
-      `${amountOf(columns.length, 'column')}${changes.length === 0 ? '' : `: ${changes.join(', ')}`}`,
-    ],
-  };
+  return [
+    at,
+    ...(reads ? requestOf(reads) : []),
+    ...(blocking ? ['takes all rows before it returns the first'] : []),
+    `${amountOf(columns.length, 'column')}${changes.length === 0 ? '' : `: ${changes.join(', ')}`}`,
+  ];
 }
 
 function sinkBranch({ at, prints, path, adds, folders, columns }: Explanation['sinks'][number]): Branch {
   const isText = columns.every(({ type }) => type === 'text');
   const names = columns.map(({ name, type }) => (isText ? name : `${name} ${type}`)).join(', ');
-  return {
-    title: at,
-    notes: [
-      `${path ?? (prints ? 'standard output' : 'a destination of its own, committed when all is complete')}${adds ? ', added to the existing rows' : ''}`,
-      `${amountOf(columns.length, 'column')}${isText ? ' of text' : ''}: ${names}`,
-      ...(folders.length === 0 ? [] : [`folders by the values of ${folders.join(', ')}, which are not in the files`]),
-    ],
-  };
+  return [
+    at,
+    `${path ?? (prints ? 'standard output' : 'a destination of its own, committed when all is complete')}${adds ? ', added to the existing rows' : ''}`,
+    `${amountOf(columns.length, 'column')}${isText ? ' of text' : ''}: ${names}`,
+    ...(folders.length === 0 ? [] : [`folders by the values of ${folders.join(', ')}, which are not in the files`]),
+  ];
 }
 
-/** Lists columns with their types, and marks those that are personal or credentials. */
 function listOf(columns: Explanation['source']['columns']): string {
   return columns.map(({ name, type, sensitivity }) => `${name} ${type}${sensitivity === 'plain' ? '' : ` (${sensitivity})`}`).join(', ');
 }
