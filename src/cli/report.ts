@@ -11,7 +11,6 @@ import type { Observed } from './status.js';
 export interface PipelineDocument extends Partial<Omit<FailedRunReport, 'pipeline'>>, Partial<Pick<Observed, 'requests' | 'stages'>> {
   readonly status: 'published' | 'failed' | 'closed' | 'not_run';
   readonly pipeline: string | undefined;
-  /** Pipeline file that could not be loaded. */
   readonly file?: string;
   /** Exit code that this pipeline alone would have given. */
   readonly exit?: number;

@@ -11,5 +11,3 @@ export const generatedRows = {
 export type GeneratedName = keyof typeof generatedRows;
 
 export const generatedNames = Object.keys(generatedRows) as readonly GeneratedName[];
-
-export type GeneratedCounts = { readonly [N in GeneratedName]: number };

@@ -14,6 +14,6 @@ export {
   type TypesOf,
   withheldOf,
 } from './define.js';
-export { type GeneratedCounts, type GeneratedName, generatedNames, generatedRows } from './generated.js';
+export { type GeneratedName, generatedNames, generatedRows } from './generated.js';
 export { provinceOf } from './provinces.js';
 export * from './registry.js';

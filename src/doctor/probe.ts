@@ -189,7 +189,6 @@ export interface Diagnosis {
   readonly requests: number;
   readonly maxRequests: number;
   readonly ratePerSecond: number;
-  /** Whether everything that a run needs is known. */
   readonly ready: boolean;
   readonly findings: readonly DiagnosisFinding[];
   /** The block `service` of a pipeline file, in YAML, if `ready`. */

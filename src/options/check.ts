@@ -15,12 +15,10 @@ export function check(wants: string, is: (value: unknown) => boolean): Check {
     is(value) ? [] : [value === undefined ? `${place} is missing: it must be ${wants}` : `${place} must be ${wants}`];
 }
 
-/** Checks for a number in a range; `NaN` is invalid. */
 export function number(range: Range): Check {
   return check(`a ${range.whole ? 'whole ' : ''}number${rangeText(range)}`, (value) => isWithin(value, range));
 }
 
-/** Checks for a number in a range, or Infinity for no limit. */
 export function numberOrInfinity(range: Range): Check {
   return check(`a number${rangeText(range)} or Infinity`, (value) => value === Infinity || isWithin(value, range));
 }

@@ -68,7 +68,6 @@ function ofAlternativeMeant(issue: Issue): readonly Issue[] {
   return deep?.flatMap((inner) => ofAlternativeMeant({ ...inner, path: [...issue.path, ...inner.path] })) ?? [issue];
 }
 
-/** Returns the value at a path; `undefined` if there is none. */
 export function getIn(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined), value);
 }

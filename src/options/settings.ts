@@ -2,11 +2,9 @@ import type { z } from 'zod';
 import { byName, consistencyModes, duplicateKeyModes, schema, type Zod } from '../core/index.js';
 
 export interface Range {
-  /** Whether it must be an integer. Default false. */
   readonly whole?: boolean;
   readonly min?: number;
   readonly max?: number;
-  /** Exclusive lower bound. */
   readonly above?: number;
 }
 
@@ -90,10 +88,7 @@ function ranged(z: Zod, { whole = false, min = 0, max }: Omit<Range, 'above'>) {
 
 export const windowTooSmall = 'must be at least the concurrency';
 
-export interface Windowed {
-  readonly window?: number | undefined;
-  readonly concurrency?: number | undefined;
-}
+export type Windowed = { readonly [N in 'window' | 'concurrency']?: number | undefined };
 
 /** Returns whether a window, if set, holds as many pages as are requested at once. */
 export function windowHoldsConcurrency({ window, concurrency = defaults.concurrency }: Windowed): boolean {

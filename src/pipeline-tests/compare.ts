@@ -7,7 +7,6 @@ import { readGroups } from '../parquet/index.js';
 import { bookName } from '../plan/index.js';
 import type { PipelineTest, RunReport, TextRow } from '../run/index.js';
 
-/** A difference from what a test expects; what does not exist is `undefined`. */
 export interface Difference {
   /** The part compared: `error`, `rows[0].age`, `books of to[0] csv: read`, `files out.csv`, `stdout`, or `setup` if the test could not run. */
   readonly at: string;
@@ -113,22 +112,12 @@ async function tableRows(path: string, typeOf: TypeOf): Promise<readonly TextRow
 
 async function fileRows(path: string): Promise<readonly TextRow[] | undefined> {
   const text = await readFile(path, 'utf8');
-  if (path.endsWith('.csv')) return csvRows(text);
+  if (path.endsWith('.csv')) return (await parseString(text, { headers: true }).toArray()) as readonly TextRow[];
   if (!/\.(?:ndjson|jsonl)$/.test(path)) return undefined;
   return text.split('\n').flatMap((line) => {
     const record = line === '' ? null : Object.entries(readJson(Buffer.from(line)) ?? {});
     return record === null
       ? []
       : [Object.fromEntries(record.map(([name, value]) => [name, value instanceof JsonText ? value.text : value]))];
-  });
-}
-
-function csvRows(text: string): Promise<readonly TextRow[]> {
-  return new Promise((resolve, reject) => {
-    const rows: TextRow[] = [];
-    parseString<Record<string, string>, TextRow>(text, { headers: true })
-      .on('error', reject)
-      .on('data', (row: TextRow) => rows.push(row))
-      .on('end', () => resolve(rows));
   });
 }

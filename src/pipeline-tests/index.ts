@@ -11,7 +11,6 @@ export type { Difference } from './compare.js';
 
 interface TestOptions extends Extensions {
   readonly cwd?: string;
-  /** Names of pipelines or of tests to run. Default: all. */
   readonly only?: readonly string[];
   /** Called with each result as its test ends, and awaited. */
   readonly onResult?: (result: TestResult) => Promise<void> | void;
@@ -24,7 +23,6 @@ export interface TestResult {
   /** Line of the test in the file, from 1. */
   readonly line: number;
   readonly ok: boolean;
-  /** Everything that was not as expected. */
   readonly differences: readonly Difference[];
 }
 
@@ -32,7 +30,6 @@ export interface TestResults {
   /** Whether all of them passed; also true without tests. */
   readonly ok: boolean;
   readonly tests: readonly TestResult[];
-  /** Tests left out by `only`. */
   readonly skipped: readonly Pick<TestResult, 'pipeline' | 'name'>[];
 }
 

@@ -23,7 +23,6 @@ export interface Checked {
   /** What it writes, with the place in the file; `undefined` is stdout. */
   readonly outputs: readonly { readonly path: string | undefined; readonly place: Path }[];
   readonly plan: Plan | undefined;
-  /** Present if nothing is wrong or missing. */
   readonly pipeline: Pipeline | undefined;
   readonly tests: readonly TestShape[] | undefined;
   readonly issues: IssueList;
@@ -152,7 +151,6 @@ interface CheckMode {
   readonly lenient?: boolean;
   /** Absolute path of the file, which must not be overwritten. */
   readonly path?: string;
-  /** Paths of values to leave out of every pipeline. */
   readonly without?: readonly Path[];
   /** The values of references. Default: the environment, and files. */
   readonly from?: ReferenceSource;

@@ -25,16 +25,13 @@ export interface LoadOptions extends Extensions {
   readonly stateDir?: string;
 }
 
-export interface Definitions {
-  readonly steps: Readonly<Record<string, StepDefinition>>;
-  readonly sinks: Readonly<Record<string, SinkDefinition>>;
-}
+export type Definitions = Awaited<ReturnType<typeof definitionsWith>>;
 
 /** @throws {LeadstreamError} `E_USAGE` for a name that is taken, and for anything that `defineStep` or `defineSink` did not return. */
-export async function definitionsWith(own: Extensions): Promise<Definitions> {
+export async function definitionsWith(own: Extensions) {
   return {
-    steps: merged('step', await loadSteps(), own.steps ?? [], customStepOf),
-    sinks: merged('sink', sinks, own.sinks ?? [], customSinkOf),
+    steps: merged<StepDefinition>('step', await loadSteps(), own.steps ?? [], customStepOf),
+    sinks: merged<SinkDefinition>('sink', sinks, own.sinks ?? [], customSinkOf),
   };
 }
 

@@ -150,11 +150,8 @@ export function checkExpect(
 }
 
 function checkCount(fewest: number): Check {
-  return {
-    gate: 'min_rows',
-    observe: () => {},
-    refuse: (rows) => (rows >= fewest ? undefined : `expect.min_rows: expected at least ${amountOf(fewest, 'row')}, found ${amount(rows)}`),
-  };
+  const problem = (rows: number) => `expect.min_rows: expected at least ${amountOf(fewest, 'row')}, found ${amount(rows)}`;
+  return { gate: 'min_rows', observe: () => {}, refuse: (rows) => (rows >= fewest ? undefined : problem(rows)) };
 }
 
 function refusedChange(most: number, way: 'smaller' | 'bigger', { at, total, earlier }: Measured): string | undefined {

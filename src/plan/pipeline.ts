@@ -114,7 +114,6 @@ function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
     .digest('hex');
 }
 
-/** Describes the origin of the key: the reference in the file, or the environment variable. */
 export function keyOriginOf({ service, connection: { auth } }: Pick<Pipeline, 'service' | 'connection'>): string {
   const field = keyField(auth);
   const reference = getIn(service, ['auth', field]);

@@ -15,7 +15,6 @@ export interface PlannedStep {
   readonly at: string;
   readonly definition: StepDefinition;
   readonly config: unknown;
-  /** The declared columns that arrive at it. */
   readonly input: readonly Column[];
 }
 
@@ -226,7 +225,6 @@ export function collideAcrossRuns(a: string | undefined, b: string | undefined):
   return !(a.includes(runTemplate) && b.includes(runTemplate)) && collide(a, b);
 }
 
-/** Returns the names in paths as far as they are known before a run. */
 export function unfilled(pipeline: string): PathNames {
   return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
 }

@@ -8,7 +8,6 @@ import { hookNames, type Path } from './document.js';
 /** Receives a problem of the file: of a value, or with `onKey` of its key. */
 export type Problem = (path: Path, message: string, onKey?: boolean) => void;
 
-/** Receives the name of a variable or file that is missing. */
 export type Unset = (path: Path, name: string, message: string) => void;
 
 export type SpecWarning = (path: Path, warning: Warning) => void;

@@ -29,7 +29,6 @@ export const rate = schema((z) =>
     }),
 );
 
-/** A maximum number of rows: a share of all, or a count. */
 export type Tolerance = { readonly share: number } | { readonly rows: number };
 
 /** A share such as `1%` or a count of rows such as `100`. */
@@ -51,7 +50,6 @@ export const share = schema((z) =>
 /** A share of at most `100%`; 1 is all. */
 export const part = schema(() => share().refine((share) => share <= 1, 'nothing shrinks by more than 100%'));
 
-/** Returns whether some rows are more than a tolerance allows of all. */
 export function exceeds(rows: number, allowed: Tolerance, all: number): boolean {
   return 'share' in allowed ? compareShare(rows, allowed.share, all) > 0n : rows > allowed.rows;
 }

@@ -31,7 +31,6 @@ export const init = command('init [name]', 'Write a commented pipeline file to s
   return 0;
 });
 
-/** @returns Whether it was written. */
 async function created(file: string, text: string, cwd: string): Promise<boolean> {
   try {
     await writeFile(resolve(cwd, file), text, { flag: 'wx' });
@@ -42,7 +41,6 @@ async function created(file: string, text: string, cwd: string): Promise<boolean
   }
 }
 
-/** @returns The lines added. */
 async function ignore(cwd: string): Promise<readonly string[]> {
   const path = join(cwd, '.gitignore');
   const text = existsSync(path) ? await readFile(path, 'utf8') : '';
@@ -60,7 +58,6 @@ const sinks: Readonly<Record<Wanted['to'], (name: string) => string>> = {
   stdout: () => '  - stdout: {} # one JSON object per line',
 };
 
-/** @param schema Location of the JSON Schema of pipeline files, for editors. */
 function pipelineText({ name, from, to }: Wanted, schema: string): string {
   const file = `${name}.yaml`;
   return [

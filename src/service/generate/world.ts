@@ -1,4 +1,4 @@
-import { provinceOf, type Collection, type GeneratedCounts, type GeneratedName } from '../../collections/index.js';
+import { provinceOf, type Collection, type GeneratedName } from '../../collections/index.js';
 import { itemAt, nodeRequire } from '../../core/index.js';
 
 /** Real US zipcodes and the first three characters of Canadian postal codes. */
@@ -13,7 +13,6 @@ export interface City {
   /** Two-letter code of its state or province, and the number of that, from 0. */
   readonly state: string;
   readonly stateNumber: number;
-  /** Number of its zipcodes: a measure of its size. */
   readonly zips: number;
 }
 
@@ -63,26 +62,19 @@ function entriesOf(specifier: string): readonly Entry[] {
 
 export interface World {
   readonly seed: number;
-  readonly counts: GeneratedCounts;
-  readonly ids: { readonly [N in GeneratedName]: Numbering };
+  readonly counts: Readonly<Record<GeneratedName, number>>;
+  readonly ids: { readonly [N in GeneratedName]: ReturnType<typeof numbering> };
 }
 
 export type FullRow<C extends Collection> = { readonly [K in keyof C['fields']]: string };
 
-/** Identifiers with gaps that map back to their row without an index. */
-interface Numbering {
-  idOf(index: number): string;
-  /** Returns the position of the row with this identifier, if there is one. */
-  find(id: string): readonly number[];
-}
-
-/** One in every `step` numbers from `first`, at a place in it that the seed determines. */
-export function numbering(plan: { seed: number; purpose: number; first: number; step: number; count: number }): Numbering {
+/** One in every `step` numbers from `first`, at a place in it that the seed determines, so that an identifier maps back to its row without an index. */
+export function numbering(plan: { seed: number; purpose: number; first: number; step: number; count: number }) {
   const { seed, purpose, first, step, count } = plan;
   const idOf = (index: number): string => String(first + index * step + (mix(seed, purpose, index) % step));
   return {
     idOf,
-    find: (id) => {
+    find: (id: string): readonly number[] => {
       const index = Math.floor((Number(id) - first) / step);
       return index >= 0 && index < count && idOf(index) === id ? [index] : [];
     },
