@@ -210,9 +210,6 @@ export function withKeyOrigin(thrown: unknown, origin: string): unknown {
 
 /**
  * Describes what someone else's function threw without revealing data: its class, an error code, and the place in the code, but not its message.
- *
- * @example
- * whatWasThrown(new RangeError('no such zip: 10001')); // 'RangeError (at /srv/steps.mjs:12:9)'
  */
 export function whatWasThrown(thrown: unknown): string {
   if (!(thrown instanceof Error)) return thrown === null ? 'null' : `a value of type ${typeof thrown}`;

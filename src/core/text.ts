@@ -40,9 +40,6 @@ export function hashOfBytes(bytes: Uint8Array, start: number, end: number): numb
 
 /**
  * Escapes everything in a text that controls a terminal or starts a new line. Everything from outside passes through here before it is printed.
- *
- * @example
- * printable('a\u001b[2J\nb'); // 'a\\u001b[2J\\nb'
  */
 export function printable(text: string): string {
   return harmless.test(text) ? text : text.replaceAll(steering, (character) => short[character] ?? escaped(character));
@@ -105,9 +102,6 @@ export function unknownName(kind: string, name: string, known: readonly string[]
 /**
  * Returns the known name closest to a wrong one, if any is close: another spelling, one that contains it, or one a few edits away. Case and anything but
  * letters and digits do not count.
- *
- * @example
- * nearest('limti', ['firstPage', 'limit']); // 'limit'
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = lettersOf(name);

@@ -38,7 +38,6 @@ export interface SpillOptions {
   readonly onError?: OnError | undefined;
 }
 
-/** The schema of `SpillOptions`, in snake_case. */
 export function programSpill(z: Zod) {
   return {
     memory: z.number().min(leastMemory).optional(),

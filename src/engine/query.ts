@@ -189,7 +189,8 @@ class QueryTree {
     if (this.#words.has('reservoir_quantile')) return 'reservoir_quantile does not give the same for the same rows';
     const timeless = new Set(Object.values(clock).flat());
     for (const node of this.#nodes) {
-      const name = lower(node.function_name ?? columnOf(node) ?? node.table_name);
+      const [column, ...more] = Array.isArray(node.column_names) ? (node.column_names as readonly unknown[]) : [];
+      const name = lower(node.function_name ?? (more.length === 0 ? column : undefined) ?? node.table_name);
       const isCalled =
         node.class === 'FUNCTION' || (node.class === 'COLUMN_REF' && !this.rows.some((column) => column.name.toLowerCase() === name));
       if (node.sample) return 'a sample gives other rows each time; the step sample does not';
@@ -249,8 +250,4 @@ class QueryTree {
 
 function lower(text: unknown): string {
   return typeof text === 'string' ? text.toLowerCase() : '';
-}
-
-function columnOf({ column_names: names }: Node): string | undefined {
-  return Array.isArray(names) && names.length === 1 ? lower(names[0]) : undefined;
 }

@@ -45,7 +45,6 @@ export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Col
 /** The rows of the other side of a join: a row stream, or an observable of pages. */
 export type Side<T> = RowStream<T> | Observable<Page<T>>;
 
-/** Returns the pages of a side, read for the given purpose. */
 export function pagesOf<T>(side: Side<T>, wanted: ReadFor): Observable<Page<T>> {
   if (side instanceof RowStream) return defer(() => RowStream.opened(side, wanted).pages$);
   // The row type is restored by the return type.

@@ -16,7 +16,6 @@ export {
   openedStep,
   type Purpose,
   type Reading,
-  type StepNode,
   withNode,
 } from './chain.js';
 export { mapRows, rows } from './map-rows.js';

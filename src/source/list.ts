@@ -149,16 +149,11 @@ function hasMorePages(reader: ListReader, all: RecordBatch): Observable<boolean>
     );
   return task(async (ask) => {
     const second = await ask(page(2));
-    const size = divisorOf(all.length);
+    let size = Math.min(all.length, 500);
+    while (all.length % size !== 0) size -= 1;
     if (isOther(second.length > 0 ? second : await ask(page(all.length / size + 1, size)))) return true;
     return isOther(await ask(page(1)));
   });
-}
-
-function divisorOf(rows: number): number {
-  let size = Math.min(rows, 500);
-  while (rows % size !== 0) size -= 1;
-  return size;
 }
 
 /** The pages of a list by number. Each waits for the fingerprint of the one before it, unless that may never be requested. */

@@ -23,7 +23,6 @@ import {
 } from '../options/index.js';
 import type { PagingOptions } from './paging.js';
 
-/** How a collection is read. */
 export interface ReadingOptions extends PagingOptions {
   /** Pages in memory at a time. Default: twice the concurrency. */
   readonly window?: number | undefined;

@@ -164,7 +164,9 @@ export class Passes {
     this.#before = { rows: pass.progress.rows, repeated: pass.repeated, distinct: pass.distinct };
     this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
     this.#clean = clean ? this.#clean + 1 : 0;
-    if (this.#clean < passesNeeded(consistency, pass.distinct, this.#maxKeys)) return false;
+    // Fewer keys than before may be a long outage.
+    const isFewer = pass.distinct < this.#maxKeys - slackOf(this.#maxKeys);
+    if (this.#clean < (isFewer ? 4 : consistency.mode === 'prove' ? 2 : 1)) return false;
     // The same rows repeated again: the list contains them twice.
     const same =
       (number === 1 || this.list.blind) && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === progress.rows;
@@ -198,12 +200,6 @@ export class Passes {
     consistency.outcome = consistency.mode === 'prove' ? 'proven' : 'repaired';
     return true;
   }
-}
-
-/** Returns how many consecutive passes must miss nothing: more if fewer keys are found than before, which may be a long outage. */
-function passesNeeded({ mode }: Consistency, keys: number, maxKeys: number): number {
-  if (keys < maxKeys - slackOf(maxKeys)) return 4;
-  return mode === 'prove' ? 2 : 1;
 }
 
 /** Maximum share of common keys out of sequence between two passes over an ordered list. */

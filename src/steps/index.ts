@@ -1,5 +1,4 @@
-export { aggregate, type Aggregated, type AggregateOptions, type GroupBy } from './aggregate/aggregate.js';
-export type { Aggregation } from './aggregate/aggregate.js';
+export { aggregate, type Aggregated, type AggregateOptions, type Aggregation, type GroupBy } from './aggregate/aggregate.js';
 export { cast, type Casted, type CastOptions } from './cast/cast.js';
 export {
   customStepOf,

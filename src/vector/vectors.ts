@@ -11,12 +11,7 @@ export type Vector = Utf8Vector | DictionaryVector | FlatVector;
 export class Utf8Vector {
   #view: DataView | undefined;
 
-  /**
-   * @param bytes The bytes that contain the texts.
-   * @param bounds Where each begins and ends: two offsets per row, `stride` apart from row to row.
-   * @param first Index of the first row's offsets in `bounds`.
-   * @param length Number of rows.
-   */
+  /** @param bounds Where each text begins and ends in the bytes: two offsets per row, from `first` on, `stride` apart from row to row. */
   constructor(
     readonly bytes: Buffer,
     readonly bounds: Int32Array,

@@ -28,7 +28,6 @@ export class Findings {
   readonly #found = new Map<string, Undeclared>();
   /** The declared fields by the service's own name. */
   readonly declared: ReadonlySet<string>;
-  /** The column names of undeclared fields. */
   readonly #names = new Map<string, string>();
   readonly #seenNameOf: (name: string) => string;
   #nameOf: (name: string) => string;

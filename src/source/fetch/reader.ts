@@ -166,7 +166,9 @@ function notFound(label: string, what: string): SourceError {
 
 /** Returns the list in an answer of a custom collection; `undefined` if the answer is declared to mean that there are no rows. */
 function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Array | undefined {
-  const body = withoutMark(answer.body);
+  const { body: sent } = answer;
+  // A byte order mark is not part of the JSON.
+  const body = sent[0] === 0xef && sent[1] === 0xbb && sent[2] === 0xbf ? sent.subarray(3) : sent;
   if (body.length === 0 && ends.includes('no_content')) return undefined;
   if (body.length < 64) {
     const short = Buffer.from(body).toString('latin1').replaceAll(/\s/g, '');
@@ -230,10 +232,6 @@ function takeOut(flat: Record<string, JsonRecord[string]>, outer: string, inner:
   const text = without(rest.text, inner);
   if (text === undefined) delete flat[outer];
   else if (text !== rest.text) flat[outer] = new JsonText(text);
-}
-
-function withoutMark(body: Uint8Array): Uint8Array {
-  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
 }
 
 const head = schema((z) => {

@@ -9,6 +9,7 @@ import {
   readOwn,
   replaceFile,
   isPrivate,
+  jsonIn,
   unlessMissing,
   lockOwn,
   removeTemporaries,
@@ -60,12 +61,7 @@ export async function readMarker(folder: string): Promise<Marker | undefined> {
     if (isLost(thrown) || (thrown instanceof LeadstreamError && thrown.code === 'E_STATE_FOREIGN')) return undefined;
     throw thrown;
   });
-  if (text === undefined) return undefined;
-  try {
-    return marker().safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return text === undefined ? undefined : marker().safeParse(jsonIn(text)).data;
 }
 
 /** Writes the marker, before the first page, so that no page is older than it seems. */

@@ -40,7 +40,6 @@ export class Spools {
     return spooledReader(reader, await spool);
   }
 
-  /** Returns the number of pages available to a resumed run, of all collections. */
   async pages(): Promise<number> {
     return (await this.#all()).reduce((sum, { pages }) => sum + pages, 0);
   }

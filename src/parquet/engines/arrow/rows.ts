@@ -161,7 +161,7 @@ class ArrowStream {
   #buffer = new ArrayBuffer(0);
 
   constructor(columns: readonly OutputColumn[]) {
-    this.#schema = message(headers.schema, table(short(0), list(columns.map(fieldOf))), 0);
+    this.#schema = message(headers.schema, table(whole(0), list(columns.map(fieldOf))), 0);
   }
 
   /** Returns the stream of one row group. The next one reuses the buffer, unless a thread has it. */
@@ -174,7 +174,7 @@ class ArrowStream {
       length += padded(part.length);
     }
     const nodes = columns.flatMap(({ nulls }) => [rows, nulls]);
-    const batch = message(headers.recordBatch, table(long(rows), structs(2, nodes), structs(2, places)), length);
+    const batch = message(headers.recordBatch, table(whole(rows), structs(2, nodes), structs(2, places)), length);
     const body = this.#schema.length + batch.length;
     const total = body + length + end.length;
     // A buffer transferred to a thread has length 0.
@@ -198,7 +198,7 @@ const end = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
 function message(type: number, header: Field, bodyLength: number): Uint8Array {
   const writer = new FlatWriter();
-  table(short(version5), byte(type), header, long(bodyLength))(writer, writer.reserve(8));
+  table(whole(version5), whole(type), header, whole(bodyLength))(writer, writer.reserve(8));
   const metadata = writer.bytes;
   const bytes = new Uint8Array(8 + metadata.length);
   const view = new DataView(bytes.buffer);
@@ -211,15 +211,15 @@ function message(type: number, header: Field, bodyLength: number): Uint8Array {
 const types: Readonly<Record<DeclaredType, readonly [number: number, table: Field]>> = {
   text: [5, table()],
   flag: [6, table()],
-  integer: [2, table(int(64), byte(1))],
-  decimal: [3, table(short(2))],
-  timestamp: [10, table(short(2), string('UTC'))],
-  date: [8, table(short(0))],
+  integer: [2, table(whole(64), whole(1))],
+  decimal: [3, table(whole(2))],
+  timestamp: [10, table(whole(2), string('UTC'))],
+  date: [8, table(whole(0))],
 };
 
 function fieldOf({ name, type }: OutputColumn): Field {
   const [number, fields] = types[type];
-  return table(string(name), byte(1), byte(number), fields, undefined, list([]));
+  return table(string(name), whole(1), whole(number), fields, undefined, list([]));
 }
 
 function padded(bytes: number): number {
@@ -233,19 +233,8 @@ function padded(bytes: number): number {
  */
 type Field = (to: FlatWriter, at: number) => void;
 
-function byte(value: number): Field {
-  return ({ view }, at) => view.setUint8(at, value);
-}
-
-function short(value: number): Field {
-  return ({ view }, at) => view.setInt16(at, value, true);
-}
-
-function int(value: number): Field {
-  return ({ view }, at) => view.setInt32(at, value, true);
-}
-
-function long(value: number): Field {
+/** A whole number from 0, of any width: every field has 8 bytes, the lowest first. */
+function whole(value: number): Field {
   return ({ view }, at) => view.setBigInt64(at, BigInt(value), true);
 }
 
