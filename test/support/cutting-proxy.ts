@@ -6,9 +6,10 @@ import { afterEach } from '@jest/globals';
 
 /**
  * What becomes of a request: it is answered; its connection is cut before the server gets it, or when the server has carried it out; or the connection is cut at
- * once, and the server gets it when a promise resolves.
+ * once, and the server gets it when a promise resolves. It is answered by 503 instead of the server (`refused`), or by 500 instead of its reply (`failed`).
+ * `silent` and `unanswered` are `cut` and `applied` for a client that never hears of it, as one that was killed.
  */
-export type Fate = 'answered' | 'cut' | 'applied' | Promise<unknown>;
+export type Fate = 'answered' | 'cut' | 'applied' | 'refused' | 'failed' | 'silent' | 'unanswered' | Promise<unknown>;
 
 export interface CuttingProxy {
   readonly url: string;
@@ -28,12 +29,15 @@ export async function cuttingProxy(target: string, fateOf: (request: string, ind
     const name = `${request.method ?? ''} ${request.url?.split('?')[0] ?? ''}`;
     const fate = fateOf(name, requests.push(name) - 1);
     const body = await buffer(request);
+    if (fate === 'silent') return;
+    if (fate === 'refused') return void response.writeHead(503).end();
     if (fate === 'cut' || typeof fate === 'object') request.socket.destroy();
     if (fate === 'cut') return;
     await fate;
     const { status, headers, content } = await passedOn(target, request, body);
     if (fate === 'answered') response.writeHead(status, headers).end(content);
-    else request.socket.destroy();
+    else if (fate === 'failed') response.writeHead(500).end();
+    else if (fate !== 'unanswered') request.socket.destroy();
   }
 
   const server = createServer((request, response) => {
