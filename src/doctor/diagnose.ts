@@ -11,7 +11,7 @@ const usualRate = 10;
 
 const optional: readonly string[] = ['single_record', 'latency'];
 
-/** Finds out how a service behaves where its documentation is silent, by one request at a time. What it does is a finding, never an error. */
+/** Finds out how a service behaves where its documentation is silent. What it does is a finding, never an error. */
 export async function diagnoseService(connection: ConnectOptions<Collection>, options: DiagnoseOptions = {}): Promise<Diagnosis> {
   checkConnection(connection);
   const registry = registryOf(connection.collections);

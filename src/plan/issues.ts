@@ -65,7 +65,7 @@ function isWithin(inner: Path, outer: Path): boolean {
 
 type ZodIssue = z.core.$ZodIssue;
 
-/** Reports each problem of a value. Where the schema requires a number or boolean, text is converted. @returns `undefined` if it is invalid. */
+/** Converts text where the schema requires a number or boolean. @returns `undefined` for an invalid value. */
 export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, problem: Problem): T | undefined {
   const spelled = spelledOut(schema, value);
   const result = schema.safeParse(spelled);

@@ -146,7 +146,7 @@ function knownSteps(steps: Chain['steps'], unknown: readonly Path[]): number {
   return first < 0 ? Infinity : first;
 }
 
-/** @returns The columns that arrive at each step and finally leave, the step that dropped a field, by field, and how many first steps are known. */
+/** @returns The columns at each step and at the end, which step dropped a field, and how many first steps are known. */
 function followed(
   steps: Chain['steps'],
   setting: Omit<PlanContext, 'gone' | 'problem' | 'unset' | 'warn'>,

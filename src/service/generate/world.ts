@@ -68,7 +68,7 @@ export interface World {
 
 export type FullRow<C extends Collection> = { readonly [K in keyof C['fields']]: string };
 
-/** One in every `step` numbers from `first`, at a place in it that the seed determines, so that an identifier maps back to its row without an index. */
+/** Identifiers that map back to their row: one in every `step` numbers from `first`, where the seed determines. */
 export function numbering(plan: { seed: number; purpose: number; first: number; step: number; count: number }) {
   const { seed, purpose, first, step, count } = plan;
   const idOf = (index: number): string => String(first + index * step + (mix(seed, purpose, index) % step));
