@@ -18,6 +18,7 @@ export {
   type Pipeline,
   type PipelineFile,
 } from './plan/index.js';
+export { TableSets } from './lake/index.js';
 export {
   runPipeline,
   type FindingsReport,

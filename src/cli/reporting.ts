@@ -5,7 +5,7 @@ import type { CommandContext } from './command.js';
 import { descriptionOf } from './failure.js';
 import { Observed, startStatus } from './status.js';
 
-export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial' | 'limiters'>;
+export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial' | 'limiters' | 'sets'>;
 
 export async function leftByReader(failure: unknown, pipeline: Pipeline | undefined): Promise<boolean> {
   const { ClosedPipeError } = await import('../index.js');

@@ -28,11 +28,20 @@ export async function runSeries(
   options: RunFlags,
   around: SeriesSurroundings,
 ): Promise<number> {
-  const { RateLimiters } = await import('../index.js');
+  const { RateLimiters, TableSets } = await import('../index.js');
+  const sets = new TableSets(pipelines);
   // Requests for one file count towards the rate limits of the next.
-  const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters() }, around);
+  const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters(), sets }, around);
   for (const file of around.broken) await series.skip(file);
-  for (const pipeline of pipelines) await series.run(pipeline);
+  const running: Promise<void>[] = [];
+  for (const pipeline of pipelines) {
+    // One that waits for the tables of others lets them run.
+    const held = new Promise<void>((resolve) => (sets.held = resolve));
+    running.push(series.run(pipeline));
+    await Promise.race([held, running.at(-1)]);
+  }
+  sets.fail();
+  await Promise.all(running);
   return series.end();
 }
 
@@ -41,6 +50,8 @@ class Series {
   readonly #endings: PipelineDocument[] = [];
   #failure: ReturnType<typeof descriptionOf> | undefined;
   #stopped = false;
+  /** Settles when the ends so far are in the report. */
+  #noted = Promise.resolve();
 
   constructor(
     private readonly pipelines: readonly Pipeline[],
@@ -70,9 +81,12 @@ class Series {
       document = documentOf(pipeline, how, failedRunOf(thrown), observed);
       if (!isClosed) this.#note(thrown, pipeline);
     }
-    this.#endings.push(document);
-    await this.around.metrics?.ended(pipeline.name, document);
-    if (this.#endings.length < this.pipelines.length) await this.#write();
+    this.#noted = this.#noted.then(async () => {
+      this.#endings.push(document);
+      await this.around.metrics?.ended(pipeline.name, document);
+      if (this.#endings.length < this.pipelines.length) await this.#write();
+    });
+    await this.#noted;
   }
 
   async end(): Promise<number> {
@@ -107,7 +121,7 @@ class Series {
     const described = descriptionOf(thrown);
     // Every further pipeline would meet these.
     this.#stopped = signal.aborted || ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'].includes(described.code);
-    if (this.#stopped || !this.#failure) this.#failure = described;
+    if (this.#stopped || !this.#failure || this.#failure.code === 'E_RUN_TOGETHER') this.#failure = described;
   }
 
   get #isOne(): boolean {
@@ -115,7 +129,7 @@ class Series {
   }
 
   get #documents(): readonly PipelineDocument[] {
-    const left = this.pipelines.slice(this.#endings.length);
+    const left = this.pipelines.filter(({ name }) => this.#endings.every((each) => each.pipeline !== name));
     return [
       ...this.#broken,
       ...this.#endings,

@@ -95,6 +95,7 @@ export const catalogue = {
   E_ROW_NOT_FOUND: entry(1, 'Check the key: one value per column named; --scan reads more rows of the list.'),
   E_SERVICE_UNKNOWN: entry(76, 'Read the findings, correct the service or the configuration, and run doctor again.'),
   E_RUN_LOCKED: entry(75, 'Wait for the other run; the lock of a killed one is taken over within two minutes.', true),
+  E_RUN_TOGETHER: entry(75, 'See why the other pipelines of the file failed, and run all of them again.', true),
   E_STATE_FOREIGN: entry(1, 'Inspect and remove what is named, or choose another folder with --state-dir.'),
   E_STATE_LOG: entry(1, 'Name the state folder of the runs that wrote the table, or leave --state-dir out.'),
   E_STATE_VERSION: entry(1, 'Recover the commit with the version that logged it, or remove what is named.'),

@@ -78,6 +78,10 @@ export interface TableFormat<T = unknown> {
    * @throws {LeadstreamError} `E_RUN_LOCKED` if another writer committed first.
    */
   commit(base: TableVersion<T> | undefined, change: TableChange): Promise<TableVersion<T>>;
+  /** Of a table that is committed together with others: says what the run is going to commit, `undefined` if nothing. */
+  announce?(run: string, base: TableVersion<T> | undefined, change: TableChange | undefined): void;
+  /** Then: takes back what was announced. @returns Whether it may be committed all the same. */
+  withdraw?(): Promise<boolean>;
   /** Returns to a run in `base.kept`, as a new version. */
   restore(base: TableVersion<T>, run: string): Promise<TableVersion<T>>;
   /**

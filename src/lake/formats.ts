@@ -4,7 +4,7 @@ import { deltaFormat } from './delta/index.js';
 import { fileCatalog, icebergFormat, notedCatalog, noteKey, type Catalog } from './iceberg/index.js';
 import type { TableFormat } from './format.js';
 import type { TableKind } from './partitions.js';
-import { PointerFormat } from './pointer.js';
+import { type Pointer, PointerFormat, sharedPointer } from './pointer.js';
 import { StoreTable } from './store-table.js';
 import { Table } from './table.js';
 
@@ -15,7 +15,8 @@ export async function tableAt(path: string, stores: ObjectStores): Promise<Table
   for await (const { key } of objects.list('metadata/'))
     if (key.endsWith('.metadata.json')) return storeTable(objects, 'iceberg', await notedCatalog(objects, process.env));
   for await (const { key } of objects.list('_delta_log/')) if (key.endsWith('.json')) return storeTable(objects, 'delta');
-  return isRemote(path) ? storeTable(objects, 'plain') : new Table(path);
+  if (!isRemote(path)) return new Table(path);
+  return new StoreTable(objects, (await sharedPointer(objects, stores)) ?? new PointerFormat(objects));
 }
 
 /** Returns whether a table is in a catalog. Next to it there is no lock then, because a catalog may allow nothing but tables there. */
@@ -27,10 +28,11 @@ export async function isInCatalog(path: string, stores: ObjectStores): Promise<b
  * Returns a table on a store, which need not exist.
  *
  * @param catalog Of Iceberg. Default: the files below `metadata/`.
+ * @param pointer Of a plain table that is published together with others.
  */
-export function storeTable(objects: ObjectStore, kind: TableKind, catalog?: Catalog): StoreTable {
+export function storeTable(objects: ObjectStore, kind: TableKind, catalog?: Catalog, pointer?: Pointer): StoreTable {
   const formats: Readonly<Record<TableKind, () => TableFormat>> = {
-    plain: () => new PointerFormat(objects),
+    plain: () => new PointerFormat(objects, pointer, pointer && objects.root.slice(pointer.path.length + 1)),
     iceberg: () => icebergFormat(catalog ?? fileCatalog(objects), objects),
     delta: () => deltaFormat(objects),
   };

@@ -5,7 +5,9 @@ import { accessTaken, type TableAccess } from './access.js';
 import type { TableVersion } from './format.js';
 import { tableAt } from './formats.js';
 import type { Manifest } from './manifest.js';
+import { type Pointer, PointerFormat, runsOf } from './pointer.js';
 import { StoreTable } from './store-table.js';
+import type { Evidence } from './run-log.js';
 import type { Table } from './table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
 
@@ -59,6 +61,10 @@ async function storedRuns(table: StoreTable, { current, kept }: TableVersion): P
  * @throws As `prepareRollback`. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer committed meanwhile.
  */
 export async function rollBack(table: StoreTable, to: string | undefined, options: VerifyOptions) {
+  if (table.format instanceof PointerFormat && table.format.table !== '') {
+    const all = table.format.pointer.path;
+    throw new SinkError('E_SINK_RUN', `${table.path} goes back with those that are published together with it: leadstream rollback ${all}`);
+  }
   const version = await table.version();
   const from = version.current?.run;
   const kept = version.kept.map(({ run }) => run);
@@ -66,6 +72,22 @@ export async function rollBack(table: StoreTable, to: string | undefined, option
   const { evidence } = await undamaged(table.path, target, from, kept, options);
   await table.format.restore(version, target);
   return { from, to: target, evidence };
+}
+
+/** As `rollBack`, for all tables that are published together. */
+export async function rollBackAll(pointer: Pointer, to: string | undefined, options: VerifyOptions) {
+  const base = await pointer.read();
+  if (base === undefined) throw new SinkError('E_SINK_FOREIGN', `${pointer.path} has no tables any more`);
+  const { current } = base.content;
+  const target = pointer.keptAt(base, to);
+  let evidence: Evidence = 'sha256';
+  for (const [table, { run }] of Object.entries(target.tables)) {
+    if (run === current.tables[table]?.run) continue;
+    const found = await undamaged(`${pointer.path}/${table}`, run, undefined, [run], options);
+    if (found.evidence === 'none') evidence = 'none';
+  }
+  await pointer.restore(base, target);
+  return { from: runsOf(current.tables).at(-1), to: runsOf(target.tables).at(-1) ?? '', evidence };
 }
 
 /**

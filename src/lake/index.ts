@@ -1,6 +1,6 @@
 export { storesTaken, type TableAccess } from './access.js';
 export { tableFiles, type TableFiles } from './files.js';
-export { prepareRollback, rollBack, tableRuns, type TableRun } from './history.js';
+export { prepareRollback, rollBack, rollBackAll, tableRuns, type TableRun } from './history.js';
 export { manifestShape, modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
 export { partitionTerm, runDateColumn, tableKinds, type TableKind } from './partitions.js';
 export type { Landing } from './landing.js';
@@ -12,4 +12,6 @@ export { StoreTable } from './store-table.js';
 export { isInCatalog, storeTable, tableAt } from './formats.js';
 export { catalogOptions, RestCatalog } from './iceberg/index.js';
 export { Table } from './table.js';
+export { type Pointer, pointerOfSeveral, sharedPointer } from './pointer.js';
+export { TableSets, type Together } from './together.js';
 export { verifyTable, type Verification, type VerifyOptions } from './verify.js';

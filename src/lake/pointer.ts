@@ -1,35 +1,47 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { LeadstreamError, schema, SinkError } from '../core/index.js';
-import { createOnce, jsonIn, type ObjectStore } from '../store/index.js';
+import { LeadstreamError, reasonOf, schema, SinkError } from '../core/index.js';
+import { createOnce, jsonIn, type ObjectStore, type ObjectStores, reworded } from '../store/index.js';
 import type { TableChange, TableFormat, TableVersion } from './format.js';
 import { manifestIn, type Manifest } from './manifest.js';
 import { manifestKey } from './store-table.js';
 
-/** The object that names the current run of a plain table. */
-export const pointerKey = '_latest.json';
+/** The object that names the current run of a plain table, or of those in the folders next to it that are published together. */
+const pointerKey = '_latest.json';
 
 const committed = schema((z) => z.object({ run: z.string().regex(/^[\w-]+$/), sha256: z.string() }));
 
-const pointer = schema((z) =>
+/** What readers see at a time. */
+const published = schema((z) =>
+  z.object({
+    /** The sequence of the commit that published it; 0 before the first. */
+    id: z.int().nonnegative(),
+    /** That of what it replaced. */
+    replaced: z.int().nonnegative(),
+    /** The run of each table by its folder, which is empty for a table of its own. */
+    tables: z.record(z.string(), committed()),
+  }),
+);
+
+const content = schema((z) =>
   z.object({
     version: z.literal(1),
     /** Counts up, and with the nonce makes every body different, so that an ETag never returns. */
     sequence: z.int().nonnegative(),
     nonce: z.string(),
-    /** `null` before the first run. */
-    current: committed().nullable(),
-    /** Earlier runs whose objects are kept, the newest first. */
-    kept: z.array(committed().extend({ replaced_at: z.iso.datetime() })),
+    current: published(),
+    /** What was published earlier and whose objects are kept, the newest first. */
+    kept: z.array(published().extend({ replaced_at: z.iso.datetime() })),
     /** The last runs that committed, the newest first. */
     runs: z.array(z.string()),
   }),
 );
 
-type Pointer = z.output<ReturnType<typeof pointer>>;
+type Content = z.output<ReturnType<typeof content>>;
+type Published = Content['current'];
 
 interface PointerState {
-  readonly pointer: Pointer;
+  readonly content: Content;
   /** The ETag that the next commit replaces. */
   readonly etag: string;
 }
@@ -39,49 +51,201 @@ type PointerVersion = TableVersion<PointerState>;
 /** Time for which the objects of a replaced run stay for those who read them, in milliseconds, whatever `keep` says. */
 const graceMs = 3_600_000;
 
-/** Number of runs that a pointer remembers, for writers that must find out whether they committed. */
+/** Number of runs of each table that a pointer remembers, for writers that must find out whether they committed. */
 const maxRuns = 100;
 
 /** Attempts at a commit that left the pointer as it was. */
 const maxAttempts = 4;
 
-/** Parquet files and manifests on an object store, and one pointer to the manifest of the current run: a conditional PUT of it is the commit. */
-export class PointerFormat implements TableFormat<PointerState> {
-  readonly kind = 'plain';
+/** What a run does to its table. */
+interface Announced {
+  readonly run: string;
+  readonly base: PointerVersion | undefined;
+  /** `undefined` if the table stays as it is. */
+  readonly change: TableChange | undefined;
+}
 
-  constructor(private readonly objects: ObjectStore) {}
+/** A pointer, for one publication: a conditional PUT of it commits all of its tables. The runs that write them wait for each other with that. */
+export class Pointer {
+  readonly #announced = new Map<string, Announced>();
+  readonly #waiting = new Set<string>();
+  readonly #end: Promise<PointerState>;
+  #settle: (end: Promise<PointerState>) => void = () => undefined;
+  #phase: 'open' | 'committing' | 'failed' = 'open';
 
-  /** Creates the pointer that the first commit replaces. */
+  /** @param tables The folders of all tables. Default: one, of its own. @param held Called when a run waits for the runs of other tables. */
+  constructor(
+    readonly objects: ObjectStore,
+    readonly tables: readonly string[] = [''],
+    private readonly held: () => void = () => undefined,
+  ) {
+    this.#end = new Promise((resolve) => (this.#settle = resolve));
+    this.#end.catch(() => undefined);
+  }
+
+  get path(): string {
+    return this.objects.root;
+  }
+
+  /** Creates what the first commit replaces, unless it exists. */
   async create(): Promise<void> {
-    const empty: Pointer = { version: 1, sequence: 0, nonce: randomUUID(), current: null, kept: [], runs: [] };
+    const current = { id: 0, replaced: 0, tables: {} };
+    const empty: Content = { version: 1, sequence: 0, nonce: randomUUID(), current, kept: [], runs: [] };
     await createOnce(this.objects, pointerKey, textOf(empty));
   }
 
+  /** @throws {LeadstreamError} `E_RUN_TOGETHER` after `fail`. @throws {SinkError} `E_SINK_FOREIGN` if there are tables that nobody would write. */
+  async read(): Promise<PointerState | undefined> {
+    if (this.#phase === 'failed') throw this.#failure;
+    const found = await this.objects.read(pointerKey);
+    if (found === undefined) return undefined;
+    const { data } = content().safeParse(jsonIn(found.bytes.toString('utf8')));
+    if (data === undefined)
+      throw new SinkError('E_SINK_FOREIGN', `${this.path}/${pointerKey} was not written by leadstream, or by another version of it`);
+    const other = Object.keys(data.current.tables).find((name) => !this.tables.includes(name));
+    if (other === undefined) return { content: data, etag: found.version };
+    const what = other === '' ? 'is a table' : `has the table ${other}, which is published together with others; name it`;
+    throw new SinkError('E_SINK_FOREIGN', `${this.path} ${what}, or choose another folder`);
+  }
+
+  announce(table: string, announced: Announced): void {
+    if (this.#phase !== 'open') throw this.#failure;
+    this.#announced.set(table, announced);
+    this.#proceed();
+  }
+
+  /** Takes back what was announced. @returns Whether it may be committed all the same. */
+  async withdraw(table: string): Promise<boolean> {
+    this.#announced.delete(table);
+    if (this.#phase !== 'committing') return false;
+    return this.#end.then(
+      () => true,
+      (failure: unknown) => !(failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED'),
+    );
+  }
+
+  /** Commits the tables of all runs once those that change any wait. @throws {LeadstreamError} `E_RUN_TOGETHER` after `fail`; `E_RUN_LOCKED`. */
+  async commit(run: string): Promise<PointerState> {
+    this.#waiting.add(run);
+    this.#proceed();
+    if (this.#phase === 'open') this.held();
+    // Each run has an error of its own, which gets its report.
+    return this.#end.catch((failure: unknown) => {
+      throw reworded(failure, reasonOf(failure));
+    });
+  }
+
+  #proceed(): void {
+    const isReady = (one: Announced | undefined) => one && (one.change === undefined || this.#waiting.has(one.run));
+    if (this.#phase !== 'open' || this.#waiting.size === 0 || !this.tables.every((table) => isReady(this.#announced.get(table)))) return;
+    this.#phase = 'committing';
+    this.#settle(this.#commit());
+  }
+
+  /** Gives the publication up, unless the commit has begun. */
+  fail(): void {
+    if (this.#phase !== 'open') return;
+    this.#phase = 'failed';
+    this.#settle(Promise.reject(this.#failure));
+  }
+
+  /** Finds what was published when a run was current. Default: what the current runs replaced. @throws {SinkError} `E_SINK_RUN`. */
+  keptAt({ content: { current, kept } }: PointerState, run: string | undefined): Published {
+    const isWanted = ({ id, tables }: Published) => (run === undefined ? id === current.replaced : runsOf(tables).includes(run));
+    const found = kept.find(isWanted);
+    if (found) return found;
+    const runs = kept.map(({ tables }) => runsOf(tables).at(-1)).join(', ') || 'none';
+    throw new SinkError('E_SINK_RUN', `${this.path} has no kept run ${run ?? 'before the published one'}; kept runs: ${runs}`);
+  }
+
+  async restore(base: PointerState, { id, replaced, tables }: Published): Promise<PointerState> {
+    const kept = keptOf(base.content, Infinity).filter((each) => each.id !== id);
+    return this.#swap(base, { ...base.content, current: { id, replaced, tables }, kept }, []);
+  }
+
+  get #failure(): LeadstreamError {
+    return new LeadstreamError('E_RUN_TOGETHER', `nothing of ${this.path} is published, because not all of its tables are ready`);
+  }
+
+  get #lost(): LeadstreamError {
+    return new LeadstreamError('E_RUN_LOCKED', `${this.path}: another writer committed first; nothing of this run is published`);
+  }
+
+  async #commit(): Promise<PointerState> {
+    const all = [...this.#announced];
+    const [base] = all.flatMap(([, each]) => each.base?.state ?? []);
+    if (base === undefined || all.some(([, each]) => each.base?.state.etag !== base.etag)) throw this.#lost;
+    const changes = all.flatMap(([table, { change }]) => (change ? [{ table, ...change }] : []));
+    const { current, sequence } = base.content;
+    const changed = Object.fromEntries(changes.map(({ table, runId: run, sha256 }) => [table, { run, sha256 }]));
+    const next = { id: sequence + 1, replaced: current.id, tables: { ...current.tables, ...changed } };
+    const kept = keptOf(base.content, Math.max(...changes.map(({ keep }) => keep)));
+    const runs = [...new Set(changes.map(({ runId }) => runId))];
+    return this.#swap(base, { ...base.content, current: next, kept }, runs);
+  }
+
+  async #swap(base: PointerState, change: Content, committing: readonly string[]): Promise<PointerState> {
+    const runs = [...committing, ...change.runs].slice(0, maxRuns * this.tables.length);
+    const next = { ...change, sequence: base.content.sequence + 1, nonce: randomUUID(), runs };
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        return { content: next, etag: await this.objects.replace(pointerKey, textOf(next), base.etag) };
+      } catch (failure) {
+        // Whatever was answered, the attempt may have arrived, or may arrive yet.
+        const now = await this.read();
+        if (now?.content.nonce === next.nonce || committing.some((run) => now?.content.runs.includes(run))) return now ?? base;
+        if (now?.etag !== base.etag) throw this.#lost;
+        if (attempts === maxAttempts) throw failure;
+      }
+    }
+  }
+}
+
+/** Parquet files and manifests on an object store, and a pointer to the manifest of the current run. */
+export class PointerFormat implements TableFormat<PointerState> {
+  readonly kind = 'plain';
+  #isCreated = false;
+
+  /** @param table Its folder, if it is published together with others. */
+  constructor(
+    private readonly objects: ObjectStore,
+    readonly pointer = new Pointer(objects),
+    readonly table = '',
+  ) {}
+
+  async create(): Promise<void> {
+    await this.pointer.create();
+    this.#isCreated = true;
+  }
+
+  /** A table that joins others begins like one without a pointer. */
   async load(): Promise<PointerVersion | undefined> {
-    const state = await this.#read();
-    return state && this.#versionOf(state);
+    const found = await this.pointer.read();
+    const isKnown = this.table === '' || this.#isCreated || found?.content.current.tables[this.table];
+    return found && isKnown ? this.#versionOf(found) : undefined;
   }
 
-  commit(base: PointerVersion | undefined, change: TableChange): Promise<PointerVersion> {
-    if (base === undefined) throw new SinkError('E_SINK_WRITE', `${this.#at} was removed`);
-    const { pointer: before } = base.state;
-    const { runId: run, sha256, keep } = change;
-    return this.#swap(base, run, { ...before, current: { run, sha256 }, kept: keptOf(before, keep), runs: [run, ...before.runs] });
+  announce(run: string, base: PointerVersion | undefined, change: TableChange | undefined): void {
+    this.pointer.announce(this.table, { run, base, change });
   }
 
-  restore(base: PointerVersion, run: string): Promise<PointerVersion> {
-    const { pointer: before } = base.state;
-    const target = before.kept.find((each) => each.run === run);
-    if (target === undefined) throw new SinkError('E_SINK_RUN', `${this.objects.root} has no kept run ${run}`);
-    const kept = keptOf(before, Infinity).filter((each) => each.run !== run);
-    return this.#swap(base, undefined, { ...before, current: { run, sha256: target.sha256 }, kept });
+  async commit(_: PointerVersion | undefined, { runId }: TableChange): Promise<PointerVersion> {
+    return this.#versionOf(await this.pointer.commit(runId));
+  }
+
+  withdraw(): Promise<boolean> {
+    return this.pointer.withdraw(this.table);
+  }
+
+  async restore({ state }: PointerVersion, run: string): Promise<PointerVersion> {
+    return this.#versionOf(await this.pointer.restore(state, this.pointer.keptAt(state, run)));
   }
 
   /** What the manifests of `dropped` runs name, and those of the others do not. */
-  async expire({ state: { pointer: now } }: PointerVersion, _keep: number, dropped: readonly string[]): Promise<readonly string[]> {
+  async expire({ current, kept }: PointerVersion, _keep: number, dropped: readonly string[]): Promise<readonly string[]> {
     if (dropped.length === 0) return [];
     const stay = new Set<string>();
-    for (const { run } of [...(now.current ? [now.current] : []), ...now.kept])
+    for (const { run } of [...(current ? [current] : []), ...kept])
       for (const { name } of (await this.#manifest(run)).files) stay.add(name);
     const gone: string[] = [];
     for (const run of dropped) {
@@ -92,41 +256,21 @@ export class PointerFormat implements TableFormat<PointerState> {
     return gone;
   }
 
-  get #at(): string {
-    return `${this.objects.root}/${pointerKey}`;
-  }
-
-  async #swap(base: PointerVersion, run: string | undefined, change: Pointer): Promise<PointerVersion> {
-    const next = { ...change, sequence: base.sequence + 1, nonce: randomUUID(), runs: change.runs.slice(0, maxRuns) };
-    for (let attempts = 1; ; attempts += 1) {
-      try {
-        return await this.#versionOf({ pointer: next, etag: await this.objects.replace(pointerKey, textOf(next), base.state.etag) });
-      } catch (failure) {
-        // Whatever was answered, the attempt may have arrived, or may arrive yet.
-        const now = await this.#read();
-        if (now?.pointer.nonce === next.nonce || (run !== undefined && now?.pointer.runs.includes(run))) return this.#versionOf(now);
-        if (now?.etag !== base.state.etag)
-          throw new LeadstreamError(
-            'E_RUN_LOCKED',
-            `${this.objects.root}: another writer committed first; nothing of this run is published`,
-          );
-        if (attempts === maxAttempts) throw failure;
-      }
-    }
-  }
-
-  async #read(): Promise<PointerState | undefined> {
-    const found = await this.objects.read(pointerKey);
-    if (found === undefined) return undefined;
-    const { data } = pointer().safeParse(jsonIn(found.bytes.toString('utf8')));
-    if (data) return { pointer: data, etag: found.version };
-    throw new SinkError('E_SINK_FOREIGN', `${this.#at} was not written by leadstream, or by another version of it`);
-  }
-
   async #versionOf(state: PointerState): Promise<PointerVersion> {
-    const { sequence, current, kept, runs } = state.pointer;
+    const { sequence, current: now, kept: earlier, runs } = state.content;
+    const of = ({ tables }: Published) => tables[this.table] ?? [];
+    const [current] = [of(now)].flat();
+    const known = new Map(earlier.flatMap(of).map((each) => [each.run, each]));
+    if (current) known.delete(current.run);
     const files = current ? (await this.#manifest(current.run)).files : [];
-    return { sequence, current: current ?? undefined, kept, files, runs, state };
+    return {
+      sequence,
+      current,
+      kept: [...known.values()],
+      files,
+      runs: [...runs, ...known.keys(), ...(current ? [current.run] : [])],
+      state,
+    };
   }
 
   async #found(run: string): Promise<Manifest | undefined> {
@@ -141,13 +285,35 @@ export class PointerFormat implements TableFormat<PointerState> {
   }
 }
 
-/** The newest `keep` earlier runs, and those replaced a moment ago. */
-function keptOf({ current, kept }: Pointer, keep: number): Pointer['kept'] {
+/** Finds the pointer in the folder above that names a table. */
+export async function sharedPointer(objects: ObjectStore, stores: ObjectStores): Promise<PointerFormat | undefined> {
+  if ((await objects.find(pointerKey)) !== undefined) return undefined;
+  const { store, key } = stores.above(objects.root);
+  const pointer = await pointerOfSeveral(store);
+  return pointer?.tables.includes(key) ? new PointerFormat(objects, pointer, key) : undefined;
+}
+
+/** Returns the pointer of tables that are published together. */
+export async function pointerOfSeveral(objects: ObjectStore): Promise<Pointer | undefined> {
+  const found = await objects.read(pointerKey);
+  const tables = Object.keys(content().safeParse(jsonIn(found?.bytes.toString('utf8') ?? '')).data?.current.tables ?? { '': {} });
+  return tables.includes('') ? undefined : new Pointer(objects, tables);
+}
+
+/** The runs of tables, in the order of time. */
+export function runsOf(tables: Published['tables']): readonly string[] {
+  return Object.values(tables)
+    .map(({ run }) => run)
+    .sort();
+}
+
+/** What the newest `keep` commits published earlier, and what was replaced a moment ago. */
+function keptOf({ current, kept }: Content, keep: number): Content['kept'] {
   const now = new Date();
-  const all = [...(current ? [{ ...current, replaced_at: now.toISOString() }] : []), ...kept];
+  const all = [...(current.id > 0 ? [{ ...current, replaced_at: now.toISOString() }] : []), ...kept];
   return all.filter(({ replaced_at: at }, index) => index < keep || now.getTime() - Date.parse(at) < graceMs);
 }
 
-function textOf(content: Pointer): string {
-  return `${JSON.stringify(content, null, 2)}\n`;
+function textOf(pointer: Content): string {
+  return `${JSON.stringify(pointer, null, 2)}\n`;
 }

@@ -104,13 +104,17 @@ export class StoreRun implements Landing {
     const keys = storeKeys && (await this.#stored(keysKey(runId), storeKeys));
     const manifest = manifestWith(keys);
     // What killed runs left is removed after a commit, by which theirs can only be refused.
-    if (this.#isUnchanged(manifest) && (await this.table.intents()).every(({ run }) => run === runId)) return [];
+    if (this.#isUnchanged(manifest) && (await this.table.intents()).every(({ run }) => run === runId)) {
+      this.table.format.announce?.(runId, this.base, undefined);
+      return [];
+    }
     const text = `${JSON.stringify(manifest, null, 2)}\n`;
     const { sha256 } = await this.#stored(manifestKey(runId), (file) => file.append(text));
     await runLog?.record(this.path, runId, text);
     const stay = new Set(retained.map(({ name }) => name));
     const removed = (this.base?.files ?? []).flatMap(({ name }) => (stay.has(name) ? [] : [name]));
     this.#change = { runId, manifest, sha256, columns, partitions, added, removed, keep: this.options.keep };
+    this.table.format.announce?.(runId, this.base, this.#change);
     return [];
   }
 
@@ -135,7 +139,8 @@ export class StoreRun implements Landing {
   async abort(): Promise<void> {
     await Promise.all(this.#uploads);
     await this.scratch.remove();
-    if (this.#isUndecided) return;
+    const { format } = this.table;
+    if (format.withdraw ? await format.withdraw() : this.#isUndecided) return;
     // What stays is removed by the next run, which finds the intent.
     await this.table.removeRun(this.context.runId).catch(() => undefined);
   }

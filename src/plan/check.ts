@@ -1,9 +1,10 @@
-import { resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { collections, type Collection, type Registry } from '../collections/index.js';
 import { defined, isMap, unknownName, SpecError, type Warning } from '../core/index.js';
 import { getIn } from '../options/index.js';
-import type { PathNames } from '../store/index.js';
+import type { Together } from '../lake/index.js';
+import { isRemote, type PathNames } from '../store/index.js';
 import { outputAt } from '../sinks/index.js';
 import { collectionOf, collectionShape, tiesOf } from '../source/index.js';
 import { Queries } from '../steps/index.js';
@@ -23,6 +24,8 @@ export interface Checked {
   /** What it writes, with the place in the file; `undefined` is stdout. */
   readonly outputs: readonly { readonly path: string | undefined; readonly place: Path }[];
   readonly plan: Plan | undefined;
+  /** Paths of its tables if they are published together with those of other documents. */
+  readonly together: readonly string[] | undefined;
   readonly pipeline: Pipeline | undefined;
   readonly tests: readonly TestShape[] | undefined;
   readonly issues: IssueList;
@@ -61,6 +64,7 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
       ['on_new_field'],
       'a run that prints cannot start again, because its rows are already printed; leave out the stdout sink, or choose next_run',
     );
+  const together = parts.publish && joined(chain, problem);
   const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], silent);
   if (tests && registry) refuseUnknownRows(tests, registry, problem);
   // A warning fails a strict run, and these can be reported before anything is read.
@@ -70,12 +74,37 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
   });
   const isRight = shape && plan && connection && rejects && hooks && issues.all.length === 0 && issues.unset.length === 0;
   return {
-    ...{ document, name: parts.name, plan, tests, issues, advice: own?.flatMap((each) => tiedIn(each, document)) ?? [] },
+    ...{ document, name: parts.name, plan, together, tests, issues, advice: own?.flatMap((each) => tiedIn(each, document)) ?? [] },
     outputs: outputsOf(chain, rejects),
     pipeline: isRight
       ? pipelineOf(shape, { plan, connection, rejects, hooks, warnings }, from, { written: document.value, resolved })
       : undefined,
   };
+}
+
+/** Returns the paths of the tables of a pipeline that are to be published together with others. */
+function joined({ sinks }: Chain, problem: Problem): readonly string[] {
+  return sinks.flatMap(({ index, definition, config, output = '' }) => {
+    if (definition.joins?.(config) && isRemote(output) && !output.includes('{{')) return [output];
+    const kind = 'parquet with table: plain and a fixed path on a store, like s3://lake/night/leads';
+    problem(['to', index, definition.name], `publish: together is for ${kind}`);
+    return [];
+  });
+}
+
+/** Finds the tables that the pipelines of a file publish together. */
+function togetherIn(checked: readonly Checked[]): Together {
+  const all = checked.filter(({ together }) => together !== undefined);
+  const paths = all.flatMap(({ together = [] }) => together);
+  const folder = dirname(paths[0] ?? '');
+  const storeOf = ({ document }: Checked) => JSON.stringify(getIn(document.value, ['store']));
+  for (const each of all)
+    if (each.together?.some((path) => dirname(path) !== folder) || (all[0] && storeOf(each) !== storeOf(all[0])))
+      each.issues.problem(
+        ['publish'],
+        `tables that are published together have one store, and are directly below one folder, as ${folder}`,
+      );
+  return { folder, tables: paths.map((path) => basename(path)), pipelines: all.flatMap(({ name }) => name ?? []) };
 }
 
 /** Warns of a list that continues after a field of the last row that may not be unique. */
@@ -187,6 +216,8 @@ export async function checkDocuments(
       ),
     ]);
   });
+  const together = togetherIn(checked);
+  checked = checked.map((each) => (each.pipeline && each.together ? { ...each, pipeline: { ...each.pipeline, together } } : each));
   // What is wrong with inherited values is found in each pipeline.
   const once = new Map(
     checked.flatMap(({ issues }) => issues.all).map((issue) => [`${issue.line}:${issue.column} ${issue.message}`, issue]),

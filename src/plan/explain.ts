@@ -11,11 +11,12 @@ import { written } from './units.js';
 export type Explanation = ReturnType<typeof explainPipeline>;
 
 export function explainPipeline(pipeline: Pipeline) {
-  const { name, plan, rejects } = pipeline;
+  const { name, plan, rejects, together: set } = pipeline;
   const source = columnsOf(plan.collection, pipeline.reveal);
   const outputs = [
     ...(rejects.path === undefined ? [] : [{ path: rejects.path, alone: isRemote(rejects.path) }]),
-    ...plan.sinks.flatMap(({ at, output, definition, config }) => {
+    ...(set ? [{ path: `${set.folder}/{${set.tables.join()}}`, alone: true }] : []),
+    ...(set ? [] : plan.sinks).flatMap(({ at, output, definition, config }) => {
       const alone = output === undefined || isRemote(output) || (definition.alone?.(config) ?? false);
       return definition.prints ? [] : [{ path: output ?? at, alone }];
     }),

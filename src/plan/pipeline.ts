@@ -4,6 +4,7 @@ import type { OnError } from '../flow/index.js';
 import { getIn, kindOf } from '../options/index.js';
 import { keyField, proxySecrets, secretsOf } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
+import type { Together } from '../lake/index.js';
 import type { PathNames } from '../store/index.js';
 import type { Expect } from './expect.js';
 import { hookNames } from './document.js';
@@ -28,6 +29,8 @@ export interface Pipeline {
   readonly rejects: RejectsPlan;
   /** How outputs on stores are reached; what is absent comes from the environment. */
   readonly store: PipelineShape['store'];
+  /** The tables that are published together with its own. */
+  readonly together: Together | undefined;
   readonly expect: Expect | undefined;
   /** What happens if columns differ from those of the last run. */
   readonly schema: 'evolve' | 'freeze';
@@ -77,6 +80,7 @@ export function pipelineOf(
     onDuplicateKey: shape.on_duplicate_key,
     expect: shape.expect,
     store: shape.store,
+    together: undefined,
     schema: shape.schema,
     onNewField: shape.on_new_field,
     consistency: {

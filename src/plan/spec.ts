@@ -153,6 +153,12 @@ export const pipelineShape = schema((z) =>
       .describe(
         'How paths like s3://bucket/leads.csv are reached. Credentials come from where the AWS SDK finds them, never from the file.',
       ),
+    publish: z
+      .literal('together')
+      .optional()
+      .describe(
+        'Publishes all tables of the file that say so at once, or none: plain tables on one store, directly below one folder. Default: each output by itself.',
+      ),
     expect: expectShape().optional().describe('Conditions on the rows; if one fails, nothing is published.'),
     on_new_field: z
       .enum(['next_run', 'restart'])

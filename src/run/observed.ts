@@ -92,6 +92,7 @@ export async function runObserved(pipeline: Pipeline, observing: Observing) {
     connection: { ...connection, strict: false },
     rejects: { path: undefined, pathOf: () => undefined, max: { share: 1 }, rows: false },
     expect: undefined,
+    together: undefined,
     onNewField: 'next_run',
     hooks: {},
     consistency: { ...consistency, mode: 'off' },

@@ -38,6 +38,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
       (report): RunEnd => ({ report }),
       (failure: unknown): RunEnd => ({ failure }),
     );
+  if ('failure' in end) run.pointer?.fail();
   await notify(run, end);
   if ('failure' in end) throw end.failure;
   return end.report;
@@ -143,6 +144,7 @@ class Attempt {
       pipeline: pipeline.name,
       runId: run.runId,
       stores: run.stores,
+      pointer: run.pointer,
       key: pipeline.plan.collection.key,
       runDate: () => claim.firstStart.slice(0, 10),
       runLog: new RunLog(run.state.path),

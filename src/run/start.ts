@@ -6,6 +6,7 @@ import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { createRedactor, newRunId, reasonOf, type Warning, type WarningCode, SinkError } from '../core/index.js';
 import { attempt, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTable, Stores } from '../store/index.js';
 import type { Lock, LoggedCommit, PathNames } from '../store/index.js';
+import { TableSets, type Pointer } from '../lake/index.js';
 import { Counts } from './counts.js';
 import { checkPipeline, type Pipeline } from '../plan/index.js';
 import { StateFolder } from './state.js';
@@ -28,6 +29,8 @@ export interface RunOptions {
   readonly now?: Date;
   /** Rate limiters shared by runs, one per service: each run continues where the last one left off. Default: its own. */
   readonly limiters?: RateLimiters;
+  /** What this run shares with those of the other pipelines of its file, for `publish: together`; needed if there are any. */
+  readonly sets?: TableSets | undefined;
   /** Receives the events of this run. Default: only the subscribers of the channels. */
   readonly watch?: Watchers | undefined;
 }
@@ -39,6 +42,7 @@ const taken = object({
   stdout: object({ write: callable }, ['write'], 'open'),
   now: check('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
   limiters: check('RateLimiters', (value) => value instanceof RateLimiters),
+  sets: check('TableSets', (value) => value instanceof TableSets),
 });
 
 /** The outputs locked by a run, with their paths in this run. */
@@ -58,6 +62,8 @@ export class Run {
   readonly runId: string;
   readonly state: StateFolder;
   readonly stores: Stores;
+  /** Of the tables that are published together, if its own are. */
+  readonly pointer: Pointer | undefined;
   readonly limiters: RateLimiters;
   readonly warnings: Warning[] = [];
   readonly events: Events;
@@ -81,6 +87,8 @@ export class Run {
     this.limiters = options.limiters ?? new RateLimiters();
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
     this.stores = new Stores(pipeline.store);
+    const { together } = pipeline;
+    this.pointer = together && (options.sets ?? new TableSets([pipeline])).at(together, this.stores);
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
     this.events = new Events(this.runId, createRedactor(pipeline.secrets), [collect, ...[options.watch ?? []].flat()]);
     this.publishes = pipeline.plan.sinks.some(({ definition }) => !definition.prints);

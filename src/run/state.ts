@@ -5,8 +5,10 @@ import { LeadstreamError, newRunId, schema } from '../core/index.js';
 import {
   isInCatalog,
   prepareRollback,
+  pointerOfSeveral,
   storesTaken,
   rollBack,
+  rollBackAll,
   StoreTable,
   tableAt,
   type Evidence,
@@ -19,6 +21,7 @@ import {
   fixedPath,
   fixedPlace,
   forgetCommit,
+  isRemote,
   jsonIn,
   lockOutputs,
   logCommit,
@@ -117,7 +120,7 @@ const rollingBack = object({ path: filledText, options: returning }, ['path']);
 
 /**
  * Publishes an earlier run of a table again, in one step for its readers. The run published until now is kept: `to` with its id undoes
- * the rollback. Without `to`, each call goes back one more run. If the process is killed, the rollback is recovered like a run.
+ * the rollback. Without `to`, each call goes back one more run. Tables that are published together go back together, by the path of their folder. If the process is killed, the rollback is recovered like a run.
  *
  * @returns The runs that readers saw before (`undefined` if the link of the table was lost) and see now, and how the manifest was verified.
  * @throws {SinkError} `E_SINK_RUN` if there is no such run, or it is damaged; `E_SINK_FOREIGN` if there is no such table.
@@ -136,9 +139,13 @@ export async function rollbackTable(
   const redoLog = state.folder('redo-log');
   const runId = newRunId();
   const stores = options.stores ?? new Stores();
-  const lock = await lockOutputs((await isInCatalog(place, stores)) ? [] : [place], { runId, stores });
+  const inCatalog = await isInCatalog(place, stores);
+  const several = isRemote(place) && !inCatalog ? await pointerOfSeveral(stores.at(place)) : undefined;
+  const places = several ? several.tables.map((table) => `${place}/${table}`) : inCatalog ? [] : [place];
+  const lock = await lockOutputs(places, { runId, stores });
   try {
     await recoverCommits(redoLog, { runId, held: [place], only: ({ outputs }) => outputs.includes(place), settle: state.settle });
+    if (several) return await rollBackAll(several, options.to, { stores, stateDir: state.path });
     const table = await tableAt(place, stores);
     if (table instanceof StoreTable) return await rollBack(table, options.to, { stores, stateDir: state.path });
     const { from, to, evidence, actions } = await prepareRollback(table, options.to, { stateDir: state.path });

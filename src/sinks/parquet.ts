@@ -1,6 +1,16 @@
 import type { z } from 'zod';
 import { isOnceOf, SinkError, type Column, stoppedBy, type OutputColumn } from '../core/index.js';
-import { type Landing, LinkedRun, RestCatalog, OpenedRun, runDateColumn, StoreRun, storeTable, Table } from '../lake/index.js';
+import {
+  type Landing,
+  LinkedRun,
+  RestCatalog,
+  OpenedRun,
+  runDateColumn,
+  sharedPointer,
+  StoreRun,
+  storeTable,
+  Table,
+} from '../lake/index.js';
 import { dayTemplate, isRemote } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
@@ -46,6 +56,7 @@ export const parquetSink = builtInSink({
     { path: 'lake/leads', sort_by: { columns: ['timestamp desc', 'lead_id'], scope: 'table', memory: '512MB' } },
   ],
   check: checkNames,
+  joins: ({ table }) => table === 'plain',
   adds: ({ mode }) => mode === 'append',
   alone: ({ table }) => table !== 'plain',
   folders: ({ partition_by: by, table }) => (table === 'iceberg' ? [] : by.map((name) => (name === dayTemplate ? runDateColumn : name))),
@@ -91,8 +102,12 @@ async function landingOf(options: ParquetConfig, context: SinkContext): Promise<
     if (!catalog && (await store.find(key)) !== undefined)
       throw new SinkError('E_SINK_FOREIGN', `${path} is an object, where the objects of a table would be below it; choose another path`);
   }
+  const shared = kind === 'plain' && !context.pointer && (await sharedPointer(objects, context.stores));
+  if (shared)
+    throw new SinkError('E_SINK_FOREIGN', `${path} is published together with others; set publish: together, or choose another path`);
   await catalog?.noteAt(objects);
-  return StoreRun.open(storeTable(objects, kind, catalog), options, { ...context, scratch: context.scratch ?? scratchFolder() });
+  const table = storeTable(objects, kind, catalog, context.pointer);
+  return StoreRun.open(table, options, { ...context, scratch: context.scratch ?? scratchFolder() });
 }
 
 /** Returns the fields that identify a row. @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. */

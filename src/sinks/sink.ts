@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type Column, type OutputColumn, type Row, type Warning, LeadstreamError } from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Action, ObjectStores, PathNames } from '../store/index.js';
-import type { Published, RunLog, RunFacts } from '../lake/index.js';
+import type { Published, RunLog, RunFacts, Pointer } from '../lake/index.js';
 
 /** What a sink receives in addition to its configuration. */
 export interface SinkContext {
@@ -21,6 +21,8 @@ export interface SinkContext {
   readonly key: readonly string[];
   /** How outputs on stores are reached. Default: as the environment says. */
   readonly stores: ObjectStores;
+  /** Of the tables that are published together, if that of the sink is. */
+  readonly pointer?: Pointer | undefined;
   /** Where the run logs its manifests. Default: nowhere. */
   readonly runLog?: RunLog | undefined;
   /** Private folder for data that does not fit into memory. Default: one in the system's temporary folder. */
@@ -112,6 +114,8 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   output(config: C, place: OutputPlace): string | undefined;
   /** Returns the columns that it writes for the arriving ones. Default: by `columns`, `naming` and `types`. */
   writes?(config: C, columns: readonly Column[]): readonly OutputColumn[];
+  /** Returns whether its output can be published together with others. */
+  joins?(config: C): boolean;
   /** Returns whether rows are added to an existing output, which is replaced otherwise. */
   adds?(config: C): boolean;
   /** Returns whether an output of this machine commits by itself, too, as all others do. */

@@ -8,6 +8,7 @@ import {
   readGroups,
   rollbackTable,
   tableRuns,
+  TableSets,
   verifyTable,
   type Collection,
   type FailedRunReport,
@@ -32,6 +33,10 @@ import {
 void loadPipeline(new URL('file:///p.yaml'));
 // @ts-expect-error Values are texts, as on the command line.
 void loadPipelines('p.yaml', { set: { 'service.limit': 100 } });
+
+expectTypeOf(new TableSets(await loadPipelines('p.yaml')).held).toEqualTypeOf<() => void>();
+// @ts-expect-error It needs to know the pipelines that publish together.
+void new TableSets();
 // @ts-expect-error Messages want the name of the file.
 void loadPipeline({ text: 'name: x' });
 // @ts-expect-error Each file is checked by itself.

@@ -1,0 +1,252 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { tableFiles, tableRuns, TableSets, verifyTable } from '../../../src/lake/index.js';
+import { Pointer } from '../../../src/lake/pointer.js';
+import { loadPipelines } from '../../../src/plan/index.js';
+import { rollbackTable, runPipeline } from '../../../src/run/index.js';
+import { parquetSink } from '../../../src/sinks/parquet.js';
+import { jsonIn, Stores, type ObjectStore } from '../../../src/store/index.js';
+import { cli } from '../../support/cli.js';
+import { duckdb } from '../../support/duckdb.js';
+import { pageOf } from '../../support/pages.js';
+import { reachedServer } from '../../support/reached-server.js';
+import { bucket, seaweedfsMissing } from '../../support/seaweedfs.js';
+import { pipelineText, serviceOf } from '../../support/services.js';
+import { column, elsewhere, facts, recording } from '../../support/sinks.js';
+import { temporaryFolder } from '../../support/temporary.js';
+
+const suite = seaweedfsMissing === undefined ? describe : describe.skip;
+
+interface Night {
+  /** Ids of the rows of each collection. */
+  readonly leads: readonly string[];
+  readonly users: readonly string[];
+  readonly users_expect?: string;
+  readonly top?: string;
+}
+
+/** Two tables that the two pipelines of one file publish together. */
+class Pair {
+  private constructor(
+    readonly path: string,
+    readonly folder: string,
+  ) {}
+
+  static async new(): Promise<Pair> {
+    return new Pair(`s3://${bucket}/${randomUUID()}`, await temporaryFolder());
+  }
+
+  text({ users_expect = '{}', top = 'publish: together' }: Partial<Night>): string {
+    const bodies = (['leads', 'users'] as const).map(
+      (from) =>
+        `${top}\nfrom: ${from}\nsteps:\n  - dedupe: {}\nexpect: ${from === 'users' ? users_expect : '{}'}\n` +
+        `rejects: { path: '${this.folder}/${from}.ndjson' }\nto:\n  - parquet: { path: '${this.path}/${from}', keep: 3 }`,
+    );
+    return bodies.map((body, index) => pipelineText(body).replace(/^name: .*/m, `name: p${index}`)).join('\n---\n');
+  }
+
+  async run(night: Night) {
+    const from = await serviceOf({
+      leads: night.leads.map((id) => ({ lead_id: id })),
+      users: night.users.map((id) => ({ uid: id })),
+    });
+    const set = { 'service.retry.base': '1ms' };
+    const pipelines = await loadPipelines(
+      { text: this.text(night), file: 'p.yaml' },
+      { env: { ...process.env, ...from.env }, baseDir: this.folder, set },
+    );
+    const sets = new TableSets(pipelines);
+    return Promise.allSettled(pipelines.map((each) => runPipeline(each, { sets, stateDir: join(this.folder, 'state') })));
+  }
+
+  async published(night: Night): Promise<void> {
+    for (const ended of await this.run(night)) if (ended.status === 'rejected') throw ended.reason;
+  }
+
+  /** Brings a run of both tables to where only the commit remains. */
+  async prepared(run: string, pointer: Pointer) {
+    const all = [];
+    for (const table of pointer.tables) {
+      const context = { ...recording(this.folder, run), pointer, scratch: join(this.folder, run) };
+      const writer = await elsewhere(parquetSink, { path: `${this.path}/${table}`, keep: 3 })(context);
+      await writer.begin([column('uid')]);
+      await writer.write(pageOf(1, [{ uid: run }]));
+      all.push(await writer.prepare());
+    }
+    for (const each of all) await each.actions(facts);
+    return all;
+  }
+
+  async keys(): Promise<readonly string[]> {
+    const keys: string[] = [];
+    for await (const { key } of new Stores().at(this.path).list('')) keys.push(key);
+    return keys.filter((key) => !key.endsWith('probe.json'));
+  }
+
+  /** Ids of the rows that readers see, as DuckDB reads the files. */
+  async rows(table: 'leads' | 'users'): Promise<readonly string[]> {
+    const { files } = await tableFiles(`${this.path}/${table}`);
+    const copies = await temporaryFolder();
+    for (const [index, file] of files.entries())
+      await new Stores().at(this.path).download(file.slice(this.path.length + 1), join(copies, `${index}.parquet`));
+    const found = await duckdb(`SELECT COLUMNS('^(lead_id|uid)$') AS id FROM '${copies}/*.parquet' ORDER BY id`);
+    return found.map(({ id }) => String(id));
+  }
+
+  async both(): Promise<readonly (readonly string[])[]> {
+    return [await this.rows('leads'), await this.rows('users')];
+  }
+
+  async check(): Promise<void> {
+    for (const table of ['leads', 'users']) expect((await verifyTable(`${this.path}/${table}`)).differences).toEqual([]);
+    expect((await this.keys()).filter((key) => key.includes('/intents/'))).toEqual([]);
+    expect(await readdir(join(this.folder, 'state/scratch')).catch(() => [])).toEqual([]);
+  }
+}
+
+const night = (name: string, more: Partial<Night> = {}): Night => ({ leads: [`${name}1`, `${name}2`], users: [name], ...more });
+
+suite(`tables that are published together ${seaweedfsMissing ?? ''}`, () => {
+  reachedServer();
+
+  test('appear at once, every night, for a reader that polls', async () => {
+    const pair = await Pair.new();
+    const store = new Stores().at(pair.path);
+    const seen = new Set<string>();
+    let isOver = false;
+    const polling = (async () => {
+      while (!isOver) {
+        const pointer = jsonIn((await store.read('_latest.json'))?.bytes.toString() ?? '') as { current?: { id: number; tables: object } };
+        if (pointer?.current) seen.add(`${pointer.current.id}: ${Object.keys(pointer.current.tables).sort().join()}`);
+      }
+    })();
+    for (const name of ['1', '2', '3']) {
+      await pair.published(night(name));
+      expect(await pair.both()).toEqual([[`${name}1`, `${name}2`], [name]]);
+      await pair.check();
+    }
+    isOver = true;
+    await polling;
+    expect([...seen]).toEqual(['0: ', '1: leads,users', '2: leads,users', '3: leads,users']);
+  });
+
+  test('stay as they are, all of them, when one is refused', async () => {
+    const pair = await Pair.new();
+    await pair.published(night('1'));
+    const before = await pair.keys();
+    const [leads, users] = await pair.run(night('2', { users_expect: '{ min_rows: 10 }' }));
+    expect([leads, users]).toMatchObject([{ reason: { code: 'E_RUN_TOGETHER' } }, { reason: { code: 'E_GATE_EXPECT' } }]);
+    expect(await pair.both()).toEqual([['11', '12'], ['1']]);
+    expect(await pair.keys()).toEqual(before);
+    await pair.published(night('3'));
+    await pair.check();
+  });
+
+  test('keep the run of one that has not changed, and commit nothing if none has', async () => {
+    const pair = await Pair.new();
+    await pair.published(night('1'));
+    const before = await pair.keys();
+    await pair.published(night('1'));
+    expect(await pair.keys()).toEqual(before);
+    await pair.published(night('1', { leads: ['9'] }));
+    expect(await pair.both()).toEqual([['9'], ['1']]);
+    expect([await tableRuns(`${pair.path}/leads`), await tableRuns(`${pair.path}/users`)]).toMatchObject([[{}, {}], [{}]]);
+    await pair.check();
+  });
+
+  test.each(['before', 'after'] as const)('are committed once when the reply is lost %s the commit was applied', async (when) => {
+    const pair = await Pair.new();
+    await pair.published(night('1'));
+    const store = new Stores().at(pair.path);
+    let cuts = 0;
+    const replace: ObjectStore['replace'] = async (...given) => {
+      cuts += 1;
+      const isCut = cuts === 1;
+      const version = isCut && when === 'before' ? '' : await store.replace(...given);
+      if (isCut) throw new Error('the connection was cut');
+      return version;
+    };
+    const cutting = Object.assign(Object.create(store) as ObjectStore, {
+      ...{ root: store.root, replace },
+      read: (key: string) => store.read(key),
+    });
+    const prepared = await pair.prepared('cut', new Pointer(cutting, ['leads', 'users']));
+    for (const each of prepared) await each.commit?.(false);
+    for (const each of prepared) await each.cleanup();
+    expect(cuts).toBe(when === 'before' ? 2 : 1);
+    expect(await pair.both()).toEqual([['cut'], ['cut']]);
+    expect(await tableRuns(`${pair.path}/leads`)).toHaveLength(2);
+    await pair.check();
+  });
+
+  test('are cleared of what a killed run left, and refuse its late commit', async () => {
+    const pair = await Pair.new();
+    await pair.published(night('1'));
+    const prepared = await pair.prepared('killed', new Pointer(new Stores().at(pair.path), ['leads', 'users']));
+    await pair.published(night('2'));
+    expect((await pair.keys()).filter((key) => key.includes('killed'))).toEqual([]);
+    for (const each of prepared) await expect(each.commit?.(false)).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    expect(await pair.both()).toEqual([['21', '22'], ['2']]);
+    await pair.check();
+  });
+
+  test('go back together, and forward again', async () => {
+    const pair = await Pair.new();
+    for (const name of ['1', '2']) await pair.published(night(name));
+    const [last] = await tableRuns(`${pair.path}/users`);
+    const options = { stateDir: join(pair.folder, 'state') };
+    await expect(rollbackTable(`${pair.path}/leads`, options)).rejects.toThrow(`leadstream rollback ${pair.path}`);
+    await expect(rollbackTable(pair.path, { ...options, to: 'nothing' })).rejects.toMatchObject({ code: 'E_SINK_RUN' });
+    expect(await rollbackTable(pair.path, options)).toMatchObject({ evidence: 'sha256' });
+    expect(await pair.both()).toEqual([['11', '12'], ['1']]);
+    await expect(rollbackTable(pair.path, options)).rejects.toMatchObject({ code: 'E_SINK_RUN' });
+    await rollbackTable(pair.path, { ...options, to: last?.run ?? '' });
+    expect(await pair.both()).toEqual([['21', '22'], ['2']]);
+    await pair.check();
+  });
+
+  test('are not mixed with tables of their own, nor with those of another file', async () => {
+    const pair = await Pair.new();
+    const alone = await Pair.new();
+    await alone.published(night('1', { top: '' }));
+    await pair.published(night('1'));
+    const results = [...(await alone.run(night('2'))), ...(await pair.run(night('2', { top: '' })))];
+    expect(results.map((each) => each.status === 'rejected' && each.reason)).toMatchObject(
+      Array.from(results, () => ({ code: expect.stringMatching(/E_SINK_FOREIGN|E_RUN_TOGETHER/) })),
+    );
+    const other = new Pointer(new Stores().at(pair.path), ['leads']);
+    await expect(other.read()).rejects.toThrow('has the table users, which is published together');
+    expect([await pair.both(), await alone.both()]).toEqual(Array.from({ length: 2 }, () => [['11', '12'], ['1']]));
+  });
+
+  test('are published by the command, which needs all of their pipelines', async () => {
+    const pair = await Pair.new();
+    await writeFile(join(pair.folder, 'p.yaml'), pair.text({}));
+    const from = await serviceOf({ leads: [{ lead_id: 'a' }], users: [{ uid: 'b' }] });
+    const run = (...more: string[]) => cli(['run', 'p.yaml', ...more], { cwd: pair.folder, env: { ...process.env, ...from.env } as never });
+    expect(await run('--only', 'p1')).toMatchObject({ code: 2, stderr: expect.stringContaining('run all of them') });
+    expect(await run()).toMatchObject({ code: 0, stderr: expect.stringMatching(/published: p0, p1\n$|published: p1, p0\n$/) });
+    expect(await pair.both()).toEqual([['a'], ['b']]);
+    const failed = await run('--set', 'expect.min_rows=2');
+    expect(failed.code).toBe(65);
+    await pair.check();
+  });
+});
+
+test.each([
+  ['csv: { path: s3://lake/n/leads.csv }', 'publish: together is for parquet'],
+  ['parquet: { path: s3://lake/n/leads, table: delta }', 'publish: together is for parquet'],
+  ['stdout: {}', 'publish: together is for parquet'],
+  ['parquet: { path: lake/leads }', 'p.yaml:21:14 publish: together is for parquet'],
+  ["parquet: { path: 's3://lake/{{ run.date }}/leads' }", 'publish: together is for parquet'],
+  ['parquet: { path: s3://lake/other/leads }', 'directly below one folder, as s3://lake/n'],
+  ['parquet: { path: s3://lake/n/leads }\nstore: { region: x }', 'have one store'],
+])('a file whose tables cannot be published together is refused: %s', async (sink, message) => {
+  const { env } = await serviceOf({});
+  const documents = ['parquet: { path: s3://lake/n/users }', sink].map((to, index) =>
+    pipelineText(`publish: together\nfrom: leads\nto:\n  - ${to}`).replace(/^name: .*/m, `name: p${index}`),
+  );
+  await expect(loadPipelines({ text: documents.join('\n---\n'), file: 'p.yaml' }, { env })).rejects.toThrow(message);
+});
