@@ -1,0 +1,71 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+import { verifyTable } from '../../src/lake/index.js';
+import { storeTable } from '../../src/lake/formats.js';
+import { Stores } from '../../src/store/index.js';
+import { cli, startCli } from '../support/cli.js';
+import { duckdb } from '../support/duckdb.js';
+import { leads } from '../support/pipelines.js';
+import { pipelineText, serviceOf } from '../support/services.js';
+import { temporaryFolder } from '../support/temporary.js';
+
+const preload = fileURLToPath(new URL('../support/killed-in-folder.mjs', import.meta.url));
+
+describe.each(['iceberg', 'delta'] as const)('a table of this machine (%s)', (kind) => {
+  test('has the rows before or after a run that is killed before every fourth change of a file, and after the next run nothing of it', async () => {
+    const [cwd, from] = [await temporaryFolder(), await serviceOf({ leads: leads(3) })];
+    const path = join(cwd, 'lake', 't');
+    const pipeline = (mark: string) =>
+      writeFile(
+        join(cwd, 'p.yaml'),
+        pipelineText(`from: leads
+steps:
+  - select: [lead_id]
+  - derive: { mark: "'${mark}'" }
+to:
+  - parquet: { path: lake/t, table: ${kind}, keep: 0, partition_by: [mark] }`),
+      );
+    const marks = async () => {
+      const version = await storeTable(new Stores().at(path), kind).format.load();
+      const files = (version?.files ?? []).map(({ name }) => `'${join(path, name)}'`);
+      if (files.length === 0) return { mark: '', runs: [] };
+      const [found] = await duckdb(
+        `SELECT count(*) AS n, min(mark) AS a, max(mark) AS z FROM read_parquet([${files.join()}], hive_partitioning = true)`,
+      );
+      expect(found).toMatchObject({ n: '3', a: found?.['z'] });
+      return { mark: String(found?.['a']), runs: version?.runs ?? [] };
+    };
+    let before = '';
+    for (let nth = 1, isKilled = true; isKilled; nth += 4) {
+      const mark = `killed-${nth}`;
+      await pipeline(mark);
+      const NODE_OPTIONS = `--import ${preload}`;
+      const env = { ...from.env, NODE_OPTIONS, KILL_IN: path, KILL_BEFORE: String(nth) };
+      const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env });
+      const { code, stderr } = await finished;
+      isKilled = child.signalCode === 'SIGKILL';
+      if (!isKilled) expect([nth, code, stderr]).toEqual([nth, 0, stderr]);
+      const seen = await marks();
+      expect([nth, isKilled ? [before, mark] : [mark]]).toEqual([nth, expect.arrayContaining([seen.mark])]);
+      before = `next-${nth}`;
+      await pipeline(before);
+      const next = await cli(['run', 'p.yaml'], { cwd, env: from.env });
+      expect([nth, next.code, next.stderr]).toEqual([nth, 0, next.stderr]);
+      const now = await marks();
+      expect([nth, now.mark]).toEqual([nth, before]);
+      expect([nth, (await verifyTable(path)).differences]).toEqual([nth, []]);
+      const names = await readdir(path, { recursive: true, withFileTypes: true });
+      const files = names.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name).slice(path.length + 1));
+      // The draft of a small text stays, which nobody lists; and what a run committed, until a later one expires it.
+      const committed = [...now.runs, ...seen.runs];
+      expect([
+        nth,
+        files.filter(
+          (name) => /intents|\/\d{8}T\d+Z-/.test(name) && !/intents.*\.tmp$/.test(name) && !committed.some((each) => name.includes(each)),
+        ),
+      ]).toEqual([nth, []]);
+    }
+  }, 600_000);
+});
