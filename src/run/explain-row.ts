@@ -41,14 +41,7 @@ export interface RowPassage {
 }
 
 /** The path of one record through the steps of a pipeline; plain data, except for a failure. */
-export interface RowExplanation {
-  readonly pipeline: string;
-  readonly collection: string;
-  readonly record: readonly RowField[];
-  readonly steps: readonly RowPassage[];
-  /** The error that a run with this record fails with. */
-  readonly failure: unknown;
-}
+export type RowExplanation = Awaited<ReturnType<typeof explainRow>>;
 
 /**
  * Explains what each step does to one record, and writes nothing. The other sides of joins are read as in a run. The record is fetched by a single read if the
@@ -57,7 +50,7 @@ export interface RowExplanation {
  * @param key Values of the key of the collection, in the order of its columns.
  * @throws {LeadstreamError} `E_USAGE` for an invalid key, `E_ROW_NOT_FOUND`.
  */
-export async function explainRow(pipeline: Pipeline, key: readonly string[], options: ExplainRowOptions = {}): Promise<RowExplanation> {
+export async function explainRow(pipeline: Pipeline, key: readonly string[], options: ExplainRowOptions = {}) {
   const { reveal = false, scan = 10_000, signal, watch } = options;
   checkUsage('explain-row', object({ scan: number({ whole: true, min: 1 }) }), { scan });
   const { plan, connection } = pipeline;
@@ -94,6 +87,7 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
     collection: name,
     record,
     steps,
+    /** The error that a run with this record fails with. */
     failure: steps.some(({ preferred, outcome }) => preferred && outcome === 'dropped') ? undefined : failure,
   };
 }

@@ -7,7 +7,7 @@ import type { Expect, Measured, Pipeline, Plan } from '../plan/index.js';
 import { driftOf, refuseRead } from '../source/index.js';
 import { isOccupied, type ObjectStores } from '../store/index.js';
 import type { Count, Counts, OutputCount } from './counts.js';
-import { refuseCounts, type Ledger, type ReadList } from './ledger.js';
+import { refuseCounts, type Ledger } from './ledger.js';
 import type { Output } from './outputs.js';
 import type { Rejects } from './rejects.js';
 import type { GateResult, RunReport } from './report.js';
@@ -54,7 +54,7 @@ interface GateInput {
   readonly allowShrink: boolean;
 }
 
-type ListCount = ReadList & { readonly earlier: Count | undefined };
+type ListCount = ReturnType<Ledger['lists']>[number] & { readonly earlier: Count | undefined };
 
 /** Runs all checks between a read and its publication, even after a failure, so that all problems are reported together. */
 export function evaluateGates(run: GateInput, warn: (warning: Warning) => void): readonly GateResult[] {

@@ -15,15 +15,6 @@ export type HowRead = Pick<RunReport, 'resumed' | 'since' | 'partial'> & { reado
 
 type Side = { readonly at: string; readonly collection: string; readonly findings: Findings };
 
-export interface ReadList {
-  /** What it was read as: the collection of the source, or the step that joins it. */
-  readonly at: string;
-  readonly name: string;
-  readonly collection: string;
-  /** All of its rows, before any steps. */
-  readonly rows: number;
-}
-
 /** The counts of a run, and what it knows about columns. */
 export class Ledger {
   readonly source: SourceCount;
@@ -63,7 +54,8 @@ export class Ledger {
     return this.#columns;
   }
 
-  lists(partial: boolean): readonly ReadList[] {
+  /** `at`: what each was read as, the collection of the source or the step that joins it. */
+  lists(partial: boolean) {
     const { name } = this.pipeline.plan.collection;
     const sides = this.sides.map(({ at, collection, rows, consistency }) => {
       return { at, name: `${collection} (${at})`, collection, rows: listed(rows, consistency) };

@@ -1,24 +1,14 @@
 import { reasonOf, type Column, type Row } from '../core/index.js';
-import { reworded, type Action } from '../store/index.js';
+import { reworded } from '../store/index.js';
 import type { Events } from '../events/index.js';
 import { countOf, namingRow, type Fault, type Page, type KnownRows } from '../flow/index.js';
-import type { Published, RunFacts, UndeclaredField } from '../lake/index.js';
+import type { Published, UndeclaredField } from '../lake/index.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from '../sinks/index.js';
 import type { PlannedSink } from '../plan/index.js';
 import type { Counts } from './counts.js';
 
 /** A sink at the end of a run, before the commit. */
-export interface Output {
-  readonly at: string;
-  readonly sink: PlannedSink;
-  readonly prepared: PreparedOutput;
-  /** Identifies it for later runs: its path with placeholders, or its place; `undefined` for stdout. */
-  readonly output: string | undefined;
-  readonly earlier: Published | undefined;
-  /** Rows that this sink could not write, and values that became `null` under `on_error: null`. */
-  readonly rejected: number;
-  readonly nulled: number;
-}
+export type Output = Awaited<ReturnType<Outputs['prepare']>>[number];
 
 interface OutputsOptions extends Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
   /** Called once, with the first page or at the end. */
@@ -70,11 +60,13 @@ export class Outputs {
     await each(this.opened, ({ sink, writer, counts: { columns } }) => writePage(writer, page, sink.at, { key, columns }, events));
   }
 
-  async prepare(): Promise<readonly Output[]> {
+  async prepare() {
     return each(this.opened, async ({ sink, writer, counts: { rejected, nulled } }) => {
-      const { at, output, definition } = sink;
+      const { at, definition } = sink;
       const prepared = await prepareSink(writer, at, this.options.events);
-      return { at, sink, prepared, output: output ?? (definition.prints ? undefined : at), earlier: writer.earlier, rejected, nulled };
+      // Identifies it for later runs: its path with placeholders, or its place; `undefined` for stdout.
+      const output = sink.output ?? (definition.prints ? undefined : at);
+      return { at, sink, prepared, output, earlier: writer.earlier, rejected, nulled };
     });
   }
 
@@ -91,15 +83,12 @@ export class Outputs {
   }
 }
 
-interface Opened {
-  readonly sink: PlannedSink;
-  readonly writer: SinkWriter;
-  readonly counts: { columns: readonly Column[]; rejected: number; nulled: number };
-}
+type Opened = Awaited<ReturnType<typeof open>>;
 
-async function open(sink: PlannedSink, options: OutputsOptions): Promise<Opened> {
+async function open(sink: PlannedSink, options: OutputsOptions) {
   const { columns: _, reject, events: _events, ...context } = options;
-  const counts: Opened['counts'] = { columns: [], rejected: 0, nulled: 0 };
+  /** Rows that the sink could not write, and values that became `null` under `on_error: null`. */
+  const counts = { columns: [] as readonly Column[], rejected: 0, nulled: 0 };
   const writer = await sink.definition.open(sink.config, {
     ...context,
     at: sink.at,
@@ -133,15 +122,6 @@ export function prepareSink(writer: SinkWriter, at: string, events: Events): Pro
   );
 }
 
-export function totalsOf(outputs: readonly Output[]): ReadonlyMap<string, number> {
-  return new Map(outputs.flatMap(({ output, prepared }) => (output === undefined ? [] : [[output, prepared.total] as const])));
-}
-
-/** @returns What commits them, in order. */
-export async function actionsOf(outputs: readonly Output[], facts: RunFacts): Promise<readonly Action[]> {
-  return (await each(outputs, ({ prepared }) => prepared.actions(facts))).flat();
-}
-
 /** Publishes outputs that no action commits, one after another. A failure names those before it. @returns The sinks that published. */
 export async function publishUnlogged(outputs: readonly Output[], partial: boolean): Promise<readonly string[]> {
   const done: string[] = [];
@@ -155,10 +135,6 @@ export async function publishUnlogged(outputs: readonly Output[], partial: boole
   return done;
 }
 
-export async function cleanUp(outputs: readonly Output[]): Promise<void> {
-  await each(outputs, ({ prepared }) => prepared.cleanup());
-}
-
 /** Adds to a failure what had been published before and cannot be undone. */
 export function published(failure: unknown, names: readonly string[]): unknown {
   if (names.length === 0) return failure;
@@ -166,7 +142,7 @@ export function published(failure: unknown, names: readonly string[]): unknown {
 }
 
 /** Waits for all even if one fails, so that nothing keeps writing after a failure. */
-async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+export async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results = await Promise.allSettled(items.map(work));
   return results.map((result) => {
     if (result.status === 'rejected') throw result.reason;

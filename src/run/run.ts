@@ -7,7 +7,7 @@ import { refuseStopped } from './stop.js';
 import type { RunCounts } from './counts.js';
 import { noteFailed, type GateResult, type RunReport } from './report.js';
 import type { HowRead } from './ledger.js';
-import { actionsOf, cleanUp, Outputs, published, publishUnlogged, totalsOf, type Output } from './outputs.js';
+import { each, Outputs, published, publishUnlogged, type Output } from './outputs.js';
 import { Reading } from './reading.js';
 import { Rejects } from './rejects.js';
 import { notify, type RunEnd } from './notify.js';
@@ -172,12 +172,13 @@ class Attempt {
     await claim.lock.check();
     // Rejects come first: anyone who sees the outputs can find the rows they lack.
     const facts = ledger.facts(report);
-    const actions = [...(await rejects.actions()), ...(await actionsOf(outputs, facts))];
+    const own = await rejects.actions();
+    const actions = [...own, ...(await each(outputs, ({ prepared }) => prepared.actions(facts))).flat()];
     refuseStopped(options.signal);
     // Outputs that cannot be logged are committed first: if the run is killed in between, it publishes no file, and the next run passes them all rows again.
     await rejects.commit();
     const done = await publishUnlogged(outputs, report.partial);
-    const totals = totalsOf(outputs);
+    const totals = new Map(outputs.flatMap(({ output, prepared }) => (output === undefined ? [] : [[output, prepared.total]])));
     const { undeclared = [] } = facts;
     const kept = report.partial ? counts?.ofPart(totals.keys()) : counts?.of(ledger.reads(false), totals, undeclared);
     const commit = await this.#prepareCommit(actions, kept).catch((failure: unknown) => {
@@ -214,7 +215,7 @@ class Attempt {
     try {
       // One that stays is carried out again by the next run, which changes nothing.
       if (run.publishes) await forgetCommit(run.state.folder('redo-log'), run.runId);
-      await cleanUp(this.#prepared);
+      await each(this.#prepared, ({ prepared }) => prepared.cleanup());
     } catch (failure) {
       run.nonFatal('cleanup failed')(failure);
     }
@@ -250,7 +251,8 @@ class Attempt {
 
   async #afterFailure(failure: unknown): Promise<unknown> {
     const { run } = this;
-    if (!restsOnPages(failure)) return withKeyOrigin(limitReached(failure) ?? failure, keyOriginOf(run.pipeline));
+    const isOfPages = failure instanceof GateError || (failure instanceof LeadstreamError && ofPages.has(failure.code));
+    if (!isOfPages) return withKeyOrigin(limitReached(failure) ?? failure, keyOriginOf(run.pipeline));
     // The next run must read the current state of the service: the spooled pages may be the problem.
     await run.forgetPages(this.#reading.spools).catch(run.nonFatal('cleanup failed'));
     return failure;
@@ -268,12 +270,8 @@ class Attempt {
   }
 }
 
-function restsOnPages(failure: unknown): boolean {
-  return failure instanceof GateError || (failure instanceof LeadstreamError && ofPages.has(failure.code));
-}
-
 /** The service may have corrected the rows or the list by the next run. With a full disk, for example, the pages are fine. */
-const ofPages: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const ofPages = new Set<ErrorCode>([
   'E_SOURCE_ORDER',
   'E_SOURCE_PAGE_CAP',
   'E_SOURCE_PAGE_IGNORED',

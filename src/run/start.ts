@@ -5,7 +5,7 @@ import { sourceOf, spooledSince, sweepSpools, noSpools, Spools } from '../source
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { createRedactor, newRunId, reasonOf, type Warning, type WarningCode, SinkError } from '../core/index.js';
 import { attempt, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTable, Stores } from '../store/index.js';
-import type { Lock, LoggedCommit, PathNames } from '../store/index.js';
+import type { LoggedCommit, PathNames } from '../store/index.js';
 import { TableSets, type Pointer } from '../lake/index.js';
 import { Counts } from './counts.js';
 import { checkPipeline, type Pipeline } from '../plan/index.js';
@@ -45,16 +45,8 @@ const taken = object({
   sets: check('TableSets', (value) => value instanceof TableSets),
 });
 
-/** The outputs locked by a run, with their paths in this run. */
-export interface Claim {
-  readonly lock: Lock;
-  /** When the first of the runs that share the pages was started, ISO 8601. */
-  readonly firstStart: string;
-  /** Absolute paths: of the sinks, of the rejects (`undefined` if only counted), and of all. */
-  readonly outputs: readonly string[];
-  readonly rejects: string | undefined;
-  readonly paths: readonly string[];
-}
+/** The outputs locked by a run, with their absolute paths: of the sinks, of the rejects (`undefined` if only counted), and of all. */
+export type Claim = Awaited<ReturnType<Run['claim']>>;
 
 /** A run that has started: what is determined before anything is touched. */
 export class Run {
@@ -106,25 +98,27 @@ export class Run {
    * Locks the outputs and recovers the logged commits of earlier runs. A run that continues with the pages of an interrupted one uses its day. These pages can
    * disappear while nothing is locked, or through a commit recovered here; then it tries again.
    */
-  async claim(): Promise<Claim> {
-    const firstStart = await this.#firstStarted();
-    const names: PathNames = { pipeline: this.pipeline.name, 'run.id': this.runId, 'run.date': firstStart.slice(0, 10) };
-    const { plan, baseDir } = this.pipeline;
-    const outputs = plan.sinks.flatMap(({ definition, config }) => definition.output(config, { baseDir, names }) ?? []);
-    const rejects = this.pipeline.rejects.pathOf(names);
-    const paths = rejects === undefined ? outputs : [...outputs, rejects];
-    refuseOverlaps(this.state.path, paths);
+  async claim() {
     const { runId, stores, options } = this;
-    const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId, stores, signal: options.signal });
-    try {
-      await this.#recover(paths);
-      if ((await this.#firstStarted()) === firstStart) return { lock, firstStart, outputs, rejects, paths };
-    } catch (failure) {
+    const { plan, baseDir } = this.pipeline;
+    for (;;) {
+      /** When the first of the runs that share the pages was started, ISO 8601. */
+      const firstStart = await this.#firstStarted();
+      const names: PathNames = { pipeline: this.pipeline.name, 'run.id': runId, 'run.date': firstStart.slice(0, 10) };
+      const outputs = plan.sinks.flatMap(({ definition, config }) => definition.output(config, { baseDir, names }) ?? []);
+      const rejects = this.pipeline.rejects.pathOf(names);
+      const paths = rejects === undefined ? outputs : [...outputs, rejects];
+      refuseOverlaps(this.state.path, paths);
+      const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId, stores, signal: options.signal });
+      try {
+        await this.#recover(paths);
+        if ((await this.#firstStarted()) === firstStart) return { lock, firstStart, outputs, rejects, paths };
+      } catch (failure) {
+        await lock.release();
+        throw failure;
+      }
       await lock.release();
-      throw failure;
     }
-    await lock.release();
-    return this.claim();
   }
 
   /** @returns `false` if the outputs have the day of an interrupted run whose pages cannot be used. */
