@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { channel, subscribe, tracingChannel, unsubscribe, type Channel, type TracingChannel } from 'node:diagnostics_channel';
 import { Observable, finalize, tap } from 'rxjs';
 import {
@@ -151,10 +150,6 @@ function clean(value: unknown, redact: Redactor): unknown {
   if (Array.isArray(value)) return Object.freeze(value.map((item) => clean(item, redact)));
   if (typeof value === 'object' && value !== null) return Object.freeze(cleaned(value, redact));
   return value;
-}
-
-export function connectionId(): string {
-  return `connection-${randomBytes(4).toString('hex')}`;
 }
 
 /** Node finds a channel by name as long as it is referenced here or has subscribers. */

@@ -21,10 +21,7 @@ export interface BatchReader {
   next(): Promise<RecordBatch>;
 }
 
-/**
- * Creates a step that must see all rows first. A page is released as soon as its rows are taken, so the source keeps reading. The pages
- * emitted have new numbers and their own leases.
- */
+/** Creates a step that must see all rows first. It releases each page once its rows are taken, and emits pages of its own. */
 export function blocking<In extends Row, Out extends Row>(at: string, open: () => Collector): Step<In, Out> {
   return (pages$) =>
     defer(() => {

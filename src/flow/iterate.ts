@@ -8,10 +8,7 @@ import { rowsOf, type Page } from './page.js';
 /** The form in which a stream of Node emits rows: `objects`, or bytes with a line of JSON for each row. */
 export type RowFormat = 'objects' | 'ndjson';
 
-/**
- * Iterates over the rows of a stream of pages, at the consumer's pace. A page is released when the row after its last one is requested.
- * Leaving the loop unsubscribes the stream. An error is thrown after the rows before it.
- */
+/** Iterates over the rows of pages, at the pace of the consumer. Leaving the loop unsubscribes. An error comes after the rows before it. */
 export function iterate<T>(pages$: Observable<Page<T>>): AsyncIterableIterator<T, undefined> {
   return itemsOf(pages$, rowsOf);
 }
@@ -101,12 +98,7 @@ function linesOf({ number, rows }: Page<unknown>): readonly Uint8Array[] {
   return [new TextEncoder().encode(rows.map((row, index) => `${jsonOf(row, `page ${number}: row ${index + 1}`)}\n`).join(''))];
 }
 
-/**
- * Serializes a value as JSON. Whole numbers have all their digits at any depth, as in the sink `ndjson`. A field that is `undefined` is left out, an item becomes `null`.
- *
- * @param at Page and row, for messages.
- * @throws {StepError} `E_STEP_VALUE` for a value that JSON cannot represent, or would lose.
- */
+/** Whole numbers have all their digits at any depth. A field that is `undefined` is left out, an item becomes `null`. */
 function jsonOf(value: unknown, at: string): string {
   if (typeof value === 'bigint') return String(value);
   if (isLost(value)) throw new StepError('E_STEP_VALUE', `${at} is ${kindOf(value)}, which JSON would lose; convert it with mapRows`);

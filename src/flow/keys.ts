@@ -84,11 +84,7 @@ export class KeyMap {
     return this.#find(text) ? this.#seen(false, digestOf(content)) : 'new';
   }
 
-  /**
-   * Adds a text with the digest of its content, and sets its mark, from 1 and below 2^32; one above `since` is kept.
-   *
-   * @returns Also the previous mark; 0 if there was none.
-   */
+  /** Adds a text with its content's digest, and a mark from 1; one above `since` is kept. @returns Also the mark before, 0 for none. */
   sight(text: string, content: number, mark: number, since: number): { readonly seen: Seen; readonly before: number } {
     const seen = this.#seen(this.add(text), content);
     const before = this.#mark;

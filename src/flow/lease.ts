@@ -56,9 +56,7 @@ export class Drain {
 /**
  * Passes an error on only after every page emitted before it was released, or can no longer be. In RxJS errors overtake data: when one
  * arrives, a queueing operator downstream drops its buffered pages and abandons the write in progress. Completion does not overtake.
- *
- * Also fails a stream with `E_RUN_STALLED` when nothing can release its pages any more. Otherwise the program would exit silently in the
- * middle of the list. There is no timeout: a consumer may hold a page for an hour if it works that long.
+ * Also fails a stream with `E_RUN_STALLED` when nothing can release its pages any more, but never because a consumer takes long.
  *
  * @param what What the pages are of, for the message.
  */

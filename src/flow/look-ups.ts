@@ -1,9 +1,6 @@
 import { concat, defer, from, ignoreElements, mergeMap, of, shareReplay, tap, type Observable } from 'rxjs';
 
-/**
- * Caches look-ups by text: one that is in progress, or among the last `most` requested, is not repeated. A failure is not cached, and a
- * look-up that nothing waits for any more is unsubscribed.
- */
+/** Caches the last `most` look-ups by text, also while in progress; no failures. One that nothing waits for any more is unsubscribed. */
 export class LookupCache<V> {
   /** Most recently requested last. */
   readonly #recent = new Map<string, Observable<V>>();

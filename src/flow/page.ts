@@ -73,11 +73,7 @@ export function withRows<T>({ number, lease }: Page<unknown>, rows: readonly T[]
   return { number, rows, lease };
 }
 
-/**
- * Returns the rows of a page as a batch.
- *
- * @throws {StepError} `E_STEP_CONFIG` for invalid rows, such as those of a `mapRows` function that returns nothing.
- */
+/** @throws {StepError} `E_STEP_CONFIG` for invalid rows, such as those of a `mapRows` function that returns nothing. */
 export function batchOf<T extends Row>(page: Page<T>): RecordBatch {
   if (isBatchPage(page)) return page.batch;
   const { number, rows } = page;

@@ -28,11 +28,9 @@ interface PagedOptions {
 }
 
 /**
- * Reads a list page by page, in page order, with several requests in flight and never more than `window` pages outstanding, however slow the sink is.
- *
- * Each of `concurrency` chains of `expand` reads every n-th page, and their pages are put back in order. An empty page suggests that the
- * list has ended there; this is checked after the requests already sent have been answered. A failure is reported after every earlier page
- * was released. Unsubscribing unsubscribes the requests in flight.
+ * Reads a list in page order, with several requests in flight and never more than `window` pages outstanding: each of `concurrency` chains
+ * of `expand` reads every n-th page. An empty page suggests that the list has ended there; this is checked after the requests already sent
+ * have been answered. A failure is reported after every earlier page was released. Unsubscribing unsubscribes the requests in flight.
  */
 export function pagedBatches<T extends Row>(
   fetch: (page: number) => Observable<RecordBatch>,
@@ -121,8 +119,7 @@ function hasRows(slot: Slot): slot is { readonly number: number; readonly batch:
 
 /**
  * Keeps pages inside a sliding window of places, counted from 0 in the order of the list: the page at place `n` may be fetched once every
- * page up to `n - size` was released. Granting by place, not by order of request, prevents the next page in order from starving while later
- * ones hold every place.
+ * page up to `n - size` was released. By order of request, later pages could hold every place while the next in order starves.
  */
 class LeaseWindow {
   /** Lowest place not yet released. */

@@ -4,11 +4,8 @@ import type { Page, Step } from './page.js';
 import { refuseEndless } from './stalled.js';
 
 /**
- * Reads another stream to the end while the first pages of the main one arrive, then runs a step with the result. Pages of the main stream
- * wait until then; their number is bounded by its window.
- *
- * @param other$ The side to read; each page is released as soon as it was added.
- * @param add Adds the rows of a page. What it keeps stays in memory for the length of the stream.
+ * Reads another stream to the end while the first pages of the main one arrive, then runs a step with the result, which stays in memory.
+ * Pages of the main stream wait until then; their number is bounded by its window.
  */
 export function preload<Other, Kept, In, Out>(
   at: string,

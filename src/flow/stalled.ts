@@ -1,10 +1,7 @@
 import { firstValueFrom, from, Observable, type MonoTypeOperatorFunction, type Subscriber } from 'rxjs';
 import { LeadstreamError } from '../core/index.js';
 
-/**
- * What may wait when nothing can happen any more, most informative first: what holds a failure back, what waits for a known event, for
- * pages to be released, and what only sees no end.
- */
+/** What may wait when nothing can happen any more, most informative first. */
 const kinds = ['failures', 'calls', 'stalls', 'ends'] as const;
 
 /** A wait to end. `tell` ends it with a failure, and returns whether it did. */
@@ -17,8 +14,7 @@ const waiting = new Set<Wait>();
 
 /**
  * Fails a stream when the process would exit because its event loop is empty: whatever is still waiting would wait forever. Anything
- * active has a timer, socket or file, and is left alone, however slow it is; so is a program that stays alive for other reasons, like a
- * server. All waits share one process listener, which exists only while there are any.
+ * active has a timer, socket or file, and is left alone, however slow it is; so is a program that stays alive for other reasons.
  *
  * @param failure Returns the error; `undefined` if this stream does not wait.
  */

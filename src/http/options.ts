@@ -49,11 +49,7 @@ export function wrongOption(message: string): SourceError {
   return new SourceError('E_SOURCE_CONFIG', 'permanent', message);
 }
 
-/**
- * Checks the options of a client: agents must include one for the address, and some options do not go with any.
- *
- * @param more Checks of further options. Default: others are ignored.
- */
+/** @param more Checks of further options. Default: others are ignored. */
 export function checkClient(options: unknown, more?: Checks): void {
   checkOptions(options, object({ ...clientChecks, ...more }, ['baseUrl', 'auth'], more ? 'closed' : 'open'));
   const { agent: agents, baseUrl, threads, proxy } = isRecord(options) ? options : {};

@@ -31,10 +31,7 @@ export interface ProxyIn {
   readonly warning?: Warning | undefined;
 }
 
-/**
- * Returns the proxy of an environment: `HTTPS_PROXY` or `HTTP_PROXY`, by the protocol of the service, unless `NO_PROXY` contains its host. Names in lower case
- * work as well, and take precedence.
- */
+/** Returns the proxy of an environment, unless `NO_PROXY` contains the host of the service. Names in lower case take precedence. */
 export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | undefined>>): ProxyIn {
   // A wrong base URL is reported elsewhere.
   if (!URL.canParse(baseUrl)) return { proxy: undefined, problem: undefined };

@@ -87,10 +87,7 @@ const suspectAttempts = 3;
 /** A service that asks to wait longer than this is left to another run. */
 const maxWaitMs = 5 * 60_000;
 
-/**
- * Repeats a failed attempt with exponential backoff and full jitter: `random * min(cap, base * 2^(n-1))`, with `Retry-After` as a floor. Permanent failures,
- * and a requested wait of more than five minutes, end it at once.
- */
+/** Exponential backoff with full jitter, `random * min(cap, base * 2^(n-1))`, and `Retry-After` as a floor. */
 export function retryAttempts(
   policy: RetryPolicy,
   { random }: Pick<RequestOptions, 'random'>,

@@ -66,8 +66,7 @@ export interface Transport<A extends Answer = Answer> {
 }
 
 /**
- * The only user of got: GET, no redirects, no other protocol, no retries by got, a cap on the body, and one timer around everything that an attempt waits for.
- *
+ * The only user of got: no redirects, no other protocol, no retries by got, a cap on the body, and one timer around a whole attempt.
  * Errors of got carry the URL with its credentials, so none of them leaves this file, not even as a `cause`.
  */
 export async function createTransport(options: TransportOptions): Promise<Transport> {

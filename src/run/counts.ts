@@ -54,12 +54,7 @@ export class Counts {
     private readonly others: readonly CountsFile[],
   ) {}
 
-  /**
-   * A file that cannot be read causes a warning, and is treated as missing.
-   *
-   * @param folder `<state-dir>/counts`; created if missing, private (0700).
-   * @param collections Lists that may be queried.
-   */
+  /** Creates the folder if missing, private (0700). A file that cannot be read causes a warning, and is treated as missing. */
   static async open(
     folder: string,
     { pipeline, run, events }: { readonly pipeline: string; readonly run: string; readonly events: Events },
@@ -132,11 +127,7 @@ export async function keepRecovered(folder: string, { pipeline, runId, counts }:
   });
 }
 
-/**
- * Adds to the current counts, since a run of the same pipeline with other outputs may have stored some in the meantime.
- *
- * @param instead Replaces a damaged file. Default: none, and nothing is stored.
- */
+/** Adds to the counts, of which another run may have stored some. @param instead Replaces a damaged file. Default: nothing is stored. */
 async function keep(path: string, run: string, counts: RunCounts, instead?: CountsFile): Promise<void> {
   await inTurn(path, run, async () => {
     const own = await parsed(path).catch(() => instead);

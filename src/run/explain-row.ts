@@ -44,8 +44,8 @@ export interface RowPassage {
 export type RowExplanation = Awaited<ReturnType<typeof explainRow>>;
 
 /**
- * Explains what each step does to one record, and writes nothing. The other sides of joins are read as in a run. The record is fetched by a single read if the
- * service has one, otherwise from the list, which is also read for a `dedupe` by something else than the collection's key.
+ * Explains what each step does to one record, and writes nothing. The record is fetched by a single read if the service has one, otherwise
+ * from the list, which is also read for a `dedupe` by something else than the collection's key.
  *
  * @param key Values of the key of the collection, in the order of its columns.
  * @throws {LeadstreamError} `E_USAGE` for an invalid key, `E_ROW_NOT_FOUND`.

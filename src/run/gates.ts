@@ -237,10 +237,7 @@ function measured({ at, output, prepared, earlier }: Output, counts: Counts | un
   return { at, total: prepared.total, earlier: (earlier?.partial ? undefined : earlier) ?? keptOf(output, counts) };
 }
 
-/**
- * Returns the earlier size of a list: the largest count known from the last run that read it and from the runs of the outputs, regardless of account
- * and address. The existing table may be older than the last run.
- */
+/** Returns the largest count of a list by the last run that read it and the runs of the outputs: a table may be older than the last run. */
 function earlierOf(collection: string, { counts, outputs }: GateInput): Count | undefined {
   const made = outputs.flatMap((output) =>
     runsOf(output, counts).flatMap(({ run, reads: { [collection]: rows } }) => (rows === undefined ? [] : [{ rows, run }])),

@@ -11,10 +11,7 @@ export type RunEnd = { readonly report: RunReport } | { readonly failure: unknow
 /** Time of an attempt, that once the run was stopped, and the pause between attempts. */
 const [attemptMs, stoppedMs, pauseMs] = [5_000, 2_000, 500];
 
-/**
- * Sends counts, names and codes; no rows, messages, paths or credentials. At most two attempts of five seconds, or one of two seconds once the run was
- * stopped. A webhook that cannot be reached is a warning.
- */
+/** Sends counts, names and codes; no rows, messages, paths or credentials. A webhook that cannot be reached is a warning. */
 export async function notify({ pipeline, options, runId, startedAt, warnings, warn }: Run, end: RunEnd): Promise<void> {
   const { name, hooks, plan } = pipeline;
   const failure = 'failure' in end ? failureOf(end.failure) : undefined;

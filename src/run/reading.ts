@@ -59,11 +59,7 @@ export class Reading {
     return this.run.begin(this.claim, this.spools);
   }
 
-  /**
-   * Reads the collection through all steps; resolves when every page is written. Then it re-checks the other sides of joins.
-   *
-   * @returns A failure if one of them has rows that were not read.
-   */
+  /** Reads the collection through all steps and writes every page. @returns A failure if another side of a join has rows not read. */
   async through(write: (page: Page) => Promise<void>): Promise<LeadstreamError | undefined> {
     const { ledger, run } = this;
     const { plan, deadlineMs, onError } = run.pipeline;

@@ -6,11 +6,7 @@ import { exceeds, written, type RejectsPlan } from '../plan/index.js';
 
 type RejectsOptions = Pick<RejectsPlan, 'path' | 'max' | 'rows'>;
 
-/**
- * Writes rejected rows: one line of JSON each, with place, key, field and reason.
- *
- * Memory: a count per place, field and reason. A reason names kinds of values, so there are few.
- */
+/** Writes rejected rows: a line of JSON each, with place, key, field and reason. Memory: a count per place, field and reason. */
 export class Rejects {
   readonly #reasons = new Map<string, number>();
   #noted: string[] = [];

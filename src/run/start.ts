@@ -95,8 +95,8 @@ export class Run {
   };
 
   /**
-   * Locks the outputs and recovers the logged commits of earlier runs. A run that continues with the pages of an interrupted one uses its day. These pages can
-   * disappear while nothing is locked, or through a commit recovered here; then it tries again.
+   * Locks the outputs and recovers the logged commits of earlier runs. A run that continues with the pages of an interrupted one uses its
+   * day. These pages can disappear while nothing is locked, or through a commit recovered here; then it tries again.
    */
   async claim() {
     const { runId, stores, options } = this;

@@ -90,11 +90,7 @@ const begun = schema((z) =>
 /** What is known about a pipeline whose run did not publish. */
 type Begun = z.output<ReturnType<typeof begun>>;
 
-/**
- * Carries out the commits that killed runs had logged. One that cannot be carried out stays in the log, and the message explains how to give it up.
- *
- * @returns Names of the pipelines whose commit was recovered.
- */
+/** Carries out the commits that killed runs had logged; one that cannot be carried out stays there. @returns Names of their pipelines. */
 export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
   const state = StateFolder.at(stateDir, baseDir);
   const { path, settle } = state;

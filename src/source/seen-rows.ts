@@ -7,11 +7,7 @@ import { digestOf, digestsOf, keysOf, type RecordBatch } from '../vector/index.j
 import type { ReadingOptions } from './options.js';
 import type { ListReader } from './paging.js';
 
-/**
- * The keys of a list, each with the place where the last pass first found it.
- *
- * Memory: at most 32 bytes per key, or per expected row, and during a further pass 4 bytes per row of it.
- */
+/** The keys of a list, and where the last pass first found each. Memory: 32 bytes per key or expected row, and 4 per row of a pass. */
 export class SeenRows {
   readonly #keys: KeyMap;
   /** Marks of this pass are greater. */

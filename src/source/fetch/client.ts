@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { Subject, takeUntil, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
 import { SourceError, createRedactor, warnProcess } from '../../core/index.js';
-import { connectionId, Events, type Watchers } from '../../events/index.js';
+import { Events, type Watchers } from '../../events/index.js';
 import {
   headersOf,
   queryOf,
@@ -65,14 +66,10 @@ export type ServiceClient = ReturnType<typeof createClient>;
 
 export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [] }: ClientOptions): Events {
   const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, agent ? false : proxy)), ...secrets];
-  return new Events(connectionId(), createRedactor(withheld), watch);
+  return new Events(`connection-${randomBytes(4).toString('hex')}`, createRedactor(withheld), watch);
 }
 
-/**
- * @param events Those of the run or connection that the client belongs to. Default: a new connection.
- * @param limiters Rate limiters shared with other clients of the service. Default: a separate one.
- * @throws {SourceError} `E_SOURCE_CONFIG` for invalid options.
- */
+/** @param events Default: those of a new connection. @throws {SourceError} `E_SOURCE_CONFIG` for invalid options. */
 export function createClient(options: ClientOptions, events?: Events, limiters?: RateLimiters) {
   checkClient(options);
   events ??= eventsOf(options);

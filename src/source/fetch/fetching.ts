@@ -26,10 +26,7 @@ export function defaultFetchingThreads(): 0 | 1 {
   return defaultThreads(workerFile);
 }
 
-/**
- * Opens a transport in this thread, or with one thread a transport whose requests are made and answers scanned there, which leaves one
- * message per request here. If that is unavailable, a process warning is emitted.
- */
+/** With one thread, requests are made and answers scanned there. If that is unavailable, a process warning is emitted. */
 export function openFetching(options: TransportOptions, threads: number): Transport<ScannedAnswer> {
   if (threads > 0 && workerFile !== undefined) return new FetchingThread(workerFile, options);
   if (threads > 0) warnOfNoThread('fetching-worker.cjs');

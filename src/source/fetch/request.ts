@@ -100,10 +100,7 @@ export interface Surroundings {
   readonly secrets: readonly string[];
 }
 
-/**
- * Resolves a link against the address of its page (RFC 3986), unless it leads outside the base URL. Credentials in it are removed: every
- * request has our own.
- */
+/** Resolves a link against its page (RFC 3986), but not outside the base URL, and removes credentials: every request has our own. */
 function followed(link: string, from: Position, label: string, { baseUrl, secrets }: Surroundings): Position {
   const { origin, pathname } = new URL(baseUrl);
   const base = pathname.replace(/\/+$/, '');

@@ -74,12 +74,7 @@ export function isFresh(found: Marker | undefined, now: number, maxAgeMs = found
   return found !== undefined && Math.abs(now - Date.parse(found.startedAt)) <= maxAgeMs;
 }
 
-/**
- * Returns when the spool of a source, in `<state-dir>/spool`, was started, ISO 8601; `undefined` if it has no pages below the maximum
- * age. Nothing is locked or requested, so another run can take the pages meanwhile.
- *
- * @throws {LeadstreamError} `E_STATE_FOREIGN` if the folder is not this user's.
- */
+/** Returns when the spool of a source was started; `undefined` without pages that are young enough. Another run can take them meanwhile. */
 export async function spooledSince(folder: string, source: SpooledSource, maxAgeMs: number): Promise<string | undefined> {
   const spools = resolve(folder);
   return inState('E_SINK_PATH', `cannot look for spooled pages in ${spools}`, async () => {
@@ -93,10 +88,7 @@ export async function spooledSince(folder: string, source: SpooledSource, maxAge
   });
 }
 
-/**
- * Removes spools in `<state-dir>/spool` that are too old to be used, so that raw pages do not remain when a pipeline is not run again. It
- * touches only folders and files with leadstream's names; spools in use are left alone. Returns the names of the folders removed.
- */
+/** Removes spools too old to be used, so that no raw pages remain when a pipeline is not run again. Those in use are left alone. */
 export async function sweepSpools(folder: string, now: () => number = Date.now): Promise<readonly string[]> {
   const spools = resolve(folder);
   return inState('E_SINK_WRITE', `cannot remove old spools in ${spools}`, async () => {

@@ -47,10 +47,7 @@ export function isIntact(record: Buffer, page: number): boolean {
   return sumOf(record, record.subarray(headerBytes)).equals(record.subarray(sumAt, headerBytes));
 }
 
-/**
- * Yields the complete records at the head of a log, in order: the page number, and the end offset in bytes. Bodies are not read. Stops
- * before the first record that extends beyond `size`, the end of the file, or has an invalid header.
- */
+/** Yields the complete records at the head of a log, and where each ends. Stops before one beyond `size` or with an invalid header. */
 export function* recordsIn(file: number, size: number): Generator<{ readonly page: number; readonly end: number }> {
   const header = Buffer.allocUnsafe(headerBytes);
   let end = 0;

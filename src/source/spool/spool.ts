@@ -29,16 +29,10 @@ export interface SpoolOptions {
   readonly restart?: boolean;
   /** Maximum size of a page in bytes; a spooled one that claims more is damaged. Default 67,108,864. */
   readonly maxPageBytes?: number | undefined;
-  /** Default `Date.now`. */
   readonly now?: () => number;
 }
 
-/**
- * Opens the spool of a source for one run, and finds the pages that an interrupted run of the same source left.
- *
- * @throws {LeadstreamError} `E_RUN_LOCKED` if another run uses it; `E_STATE_FOREIGN` for files that are not this user's.
- * @throws {SinkError} `E_SINK_PATH` if it is not writable.
- */
+/** Opens the spool of a source for one run, with the pages that an interrupted one left. @throws {LeadstreamError} `E_RUN_LOCKED`. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const { source, runId, maxAgeMs, restart = false, maxPageBytes = defaults.maxPageBytes, now = Date.now } = options;
   const spools = resolve(options.folder);

@@ -26,8 +26,7 @@ export class Spools {
   constructor(private readonly options?: SpoolsOptions) {}
 
   /**
-   * Returns a reader that spools the pages it reads, and reuses those that an interrupted run of the same source spooled, unless the last
-   * of them has changed since.
+   * Returns a reader that spools its pages, and reuses those of an interrupted run of the same source unless the last of them has changed.
    *
    * @throws {SinkError} `E_SINK_PATH` if pages cannot be spooled; nothing was requested yet.
    * @throws {LeadstreamError} `E_RUN_LOCKED` if another run spools the same source.
