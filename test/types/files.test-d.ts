@@ -7,12 +7,15 @@ import {
   loadPipelines,
   readGroups,
   rollbackTable,
+  tableFiles,
+  Stores,
   tableRuns,
   TableSets,
   verifyTable,
   type Collection,
   type FailedRunReport,
   type Row,
+  type TableFiles,
   type TableRun,
   type Verification,
 } from '../../src/index.js';
@@ -49,6 +52,9 @@ failedRunOf();
 expectTypeOf(tableRuns('lake/leads')).resolves.toEqualTypeOf<readonly TableRun[]>();
 // @ts-expect-error The path is missing.
 void tableRuns();
+expectTypeOf(tableFiles('lake/leads', { stores: new Stores() })).resolves.toEqualTypeOf<TableFiles>();
+// @ts-expect-error A table is named by its path.
+void tableFiles(['lake/leads']);
 expectTypeOf(verifyTable('lake/leads', { stateDir: '.leadstream' })).resolves.toEqualTypeOf<Verification>();
 // @ts-expect-error A run is named by its id.
 void verifyTable('lake/leads', { run: 1 });

@@ -85,7 +85,7 @@ describe('a REST catalog', () => {
   });
 
   test.each<[string, Deviation, string, RegExp]>([
-    ['500', answered(500), 'E_SINK_WRITE', /POST main\/namespaces\/a\/tables\/leads: HTTP 500 \(/],
+    ['500', answered(500), 'E_SINK_WRITE', /POST main\/namespaces\/a\/tables\/leads: HTTP 500/],
     ['502', answered(502, '<html>'), 'E_SINK_WRITE', /HTTP 502/],
     ['503', answered(503), 'E_SINK_WRITE', /HTTP 503/],
     ['504', answered(504), 'E_SINK_WRITE', /HTTP 504/],
