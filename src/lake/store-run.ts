@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { amount, GateError, LeadstreamError, SinkError, type OutputColumn } from '../core/index.js';
-import { type Action, attempt, PartialFile, removeFile, ScratchFolder } from '../store/index.js';
+import { amount, GateError, SinkError, type OutputColumn } from '../core/index.js';
+import { type Action, attempt, isLocked, PartialFile, removeFile, ScratchFolder } from '../store/index.js';
 import type { TableChange, TableVersion } from './format.js';
 import type { Before, Landing, LandingContext, LandingOptions, Publication } from './landing.js';
 import { storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
@@ -124,7 +124,7 @@ export class StoreRun implements Landing {
     try {
       this.#committed = await this.table.format.commit(this.base, this.#change);
     } catch (failure) {
-      this.#isUndecided = !(failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED');
+      this.#isUndecided = !isLocked(failure);
       throw failure;
     }
   }

@@ -97,7 +97,11 @@ export async function setMode(file: FileHandle, mode: number): Promise<void> {
 export const temporaryEnding = '.tmp';
 
 export function temporaryName(path: string): string {
-  return `${path}.${randomBytes(8).toString('hex')}${temporaryEnding}`;
+  return `${path}.${randomId()}${temporaryEnding}`;
+}
+
+export function randomId(): string {
+  return randomBytes(8).toString('hex');
 }
 
 /** Age from which such a file was left by a killed process, in milliseconds. */
@@ -157,10 +161,7 @@ async function make(folder: string): Promise<boolean> {
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
 /** Removes folders, innermost first, if they are empty or gone. Stops at the first one in use. */

@@ -22,7 +22,7 @@ export {
   sha256File,
   temporaryEnding,
 } from './files.js';
-export { inTurn, type Lock, lockOutputs, lockOwn } from './lock.js';
+export { inTurn, isLocked, type Lock, lockOutputs, lockOwn } from './lock.js';
 export { createOnce, lostTo } from './objects.js';
 export type {
   FileContent,
@@ -34,7 +34,7 @@ export type {
   ObjectSummary,
   StoredObject,
 } from './objects.js';
-export { checkStore, objectsAt, type StoreSettings } from './objects-at.js';
+export { checkStore, objectsAt, Stores, type StoreSettings } from './objects-at.js';
 export { type OutputFile, openOutput, type OutputFileOptions } from './output-file.js';
 export { isPrivate, makePrivate, makeState, openOwn, openRegular, readOwn, readRegular } from './own.js';
 export { PartialFile, reserveFile } from './partial-file.js';
@@ -53,4 +53,3 @@ export {
 export { refuseInTable, runsOf, runTemplate } from './paths.js';
 export { forgetCommit, logCommit, type LoggedCommit, recoverCommits } from './redo-log.js';
 export { ScratchFile, ScratchFolder } from './scratch.js';
-export { Stores } from './stores.js';

@@ -1,27 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import { open, readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LeadstreamError, SinkError } from '../core/index.js';
 import { attempt, unlessMissing } from './failure.js';
-import { closing, jsonIn, linked, removeFile, makeFolders, removeFolders } from './files.js';
-import { type HeldLock, lockObject, type ObjectLockOptions } from './object-lock.js';
+import { closing, jsonIn, linked, randomId, removeFile, makeFolders, removeFolders } from './files.js';
+import { type HeldLock, lockObject, type LockOptions } from './object-lock.js';
 import { openRegular } from './own.js';
 import { lives, lockedBy, owner, silenceMs, thisProcess, type Owner } from './owner.js';
 import { isRemote } from './paths.js';
 
-interface LockOptions extends ObjectLockOptions {
-  /** Time between two heartbeats, in milliseconds; a run without one for a minute is considered dead. Default 15,000. */
-  readonly heartbeatMs?: number;
-}
-
 /** A run's exclusive right to its outputs. */
-export interface Lock {
-  /** @throws {LeadstreamError} `E_RUN_LOCKED` when this run was frozen for more than a minute, and has lost an output to one on another host. */
-  check(): Promise<void>;
-  /** Releases our locks and removes what was created for them. Never rejects; may be called twice. */
-  release(): Promise<void>;
-}
+export type Lock = Pick<HeldLock, 'check' | 'release'>;
 
 /**
  * Ensures that only one run at a time writes each output, by a file or object `.<name>.lock` next to it. It does not wait, but see `lockObject`.
@@ -67,26 +56,19 @@ async function lockEach(paths: readonly string[], options: LockOptions, mode: nu
   };
 }
 
-const turnMs = 20;
-const maxTurns = 500;
-
 /** Works on a file of the state folder that other runs change as well. @throws {LeadstreamError} `E_RUN_LOCKED` if others hold it for ten seconds. */
 export async function inTurn<T>(path: string, runId: string, work: () => Promise<T>): Promise<T> {
-  const lock = await turn(path, runId, maxTurns);
+  let lock: Lock | undefined;
+  for (let turns = 500; lock === undefined; turns -= 1) {
+    lock = await lockOwn(path, { runId }).catch((failure: unknown) => {
+      if (turns === 0 || !isLocked(failure)) throw failure;
+      return wait(20, undefined);
+    });
+  }
   try {
     return await work();
   } finally {
     await lock.release();
-  }
-}
-
-async function turn(path: string, runId: string, turns: number): Promise<Lock> {
-  try {
-    return await lockOwn(path, { runId });
-  } catch (failure) {
-    if (turns === 0 || !isLocked(failure)) throw failure;
-    await wait(turnMs);
-    return turn(path, runId, turns - 1);
   }
 }
 
@@ -97,7 +79,7 @@ export function isLocked(failure: unknown): boolean {
 /** Takes the lock of one output. `acquire` describes how it changes hands. */
 async function take(output: string, run: string, mode: number): Promise<HeldLock> {
   const path = join(dirname(output), `.${basename(output)}.lock`);
-  const mine = await thisProcess(randomId(), run);
+  const mine = await thisProcess(run);
   const folders = await makeFolders(dirname(output));
   const handle = await attempt('E_SINK_PATH', `cannot lock ${output}`, async () => {
     const draft = beside(path, randomId());
@@ -140,10 +122,6 @@ async function take(output: string, run: string, mode: number): Promise<HeldLock
       await removeFolders(folders);
     },
   };
-}
-
-function randomId(): string {
-  return randomBytes(8).toString('hex');
 }
 
 /** The content of a lock file. */

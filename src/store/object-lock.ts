@@ -1,15 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LeadstreamError, schema, SinkError } from '../core/index.js';
-import { jsonIn } from './files.js';
+import { jsonIn, randomId } from './files.js';
 import { type ObjectStores, type StoredObject, writeOnce } from './objects.js';
 import { lives, lockedBy, owner, silenceMs, thisProcess, type Owner } from './owner.js';
 
-export interface ObjectLockOptions {
+export interface LockOptions {
   /** Run to name in the locks. */
   readonly runId: string;
   /** Needed for outputs on a store. */
   readonly stores?: ObjectStores;
+  /** Time between two heartbeats, in milliseconds. Default 15,000. */
+  readonly heartbeatMs?: number;
   /** Silence after which the lock of a run elsewhere may be taken over, in milliseconds. Default one minute. */
   readonly quietMs?: number;
   /** Ends the wait for the lock of a silent run on a store. */
@@ -20,8 +21,9 @@ export interface ObjectLockOptions {
 export interface HeldLock {
   /** Never rejects. */
   beat(): Promise<void>;
+  /** @throws {LeadstreamError} `E_RUN_LOCKED` when this run was frozen for more than a minute, and has lost the output to one on another host. */
   check(): Promise<void>;
-  /** Never rejects. */
+  /** Removes what was created for the lock, too. Never rejects; may be called twice. */
   release(): Promise<void>;
 }
 
@@ -34,13 +36,13 @@ const content = schema((z) => z.object({ owner: owner().nullable(), at: z.iso.da
  * The lock of a dead process of this machine is taken over at once. Any other is observed if its last heartbeat seems a minute old: clocks differ, so it
  * is taken over only when it stands still for a minute by the clock of this machine.
  */
-export async function lockObject(output: string, options: ObjectLockOptions): Promise<HeldLock> {
+export async function lockObject(output: string, options: LockOptions): Promise<HeldLock> {
   const { runId, stores, quietMs = silenceMs, signal } = options;
   if (!stores) throw new LeadstreamError('E_RUN_FAILED', `${output} is locked without its store`);
   const { store, key: name } = stores.above(output);
   await stores.check(store);
   const key = `.${name}.lock`;
-  const mine = await thisProcess(randomId(), runId);
+  const mine = await thisProcess(runId);
 
   async function take(): Promise<void> {
     const found = await store.read(key);
@@ -86,8 +88,4 @@ function contentIn({ bytes }: StoredObject, output: string) {
   const { data } = content().safeParse(jsonIn(bytes.toString()));
   if (data) return data;
   throw new SinkError('E_SINK_FOREIGN', `${output} cannot be locked: the object of its lock is not one made by leadstream; remove it`);
-}
-
-function randomId(): string {
-  return randomBytes(8).toString('hex');
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import { LeadstreamError, SinkError } from '../core/index.js';
+import { SinkError } from '../core/index.js';
 import { diskObjects } from './disk-objects.js';
-import type { ObjectStore } from './objects.js';
+import { isLocked } from './lock.js';
+import type { ObjectStore, ObjectStores } from './objects.js';
 import { isRemote } from './paths.js';
 import { s3Objects, type S3Settings } from './s3.js';
 
@@ -46,11 +47,40 @@ async function refusesBoth(store: ObjectStore, key: string): Promise<boolean> {
 }
 
 async function isRefused(write: Promise<string>): Promise<boolean> {
-  try {
-    await write;
-    return false;
-  } catch (failure) {
-    if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return true;
-    throw failure;
+  const outcome = await write.catch((failure: unknown) => {
+    if (!isLocked(failure)) throw failure;
+    return undefined;
+  });
+  return outcome === undefined;
+}
+
+/**
+ * The stores that the sinks of a pipeline or a program share. Credentials come from where the AWS SDK finds them.
+ *
+ * @example
+ * const stores = new Stores({ endpoint: 'http://localhost:9000' });
+ * await writeTo(service.leads, csv({ path: 's3://lake/leads.csv' }, { stores }));
+ */
+export class Stores implements ObjectStores {
+  readonly #opened = new Map<string, ObjectStore>();
+  readonly #checked = new Map<ObjectStore, Promise<void>>();
+
+  constructor(private readonly settings: StoreSettings = {}) {}
+
+  at(root: string, mode?: number): ObjectStore {
+    const store = this.#opened.get(root) ?? objectsAt(root, this.settings, mode);
+    this.#opened.set(root, store);
+    return store;
+  }
+
+  above(path: string): { readonly store: ObjectStore; readonly key: string } {
+    const end = path.lastIndexOf('/');
+    return { store: this.at(path.slice(0, end)), key: path.slice(end + 1) };
+  }
+
+  check(store: ObjectStore): Promise<void> {
+    const checked = this.#checked.get(store) ?? checkStore(store, this.settings);
+    this.#checked.set(store, checked);
+    return checked;
   }
 }

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { z } from 'zod';
 import { LeadstreamError, schema } from '../core/index.js';
 import { errnoOf } from './failure.js';
+import { randomId } from './files.js';
 
 /** The owner of a lock, as in the lock file. */
 export const owner = schema((z) => {
@@ -32,9 +33,9 @@ export function lockedBy(output: string, other: Owner | undefined): LeadstreamEr
   return new LeadstreamError('E_RUN_LOCKED', `${output} is held by ${who}`);
 }
 
-export async function thisProcess(id: string, run: string): Promise<Owner> {
+export async function thisProcess(run: string): Promise<Owner> {
   const started = (await processStat(process.pid))?.started ?? null;
-  return { id, run, host: hostname(), space: await processSpace(), pid: process.pid, started, since: new Date().toISOString() };
+  return { id: randomId(), run, host: hostname(), space: await processSpace(), pid: process.pid, started, since: new Date().toISOString() };
 }
 
 /** Whether the owner's process is alive; `undefined` if that cannot be determined from here. */

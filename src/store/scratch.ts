@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { readSync, rmSync } from 'node:fs';
 import { open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { temporaryName } from './files.js';
+import { randomId, temporaryName } from './files.js';
 import { isLocked, lockOwn, type Lock } from './lock.js';
 import { makePrivate } from './own.js';
 
@@ -84,7 +83,7 @@ export class ScratchFolder {
     await makePrivate(parent);
     const left = new Set((await readdir(parent)).flatMap((name) => folderName.exec(name)?.[1] ?? []));
     for (const name of left) await (await ScratchFolder.#locked(join(parent, name)))?.remove();
-    const folder = await ScratchFolder.#locked(join(parent, `spill-${randomBytes(8).toString('hex')}`));
+    const folder = await ScratchFolder.#locked(join(parent, `spill-${randomId()}`));
     if (folder === undefined) throw new Error('a random name is in use');
     await makePrivate(folder.path);
     return folder;
@@ -92,12 +91,11 @@ export class ScratchFolder {
 
   /** @returns `undefined` if a living process uses the folder. */
   static async #locked(path: string): Promise<ScratchFolder | undefined> {
-    try {
-      return new ScratchFolder(path, await lockOwn(path, { runId: 'scratch' }));
-    } catch (failure) {
-      if (isLocked(failure)) return undefined;
-      throw failure;
-    }
+    const lock = await lockOwn(path, { runId: 'scratch' }).catch((failure: unknown) => {
+      if (!isLocked(failure)) throw failure;
+      return undefined;
+    });
+    return lock && new ScratchFolder(path, lock);
   }
 
   /** Removes what is in the folder, at once, as far as the system lets go of open files. Never throws. */

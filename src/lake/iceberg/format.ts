@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LeadstreamError, type OutputColumn, SinkError } from '../../core/index.js';
-import type { ObjectStore } from '../../store/index.js';
+import { isLocked, type ObjectStore } from '../../store/index.js';
 import type { CommittedRun, TableChange, TableFormat, TableVersion } from '../format.js';
 import { keysBelow, prefixesOf } from '../store-table.js';
 import type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
@@ -91,7 +91,7 @@ class IcebergFormat implements TableFormat<IcebergState> {
     ];
     const isDone = ({ snapshots = [] }: TableMetadata) => snapshots.some(({ summary }) => summary[runProperty] === change.runId);
     const table = await this.#commit(base?.state.table, updates, isDone).catch(async (failure: unknown) => {
-      if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') await this.store.remove(keys).catch(() => undefined);
+      if (isLocked(failure)) await this.store.remove(keys).catch(() => undefined);
       throw failure;
     });
     return this.#version(
