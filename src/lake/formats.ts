@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { isRemote, type ObjectStore, type ObjectStores } from '../store/index.js';
-import { deltaFormat } from './delta/index.js';
-import { fileCatalog, icebergFormat, notedCatalog, noteKey, type Catalog } from './iceberg/index.js';
+import { DeltaFormat } from './delta/index.js';
+import { fileCatalog, IcebergFormat, notedCatalog, noteKey, type Catalog } from './iceberg/index.js';
 import type { TableFormat } from './format.js';
 import type { TableKind } from './partitions.js';
 import { type Pointer, PointerFormat, sharedPointer } from './pointer.js';
@@ -33,8 +33,8 @@ export async function isInCatalog(path: string, stores: ObjectStores): Promise<b
 export function storeTable(objects: ObjectStore, kind: TableKind, catalog?: Catalog, pointer?: Pointer): StoreTable {
   const formats: Readonly<Record<TableKind, () => TableFormat>> = {
     plain: () => new PointerFormat(objects, pointer, pointer && objects.root.slice(pointer.path.length + 1)),
-    iceberg: () => icebergFormat(catalog ?? fileCatalog(objects), objects),
-    delta: () => deltaFormat(objects),
+    iceberg: () => new IcebergFormat(catalog ?? fileCatalog(objects), objects),
+    delta: () => new DeltaFormat(objects),
   };
   return new StoreTable(objects, formats[kind]());
 }

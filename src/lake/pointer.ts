@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { LeadstreamError, reasonOf, schema, SinkError } from '../core/index.js';
-import { createOnce, jsonIn, type ObjectStore, type ObjectStores, reworded } from '../store/index.js';
+import { jsonIn, type ObjectStore, type ObjectStores, reworded, writeOnce } from '../store/index.js';
 import type { TableChange, TableFormat, TableVersion } from './format.js';
 import { manifestIn, type Manifest } from './manifest.js';
 import { manifestKey } from './store-table.js';
@@ -91,7 +91,7 @@ export class Pointer {
   async create(): Promise<void> {
     const current = { id: 0, replaced: 0, tables: {} };
     const empty: Content = { version: 1, sequence: 0, nonce: randomUUID(), current, kept: [], runs: [] };
-    await createOnce(this.objects, pointerKey, textOf(empty));
+    await writeOnce(this.objects, pointerKey, textOf(empty));
   }
 
   /** @throws {LeadstreamError} `E_RUN_TOGETHER` after `fail`. @throws {SinkError} `E_SINK_FOREIGN` if there are tables that nobody would write. */

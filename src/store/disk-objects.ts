@@ -11,18 +11,12 @@ import { readRegular } from './own.js';
 /**
  * Objects as files below a folder of this machine. A file gets its name when it is complete and durable; the version of an object is its digest.
  * Empty folders stay, since another run may be about to write there.
- *
- * @param root Absolute path; the first write creates it.
- * @param mode Permissions of the files.
  */
-export function diskObjects(root: string, mode = 0o600): ObjectStore {
-  return new DiskObjects(root, mode);
-}
-
-class DiskObjects implements ObjectStore {
+export class DiskObjects implements ObjectStore {
+  /** @param root Absolute path; the first write creates it. @param mode Permissions of the files. */
   constructor(
     readonly root: string,
-    private readonly mode: number,
+    private readonly mode = 0o600,
   ) {}
 
   async read(key: string) {

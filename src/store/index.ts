@@ -23,7 +23,7 @@ export {
   temporaryEnding,
 } from './files.js';
 export { inTurn, isLocked, type Lock, lockOutputs, lockOwn } from './lock.js';
-export { createOnce, lostTo } from './objects.js';
+export { lostTo, writeOnce } from './objects.js';
 export type {
   FileContent,
   FinishedFile,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { SinkError } from '../core/index.js';
-import { diskObjects } from './disk-objects.js';
+import { DiskObjects } from './disk-objects.js';
 import { isLocked } from './lock.js';
 import type { ObjectStore, ObjectStores } from './objects.js';
 import { isRemote } from './paths.js';
@@ -15,7 +15,7 @@ export interface StoreSettings extends S3Settings {
 
 /** Returns the store of a path: `s3://…`, or a folder of this machine. @throws {SinkError} `E_SINK_CONFIG`. */
 export function objectsAt(path: string, settings: StoreSettings = {}, mode?: number): ObjectStore {
-  return isRemote(path) ? s3Objects(path, settings) : diskObjects(resolve(path), mode);
+  return isRemote(path) ? s3Objects(path, settings) : new DiskObjects(resolve(path), mode);
 }
 
 /**

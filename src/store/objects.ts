@@ -93,16 +93,7 @@ export interface ObjectStores {
 }
 
 /**
- * Creates an object that others may be creating as well, and finds out who did. The body must be unique, as by a nonce.
- *
- * @returns `taken` if the object is that of someone else.
- */
-export async function createOnce(store: ObjectStore, key: string, body: ObjectBody): Promise<'created' | 'taken'> {
-  return (await writeOnce(store, key, body)) === undefined ? 'taken' : 'created';
-}
-
-/**
- * Creates an object, or replaces the version that was read, and finds out what became of it. The same body by someone else counts as ours.
+ * Creates an object, or replaces the version that was read, and finds out what became of it. The same body by someone else counts as ours: a nonce tells.
  *
  * @param version `undefined` if there was none.
  * @returns The new version; `undefined` if someone else was faster.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SinkError, version } from '../../core/index.js';
-import { createOnce, lostTo, type ObjectStore } from '../../store/index.js';
+import { lostTo, type ObjectStore, writeOnce } from '../../store/index.js';
 import type { CommittedRun, TableChange, TableFormat, TableVersion } from '../format.js';
 import { type Action, actionsIn, adding, checkDeltaColumns, folders, metaDataOf, removeOf, rowsOf } from './actions.js';
 import { applied, type DeltaState, unreachable } from './log.js';
@@ -15,11 +15,7 @@ export { checkDeltaColumns } from './actions.js';
  *
  * @see https://github.com/delta-io/delta/blob/master/PROTOCOL.md
  */
-export function deltaFormat(store: ObjectStore): TableFormat<DeltaState> {
-  return new DeltaFormat(store);
-}
-
-class DeltaFormat implements TableFormat<DeltaState> {
+export class DeltaFormat implements TableFormat<DeltaState> {
   readonly kind = 'delta';
 
   constructor(private readonly store: ObjectStore) {}
@@ -81,7 +77,7 @@ class DeltaFormat implements TableFormat<DeltaState> {
     const leadstream = { run: by.run, sha256: by.sha256, keep };
     const info = { timestamp: Date.now(), ...operation, isBlindAppend: false, engineInfo: `leadstream/${version}`, txnId: randomUUID() };
     let body = [{ commitInfo: { ...info, leadstream } }, ...actions].map((action) => `${JSON.stringify(action)}\n`).join('');
-    if ((await createOnce(this.store, key, body)) === 'taken') {
+    if ((await writeOnce(this.store, key, body)) === undefined) {
       body = await this.#read(key);
       if (!actionsIn(body)?.some(({ commitInfo }) => commitInfo?.leadstream?.run === by.run)) throw lostTo(`${this.store.root}/${key}`);
     }

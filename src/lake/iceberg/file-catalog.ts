@@ -1,6 +1,6 @@
 import { SinkError } from '../../core/index.js';
 import { parseExact, stringifyExact } from '../../json/index.js';
-import { createOnce, type ObjectStore } from '../../store/index.js';
+import { type ObjectStore, writeOnce } from '../../store/index.js';
 import type { Catalog, Update } from './catalog.js';
 import { tableMetadata, type TableMetadata } from './metadata.js';
 import { firstPartitionId } from './schema.js';
@@ -28,7 +28,7 @@ export function fileCatalog(store: ObjectStore): Catalog {
       const metadata = applied(base?.metadata, [...updates, { action: 'set-properties', updates: { [versionProperty]: String(version) } }]);
       const previous = base ? [{ 'metadata-file': pathOf(base.sequence), 'timestamp-ms': base.metadata['last-updated-ms'] }] : [];
       const written = { ...metadata, 'metadata-log': [...(metadata['metadata-log'] ?? []), ...previous].slice(-maxPreviousVersions) };
-      if ((await createOnce(store, metadataKey(version), stringifyExact(written))) === 'taken') return 'lost';
+      if ((await writeOnce(store, metadataKey(version), stringifyExact(written))) === undefined) return 'lost';
       await writeHint(store, version);
       return { sequence: version, metadata: written, path: pathOf(version) };
     },

@@ -29,18 +29,13 @@ type Version = TableVersion<IcebergState>;
 /**
  * A table of Iceberg, format version 2: https://iceberg.apache.org/spec. A run commits one snapshot of the branch `main` with the run in its summary. Keys of its
  * manifests begin with `metadata/<run>-`.
- *
- * @param store The objects below the location of the table.
  */
-export function icebergFormat(catalog: Catalog, store: ObjectStore): TableFormat<IcebergState> {
-  return new IcebergFormat(catalog, store);
-}
-
-class IcebergFormat implements TableFormat<IcebergState> {
+export class IcebergFormat implements TableFormat<IcebergState> {
   readonly kind = 'iceberg';
 
   constructor(
     private readonly catalog: Catalog,
+    /** The objects below the location of the table. */
     private readonly store: ObjectStore,
   ) {}
 

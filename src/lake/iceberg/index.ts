@@ -1,5 +1,5 @@
 export type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
 export { fileCatalog } from './file-catalog.js';
-export { icebergFormat, type IcebergState } from './format.js';
+export { IcebergFormat, type IcebergState } from './format.js';
 export { type SnapshotId, tableMetadata, type TableMetadata } from './metadata.js';
 export { catalogOptions, notedCatalog, noteKey, RestCatalog, type CatalogOptions } from './rest.js';

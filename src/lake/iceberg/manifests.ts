@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { schema, SinkError } from '../../core/index.js';
-import { createOnce, type ObjectStore } from '../../store/index.js';
+import { type ObjectStore, writeOnce } from '../../store/index.js';
 import { readAvro, writeAvro } from './avro.js';
 import type { Snapshot } from './metadata.js';
 
@@ -109,7 +109,7 @@ export async function writeManifests(
   const [keys, rows]: [string[], object[]] = [[], []];
   const upload = async (name: string, bytes: Buffer): Promise<string> => {
     const key = `${prefix}-${snapshotId}-${name}.avro`;
-    await createOnce(store, key, bytes);
+    await writeOnce(store, key, bytes);
     keys.push(key);
     return `${store.root}/${key}`;
   };

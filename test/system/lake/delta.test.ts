@@ -4,12 +4,12 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import { itemAt, textOf, type OutputColumn, type Row, type Value } from '../../../src/core/index.js';
-import { checkDeltaColumns, deltaFormat } from '../../../src/lake/delta/index.js';
+import { checkDeltaColumns, DeltaFormat } from '../../../src/lake/delta/index.js';
 import type { AddedFile, TableChange } from '../../../src/lake/format.js';
 import type { Manifest } from '../../../src/lake/manifest.js';
 import { folderName } from '../../../src/lake/partitions.js';
 import { footerOf, statisticsOf } from '../../../src/parquet/index.js';
-import { diskObjects } from '../../../src/store/disk-objects.js';
+import { DiskObjects } from '../../../src/store/disk-objects.js';
 import { sha256File, type ObjectBody, type ObjectStore } from '../../../src/store/index.js';
 import { s3Objects } from '../../../src/store/s3.js';
 import { emptyManifest, fileOf, output } from '../../support/parquet-files.js';
@@ -60,11 +60,11 @@ class Table {
   readonly format;
 
   constructor(readonly store: ObjectStore) {
-    this.format = deltaFormat(store);
+    this.format = new DeltaFormat(store);
   }
 
   static async onDisk(): Promise<Table> {
-    return new Table(diskObjects(await temporaryFolder()));
+    return new Table(new DiskObjects(await temporaryFolder()));
   }
 
   get root(): string {
@@ -369,15 +369,15 @@ describe('a Delta table', () => {
     };
     const file = (run: number) => `data/run-${run}/part-00000.parquet`;
     try {
-      for (const day of [0, 1, 2]) expect(await table.format.expire(await on(day, `run-${day}`), 1, [])).toEqual([]);
+      for (const day of [0, 1, 2]) expect(await table.format.expire(await on(day, `run-${day}`))).toEqual([]);
       const version = await on(9, 'run-3');
-      expect(await table.format.expire(version, 1, [])).toEqual([file(0), file(1)]);
+      expect(await table.format.expire(version)).toEqual([file(0), file(1)]);
       const restored = await table.format.restore(version, 'run-2');
       expect([restored.current?.run, restored.kept[0]?.run, restored.files[0]?.name]).toEqual(['run-2', 'run-3', file(2)]);
       await expect(table.format.restore(restored, 'run-1')).rejects.toMatchObject({ code: 'E_SINK_RUN' });
       for (let day = 20; day < 32; day += 1) await on(day, `run-${day}`);
       const last = await table.format.load();
-      expect(last && (await table.format.expire(last, 1, []))).toEqual([2, 20, 21, 22, 23].map(file));
+      expect(last && (await table.format.expire(last))).toEqual([2, 20, 21, 22, 23].map(file));
       await table.store.remove([file(30)]);
       await expect(last && table.format.restore(last, 'run-30')).rejects.toMatchObject({
         code: 'E_SINK_RUN',
@@ -390,7 +390,7 @@ describe('a Delta table', () => {
 });
 
 const places: readonly (readonly [string, () => Promise<ObjectStore>])[] = [
-  ['a folder', async () => diskObjects(await temporaryFolder())],
+  ['a folder', async () => new DiskObjects(await temporaryFolder())],
   ...(seaweedfsMissing === undefined ? ([['a bucket of SeaweedFS', bucketPlace]] as const) : []),
 ];
 
@@ -431,11 +431,11 @@ describe.each(places)('a Delta table in %s', (_, placed) => {
     // Not even the look-up had an answer: the caller commits again, with the base that it had.
     const base = await new Table(store).format.load();
     const change = await new Table(store).change('run-again', [row('z', 'b')], { mode: 'append' });
-    const first = await deltaFormat(store).commit(base, change);
-    expect(await deltaFormat(store).commit(base, change)).toEqual(first);
+    const first = await new DeltaFormat(store).commit(base, change);
+    expect(await new DeltaFormat(store).commit(base, change)).toEqual(first);
     const locked = expect.objectContaining({ code: 'E_RUN_LOCKED' });
-    await expect(deltaFormat(store).commit(base, { ...change, runId: 'run-late' })).rejects.toEqual(locked);
-    await expect(deltaFormat(store).commit(undefined, { ...change, runId: 'run-late' })).rejects.toEqual(locked);
+    await expect(new DeltaFormat(store).commit(base, { ...change, runId: 'run-late' })).rejects.toEqual(locked);
+    await expect(new DeltaFormat(store).commit(undefined, { ...change, runId: 'run-late' })).rejects.toEqual(locked);
   });
 
   test('has the rows of those runs that committed, of ten at once', async () => {

@@ -11,7 +11,7 @@ import { applied } from '../../../src/lake/iceberg/file-catalog.js';
 import {
   type Catalog,
   fileCatalog,
-  icebergFormat,
+  IcebergFormat,
   type IcebergState,
   RestCatalog,
   tableMetadata,
@@ -19,7 +19,7 @@ import {
 import type { Manifest } from '../../../src/lake/manifest.js';
 import { folderName, partitionTerm } from '../../../src/lake/partitions.js';
 import { footerOf, statisticsOf } from '../../../src/parquet/index.js';
-import { diskObjects } from '../../../src/store/disk-objects.js';
+import { DiskObjects } from '../../../src/store/disk-objects.js';
 import { type ObjectStore, objectsAt, sha256File } from '../../../src/store/index.js';
 import type { Handler } from '../../support/odd-server.js';
 import { ownServer } from '../../support/own-server.js';
@@ -72,10 +72,10 @@ class Table {
 
   constructor(
     readonly root: string,
-    readonly store: ObjectStore = diskObjects(root),
+    readonly store: ObjectStore = new DiskObjects(root),
     readonly catalog: Catalog = fileCatalog(store),
   ) {
-    this.format = icebergFormat(catalog, store);
+    this.format = new IcebergFormat(catalog, store);
   }
 
   async run(runId: string, rows: readonly Row[], options: RunOptions = {}): Promise<Version> {
@@ -320,7 +320,7 @@ describe('a table of Iceberg', () => {
       .trim()
       .replace(/^file:\/\//, '');
     const catalog = sharedCatalog(parseExact(await readFile(path)));
-    const table = new Table(root, diskObjects(root), catalog);
+    const table = new Table(root, new DiskObjects(root), catalog);
     const base = await table.format.load();
     expect(base).toMatchObject({ current: { run: 'r1' }, kept: [] });
     expect(base?.files.map(({ folder }) => folder).sort()).toEqual([
@@ -469,7 +469,7 @@ describe('a commit to a table of Iceberg', () => {
     ] as const) {
       const root = await temporaryFolder();
       await new Table(root).run('r0', [id('0')]);
-      const store = losing(diskObjects(root), operation, failing);
+      const store = losing(new DiskObjects(root), operation, failing);
       const table = new Table(root, store);
       const base = await table.format.load();
       const version = await table.format.commit(base, await new Table(root).change(base, 'r1', [id('1')], { mode: 'append' }));
@@ -482,7 +482,7 @@ describe('a commit to a table of Iceberg', () => {
   test.each(['lost', 'not sent'])(
     'happens once when the reply of the catalog, or the request, is %s, as do a return and an expiry',
     async (fault) => {
-      const store = diskObjects(await temporaryFolder());
+      const store = new DiskObjects(await temporaryFolder());
       const catalog = fileCatalog(store);
       let calls = 0;
       const faulty: Catalog = {
@@ -579,7 +579,7 @@ describe('a table of Iceberg that leadstream may not write is refused', () => {
 
 /** Says of the files in the first manifest of a table that they have data or, by default, position deletes. */
 async function withDeletes(root: string, content = 1): Promise<void> {
-  const { metadata } = (await fileCatalog(diskObjects(root)).load()) ?? {};
+  const { metadata } = (await fileCatalog(new DiskObjects(root)).load()) ?? {};
   const list = await readAvro(await readFile(metadata?.snapshots?.[0]?.['manifest-list'] ?? ''));
   const { manifest_path: path } = list.records[0] as { manifest_path: string };
   const { schema, records } = await readAvro(await readFile(path));
@@ -588,7 +588,7 @@ async function withDeletes(root: string, content = 1): Promise<void> {
 }
 
 async function damaged(root: string, damage: (bytes: Buffer) => Buffer | string): Promise<void> {
-  const { metadata } = (await fileCatalog(diskObjects(root)).load()) ?? {};
+  const { metadata } = (await fileCatalog(new DiskObjects(root)).load()) ?? {};
   const path = metadata?.snapshots?.[0]?.['manifest-list'] ?? '';
   const bytes = damage(await readFile(path));
   await writeFile(path, typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);

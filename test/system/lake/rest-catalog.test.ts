@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { LeadstreamError } from '../../../src/core/index.js';
 import { notedCatalog, noteKey, RestCatalog, type CatalogOptions } from '../../../src/lake/iceberg/index.js';
 import type { CatalogTable, Requirement, Update } from '../../../src/lake/iceberg/index.js';
-import { diskObjects } from '../../../src/store/disk-objects.js';
+import { DiskObjects } from '../../../src/store/disk-objects.js';
 import { foreignMetadata, restCatalog, type Deviation } from '../../support/rest-catalog.js';
 import { seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -157,7 +157,7 @@ describe('a REST catalog', () => {
   });
 
   test('is found by a table again, if the environment names it', async () => {
-    const store = diskObjects(await temporaryFolder());
+    const store = new DiskObjects(await temporaryFolder());
     const { server, catalog } = await opened(undefined, { token: 'a-token-that-is-secret', warehouse: 'w' });
     expect(await notedCatalog(store, {})).toBeUndefined();
     await catalog.noteAt(store);

@@ -4,8 +4,8 @@ import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { diskObjects } from '../../../src/store/disk-objects.js';
-import { checkStore, createOnce, type FinishedFile, type ObjectStore } from '../../../src/store/index.js';
+import { DiskObjects } from '../../../src/store/disk-objects.js';
+import { checkStore, writeOnce, type FinishedFile, type ObjectStore } from '../../../src/store/index.js';
 import { s3Objects } from '../../../src/store/s3.js';
 import { bucket, seaweedfs, seaweedfsMissing } from '../../support/seaweedfs.js';
 import { answer, type Handler, inTurn, withServer } from '../../support/odd-server.js';
@@ -36,7 +36,7 @@ async function inBucket(partBytes?: number): Promise<ObjectStore> {
 }
 
 const places: readonly (readonly [string, (partBytes?: number) => Promise<ObjectStore>])[] = [
-  ['a folder', async () => diskObjects(join(await temporaryFolder(), 'place'))],
+  ['a folder', async () => new DiskObjects(join(await temporaryFolder(), 'place'))],
   ...(seaweedfsMissing === undefined || other !== undefined ? ([[`a bucket of ${other ?? 'SeaweedFS'}`, inBucket]] as const) : []),
 ];
 
@@ -85,9 +85,9 @@ describe.each(places)('objects in %s', (_, placed) => {
     const store = await placed();
     for (let round = 0; round < 1; round += 1) {
       const key = `race/${round}`;
-      const created = await Promise.all(Array.from({ length: 16 }, (_, index) => createOnce(store, key, `${index}`)));
-      expect(created.filter((outcome) => outcome === 'created')).toHaveLength(1);
-      expect(await textOf(store, key)).toBe(String(created.indexOf('created')));
+      const created = await Promise.all(Array.from({ length: 16 }, (_, index) => writeOnce(store, key, `${index}`)));
+      expect(created.filter((version) => version !== undefined)).toHaveLength(1);
+      expect(await textOf(store, key)).toBe(String(created.findIndex((version) => version !== undefined)));
       const { version = '' } = (await store.read(key)) ?? {};
       const replaced = await Promise.allSettled(Array.from({ length: 8 }, (_, index) => store.replace(key, `new ${index}`, version)));
       const winners = replaced.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []));
@@ -158,7 +158,7 @@ describe('objects in a folder', () => {
   test('follow no link below it, and are never outside of it', async () => {
     const [folder, elsewhere] = [await temporaryFolder(), await temporaryFolder()];
     await symlink(elsewhere, join(folder, 'data'));
-    const store = diskObjects(folder);
+    const store = new DiskObjects(folder);
     for (const key of ['data/a', '../a', 'b/../../a'])
       for (const work of [() => store.read(key), () => store.create(key, ''), () => store.put(key, ''), () => store.remove([key])])
         await expect(work()).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
@@ -167,7 +167,7 @@ describe('objects in a folder', () => {
 
   test('have the permissions that are wished for, and no drafts of killed processes among them', async () => {
     const folder = await temporaryFolder();
-    const store = diskObjects(folder, 0o640);
+    const store = new DiskObjects(folder, 0o640);
     await store.create('data/1/a', '');
     await store.upload('data/1/b', await finished('b'));
     for (const key of ['data/1/a', 'data/1/b']) expect((await stat(join(folder, key))).mode & 0o777).toBe(0o640);
