@@ -3,10 +3,9 @@ import { SinkError, type OutputColumn } from '../core/index.js';
 import { checkUsage } from '../options/index.js';
 import { Stores } from '../store/index.js';
 import type { LiveFile } from './format.js';
-import { tableAt } from './formats.js';
+import { accessTaken, type TableAccess, tableAt } from './formats.js';
 import { columnsIn, folderOf, type ManifestFile } from './manifest.js';
 import type { TableKind } from './partitions.js';
-import { accessTaken, type TableAccess } from './access.js';
 import { StoreTable } from './store-table.js';
 
 /** The data files of a table as readers see it now. */

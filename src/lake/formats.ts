@@ -1,4 +1,5 @@
 import { lstat } from 'node:fs/promises';
+import { callable, filledText, object } from '../options/index.js';
 import { isRemote, type ObjectStore, type ObjectStores } from '../store/index.js';
 import { DeltaFormat } from './delta/index.js';
 import { fileCatalog, IcebergFormat, notedCatalog, noteKey, type Catalog } from './iceberg/index.js';
@@ -7,6 +8,14 @@ import type { TableKind } from './partitions.js';
 import { type Pointer, PointerFormat, sharedPointer } from './pointer.js';
 import { StoreTable } from './store-table.js';
 import { Table } from './table.js';
+
+/** How a table on a store is reached. Default: as the environment says. */
+export interface TableAccess {
+  readonly stores?: ObjectStores | undefined;
+}
+
+export const storesTaken = object({ at: callable }, ['at'], 'open');
+export const accessTaken = object({ path: filledText, options: object({ stores: storesTaken }) }, ['path']);
 
 /** Finds what is at a path. @param path Absolute, or with the scheme of a store. */
 export async function tableAt(path: string, stores: ObjectStores): Promise<Table | StoreTable> {

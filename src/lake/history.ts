@@ -1,9 +1,8 @@
 import { SinkError } from '../core/index.js';
 import { checkUsage } from '../options/index.js';
 import { Stores } from '../store/index.js';
-import { accessTaken, type TableAccess } from './access.js';
 import type { TableVersion } from './format.js';
-import { tableAt } from './formats.js';
+import { accessTaken, type TableAccess, tableAt } from './formats.js';
 import type { Manifest } from './manifest.js';
 import { type Pointer, PointerFormat, runsOf } from './pointer.js';
 import { StoreTable } from './store-table.js';

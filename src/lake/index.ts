@@ -1,5 +1,3 @@
-export { storesTaken, type TableAccess } from './access.js';
-export { tableFiles, type TableFiles } from './files.js';
 export { prepareRollback, rollBack, rollBackAll, tableRuns, type TableRun } from './history.js';
 export { manifestShape, modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
 export { partitionTerm, runDateColumn, tableKinds, type TableKind } from './partitions.js';
@@ -9,7 +7,8 @@ export { OpenedRun } from './run.js';
 export { RunLog, type Evidence } from './run-log.js';
 export { StoreRun } from './store-run.js';
 export { StoreTable } from './store-table.js';
-export { isInCatalog, storeTable, tableAt } from './formats.js';
+export { tableFiles, type TableFiles } from './files.js';
+export { isInCatalog, storesTaken, storeTable, type TableAccess, tableAt } from './formats.js';
 export { catalogOptions, RestCatalog } from './iceberg/index.js';
 export { Table } from './table.js';
 export { type Pointer, pointerOfSeveral, sharedPointer } from './pointer.js';
