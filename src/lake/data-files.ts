@@ -168,7 +168,7 @@ export class DataFiles {
     await encoder.finish();
     const { valuesOf, encoding } = this.options;
     const { content, footer } = await closeVerified(partial, { columns, rows, encoding });
-    await this.landing.take(name, partial);
+    await this.landing.take?.(name, partial);
     this.#files.push({
       name,
       rows,

@@ -62,7 +62,7 @@ function bytesOf(words: Uint32Array): Uint8Array {
  */
 export async function indexOf(landing: Pick<Landing, 'path' | 'before' | 'keys' | 'reading'>, key: readonly string[]): Promise<KeyIndex> {
   if (!landing.before) return new KeyIndex(new KeyMap());
-  const { keys: stored, rows, files, partition_by: by, schema } = landing.before.manifest;
+  const { keys: stored, rows, files, partition_by: by, schema } = landing.before;
   if (stored && stored.rows === rows && stored.columns.join() === key.join()) {
     const loaded = keysIn(await landing.keys(), stored.sha256);
     if (loaded?.size === rows) return new KeyIndex(loaded);

@@ -21,12 +21,6 @@ export interface LandingContext {
   readonly warn?: ((warning: Warning) => void) | undefined;
 }
 
-/** The table before a run. */
-export interface Before {
-  readonly run: string;
-  readonly manifest: Manifest;
-}
-
 /** What a run publishes. */
 export interface Publication {
   /** All columns that readers see. */
@@ -51,11 +45,12 @@ export interface Landing {
   readonly kind: TableKind;
   /** Returns the ids that columns have in files, by name, if the format has ids. */
   fieldIds?(columns: readonly OutputColumn[]): ReadonlyMap<string, number> | undefined;
-  readonly before: Before | undefined;
+  /** The table before this run. */
+  readonly before: Manifest | undefined;
   /** Opens a file for rows of a partition. @returns Its name in the manifest, too. */
   create(folder: string, index: number): Promise<{ readonly name: string; readonly file: PartialFile }>;
   /** Takes a file that is closed and verified. */
-  take(name: string, file: PartialFile): Promise<void>;
+  take?(name: string, file: PartialFile): Promise<void>;
   /** Returns the bytes of the key index of the table before; `undefined` if there is none. */
   keys(): Promise<Buffer | undefined>;
   /** Works with a local copy of a data file of the table before. */

@@ -15,8 +15,8 @@ import {
   type RenameAction,
   sha256File,
 } from '../store/index.js';
-import type { Before, Landing, LandingContext, LandingOptions, Publication } from './landing.js';
-import { dataFileNameOf, loadManifest, type ManifestFile } from './manifest.js';
+import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
+import { dataFileNameOf, loadManifest, type Manifest, type ManifestFile } from './manifest.js';
 import { openTo, partialEnding, prune, removeDeadRuns, removeRun, successName, type Table } from './table.js';
 
 /** A run in a folder of its own on this machine; a link to that folder is the table. */
@@ -28,7 +28,7 @@ export class LinkedRun implements Landing {
     private readonly table: Table,
     private readonly options: LandingOptions,
     private readonly context: LandingContext,
-    readonly before: Before | undefined,
+    readonly before: Manifest | undefined,
     /** The folders that were created for it, outermost first. */
     private readonly made: readonly string[],
   ) {}
@@ -58,16 +58,12 @@ export class LinkedRun implements Landing {
     return { name, file };
   }
 
-  take(): Promise<void> {
-    return Promise.resolve();
-  }
-
   async keys(): Promise<Buffer | undefined> {
-    return this.before && readRegular(this.table.keysPath(this.before.run)).catch(() => undefined);
+    return this.before && readRegular(this.table.keysPath(this.before.run_id)).catch(() => undefined);
   }
 
   reading<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
-    return work(join(this.table.folder(this.before?.run ?? this.context.runId), name));
+    return work(join(this.table.folder(this.before?.run_id ?? this.context.runId), name));
   }
 
   /**
@@ -75,7 +71,12 @@ export class LinkedRun implements Landing {
    * whole table in every run.
    */
   async checkRetained(files: readonly ManifestFile[]): Promise<void> {
-    if (this.before) await checkRetained(this.context.at, this.table.folder(this.before.run), files);
+    for (const { name, bytes } of files)
+      await this.reading(name, async (path) => {
+        const fault = await retainedFault(path, bytes).catch((thrown: unknown) => `cannot be read: ${String(thrown)}`);
+        if (fault === undefined) return;
+        throw new GateError('E_GATE_VERIFY', `${this.context.at}: ${path} ${fault}, so it is not reused; see leadstream verify`);
+      });
   }
 
   /** Writes the manifest. @returns The actions, in order. The link comes last, except for the expiry of the previous run. */
@@ -83,19 +84,19 @@ export class LinkedRun implements Landing {
     const { table, before } = this;
     const { permissions, success_file: success } = this.options;
     const { runId, runLog } = this.context;
-    const kept = before ? await stageRetained(table.folder(before.run), this.#folder, retained, permissions) : [];
+    const kept = before ? await stageRetained(table.folder(before.run_id), this.#folder, retained, permissions) : [];
     const keys = storeKeys && (await written(table.keysPath(runId), permissions, storeKeys));
     const empty = success ? [(await written(join(this.#folder, successName), permissions)).action] : [];
     const text = `${JSON.stringify(manifest(keys?.content), null, 2)}\n`;
     const described = await written(table.manifestPath(runId), permissions, (file) => file.append(text));
     await runLog?.record(table.path, runId, text);
     const staging = [...kept, ...this.#files.map(({ action }) => action), ...empty, ...(keys ? [keys.action] : []), described.action];
-    return [...staging, await table.linkTo(runId), ...(await table.expire(before?.run))];
+    return [...staging, await table.linkTo(runId), ...(await table.expire(before?.run_id))];
   }
 
   /** Removes the runs that are no longer kept. */
   cleanup(): Promise<void> {
-    return prune(this.table, this.context.runId, this.before?.run, this.options.keep);
+    return prune(this.table, this.context.runId, this.before?.run_id, this.options.keep);
   }
 
   async abort(): Promise<void> {
@@ -109,7 +110,7 @@ export class LinkedRun implements Landing {
  * Finds the published run. A new one that keeps files of the table vouches for them in its own manifest, so the earlier manifest is checked against the log
  * of runs, as in `verify`, and the files against the manifest, as in `checkRetained`. A table that is not in the log is trusted.
  */
-async function runBefore(table: Table, { mode }: Pick<LandingOptions, 'mode'>, context: LandingContext): Promise<Before | undefined> {
+async function runBefore(table: Table, { mode }: Pick<LandingOptions, 'mode'>, context: LandingContext): Promise<Manifest | undefined> {
   const { at, runLog } = context;
   const run = await table.published();
   if (run === undefined) return lost(table, mode, context);
@@ -118,19 +119,19 @@ async function runBefore(table: Table, { mode }: Pick<LandingOptions, 'mode'>, c
     const remedy = `return to an earlier run with leadstream rollback, or move ${table.path} and its run away`;
     throw new SinkError('E_SINK_FOREIGN', `${at}: the manifest of ${table.folder(run)} cannot be read; ${remedy}`);
   }
-  if (mode === 'replace') return { run, manifest };
+  if (mode === 'replace') return manifest;
   await table.refuseLinksIn(run);
   const { difference } = (await runLog?.check(table.path, run, text)) ?? {};
   if (difference !== undefined)
     throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${difference}; see leadstream verify`);
-  return { run, manifest };
+  return manifest;
 }
 
 /**
  * Handles a missing link. If runs were published, it was lost, as in a backup without links. A run that replaces the whole table warns about it and
  * expires the newest of them, which is kept as after any run. A run that adds to the table is refused, because it cannot know what to add to.
  */
-async function lost(table: Table, mode: LandingOptions['mode'], { at, warn }: LandingContext): Promise<Before | undefined> {
+async function lost(table: Table, mode: LandingOptions['mode'], { at, warn }: LandingContext): Promise<Manifest | undefined> {
   const runs = await table.runsWithManifest();
   if (runs.length === 0) return undefined;
   const said = `${at}: ${table.path} is no longer a link to a run, but ${table.runs} has runs (${runs.join(', ')})`;
@@ -141,7 +142,7 @@ async function lost(table: Table, mode: LandingOptions['mode'], { at, warn }: La
   warn?.({ code: 'W_SINK_LINK', message: `${said}; the link is created again` });
   for (const run of runs.toReversed()) {
     const manifest = await table.manifest(run);
-    if (manifest && (await table.hasAll(run, ''))) return { run, manifest };
+    if (manifest && (await table.hasAll(run, ''))) return manifest;
   }
   return undefined;
 }
@@ -203,14 +204,6 @@ async function written(path: string, permissions: number, write?: (file: Partial
   await write?.(file);
   await file.close();
   return file;
-}
-
-async function checkRetained(at: string, folder: string, files: readonly ManifestFile[]): Promise<void> {
-  for (const { name, bytes } of files) {
-    const fault = await retainedFault(join(folder, name), bytes).catch((thrown: unknown) => `cannot be read: ${String(thrown)}`);
-    if (fault === undefined) continue;
-    throw new GateError('E_GATE_VERIFY', `${at}: ${join(folder, name)} ${fault}, so it is not reused; see leadstream verify`);
-  }
 }
 
 async function retainedFault(path: string, bytes: number): Promise<string | undefined> {

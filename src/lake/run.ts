@@ -43,7 +43,7 @@ export class OpenedRun {
   /** @throws {GateError} `E_GATE_VERIFY` when files to be kept are not what their run wrote. */
   static async open(landing: Landing, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
     try {
-      if (options.mode === 'append') await landing.checkRetained(retained(options.mode, landing.before?.manifest, []));
+      if (options.mode === 'append') await landing.checkRetained(retained(options.mode, landing.before, []));
     } catch (failure) {
       await landing.abort();
       throw failure;
@@ -55,7 +55,7 @@ export class OpenedRun {
   get earlier(): Published | undefined {
     const { before } = this.run.landing;
     if (!before) return undefined;
-    const { run_id: runId, rows, schema, undeclared, reads, partial = false } = before.manifest;
+    const { run_id: runId, rows, schema, undeclared, reads, partial = false } = before;
     return { runId, rows, columns: schema, undeclared, reads, partial };
   }
 
@@ -70,14 +70,13 @@ export class OpenedRun {
   /** @throws {SinkError} `E_SINK_VALUE` for columns that cannot form one table. @throws {GateError} `E_GATE_SCHEMA`. */
   async begin({ columns, key: fields, encoding }: TableLayout): Promise<BegunRun> {
     const { engine, options, context, landing } = this.run;
-    const { before } = landing;
     const { at, runId } = context;
     const partitioning = partitionBy(columns, options.partition_by, context.runDate(), landing.kind);
     const { kept, names } = partitioning;
     const inFiles = kept.map((index) => itemAt(columns, index));
     refuseTaken(at, inFiles, namesOf(partitioning.columns));
     if (inFiles.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so none is left for the files`);
-    checkFit(at, options.mode, before?.manifest, columns, names);
+    checkFit(at, options.mode, landing.before, columns, names);
     const key = columns.filter(({ field }) => fields.includes(field));
     const appending = options.mode === 'append' ? new Appending(at, await indexOf(landing, namesOf(key)), columns, key, kept) : undefined;
     const partitioned = kept.length < columns.length || (landing.kind === 'iceberg' && names.length > 0);
@@ -121,8 +120,7 @@ class BegunRun {
   async prepare() {
     const { columns, partitioning, files, appending } = this;
     const { landing, options } = this.run;
-    const { before } = landing;
-    const stays = (added: readonly ManifestFile[]) => retained(options.mode, before?.manifest, added);
+    const stays = (added: readonly ManifestFile[]) => retained(options.mode, landing.before, added);
     // A file without rows has the columns of the folders, too.
     const all = [...partitioning.kept.map((index) => itemAt(columns, index)), ...partitioning.columns];
     const added = await files.finish(landing.kind === 'plain' && stays([]).length === 0 ? all : undefined);
@@ -159,7 +157,7 @@ class BegunRun {
     const mine = added.map(({ partition: _partition, statistics: _statistics, ...file }) => file);
     const all = [...old, ...mine].sort((a, b) => (a.name < b.name ? -1 : 1));
     // Rows added to a complete table, or replacing partitions of it, do not make it partial.
-    const partial = facts.partial === true && (options.mode === 'replace' || !before || before.manifest.partial === true);
+    const partial = facts.partial === true && (options.mode === 'replace' || !before || before.partial === true);
     return {
       version: 1,
       table: landing.kind,
@@ -177,7 +175,7 @@ class BegunRun {
       ...(partial ? { partial } : {}),
       run_id: context.runId,
       mode: options.mode,
-      replaced: before?.run,
+      replaced: before?.run_id,
       partition_by: [...partitioning.names],
       rows: sum(all, 'rows'),
       bytes: sum(all, 'bytes'),

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { amount, GateError, SinkError, type OutputColumn } from '../core/index.js';
 import { type Action, attempt, isLocked, PartialFile, removeFile, ScratchFolder } from '../store/index.js';
 import type { TableChange, TableVersion } from './format.js';
-import type { Before, Landing, LandingContext, LandingOptions, Publication } from './landing.js';
+import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
 import { storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import type { TableKind } from './partitions.js';
 import { intentKey, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
@@ -31,7 +31,7 @@ export class StoreRun implements Landing {
     private readonly context: StoreRunContext,
     private readonly scratch: ScratchFolder,
     private readonly base: TableVersion | undefined,
-    readonly before: Before | undefined,
+    readonly before: Manifest | undefined,
   ) {}
 
   /**
@@ -79,7 +79,7 @@ export class StoreRun implements Landing {
   }
 
   async keys(): Promise<Buffer | undefined> {
-    return this.before && (await this.table.objects.read(keysKey(this.before.run)))?.bytes;
+    return this.before && (await this.table.objects.read(keysKey(this.before.run_id)))?.bytes;
   }
 
   async reading<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
@@ -147,11 +147,10 @@ export class StoreRun implements Landing {
 
   /** Whether a table that this run replaces has the same rows in the same files. */
   #isUnchanged(manifest: Manifest): boolean {
-    const before = this.before?.manifest;
-    if (this.options.mode !== 'replace' || before === undefined) return false;
+    if (this.options.mode !== 'replace' || this.before === undefined) return false;
     const contentOf = ({ schema, partition_by: by, partial, files }: Manifest) =>
       JSON.stringify([schema, by, partial, files.map(({ name, sha256 }) => [name.replace(/^data\/[^/]+\//, ''), sha256])]);
-    return contentOf(before) === contentOf(manifest);
+    return contentOf(this.before) === contentOf(manifest);
   }
 
   async #local(): Promise<PartialFile> {
@@ -198,7 +197,7 @@ async function runBefore(table: StoreTable, base: TableVersion | undefined, { mo
     if (difference !== undefined)
       throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${difference}; see leadstream verify`);
   }
-  return { run, manifest: withLive(manifest, base) };
+  return withLive(manifest, base);
 }
 
 /** The manifest of the newest run, with the files that another writer has made of its files since. */
