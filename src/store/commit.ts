@@ -5,7 +5,6 @@ import type { z } from 'zod';
 import { amount, amountOf, LeadstreamError, schema, SinkError } from '../core/index.js';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
 import { refuseLinks, sha256File, syncFolder } from './files.js';
-import type { FileContent } from './objects.js';
 import { runsOf } from './paths.js';
 
 /**
@@ -20,23 +19,21 @@ export interface Action {
 }
 
 /** Renames an existing file or folder, replacing a file at `to` in one step. Absolute paths. */
-export interface RenameAction {
-  readonly action: 'rename';
-  readonly from: string;
-  readonly to: string;
+export const renameAction = schema((z) => {
   /** What `from` must contain; without SHA-256 for a file of an earlier run, since an append would read the whole table. */
-  readonly file?: Pick<FileContent, 'bytes'> & Partial<Pick<FileContent, 'sha256'>>;
-}
+  const file = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().exactOptional() });
+  return z.strictObject({ action: z.literal('rename'), from: z.string(), to: z.string(), file: file.exactOptional() });
+});
 
-/** Puts a link in place of another link, an empty folder, or nothing, in one step. `at` and `draft` are absolute paths. */
-export interface LinkAction {
-  readonly action: 'link';
-  readonly at: string;
-  /** What it points to, relative to its folder. */
-  readonly to: string;
-  /** The same link under a name that readers ignore. */
-  readonly draft: string;
-}
+export type RenameAction = z.output<ReturnType<typeof renameAction>>;
+
+/**
+ * Puts a link to `to`, relative to its folder, in place of another link, an empty folder, or nothing, in one step. `draft` is the same link under a name that
+ * readers ignore. `at` and `draft` are absolute paths.
+ */
+const linkAction = schema((z) => z.strictObject({ action: z.literal('link'), at: z.string(), to: z.string(), draft: z.string() }));
+
+export type LinkAction = z.output<ReturnType<typeof linkAction>>;
 
 export interface Commit {
   /** The only outputs that the actions may change. Absolute paths. */
@@ -75,16 +72,6 @@ interface PreparedAction {
   /** Carries out the action; does nothing if it already was. */
   commit(): Promise<void>;
 }
-
-/** The form of a rename in the redo log. */
-export const renameAction = schema((z): z.ZodType<RenameAction> => {
-  const content = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().exactOptional() });
-  return z.strictObject({ action: z.literal('rename'), from: z.string(), to: z.string(), file: content.exactOptional() });
-});
-
-const linkAction = schema((z): z.ZodType<LinkAction> =>
-  z.strictObject({ action: z.literal('link'), at: z.string(), to: z.string(), draft: z.string() }),
-);
 
 /** Parses an action from a sink or from the redo log; returns `undefined` if it is damaged or unknown. */
 export function actionIn(value: unknown): KnownAction | undefined {
