@@ -47,10 +47,10 @@ async function linkedRuns(table: Table): Promise<readonly TableRun[]> {
 }
 
 async function storedRuns(table: StoreTable, { current, kept }: TableVersion): Promise<readonly TableRun[]> {
-  const found = [];
+  const found: TableRun[] = [];
   for (const each of [...(current ? [current] : []), ...kept])
-    found.push({ run: each.run, state: each === current ? ('published' as const) : ('kept' as const), ...(await table.manifest(each)) });
-  return found.map(({ run, state, manifest }) => ({ run, state, manifest })).sort((a, b) => (a.run < b.run ? 1 : -1));
+    found.push({ run: each.run, state: each === current ? 'published' : 'kept', manifest: (await table.manifest(each)).manifest });
+  return found.sort((a, b) => (a.run < b.run ? 1 : -1));
 }
 
 /**

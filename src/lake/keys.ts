@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { itemAt, type OutputColumn, type Value, SinkError } from '../core/index.js';
 import { KeyMap, type Seen } from '../flow/index.js';
 import { keyOf, type Batch } from '../vector/index.js';
 import { readGroups, type ByteTarget } from '../parquet/index.js';
+import { sha256Text } from '../store/index.js';
 import type { Landing } from './landing.js';
 
 /** Name and version of an index file, which goes up when keys or contents are digested differently, and a number that shows the machine's byte order. */
@@ -77,7 +77,7 @@ export async function indexOf(landing: Pick<Landing, 'path' | 'before' | 'keys' 
 
 /** Returns the keys in a file; `undefined` if it is missing, was not written by `store` on such a machine, or has changed since. */
 function keysIn(bytes: Buffer | undefined, sha256: string): KeyMap | undefined {
-  if (bytes === undefined || bytes.length % 4 !== 0 || createHash('sha256').update(bytes).digest('hex') !== sha256) return undefined;
+  if (bytes === undefined || bytes.length % 4 !== 0 || sha256Text(bytes) !== sha256) return undefined;
   const all = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   if (!magic.every((word, index) => all[index] === word)) return undefined;
   const keys = new KeyMap(all.slice(magic.length, headWords));

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { constants, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { schema } from '../core/index.js';
-import { attempt, closing, jsonIn, makeState, openOwn, openRegular, unlessMissing } from '../store/index.js';
+import { attempt, closing, jsonIn, makeState, openOwn, openRegular, sha256Text, unlessMissing } from '../store/index.js';
 
 const entry = schema((z) =>
   z.object({
@@ -38,16 +37,11 @@ export class RunLog {
     this.path = join(stateDir, 'runs.ndjson');
   }
 
-  /**
-   * Adds a manifest, durably. The line may remain if the run is not published after all.
-   *
-   * @throws {SinkError} `E_SINK_PATH` or `E_SINK_WRITE`.
-   * @throws {LeadstreamError} `E_STATE_FOREIGN`.
-   */
+  /** Adds a manifest, durably. The line may remain if the run is not published after all. @throws As `makeState`. */
   async record(table: string, run: string, manifest: string): Promise<void> {
     await attempt('E_SINK_PATH', `cannot write ${this.path}`, () => makeState(dirname(this.path)));
     const place = await placeOf(table);
-    const line = JSON.stringify({ at: new Date().toISOString(), run, table: place, sha256: sha256Of(manifest) });
+    const line = JSON.stringify({ at: new Date().toISOString(), run, table: place, sha256: sha256Text(manifest) });
     await attempt('E_SINK_WRITE', `cannot write ${this.path}`, async () => {
       await closing(await openOwn(this.path, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY), async (file) => {
         // The line before may have been cut off by a power failure.
@@ -63,7 +57,7 @@ export class RunLog {
     const entries = await this.#entriesOf(place, run);
     const known = entries.filter((one) => one.table === place);
     const logged = known.filter((one) => one.run === run);
-    const sha256 = sha256Of(manifest);
+    const sha256 = sha256Text(manifest);
     if (logged.some((one) => one.sha256 === sha256)) return { evidence: 'sha256' };
     if (logged.length > 0)
       return { evidence: 'none', difference: `the manifest of run ${run} is not the one that the run wrote (SHA-256 in ${this.path})` };
@@ -96,8 +90,4 @@ export class RunLog {
 async function placeOf(table: string): Promise<string> {
   const folder = dirname(table);
   return join(await realpath(folder).catch(() => folder), basename(table));
-}
-
-function sha256Of(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -19,13 +19,6 @@ export interface TableRunContext extends LandingContext {
   runDate(): string;
 }
 
-export interface TableLayout {
-  readonly columns: readonly OutputColumn[];
-  /** Fields that identify a row, for `append`. */
-  readonly key: readonly string[];
-  readonly encoding: Encoding;
-}
-
 /** What all phases of a run know. */
 interface Run {
   readonly landing: Landing;
@@ -67,8 +60,11 @@ export class OpenedRun {
     return options.partition_by.includes(field) ? (value) => notForFolder(field, value, type, landing.kind) ?? byEngine?.(value) : byEngine;
   };
 
-  /** @throws {SinkError} `E_SINK_VALUE` for columns that cannot form one table. @throws {GateError} `E_GATE_SCHEMA`. */
-  async begin({ columns, key: fields, encoding }: TableLayout): Promise<BegunRun> {
+  /**
+   * @param fields Those that identify a row, for `append`.
+   * @throws {SinkError} `E_SINK_VALUE` for columns that cannot form one table. @throws {GateError} `E_GATE_SCHEMA`.
+   */
+  async begin(columns: readonly OutputColumn[], fields: readonly string[], encoding: Encoding): Promise<BegunRun> {
     const { engine, options, context, landing } = this.run;
     const { at, runId } = context;
     const partitioning = partitionBy(columns, options.partition_by, context.runDate(), landing.kind);

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { schema, SinkError } from '../core/index.js';
-import { jsonIn, type ObjectStore } from '../store/index.js';
+import { jsonIn, type ObjectStore, sha256Text } from '../store/index.js';
 import type { CommittedRun, TableFormat, TableVersion } from './format.js';
-import { manifestIn, type Manifest, type ManifestFile } from './manifest.js';
+import { manifestIn, type ManifestFile } from './manifest.js';
 
 /** What leadstream keeps of a table, in all formats. Readers ignore names that begin with an underscore. */
 const ownFolder = '_leadstream/';
@@ -80,16 +79,13 @@ export class StoreTable {
    * @returns Also whether it is the one that the run committed.
    * @throws {SinkError} `E_SINK_FOREIGN` if it cannot be read.
    */
-  async manifest({
-    run,
-    sha256,
-  }: CommittedRun): Promise<{ readonly manifest: Manifest; readonly isUnchanged: boolean; readonly text: string }> {
+  async manifest({ run, sha256 }: CommittedRun) {
     const found = await this.objects.read(manifestKey(run));
     const text = found?.bytes.toString('utf8') ?? '';
     const manifest = manifestIn(text);
     if (manifest?.run_id !== run)
       throw new SinkError('E_SINK_FOREIGN', `${this.path}/${manifestKey(run)} cannot be read as the manifest of its run`);
-    return { manifest, isUnchanged: createHash('sha256').update(text).digest('hex') === sha256, text };
+    return { manifest, isUnchanged: sha256Text(text) === sha256, text };
   }
 
   /** @throws {SinkError} `E_SINK_FOREIGN` if there is no table. */

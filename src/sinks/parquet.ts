@@ -70,7 +70,7 @@ export const parquetSink = builtInSink({
       async begin(columns) {
         const key = options.mode === 'append' ? keyFields(columns, options, context) : [];
         const projection = project(columns, { ...options, required: key, refuses: run.refuses, caseless: true }, context);
-        const begun = await run.begin({ columns: projection.columns, key, encoding: encodingOf(options, projection.columns, context) });
+        const begun = await run.begin(projection.columns, key, encodingOf(options, projection.columns, context));
         // The whole table is sorted before the first row is written.
         if (sortPlanOf(options).scope === 'table') sorted = new SortedRows(projection.columns, options, context);
         return {

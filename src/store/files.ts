@@ -21,6 +21,10 @@ export function sha256File(path: string): Promise<string> {
 
 const chunkBytes = 1 << 20;
 
+export function sha256Text(text: string | Buffer): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
 /** Works with an open file, and closes it. */
 export async function closing<T>(file: FileHandle, work: (file: FileHandle) => Promise<T>): Promise<T> {
   try {

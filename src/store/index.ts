@@ -20,20 +20,12 @@ export {
   removeTemporaries,
   replaceFile,
   sha256File,
+  sha256Text,
   temporaryEnding,
 } from './files.js';
 export { inTurn, isLocked, type Lock, lockOutputs, lockOwn } from './lock.js';
 export { lostTo, writeOnce } from './objects.js';
-export type {
-  FileContent,
-  FinishedFile,
-  ObjectBody,
-  ObjectEntry,
-  ObjectStore,
-  ObjectStores,
-  ObjectSummary,
-  StoredObject,
-} from './objects.js';
+export type { FileContent, FinishedFile, ObjectBody, ObjectStore, ObjectStores } from './objects.js';
 export { checkStore, objectsAt, Stores, type StoreSettings } from './objects-at.js';
 export { type OutputFile, openOutput, type OutputFileOptions } from './output-file.js';
 export { isPrivate, makePrivate, makeState, openOwn, openRegular, readOwn, readRegular } from './own.js';

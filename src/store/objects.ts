@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LeadstreamError, SinkError } from '../core/index.js';
-import { sha256File } from './files.js';
+import { sha256File, sha256Text } from './files.js';
 
 /** An object as it was read. */
 export interface StoredObject {
@@ -117,7 +116,7 @@ const maxAttempts = 4;
 
 /** Returns the SHA-256 of a body; a file, or a copy of it, is read again. @throws {SinkError} `E_SINK_VERIFY` if it is not what was finished. */
 export async function sha256Of(body: ObjectBody, copy?: string): Promise<string> {
-  if (!isFile(body)) return createHash('sha256').update(body).digest('hex');
+  if (!isFile(body)) return sha256Text(body);
   if ((await sha256File(copy ?? body.path)) === body.sha256) return body.sha256;
   throw new SinkError('E_SINK_VERIFY', `${body.path} has changed since it was checked`);
 }

@@ -24,11 +24,7 @@ export interface OutputFile extends Pick<PartialFile, 'append' | 'close' | 'disc
   commit?(): Promise<void>;
 }
 
-/**
- * Reserves an output, as `reserveFile` does. For a store, the version is read that the commit will replace.
- *
- * @throws {SinkError} `E_SINK_PATH`.
- */
+/** Reserves an output, as `reserveFile` does. For a store, the version is read that the commit will replace. */
 export async function openOutput(path: string, { runId, mode, stores, scratch }: OutputFileOptions): Promise<OutputFile> {
   if (!isRemote(path)) return reserveFile(path, runId, mode);
   const { store, key } = stores.above(path);

@@ -61,11 +61,7 @@ export function fixedPath(path: string, option: string, baseDir: string): string
   return resolve(baseDir, path);
 }
 
-/**
- * Returns the absolute path of a table or a report, which may be on a store.
- *
- * @throws As `fixedPath`.
- */
+/** As `fixedPath`, for a table or a report, which may be on a store. */
 export function fixedPlace(path: string, option: string, baseDir: string): string {
   if (!isRemote(path)) return fixedPath(path, option, baseDir);
   const problem = path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : objectProblem(path);

@@ -104,20 +104,14 @@ export function adding({ columns, manifest }: TableChange): (file: AddedFile) =>
   const by = manifest.partition_by;
   const all = tableColumns(columns, by);
   const inFiles = all.filter(({ name }) => !by.includes(name));
-  const types = by.map(
-    (column) =>
-      itemAt(
-        all,
-        all.findIndex(({ name }) => name === column),
-      ).type,
-  );
+  const inFolders = all.filter(({ name }) => by.includes(name));
   // A file without rows is in no partition.
-  const valueOf = (file: AddedFile, index: number) =>
-    file.rows === 0 ? null : textOf(itemAt(file.partition, index), itemAt(types, index));
+  const valueOf = (file: AddedFile, { name, type }: OutputColumn) =>
+    file.rows === 0 ? null : textOf(itemAt(file.partition, by.indexOf(name)), type);
   return (file) => ({
     add: {
       path: encodeURI(file.name).replaceAll(/[?#]/g, encodeURIComponent),
-      partitionValues: Object.fromEntries(by.map((column, index) => [column, valueOf(file, index)])),
+      partitionValues: Object.fromEntries(inFolders.map((column) => [column.name, valueOf(file, column)])),
       size: file.bytes,
       modificationTime: Date.now(),
       dataChange: true,

@@ -5,8 +5,6 @@ import type { CommittedRun, TableChange, TableFormat, TableVersion } from '../fo
 import { type Action, actionsIn, adding, checkDeltaColumns, folders, metaDataOf, removeOf, rowsOf } from './actions.js';
 import { applied, type DeltaState, unreachable } from './log.js';
 
-export { checkDeltaColumns } from './actions.js';
-
 /**
  * A Delta table: each version is one object that must not exist, `_delta_log/00000000000000000000.json` and so on. There are no checkpoints, which the protocol
  * makes optional: the log is read from its first version, which must be of leadstream.

@@ -11,9 +11,9 @@ import {
   keyOf,
   type ManifestEntry,
   readManifests,
-  rowsOf,
   type SnapshotNumbers,
   status,
+  sumOf,
   writeManifests,
 } from './manifests.js';
 import type { PartitionSpec, Schema, Snapshot, SnapshotId, TableMetadata } from './metadata.js';
@@ -300,8 +300,8 @@ function summaryOf(
 ) {
   const counts = Object.entries(files).flatMap(([kind, entries]) => [
     [`${kind}-data-files`, String(entries.length)] as const,
-    [`${kind}-records`, String(rowsOf(entries))] as const,
-    [`${kind === 'deleted' ? 'removed' : kind}-files-size`, String(bytesOf(entries))] as const,
+    [`${kind}-records`, String(sumOf(entries, 'record_count'))] as const,
+    [`${kind === 'deleted' ? 'removed' : kind}-files-size`, String(sumOf(entries, 'file_size_in_bytes'))] as const,
   ]);
   const books = JSON.stringify(manifest.books);
   return {
@@ -312,8 +312,4 @@ function summaryOf(
     'leadstream.consistency': manifest.consistency,
     ...(books.length <= maxBooks && { 'leadstream.books': books }),
   };
-}
-
-function bytesOf(entries: readonly ManifestEntry[]): number {
-  return entries.reduce((sum, { data_file }) => sum + data_file.file_size_in_bytes, 0);
 }

@@ -128,9 +128,9 @@ export async function writeManifests(
       added_files_count: added.length,
       existing_files_count: existing.length,
       deleted_files_count: deleted.length,
-      added_rows_count: rowsOf(added),
-      existing_rows_count: rowsOf(existing),
-      deleted_rows_count: rowsOf(deleted),
+      added_rows_count: sumOf(added, 'record_count'),
+      existing_rows_count: sumOf(existing, 'record_count'),
+      deleted_rows_count: sumOf(deleted, 'record_count'),
     });
   }
   const ids = { 'snapshot-id': snapshotId, 'parent-snapshot-id': parentId ?? null, 'sequence-number': sequence, 'format-version': 2 };
@@ -139,8 +139,8 @@ export async function writeManifests(
   return keys;
 }
 
-export function rowsOf(entries: readonly ManifestEntry[]): number {
-  return entries.reduce((sum, { data_file }) => sum + data_file.record_count, 0);
+export function sumOf(entries: readonly ManifestEntry[], what: 'record_count' | 'file_size_in_bytes'): number {
+  return entries.reduce((sum, { data_file }) => sum + data_file[what], 0);
 }
 
 const required = (id: number, name: string, type: unknown) => ({ name, type, 'field-id': id });
