@@ -107,10 +107,7 @@ export function noteOn(value: Value, type: DeclaredType): string {
   return ` (outside of the years 1 to 9999${isInstant(new Date(Number(text))) ? ': milliseconds?' : ''})`;
 }
 
-/**
- * Returns the cast of a declared type: a function from a text to its value, `undefined` if the text does not cast. An empty text is `null` for every type
- * but `text`.
- */
+/** Returns the cast of a type: `undefined` if a text does not cast. An empty text is `null` for every type but `text`. */
 export function parserOf<T extends DeclaredType>(type: T): (text: string) => ValueOf[T] | null | undefined {
   const parse = parsers[type];
   return type === 'text' ? parse : (text) => (text === '' ? null : parse(text));

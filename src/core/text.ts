@@ -38,9 +38,7 @@ export function hashOfBytes(bytes: Uint8Array, start: number, end: number): numb
   return hash;
 }
 
-/**
- * Escapes everything in a text that controls a terminal or starts a new line. Everything from outside passes through here before it is printed.
- */
+/** Escapes everything that controls a terminal or starts a new line. Everything from outside passes through here before it is printed. */
 export function printable(text: string): string {
   return harmless.test(text) ? text : text.replaceAll(steering, (character) => short[character] ?? escaped(character));
 }
@@ -99,10 +97,7 @@ export function unknownName(kind: string, name: string, known: readonly string[]
   return `unknown ${kind} '${name}'${didYouMean(name, known) || all}`;
 }
 
-/**
- * Returns the known name closest to a wrong one, if any is close: another spelling, one that contains it, or one a few edits away. Case and anything but
- * letters and digits do not count.
- */
+/** Returns the known name closest to a wrong one, if any is close: another spelling, one that contains it, or a few edits away. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = lettersOf(name);
   const most = Math.min(wanted.length - 1, Math.max(1, Math.floor(wanted.length / 3)));

@@ -37,9 +37,7 @@ export class RowStream<T> implements AsyncIterable<T> {
    * bounded by `window`. `retry` and `repeat` read again from the first page.
    */
   readonly pages$: Observable<Page<T>>;
-  /**
-   * The rows, pushed as fast as the service sends them. For work that takes time use `for await`, or `pages$` with `mapAsync` or `deliver`.
-   */
+  /** The rows, pushed as fast as the service sends them. For work that takes time use `for await`, or `pages$` with `deliver`. */
   readonly rows$: Observable<T>;
   /**
    * The columns of the rows, with declared types and sensitivity. `undefined` after an operator that is not leadstream's, or a function

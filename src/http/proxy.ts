@@ -73,10 +73,7 @@ export function proxySecrets(proxy: string | false | undefined): readonly string
   return password === '' ? [] : [password, decodeURIComponent(password)];
 }
 
-/**
- * Whether an entry like `localhost`, `.example.com`, `10.0.0.1:8080`, `10.0.0.0/8` or `*` contains a host: by its name, by the end of it, or
- * by its address, each perhaps with a port. No name is looked up. `undefined` if the entry is nothing of the kind.
- */
+/** Whether an entry like `.example.com`, `10.0.0.1:8080`, `10.0.0.0/8` or `*` contains a host; `undefined` if it is no such entry. */
 function isExempt(host: string, port: string, entry: string): boolean | undefined {
   if (entry === '*') return true;
   const familyOf = (address: string) => (isIP(address) === 4 ? 'ipv4' : 'ipv6');

@@ -6,7 +6,7 @@ import { ambiguous, JsonText, readJson, type JsonRecord, type JsonValue } from '
 export class RepeatedName extends Error {}
 
 /**
- * Returns the bytes of the value at a JSON pointer (RFC 6901), in a valid JSON document without a byte order mark; `undefined` if there is none.
+ * Returns the bytes of the value at a JSON pointer (RFC 6901) in valid JSON; `undefined` if there is none.
  *
  * @throws {RepeatedName} If a name in the pointer occurs more than once in its object; `mayRepeat` allows that for equal values.
  */

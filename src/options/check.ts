@@ -1,10 +1,7 @@
 import { isMap, LeadstreamError, StepError, unknownName } from '../core/index.js';
 import { rangeText, type Range } from './settings.js';
 
-/**
- * A requirement on a value given in code: returns its problems, each a sentence that begins with the place and shows no value. It needs no zod, so that
- * programs start quickly.
- */
+/** Returns the problems of a value given in code, each a sentence that begins with the place and shows no value. It needs no zod. */
 export type Check = (value: unknown, place: string) => readonly string[];
 
 export type Checks = Readonly<Record<string, Check>>;

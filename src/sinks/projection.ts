@@ -49,12 +49,7 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
   const casts = chosen.map((column) => ({ field: column.name, cast: castOf(column, options, context) }));
   return {
     columns: outputs,
-    /**
-     * Casts rows, column by column. Rows with a value that does not cast are treated according to `on_error`; a rejected row is reported once, with the first
-     * such field. A missing field is `null`. Row objects are created for rejects only.
-     *
-     * @throws {SinkError} `E_SINK_VALUE` under `on_error: fail`.
-     */
+    /** Casts rows, column by column. A rejected row is reported once, with the first field. Row objects are created for rejects only. */
     take(page: Page): Batch {
       const batch = batchOf(page);
       const faults = new Map<number, Fault>();

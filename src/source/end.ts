@@ -16,7 +16,6 @@ export class EndOfList {
   /** Whether the count agreed; `undefined` if the end was not reached. */
   counted: boolean | undefined;
   counting: NonNullable<Consistency['counted']> = 'none';
-  /** Whether the list kept growing, so that the read ended at its last confirmed end. */
   growing = false;
   #continuations = 0;
   #rowsAtLastEnd = -1;
@@ -188,10 +187,7 @@ export class EndOfList {
     return undefined;
   }
 
-  /**
-   * Checks the end after a full page where rows cannot be counted. With shorter pages, the page after the last full one has rows, unless page
-   * numbers are capped or its number has no page.
-   */
+  /** Checks, by shorter pages, the end after a full page where rows cannot be counted: page numbers may be capped. */
   async #checkFull(ask: Ask, end: number): Promise<number | undefined> {
     const { seen } = this.reading;
     const [size] = otherSizes(this.list.limit);

@@ -210,11 +210,6 @@ interface Place {
   readonly position: Position | undefined;
 }
 
-/** An answer without a next page. */
-interface End extends Place {
-  readonly names: readonly string[];
-}
-
 /** The pages of a list in which each points to the next. They are numbered as they arrive; answers without rows in the middle are not. */
 class LinkedPages {
   readonly #positions: (Position | undefined)[] = [undefined];
@@ -222,7 +217,7 @@ class LinkedPages {
   /** The answers without rows that pointed to a next page. */
   readonly empty: Place[] = [];
   /** The answer that pointed to no next page. */
-  end: End = { number: 1, position: undefined, names: [] };
+  end: Place & { readonly names: readonly string[] } = { number: 1, position: undefined, names: [] };
   /** How often the list continued where it had ended. */
   returns = 0;
   #fresh: number | undefined;

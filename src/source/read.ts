@@ -17,10 +17,8 @@ import { WholeList } from './whole.js';
  * Reads the pages of a collection, in page order, to the confirmed end, and checks them for completeness: each row is emitted once, and
  * missed rows found by further passes follow the last page.
  *
- * @param consistency Receives the results of the check, before the stream completes.
  * @param conclude Judges the results after the last page; its failure fails the read.
- * @throws {SourceError} `E_SOURCE_ORDER`, `E_SOURCE_PAGE_CAP`, `E_SOURCE_ENDLESS`, `E_SOURCE_PAGE_IGNORED` if the list cannot be read to
- * its end, and any failure of a page.
+ * @throws {SourceError} `E_SOURCE_ORDER`, `E_SOURCE_PAGE_CAP`, `E_SOURCE_ENDLESS`, `E_SOURCE_PAGE_IGNORED`, and any failure of a page.
  */
 export function readPages<T extends Row>(
   reader: CollectionReader<T>,

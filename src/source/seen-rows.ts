@@ -159,11 +159,7 @@ export class Reading {
     this.seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
   }
 
-  /**
-   * Takes the next page, or the last one again, and reports it as read: of a page that came again only the new rows.
-   *
-   * @returns The page with only its new rows, and its position; `isStale` if it has none, and is no page that came again.
-   */
+  /** Takes the next page, or the last one again with more rows. `isStale`: it has no new rows, and is no page that came again. */
   take(page: Page) {
     const { consistency, seen } = this;
     const batch = batchOf(page);

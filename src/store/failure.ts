@@ -17,7 +17,7 @@ export function unlessMissing<T>(instead: T): (thrown: unknown) => T {
  * Performs a disk operation and converts its failures to user-facing errors. Our own errors are rethrown unchanged.
  *
  * @param code `E_SINK_PATH` while an output is being opened, `E_SINK_WRITE` after that.
- * @throws {SinkError} `code`, with `what` followed by the system's reason: `…: ENOSPC: no space left on device`.
+ * @throws {SinkError} `code`, with `what` followed by the reason of the system: `…: ENOSPC: no space left on device`.
  * @throws {LeadstreamError} `E_RUN_FILES` or `E_RUN_MEMORY` if a limit of the process was reached.
  */
 export async function attempt<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: string, work: () => Promise<T>): Promise<T> {

@@ -126,11 +126,7 @@ export function overlap(a: string, b: string): boolean {
   return takes(one, other) || takes(other, one);
 }
 
-/**
- * Refuses a place inside a table, which has its runs next to it even before it is published. A table on a store hides nothing.
- *
- * @throws {SinkError} `E_SINK_PATH`.
- */
+/** Refuses a place inside a table, published or not; one on a store hides nothing. @throws {SinkError} `E_SINK_PATH`. */
 export function refuseInTable(path: string): void {
   if (isRemote(path)) return;
   for (let above of [dirname(path), realOf(dirname(path))]) {

@@ -11,10 +11,7 @@ export interface Extent {
   readonly length: number;
 }
 
-/**
- * A file for data that does not fit into memory. Its name is removed as soon as it is open, so that nothing else can
- * open it, and it vanishes with the process however that ends.
- */
+/** A file for data that does not fit into memory. It has no name once it is open, and vanishes with the process however that ends. */
 export class ScratchFile {
   #end = 0;
 

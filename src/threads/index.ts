@@ -96,10 +96,7 @@ function reasonOf(thrown: unknown): string {
   return 'code' in thrown ? String(thrown.code) : thrown.name;
 }
 
-/**
- * Returns the file of a thread's module, if it is where the function says (not next to TypeScript source, nor in some bundles) and this
- * process may start threads (not under `node --permission` without `--allow-worker`).
- */
+/** Returns the file of a thread, if it is there (not next to TypeScript source or in some bundles), and this process may start threads. */
 export function threadFile(file: () => URL): URL | undefined {
   const { permission }: { readonly permission?: { has(scope: string): boolean } } = process;
   if (permission?.has('worker') === false) return undefined;

@@ -12,10 +12,7 @@ export function digestOf(values: readonly unknown[]): number {
   return sum >>> 0;
 }
 
-/**
- * Returns a digest for every row of a batch: the sum of the digests of its fields, each seeded by the field's name, except those that are
- * `null`. So neither the order of the fields nor the fields of other rows matter.
- */
+/** Returns a digest for every row: the sum of those of its fields that are not `null`, each seeded by its name, so in any order. */
 export function digestsOf({ length, columns }: RecordBatch): Uint32Array {
   const sums = new Int32Array(length);
   const adders = Array.from(columns, ([name, vector]) => adding(vector, withText(start, name)));

@@ -13,12 +13,7 @@ const rowsOfBlock = 1 << blockBits;
 /** Longer texts are copied by the runtime, which costs more per call and less per byte. */
 const short = 32;
 
-/**
- * The values of a column, kept for the length of a stream in the order added: in a dictionary while there are few distinct ones, else as
- * bytes. No value stays an object.
- *
- * Memory: two bytes per row and a dictionary of at most 65,536 values; else see `KeptTexts`.
- */
+/** The values of a column in the order added: while few are distinct, a dictionary and two bytes per row, else see `KeptTexts`. */
 export class KeptColumn {
   #values: Dictionary | undefined = new Dictionary();
   readonly #texts = new KeptTexts();
@@ -38,10 +33,7 @@ export class KeptColumn {
     return (this.#values ?? this.#texts).value(row);
   }
 
-  /**
-   * Returns the values of some rows, in the given order; `null` for a row below 0. While the column has few distinct values, all results
-   * share one dictionary.
-   */
+  /** Returns the values of some rows, in that order; `null` for a row below 0. While they are few, all results share one dictionary. */
   take(rows: readonly number[]): Vector {
     return (this.#values ?? this.#texts).take(rows);
   }

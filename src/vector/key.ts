@@ -9,11 +9,7 @@ type Part = (row: number) => string | undefined;
 
 const asItIs: Normalize = (text) => text;
 
-/**
- * Combines values into one text, such that different values have different texts.
- *
- * @returns `undefined` if a value is `null` or empty: such a key identifies nothing.
- */
+/** Combines values into one text, different for different values; `undefined` if one is `null` or empty: such a key identifies nothing. */
 export function keyOf(values: readonly Value[], normalize: Normalize = asItIs): string | undefined {
   return joined(values.map((value) => partOf(value, normalize)));
 }

@@ -67,10 +67,7 @@ export function memoByIndex<R>(find: (values: readonly Value[]) => R): (columns:
 /** Maximum bytes of a dictionary's texts, which a page may exceed. */
 const maxBytes = 1 << 22;
 
-/**
- * Replaces columns of texts by dictionaries, page by page. A column of few repeated texts, or with other values, is returned as it is.
- * Memory: a dictionary of at most 4 MiB and a page of texts; beyond that, it starts over.
- */
+/** Replaces columns of repeated texts by dictionaries, page by page. Memory: a dictionary of at most 4 MiB and a page of texts. */
 export function dictionaryEncoder(): (vector: Vector) => Vector {
   let known = new Known<Value>();
   let asked = 0;
@@ -196,10 +193,7 @@ interface MappingOptions {
   readonly most?: number | undefined;
 }
 
-/**
- * Maps the values of a column, batch by batch: each dictionary value once, and each text once while it is cached (see `memoOfTexts`). If
- * `find` throws, the first row with that value fails.
- */
+/** Maps the values of a column, batch by batch: each dictionary value once, and each text once while it is cached (see `memoOfTexts`). */
 export function mapping(
   find: (value: Value) => Value | Unfit,
   { quick, keepsBytes = false, most }: MappingOptions = {},

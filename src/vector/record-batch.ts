@@ -1,9 +1,7 @@
 import { itemAt, type Row, type Value } from '../core/index.js';
 import { FlatVector, taking, type Vector } from './vectors.js';
 
-/**
- * Rows as columns, in the order of a row's fields. Most texts stay untouched from the response to the file; row objects are created on demand.
- */
+/** Rows as columns, in the order of a row's fields. Most texts stay untouched from the response to the file. */
 export class RecordBatch {
   /** No rows, and no columns. */
   static readonly empty = new RecordBatch(0, new Map());
@@ -16,10 +14,7 @@ export class RecordBatch {
     readonly columns: ReadonlyMap<string, Vector>,
   ) {}
 
-  /**
-   * Returns the rows as frozen objects, since a change to them would not reach the columns. They are created once; rows with dates are
-   * copied by each call, since dates cannot be frozen.
-   */
+  /** Returns the rows as frozen objects, created once; rows with dates, which cannot be frozen, are copied by each call. */
   rows(): readonly Row[] {
     if (this.#rows) return this.#rows;
     const vectors = [...this.columns.values()];
@@ -82,10 +77,7 @@ function valuesAt(vectors: readonly Vector[], row: number): Value[] {
   return vectors.map((vector) => vector.value(row));
 }
 
-/**
- * Turns rows into a batch: one column for each field of any row, in order of appearance, with `null` in rows without it. Inherited
- * properties do not count as fields. Dates are copied, so later changes to them have no effect.
- */
+/** Turns rows into a batch, with `null` for missing fields. Inherited properties are no fields. Dates are copied. */
 export function batchFromRows(rows: readonly Row[]): RecordBatch {
   const names = Object.keys(rows[0] ?? {});
   const columns = rows.every((row) => hasFields(row, names))

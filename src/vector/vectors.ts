@@ -4,9 +4,8 @@ import type { Value } from '../core/index.js';
 export type Vector = Utf8Vector | DictionaryVector | FlatVector;
 
 /**
- * A column of texts as the service sent them: UTF-8 in the bytes of a response, without strings. A string is created only for a text that is requested.
- *
- * All texts are valid UTF-8, so none has a lone surrogate, and none has a NUL; a page with such a text is not read this way.
+ * A column of texts as the service sent them: UTF-8 in the bytes of a response; a string is created only for a text that is requested.
+ * All texts are valid, so none has a lone surrogate, and none has a NUL; a page with such a text is not read this way.
  */
 export class Utf8Vector {
   #view: DataView | undefined;
@@ -162,10 +161,7 @@ function takeIndices(indices: Uint16Array, rows: readonly number[]): Uint16Array
   return Uint16Array.from(rows, (row) => indices[row] ?? 0);
 }
 
-/**
- * Computes something about the values of a dictionary that rows use, and keeps it for the most recent one. `add` is called once for each
- * index, in the order of the rows.
- */
+/** Computes something about the values of a dictionary that rows use, each once, in their order, and keeps it for the latest one. */
 export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, index: number) => void): (vector: DictionaryVector) => S {
   // One of maximum size for every column would fill the memory of a run with many columns.
   let seen = new Uint8Array(0);

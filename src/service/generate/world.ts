@@ -81,10 +81,7 @@ export function numbering(plan: { seed: number; purpose: number; first: number; 
   };
 }
 
-/**
- * Mixes a seed, a purpose and a position into 32 bits that depend on every bit of each (murmur3's finalizer). Each purpose is used in one place only, so that
- * nothing draws like anything else.
- */
+/** Mixes a seed, a purpose and a position into 32 bits (murmur3's finalizer). Each purpose is used in one place only. */
 export function mix(seed: number, purpose: number, position: number): number {
   let h = Math.imul(seed ^ Math.imul(purpose + 1, 0x9e3779b1), 0x85ebca6b);
   h ^= h >>> 15;

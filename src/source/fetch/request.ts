@@ -37,12 +37,7 @@ function noCursor(label: string, what: string): SourceError {
   return new SourceError('E_SOURCE_CURSOR', 'suspect', `${label}: ${what}`);
 }
 
-/**
- * Reads a `Link` header as RFC 8288, appendix B, and returns the target of the first link to the `next` page as it is written: it may be
- * relative. Links with an `anchor` are not about the answer and are skipped.
- *
- * @throws {SourceError} `E_SOURCE_LINK`, `suspect`, if there is none, but something that is not understood.
- */
+/** Returns the first link to the `next` page in a `Link` header (RFC 8288), as written. @throws {SourceError} `E_SOURCE_LINK`. */
 export function nextLinkIn(header: string, label: string): string | undefined {
   const links: { readonly target: string; readonly parameters: Map<string, string> }[] = [];
   let end = 0;
@@ -54,6 +49,7 @@ export function nextLinkIn(header: string, label: string): string | undefined {
     else if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain);
     end = index + whole.length;
   }
+  // Those with an anchor are not about the answer.
   const own = links.filter(({ parameters }) => !parameters.has('anchor'));
   // Some write it in single quotes.
   const relations = own.map(({ parameters }) => parameters.get('rel')?.toLowerCase().replaceAll("'", '').trim().split(/\s+/) ?? ['']);
