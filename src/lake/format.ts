@@ -21,10 +21,7 @@ export interface CommittedRun {
 }
 
 /** A data file that readers see. Its name is relative to the root. */
-export interface LiveFile extends Pick<ManifestFile, 'name' | 'rows' | 'bytes'> {
-  /** The folder of its partition as in our names, `a=1/b=x`, empty without partitions; absent if the name has it. */
-  readonly folder?: string | undefined;
-}
+export type LiveFile = Readonly<Pick<ManifestFile, 'name' | 'rows' | 'bytes' | 'folder'>>;
 
 /** A state of a table that readers can see. `T` is what its format needs to commit the next one, such as an ETag. */
 export interface TableVersion<T = unknown> {

@@ -4,14 +4,7 @@ import type { z } from 'zod';
 import { schema } from '../core/index.js';
 import { attempt, closing, jsonIn, makeState, openOwn, openRegular, sha256Text, unlessMissing } from '../store/index.js';
 
-const entry = schema((z) =>
-  z.object({
-    run: z.string(),
-    /** Absolute path of the table. */
-    table: z.string(),
-    sha256: z.string(),
-  }),
-);
+const entry = schema((z) => z.object({ run: z.string(), table: z.string(), sha256: z.string() }));
 
 type Entry = z.output<ReturnType<typeof entry>>;
 
@@ -27,7 +20,7 @@ interface LogFinding {
 }
 
 /**
- * The log of runs, `<state-dir>/runs.ndjson`: a line for every prepared manifest, with its SHA-256. It is separate from the tables, so that editing a
+ * The log of runs, `<state-dir>/runs.ndjson`: a line for every prepared manifest, with its SHA-256 and the absolute path of its table. It is separate from the tables, so that editing a
  * manifest together with its data is detected.
  */
 export class RunLog {

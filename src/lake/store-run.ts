@@ -7,11 +7,6 @@ import { storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import type { TableKind } from './partitions.js';
 import { intentKey, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
 
-interface StoreRunContext extends LandingContext {
-  /** Private folder of this machine, for files that are not yet uploaded. */
-  readonly scratch: string;
-}
-
 /** Number of files that are uploaded at a time. */
 const maxUploads = 4;
 
@@ -28,17 +23,18 @@ export class StoreRun implements Landing {
   private constructor(
     private readonly table: StoreTable,
     private readonly options: LandingOptions,
-    private readonly context: StoreRunContext,
+    private readonly context: LandingContext,
     private readonly scratch: ScratchFolder,
     private readonly base: TableVersion | undefined,
     readonly before: Manifest | undefined,
   ) {}
 
   /**
+   * @param folder Private folder of this machine, for files that are not yet uploaded.
    * @throws {SinkError} `E_SINK_FOREIGN` if something else is there.
    * @throws {GateError} `E_GATE_VERIFY` when files are to be kept, and the manifest is not the one that its run wrote.
    */
-  static async open(table: StoreTable, options: LandingOptions, context: StoreRunContext): Promise<StoreRun> {
+  static async open(table: StoreTable, options: LandingOptions, context: LandingContext, folder: string): Promise<StoreRun> {
     let base = await table.format.load();
     if (base === undefined) {
       await table.refuseForeign();
@@ -46,7 +42,7 @@ export class StoreRun implements Landing {
       base = await table.format.load();
     }
     const before = await runBefore(table, base, options, context);
-    const scratch = await attempt('E_SINK_PATH', `cannot create a folder in ${context.scratch}`, () => ScratchFolder.open(context.scratch));
+    const scratch = await attempt('E_SINK_PATH', `cannot create a folder in ${folder}`, () => ScratchFolder.open(folder));
     const intent: Intent = { version: 1, run: context.runId, base: base?.sequence ?? -1, started_at: new Date().toISOString() };
     await table.objects.put(intentKey(context.runId), `${JSON.stringify(intent)}\n`);
     return new StoreRun(table, options, context, scratch, base, before);

@@ -107,7 +107,7 @@ async function landingOf(options: ParquetConfig, context: SinkContext): Promise<
     throw new SinkError('E_SINK_FOREIGN', `${path} is published together with others; set publish: together, or choose another path`);
   await catalog?.noteAt(objects);
   const table = storeTable(objects, kind, catalog, context.pointer);
-  return StoreRun.open(table, options, { ...context, scratch: context.scratch ?? scratchFolder() });
+  return StoreRun.open(table, options, context, context.scratch ?? scratchFolder());
 }
 
 /** Returns the fields that identify a row. @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. */

@@ -63,7 +63,7 @@ export class DiskObjects implements ObjectStore {
     for (const path of await this.#filesBelow(prefix)) {
       if (draftEnding.test(path) || basename(path).startsWith('.')) continue;
       const found = await stat(path).catch(unlessMissing(undefined));
-      if (found !== undefined) yield { key: relative(this.root, path).replaceAll(sep, '/'), bytes: found.size, modifiedAt: found.mtime };
+      if (found !== undefined) yield { key: relative(this.root, path).replaceAll(sep, '/'), bytes: found.size };
     }
   }
 

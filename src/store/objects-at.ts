@@ -5,7 +5,7 @@ import { DiskObjects } from './disk-objects.js';
 import { isLocked } from './lock.js';
 import type { ObjectStore, ObjectStores } from './objects.js';
 import { isRemote } from './paths.js';
-import { s3Objects, type S3Settings } from './s3.js';
+import { S3Objects, type S3Settings } from './s3.js';
 
 /** Where a place is, as far as its scheme needs it. */
 export interface StoreSettings extends S3Settings {
@@ -15,7 +15,7 @@ export interface StoreSettings extends S3Settings {
 
 /** Returns the store of a path: `s3://…`, or a folder of this machine. @throws {SinkError} `E_SINK_CONFIG`. */
 export function objectsAt(path: string, settings: StoreSettings = {}, mode?: number): ObjectStore {
-  return isRemote(path) ? s3Objects(path, settings) : new DiskObjects(resolve(path), mode);
+  return isRemote(path) ? new S3Objects(path, settings) : new DiskObjects(resolve(path), mode);
 }
 
 /**

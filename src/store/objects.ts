@@ -20,7 +20,6 @@ export interface ObjectSummary {
 export interface ObjectEntry {
   readonly key: string;
   readonly bytes: number;
-  readonly modifiedAt: Date;
 }
 
 /** Size and digest of a file. */

@@ -16,19 +16,6 @@ export interface S3Settings {
   readonly path_style?: boolean | undefined;
 }
 
-/**
- * Objects below a prefix of a bucket, by `@aws-sdk/client-s3`.
- *
- * @param place `s3://bucket/prefix`.
- * @param partBytes A larger file is uploaded in parts of this size.
- * @throws {SinkError} `E_SINK_CONFIG` if the place has no bucket, or the package is not installed.
- */
-export function s3Objects(place: string, settings: S3Settings = {}, partBytes = 64 << 20): ObjectStore {
-  const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*?))?\/*$/.exec(place) ?? [];
-  if (bucket === undefined) throw new SinkError('E_SINK_CONFIG', `${place} names no bucket; write s3://bucket/prefix`);
-  return new S3Objects(bucket, prefix, settings, partBytes);
-}
-
 const sdkPackage = '@aws-sdk/client-s3';
 
 function loaded(): typeof SDK {
@@ -40,19 +27,28 @@ function loaded(): typeof SDK {
   }
 }
 
-class S3Objects implements ObjectStore {
+/** Objects below a prefix of a bucket, by `@aws-sdk/client-s3`. */
+export class S3Objects implements ObjectStore {
   readonly root: string;
   readonly #sdk = loaded();
   readonly #client: SDK.S3Client;
+  readonly #bucket: string;
   /** What the keys in the bucket begin with. */
   readonly #base: string;
 
+  /**
+   * @param place `s3://bucket/prefix`.
+   * @param partBytes A larger file is uploaded in parts of this size.
+   * @throws {SinkError} `E_SINK_CONFIG` if the place has no bucket, or the package is not installed.
+   */
   constructor(
-    private readonly bucket: string,
-    prefix: string,
-    { region, endpoint = process.env['AWS_ENDPOINT_URL_S3'] || process.env['AWS_ENDPOINT_URL'] || undefined, path_style }: S3Settings,
-    private readonly partBytes: number,
+    place: string,
+    { region, endpoint = process.env['AWS_ENDPOINT_URL_S3'] || process.env['AWS_ENDPOINT_URL'] || undefined, path_style }: S3Settings = {},
+    private readonly partBytes = 64 << 20,
   ) {
+    const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*?))?\/*$/.exec(place) ?? [];
+    if (bucket === undefined) throw new SinkError('E_SINK_CONFIG', `${place} names no bucket; write s3://bucket/prefix`);
+    this.#bucket = bucket;
     this.#base = prefix === '' ? '' : `${prefix}/`;
     this.root = ['s3:/', bucket, ...(prefix === '' ? [] : [prefix])].join('/');
     this.#client = new this.#sdk.S3Client({
@@ -116,10 +112,9 @@ class S3Objects implements ObjectStore {
   async *list(prefix: string): AsyncIterable<ObjectEntry> {
     let next: string | undefined;
     do {
-      const command = new this.#sdk.ListObjectsV2Command({ Bucket: this.bucket, Prefix: this.#base + prefix, ContinuationToken: next });
+      const command = new this.#sdk.ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#base + prefix, ContinuationToken: next });
       const { Contents = [], NextContinuationToken } = await this.#sent('list', prefix, () => this.#client.send(command));
-      for (const { Key = '', Size = 0, LastModified = new Date() } of Contents)
-        yield { key: Key.slice(this.#base.length), bytes: Size, modifiedAt: LastModified };
+      for (const { Key = '', Size = 0 } of Contents) yield { key: Key.slice(this.#base.length), bytes: Size };
       next = NextContinuationToken;
     } while (next !== undefined);
   }
@@ -137,7 +132,7 @@ class S3Objects implements ObjectStore {
   }
 
   async abortUploads(prefix: string): Promise<void> {
-    const command = new this.#sdk.ListMultipartUploadsCommand({ Bucket: this.bucket, Prefix: this.#base + prefix });
+    const command = new this.#sdk.ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix: this.#base + prefix });
     const { Uploads = [] } = await this.#sent('list uploads in', prefix, () => this.#client.send(command));
     for (const { Key = '', UploadId } of Uploads) await this.#abort(Key.slice(this.#base.length), UploadId);
   }
@@ -183,7 +178,7 @@ class S3Objects implements ObjectStore {
   }
 
   #at(key: string) {
-    return { Bucket: this.bucket, Key: this.#base + key };
+    return { Bucket: this.#bucket, Key: this.#base + key };
   }
 
   /** As `#sent`, for an object that may be missing. */

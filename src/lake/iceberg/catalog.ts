@@ -17,12 +17,10 @@ export interface Catalog {
   /** Returns the current table, read anew, or `undefined` if there is none. */
   load(): Promise<CatalogTable | undefined>;
   /**
-   * Commits updates of a table, or creates it, in one attempt.
+   * Commits updates of a table, or creates it by those that describe it completely, in one attempt.
    *
-   * @param base What `load` returned when the run began. `undefined` if there was no table: then the requirement is `assert-create`, and the updates describe
-   *   the table completely, from `assign-uuid` to `set-snapshot-ref`.
-   * @returns `lost` if a requirement does not hold. It is not decided whether another attempt of the same commit is the reason: the caller looks that up by
-   *   the run in the summaries of all snapshots, as after a rejection.
+   * @param base What `load` returned when the run began.
+   * @returns `lost` if a requirement does not hold. As after a rejection, an earlier attempt of the same commit may be the reason: the caller looks that up.
    */
   commit(base: CatalogTable | undefined, requirements: readonly Requirement[], updates: readonly Update[]): Promise<CatalogTable | 'lost'>;
 }

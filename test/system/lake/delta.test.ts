@@ -12,7 +12,7 @@ import { folderName } from '../../../src/lake/partitions.js';
 import { footerOf, statisticsOf } from '../../../src/parquet/index.js';
 import { DiskObjects } from '../../../src/store/disk-objects.js';
 import { sha256File, type ObjectBody, type ObjectStore } from '../../../src/store/index.js';
-import { s3Objects } from '../../../src/store/s3.js';
+import { S3Objects } from '../../../src/store/s3.js';
 import { emptyManifest, fileOf, output } from '../../support/parquet-files.js';
 import { bucket, seaweedfs, seaweedfsMissing } from '../../support/seaweedfs.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -397,7 +397,7 @@ const places: readonly (readonly [string, () => Promise<ObjectStore>])[] = [
 
 async function bucketPlace(): Promise<ObjectStore> {
   Object.assign(process.env, (await seaweedfs()).env);
-  return s3Objects(`s3://${bucket}/${randomUUID()}`, {});
+  return new S3Objects(`s3://${bucket}/${randomUUID()}`, {});
 }
 
 if (seaweedfsMissing !== undefined) test.skip(`a Delta table in a bucket: ${seaweedfsMissing}`, () => {});

@@ -12,7 +12,7 @@ import { csvSink } from '../../../src/sinks/csv.js';
 import { parquetSink } from '../../../src/sinks/parquet.js';
 import { checkStore } from '../../../src/store/objects-at.js';
 import { type ObjectStore, type ObjectStores } from '../../../src/store/index.js';
-import { s3Objects } from '../../../src/store/s3.js';
+import { S3Objects } from '../../../src/store/s3.js';
 import { cuttingProxy, type Fate } from '../../support/cutting-proxy.js';
 import { duckdb } from '../../support/duckdb.js';
 import { bucket, seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
@@ -43,7 +43,7 @@ const step = 9;
 function storesBy(endpoint: string): ObjectStores {
   const opened = new Map<string, ObjectStore>();
   const at = (root: string) => {
-    const store = opened.get(root) ?? s3Objects(root, { endpoint }, 5 << 20);
+    const store = opened.get(root) ?? new S3Objects(root, { endpoint }, 5 << 20);
     opened.set(root, store);
     return store;
   };
