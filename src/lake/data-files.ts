@@ -1,4 +1,3 @@
-import type { FileMetaData } from 'hyparquet';
 import { SinkError, type OutputColumn, type Value, itemAt } from '../core/index.js';
 import {
   faultOf,
@@ -195,10 +194,7 @@ export class DataFiles {
 }
 
 /** Closes a data file and reads it back, its footer with another library. @throws {SinkError} `E_SINK_VERIFY` when it differs from what was written. */
-export async function closeVerified(
-  file: PartialFile,
-  expected: Omit<Expected, 'bytes'>,
-): Promise<{ readonly content: PartialFile['content']; readonly footer: FileMetaData }> {
+export async function closeVerified(file: PartialFile, expected: Omit<Expected, 'bytes'>) {
   await file.close();
   const footer = await footerOf(file.path);
   const fault = footer ? faultOf(footer, { ...expected, bytes: file.bytes }) : 'the footer cannot be read';

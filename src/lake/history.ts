@@ -53,12 +53,7 @@ async function storedRuns(table: StoreTable, { current, kept }: TableVersion): P
   return found.sort((a, b) => (a.run < b.run ? 1 : -1));
 }
 
-/**
- * Returns a table on a store to an earlier run, by a new commit, after verifying that run byte by byte. The caller holds the lock of the table.
- *
- * @param to As for `prepareRollback`.
- * @throws As `prepareRollback`. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer committed meanwhile.
- */
+/** As `prepareRollback`, for a table on a store, by a new commit. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster. */
 export async function rollBack(table: StoreTable, to: string | undefined, options: VerifyOptions) {
   if (table.format instanceof PointerFormat && table.format.table !== '') {
     const all = table.format.pointer.path;

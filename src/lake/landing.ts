@@ -43,7 +43,7 @@ export interface Landing {
   /** The table's path, as users write it. */
   readonly path: string;
   readonly kind: TableKind;
-  /** Returns the ids that columns have in files, by name, if the format has ids. */
+  /** As `TableFormat.fieldIds`. */
   fieldIds?(columns: readonly OutputColumn[]): ReadonlyMap<string, number> | undefined;
   /** The table before this run. */
   readonly before: Manifest | undefined;

@@ -73,12 +73,7 @@ export class StoreTable {
     return this.objects.root;
   }
 
-  /**
-   * Reads the manifest of a run that committed.
-   *
-   * @returns Also whether it is the one that the run committed.
-   * @throws {SinkError} `E_SINK_FOREIGN` if it cannot be read.
-   */
+  /** Reads the manifest of a run, and whether it is the one that the run committed. @throws {SinkError} `E_SINK_FOREIGN`. */
   async manifest({ run, sha256 }: CommittedRun) {
     const found = await this.objects.read(manifestKey(run));
     const text = found?.bytes.toString('utf8') ?? '';

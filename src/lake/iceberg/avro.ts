@@ -1,10 +1,9 @@
 import { buffer } from 'node:stream/consumers';
-import type { Schema, Type } from 'avsc';
+import type { Schema } from 'avsc';
 
 /** Reads an object container file: https://avro.apache.org/docs/1.12.0/specification/#object-container-files. Integers beyond 2^53 are bigints. */
 export async function readAvro(bytes: Buffer): Promise<{ readonly schema: unknown; readonly records: readonly unknown[] }> {
-  const { streams } = (await import('avsc')).default;
-  const typeOf = await exactTypes();
+  const { streams, typeOf } = await exactAvro();
   let schema: unknown;
   const decoder = new streams.BlockDecoder({ parseHook: (written) => typeOf((schema = written)) });
   let isWhole = false;
@@ -17,20 +16,20 @@ export async function readAvro(bytes: Buffer): Promise<{ readonly schema: unknow
 }
 
 export async function writeAvro(schema: unknown, metadata: Readonly<Record<string, string>>, records: readonly unknown[]): Promise<Buffer> {
-  const { streams } = (await import('avsc')).default;
+  const { streams, typeOf } = await exactAvro();
   // avsc itself would leave the ids of fields out of the schema.
   const texts = Object.entries({ ...metadata, 'avro.schema': JSON.stringify(schema) });
   const header = Object.fromEntries(texts.map(([name, text]) => [name, Buffer.from(text)]));
   const options = { codec: 'deflate', writeHeader: 'always', metadata: header } as const;
-  const encoder = new streams.BlockEncoder((await exactTypes())(schema), options);
+  const encoder = new streams.BlockEncoder(typeOf(schema), options);
   const reading = buffer(encoder);
   for (const record of records) encoder.write(record);
   encoder.end();
   return reading;
 }
 
-async function exactTypes(): Promise<(schema: unknown) => Type> {
-  const { Type, types } = (await import('avsc')).default;
+async function exactAvro() {
+  const { streams, Type, types } = (await import('avsc')).default;
   const long = types.LongType.__with({
     fromBuffer: (bytes: Buffer) => {
       const value = bytes.readBigInt64LE();
@@ -46,5 +45,5 @@ async function exactTypes(): Promise<(schema: unknown) => Type> {
     fromJSON: BigInt,
     toJSON: Number,
   });
-  return (schema) => Type.forSchema(schema as Schema, { registry: { long } });
+  return { streams, typeOf: (schema: unknown) => Type.forSchema(schema as Schema, { registry: { long } }) };
 }

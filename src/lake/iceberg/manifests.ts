@@ -45,11 +45,7 @@ export interface FileGroup {
   readonly entries: readonly ManifestEntry[];
 }
 
-/**
- * Reads the manifests of a snapshot: the entries that are not deleted, with the ids and numbers that they inherit.
- *
- * @returns The paths of the manifests, too.
- */
+/** Reads the manifests of a snapshot: their paths, and the entries that are not deleted, with the ids and numbers that they inherit. */
 export async function readManifests(store: ObjectStore, snapshot: Snapshot) {
   const { records } = await readIceberg(store, snapshot['manifest-list']);
   const manifests = records.map((record) => manifestFile().parse(record));

@@ -72,12 +72,7 @@ export type PartitionSpec = TableMetadata['partition-specs'][number];
 /** A branch or tag: https://iceberg.apache.org/spec/#snapshot-references */
 export type SnapshotReference = z.output<ReturnType<typeof reference>>;
 
-/**
- * Checks table metadata that `parseExact` read from a file or from the answer of a catalog.
- *
- * @param from Where it was read, for messages.
- * @throws {SinkError} `E_SINK_FOREIGN` for another version of the format.
- */
+/** Checks table metadata that `parseExact` read `from` somewhere. @throws {SinkError} `E_SINK_FOREIGN` for another version of the format. */
 export function tableMetadata(json: unknown, from: string): TableMetadata {
   const { success, data } = metadata().safeParse(json);
   if (success) return data;
