@@ -384,9 +384,9 @@ describe('paths in code and of the command line', () => {
         expect([code, stderr]).toEqual([2, expect.stringContaining(`${flag} ${path}: `)]);
       }
     }
-    expect(await cli(['verify', 's3://bucket/t'], { cwd })).toMatchObject({
+    expect(await cli(['verify', 'gs://bucket/t'], { cwd })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("'s3:' is a scheme"),
+      stderr: expect.stringContaining("'gs:' is a scheme"),
     });
     expect(from.requests).toEqual([]);
     expect(await visible(cwd)).toEqual(['p.yaml']);
