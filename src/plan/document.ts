@@ -196,7 +196,7 @@ export const hookNames = ['on_success', 'on_failure'] as const;
 
 export type HookName = (typeof hookNames)[number];
 
-export const inheritedKeys: readonly string[] = ['service', 'collections', 'rejects', 'spool', 'store', 'expect', ...hookNames];
+export const inheritedKeys: readonly string[] = ['service', 'collections', 'rejects', 'spool', 'store', 'publish', 'expect', ...hookNames];
 
 function misplacedDefaults(documents: readonly Document[]): readonly Trouble[] {
   return documents.flatMap((document, index) => {
