@@ -76,7 +76,13 @@ async function started(): Promise<SeaweedFS> {
   });
   server.unref();
   const endpoint = `http://127.0.0.1:${free[0]}`;
-  await until(async () => (await readFile(join(folder, 'log'), 'utf8').catch(() => '')).includes('ready to use'));
+  const log = () => readFile(join(folder, 'log'), 'utf8').catch(() => '');
+  await until(async () => /ready to use|Port allocation failed|address already in use/.test(await log()));
+  if (!(await log()).includes('ready to use')) {
+    // Another program was faster to take one of the ports.
+    server.stdin.end();
+    return started();
+  }
   const env = (name: string) => ({
     AWS_ENDPOINT_URL_S3: endpoint,
     AWS_REGION: 'us-east-1',
