@@ -16,6 +16,8 @@ import polars as pl
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder, TableFeatures, write_deltalake
 
+from values import text
+
 OPERATORS = {"=": operator.eq, "<": operator.lt, ">=": operator.ge}
 EXTENSION = f"{duckdb_extension_delta.__path__[0]}/extensions/v{duckdb.__version__}/delta.duckdb_extension"
 
@@ -80,13 +82,6 @@ READERS = {"delta-rs": delta_rs, "arrow": arrow, "polars": polars, "duckdb": duc
 
 def plain(table):
     return sorted(table.to_pylist(), key=lambda row: row["id"])
-
-
-def text(value):
-    """Integers beyond those of JavaScript, and times with the digits that they have there."""
-    if isinstance(value, datetime.datetime):
-        return value.isoformat(timespec="milliseconds")
-    return value if value is None or isinstance(value, (bool, float)) else str(value)
 
 
 def near(value):

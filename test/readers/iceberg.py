@@ -19,6 +19,8 @@ import duckdb_extension_iceberg
 from pyiceberg.expressions import EqualTo, GreaterThan, IsNull, LessThan
 from pyiceberg.table import StaticTable
 
+from values import text
+
 OPERATORS = {
     "=": (operator.eq, EqualTo),
     "<": (operator.lt, LessThan),
@@ -71,13 +73,6 @@ def duck(metadata, snapshot):
 
 def plain(table):
     return sorted(table.to_pylist(), key=lambda row: [str(value) for value in row.values()])
-
-
-def text(value):
-    """Integers beyond those of JavaScript, and times with the digits that they have there."""
-    if isinstance(value, datetime.datetime):
-        return value.isoformat(timespec="milliseconds")
-    return value if value is None or isinstance(value, (bool, float)) else str(value)
 
 
 def near(value):

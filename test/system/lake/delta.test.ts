@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,22 +14,10 @@ import { sha256File, type ObjectBody, type ObjectStore } from '../../../src/stor
 import { S3Objects } from '../../../src/store/s3.js';
 import { emptyManifest, fileOf, output } from '../../support/parquet-files.js';
 import { bucket, seaweedfs, seaweedfsMissing } from '../../support/seaweedfs.js';
+import { pythonReaders } from '../../support/python.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
-const script = 'test/readers/delta.py';
-const modules = 'deltalake, polars, pyarrow, duckdb, duckdb_extension_delta';
-
-/** Declares a test with delta-rs, Polars and DuckDB. Without them, the report shows a skipped test that names them. */
-const testByReaders = (title: string, body: () => Promise<void>) =>
-  spawnSync('python3', ['-c', `import ${modules}`]).status === 0
-    ? test(title, body)
-    : test.skip(`${title}: python3 has not all of ${modules} here`, body);
-
-function python(...args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync('python3', [script, ...args], { encoding: 'utf8', env: { ...process.env, TZ: 'UTC' } });
-  if (status !== 0) throw new Error(stderr);
-  return stdout;
-}
+const { testByReaders, python } = pythonReaders('test/readers/delta.py', 'deltalake, polars, pyarrow, duckdb, duckdb_extension_delta');
 
 type Printed = readonly Readonly<Record<string, unknown>>[];
 

@@ -51,6 +51,9 @@ function storesBy(endpoint: string): ObjectStores {
   return { at, above, check: (store) => checkStore(store) };
 }
 
+const folders: string[] = [];
+process.once('exit', () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
 /** Addresses of S3 and of a catalog. */
 interface Addresses {
   readonly endpoint: string;
@@ -77,7 +80,7 @@ class Disturbed {
     Object.assign(process.env, env);
     // Runs that are never ended still read from it.
     const folder = await mkdtemp(join(tmpdir(), 'leadstream-disturbed-'));
-    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    folders.push(folder);
     const name = `t${randomUUID().slice(0, 8)}`;
     const path = kind === 'rest' ? await new RestCatalog(catalogOf(name, server)).location() : `s3://${bucket}/${name}/t`;
     return new Disturbed(kind, mode, folder, path, server);

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { cp, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,21 +24,13 @@ import type { Handler } from '../../support/odd-server.js';
 import { ownServer } from '../../support/own-server.js';
 import { emptyManifest, fileOf, output } from '../../support/parquet-files.js';
 import { seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
+import { pythonReaders } from '../../support/python.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
-const script = 'test/readers/iceberg.py';
-const modules = 'pyiceberg, sqlalchemy, pyarrow, duckdb, duckdb_extension_iceberg, duckdb_extension_avro, duckdb_extension_httpfs';
-const haveReaders = spawnSync('python3', ['-c', `import ${modules}`]).status === 0;
-
-/** Declares a test with pyiceberg and DuckDB. Without them, the report shows a skipped test that names them. */
-const testByReaders = (title: string, body: () => Promise<void>) =>
-  haveReaders ? test(title, body) : test.skip(`${title}: python3 has not all of ${modules} here`, body);
-
-function python(...args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync('python3', [script, ...args], { encoding: 'utf8', env: { ...process.env, TZ: 'UTC' } });
-  if (status !== 0) throw new Error(stderr);
-  return stdout;
-}
+const { testByReaders, python } = pythonReaders(
+  'test/readers/iceberg.py',
+  'pyiceberg, pyiceberg_core, sqlalchemy, pyarrow, duckdb, duckdb_extension_iceberg, duckdb_extension_avro, duckdb_extension_httpfs',
+);
 
 const columns = [
   output('id', 'text'),
