@@ -6,15 +6,17 @@ import { afterEach } from '@jest/globals';
 
 /**
  * What becomes of a request: it is answered; its connection is cut before the server gets it, or when the server has carried it out; or the connection is cut at
- * once, and the server gets it when a promise resolves. It is answered by 503 instead of the server (`refused`), or by 500 instead of its reply (`failed`).
+ * once, and the server gets it when a promise resolves. It is answered by 503 or 403 instead of the server (`refused`, `forbidden`), or by 500 instead of its reply (`failed`).
  * `silent` and `unanswered` are `cut` and `applied` for a client that never hears of it, as one that was killed.
  */
-export type Fate = 'answered' | 'cut' | 'applied' | 'refused' | 'failed' | 'silent' | 'unanswered' | Promise<unknown>;
+export type Fate = 'answered' | 'cut' | 'applied' | 'refused' | 'forbidden' | 'failed' | 'silent' | 'unanswered' | Promise<unknown>;
 
 export interface CuttingProxy {
   readonly url: string;
   /** The requests so far, like `PUT /lake/leads.csv`. */
   readonly requests: readonly string[];
+  /** Cuts the connections that are open. */
+  cut(): void;
 }
 
 const closing: (() => void)[] = [];
@@ -30,7 +32,7 @@ export async function cuttingProxy(target: string, fateOf: (request: string, ind
     const fate = fateOf(name, requests.push(name) - 1);
     const body = await buffer(request);
     if (fate === 'silent') return;
-    if (fate === 'refused') return void response.writeHead(503).end();
+    if (fate === 'refused' || fate === 'forbidden') return void response.writeHead(fate === 'refused' ? 503 : 403).end();
     if (fate === 'cut' || typeof fate === 'object') request.socket.destroy();
     if (fate === 'cut') return;
     await fate;
@@ -44,11 +46,12 @@ export async function cuttingProxy(target: string, fateOf: (request: string, ind
     handle(request, response).catch(() => request.socket.destroy());
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const cut = () => server.closeAllConnections();
   closing.push(() => {
     server.close();
-    server.closeAllConnections();
+    cut();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, cut };
 }
 
 async function passedOn(target: string, { method = 'GET', url = '/', headers }: IncomingMessage, body: Buffer) {

@@ -66,6 +66,8 @@ class Disturbed {
   #rows: readonly string[] = [];
   /** All runs whose rows were seen. */
   readonly #published = new Set<string>();
+  readonly #stores: ObjectStores;
+  readonly #client: S3Client;
 
   private constructor(
     readonly kind: Kind,
@@ -73,7 +75,10 @@ class Disturbed {
     readonly folder: string,
     readonly path: string,
     readonly server: Addresses,
-  ) {}
+  ) {
+    this.#stores = storesBy(server.endpoint);
+    this.#client = new S3Client({ endpoint: server.endpoint, forcePathStyle: true });
+  }
 
   static async at(kind: Kind, mode: Mode): Promise<Disturbed> {
     const { env, ...server } = await seaweedfs();
@@ -101,8 +106,8 @@ class Disturbed {
     ].sort();
   }
 
-  async run(run: string, before: readonly string[], by: Addresses = this.server): Promise<void> {
-    const context = { ...recording(this.folder, run), key: ['id'], stores: storesBy(by.endpoint), scratch: join(this.folder, 'scratch') };
+  async run(run: string, before: readonly string[], by = this.server, stores = this.#stores): Promise<void> {
+    const context = { ...recording(this.folder, run), key: ['id'], stores, scratch: join(this.folder, 'scratch') };
     const isLarge = this.kind === 'plain' && this.mode === 'replace';
     const rows = this.after(before, run).filter((id) => id.startsWith(run));
     const page = rows.map((id) => ({
@@ -117,7 +122,7 @@ class Disturbed {
 
   /** The rows that a reader sees. */
   async rows(): Promise<readonly string[]> {
-    const { store, key } = storesBy(this.server.endpoint).above(`${this.path}.csv`);
+    const { store, key } = this.#stores.above(`${this.path}.csv`);
     const text = this.kind === 'csv' ? ((await store.read(key))?.bytes.toString() ?? '') : '';
     const lines = text.split(/\r?\n/).slice(1, -1);
     if (this.kind === 'csv') return lines.map((line) => line.split(',', 1).join().replaceAll('"', '')).sort();
@@ -153,8 +158,7 @@ class Disturbed {
       return run !== undefined && !named.has(key) && !isKept && (!runs.includes(run) || key.includes('/intents/'));
     };
     const [, , Bucket, ...prefix] = this.path.split('/');
-    const client = new S3Client({ endpoint: this.server.endpoint, forcePathStyle: true });
-    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix: prefix.join('/') }));
+    const { Uploads = [] } = await this.#client.send(new ListMultipartUploadsCommand({ Bucket, Prefix: prefix.join('/') }));
     return [
       ...[...named].filter((name) => !keys.has(name)).map((name) => `missing: ${name}`),
       ...[...keys].filter(isUnneeded).map((key) => `left: ${key}`),
@@ -177,13 +181,15 @@ class Disturbed {
     const [arrival, death] = [new Signal(), new Signal()];
     const [fate, others] = by(arrival.given);
     const requests: string[] = [];
+    let isOver = false;
     const fateOf = (request: string): Fate => {
+      if (isOver) return 'forbidden';
       const index = requests.push(request) - 1;
       if (index === nth && others === 'silent') setTimeout(death.give, 50);
       return index === nth ? fate : index > nth ? others : 'answered';
     };
     const [s3, catalog] = [await cuttingProxy(this.server.endpoint, fateOf), await cuttingProxy(this.server.catalog, fateOf)];
-    const ended = this.run(run, before, { endpoint: s3.url, catalog: catalog.url }).then(
+    const ended = this.run(run, before, { endpoint: s3.url, catalog: catalog.url }, storesBy(s3.url)).then(
       () => 'published',
       (failure: unknown) => String(failure),
     );
@@ -198,17 +204,23 @@ class Disturbed {
     await this.settle();
     expect(await this.faults()).toEqual([]);
     arrival.give();
-    if (typeof fate === 'string') return request;
-    await wait(50);
-    expect(await this.rows()).toEqual(this.#rows);
-    await this.settle();
-    // An object that arrives after it was removed stays, and nobody reads it.
-    expect((await this.faults()).filter((fault) => !fault.startsWith('left'))).toEqual([]);
+    if (typeof fate !== 'string') {
+      await wait(50);
+      expect(await this.rows()).toEqual(this.#rows);
+      await this.settle();
+      // An object that arrives after it was removed stays, and nobody reads it.
+      expect((await this.faults()).filter((fault) => !fault.startsWith('left'))).toEqual([]);
+    }
+    // A killed run only seems dead, and must let go of what it holds here.
+    isOver = true;
+    s3.cut();
+    catalog.cut();
+    await ended;
     return request;
   }
 
   get #table() {
-    const objects = storesBy(this.server.endpoint).at(this.path);
+    const objects = this.#stores.at(this.path);
     if (this.kind === 'rest') return storeTable(objects, 'iceberg', new RestCatalog(catalogOf(this.path, this.server)));
     return storeTable(objects, this.kind === 'csv' ? 'plain' : this.kind);
   }
