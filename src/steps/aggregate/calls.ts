@@ -82,16 +82,12 @@ export interface Call {
 
 /** Reads the call in a file: `count_distinct(email)`. @returns Otherwise what is wrong with it. */
 export function callIn(text: string, input: readonly Column[]): Call | { readonly message: string } {
-  const [head = '', name = ''] = /^\s*([A-Za-z_]\w*)\s*\(/.exec(text) ?? [];
+  const [, name = '', given = ''] = /^\s*([A-Za-z_]\w*)\s*\((.*)\)\s*$/s.exec(text) ?? [];
   if (name === '') return { message: 'a result is a single aggregate call, like count() or max(timestamp)' };
-  const { end, isSplit } = closing(text, head.length);
-  if (end === undefined) return { message: 'a ) is missing at the end' };
-  const call = text.slice(0, end + 1).trim();
-  if (call !== text.trim()) return { message: `${call} is a complete result; calculate with results in a derive step after this one` };
-  if (isSplit) return { message: `${name} takes one field or expression` };
   const aggregate = aggregateNames.find((each) => each === name);
   if (!aggregate) return { message: unknownName('aggregate', name, aggregateNames) };
-  const argument = text.slice(head.length, end).trim();
+  // What follows a complete call, as in sum(a) + sum(b), makes this an expression that does not parse.
+  const argument = given.trim();
   if (argument === '') return { aggregate, argument: undefined };
   // A condition is an expression, in which a field is text until it is cast.
   const column = aggregateOf(aggregate).takes === 'rows' ? undefined : input.find((each) => each.name === argument);
@@ -137,17 +133,4 @@ function misuse({ aggregate, argument }: Call, type: DeclaredType): string | und
   if (takes === 'rows') return type === 'flag' ? undefined : `a condition, which is true or false, but this is ${type}`;
   if (takes === 'values' || type === 'integer' || type === 'decimal') return undefined;
   return `numbers, but this is ${type}${type === 'text' ? `; write ${aggregate}(num(…)) to read it as a number` : ''}`;
-}
-
-/** Returns the index at which an open parenthesis closes, and whether it has a comma; skips string literals and inner brackets. */
-function closing(text: string, from: number): { readonly end?: number; readonly isSplit: boolean } {
-  let depth = 1;
-  let isSplit = false;
-  for (const { 0: part, index } of text.slice(from).matchAll(/(["'])(?:\\.|(?!\1).)*\1?|[()[\]{},]/gs)) {
-    if ('([{'.includes(part)) depth += 1;
-    else if (')]}'.includes(part)) depth -= 1;
-    else if (part === ',' && depth === 1) isSplit = true;
-    if (depth === 0) return { end: from + index, isSplit };
-  }
-  return { isSplit };
 }

@@ -241,7 +241,9 @@ describe('aggregate in a file', () => {
     ['count(*)', 'expression: '],
     ['median(age)', "unknown aggregate 'median'; there are count, count_distinct, sum, min, max, avg"],
     ['sum(campaign_id)', 'sum takes numbers, but this is text; write sum(num(…))'],
-    ['count() / 2', 'count() is a complete result; calculate with results in a derive step after this one'],
+    ['count() / 2', 'a result is a single aggregate call'],
+    ['sum(num(age)) / count(email)', 'expression: '],
+    ['count(email, uid)', 'expression: '],
     ['max(emial)', "unknown field 'emial', did you mean 'email'?"],
     ["count(lead_status = 'sold')", 'expression: '],
   ])('refuses %s with what is wrong', (call, message) => {
