@@ -21,7 +21,7 @@ export const expectations: Readonly<Record<DeclaredType, string>> = {
   text: 'valid Unicode text',
   flag: 'yes/no, y/n, true/false or 1/0',
   integer: 'a 64-bit integer',
-  decimal: 'a number',
+  decimal: 'a number that a decimal can hold',
   timestamp: 'seconds since 1970',
   date: 'a calendar day as YYYYMMDD',
 };
@@ -94,17 +94,9 @@ export function isInstant(value: unknown): value is Date {
   return value instanceof Date && value.getTime() >= firstInstant && value.getTime() <= lastInstant;
 }
 
-/** Explains why a value, which is in no message, does not cast to a type. */
-export function misfit(value: Value, type: DeclaredType): string {
-  return `is not ${expectations[type]}${noteOn(value, type)}`;
-}
-
-/** Returns what else is known about a value that does not cast, in parentheses. */
-export function noteOn(value: Value, type: DeclaredType): string {
-  const text = String(value);
-  if (type === 'decimal' && decimalPattern.test(text)) return ' (beyond the digits of a decimal; text keeps them)';
-  if (type !== 'timestamp' || !secondsPattern.test(text)) return '';
-  return ` (outside of the years 1 to 9999${isInstant(new Date(Number(text))) ? ': milliseconds?' : ''})`;
+/** Explains why a value does not cast to a type. */
+export function misfit(type: DeclaredType): string {
+  return `is not ${expectations[type]}`;
 }
 
 /** Returns the cast of a type: `undefined` if a text does not cast. An empty text is `null` for every type but `text`. */

@@ -24,7 +24,7 @@ export function plainCast(type: DeclaredType): (vector: Vector) => Mapped {
   const cast = (value: Value) => {
     const parsed = typeof value === 'string' ? parse(value) : value;
     if (parsed === null) return null;
-    return (parsed === undefined ? undefined : plain(parsed, type)) ?? new Unfit(misfit(value, type));
+    return (parsed === undefined ? undefined : plain(parsed, type)) ?? new Unfit(misfit(type));
   };
   return mapping(cast, { keepsBytes: type === 'text' });
 }

@@ -94,7 +94,8 @@ export function mapPagesAsync<T, U>(
           catchError((error: unknown) => of(failed(error))),
           finalize(() => underWay.delete(page.number)),
         );
-      failWhenDry(subscriber, 'calls', () => (underWay.size === 0 ? undefined : (first ?? stalled(neverSettles(at, [...underWay])))));
+      const unsettled = () => stalled(`${at}: the rows of page ${[...underWay].join(', ')} are never returned by its function`);
+      failWhenDry(subscriber, 'calls', () => (underWay.size === 0 ? undefined : (first ?? unsettled())));
       subscriber.add(
         pages$
           .pipe(
@@ -111,9 +112,4 @@ export function mapPagesAsync<T, U>(
           .subscribe(subscriber),
       );
     });
-}
-
-function neverSettles(at: string, pages: readonly number[]): string {
-  const who = pages.length === 1 ? `page ${pages[0]} was` : `pages ${pages.join(', ')} were`;
-  return `${at}: ${who} passed to a function that never returns its rows`;
 }

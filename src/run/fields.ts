@@ -90,31 +90,19 @@ export class RunColumns {
     const gone = partial ? [] : this.source.gone;
     const known = new Set(this.earlier.map(({ original }) => original));
     const fresh = [...this.source.findings.unknown.keys()].filter((original) => !known.has(original));
-    const fates = fresh.length > 0 ? this.#fates() : () => '';
-    const [fields, columns] = gone.length === 1 ? ['field', 'its column is'] : ['fields', 'their columns are'];
-    const added = fresh.slice(0, most).map((original) => `an undeclared field ${JSON.stringify(original)}; ${fates(original)}`);
+    const placed = fresh.length > 0 ? this.leaving.filter(({ undeclared }) => undeclared) : [];
+    const added = fresh.slice(0, most).map((field) => {
+      const column = placed.find(({ original }) => original === field);
+      const fate = column ? `it is the column ${column.name} from this run on` : 'it is in no output of this run';
+      return `an undeclared field ${JSON.stringify(field)}; ${fate}`;
+    });
     if (fresh.length > most) added.push(`${fresh.length - most} more undeclared fields`);
     const warn = (code: Warning['code'], message: string) => ({ code, message: `${this.plan.collection.name}: ${message}` });
-    const missing = `no row had the declared ${fields} ${gone.join(', ')}; ${columns} null throughout`;
+    const missing = `no row had these declared fields, whose columns are null throughout: ${gone.join(', ')}`;
     return [
       ...(gone.length > 0 ? [warn('W_SOURCE_FIELD_GONE', missing)] : []),
       ...added.map((what) => warn('W_SOURCE_FIELD_NEW', `the service has ${what}`)),
     ];
-  }
-
-  #fates(): (original: string) => string {
-    const { plan, undeclared } = this;
-    const [leaving, next, declared] = [this.leaving, plan.columns(undeclared), plan.columns()];
-    return (original) => {
-      const name = undeclared.find((column) => column.original === original)?.name;
-      const isIn = (columns: readonly Column[]) => columns.some((column) => column.name === name && column.original === original);
-      if (name === undefined) return `undeclared fields of ${plan.collection.name} are withheld`;
-      if (declared.some((column) => column.name.toLowerCase() === name.toLowerCase()))
-        return `the steps create their own column ${name}, so it is left out; rename that column to keep both`;
-      if (isIn(leaving)) return `it is the column ${name} from this run on`;
-      if (isIn(next)) return 'it first appeared after page 1, so it becomes a column in the next run, in files and tables';
-      return 'the steps leave it out';
-    };
   }
 
   /** The undeclared fields that arrived too late for a column in this run, except withheld ones. */

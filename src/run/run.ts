@@ -243,10 +243,9 @@ class Attempt {
     // A service whose field names are data can have any number of them.
     const names = fields.slice(0, 20).map(({ original }) => JSON.stringify(original));
     if (fields.length > 20) names.push(`${fields.length - 20} more`);
-    const off = spoolMaxAgeMs === undefined ? 'spool is off' : plan.stoppedBy && `a run that ${plan.stoppedBy.at} may stop does not spool`;
-    const how = off === undefined ? 'with the spooled pages' : `and requests all pages again, because ${off}`;
-    const first = `${names.join(', ')} first appeared after page 1 and ${fields.length === 1 ? 'is' : 'are'} not declared`;
-    this.run.warn({ code: 'W_RUN_RESTARTED', message: `${plan.collection.name}: ${first}; the run starts again ${how}` });
+    const how = spoolMaxAgeMs === undefined || plan.stoppedBy ? 'and requests all pages again' : 'with the spooled pages';
+    const message = `undeclared fields first appeared after page 1: ${names.join(', ')}; the run starts again ${how}`;
+    this.run.warn({ code: 'W_RUN_RESTARTED', message: `${plan.collection.name}: ${message}` });
   }
 
   async #afterFailure(failure: unknown): Promise<unknown> {

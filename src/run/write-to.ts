@@ -197,13 +197,10 @@ class WrittenColumns {
 }
 
 function refuseNoText(name: string, strange: Value | undefined, page: number): void {
-  const kinds: Readonly<Record<string, string>> = { boolean: 'flag', bigint: 'integer', number: 'decimal' };
-  const kind = strange instanceof Date ? 'timestamp' : kinds[typeof strange];
   // Values that no column can hold are refused by the sink.
-  if (kind === undefined) return;
-  const what = `field ${name} has a value of type ${kind} on page ${page}, but its column has type text`;
-  const remedy = `declare the type where the field is made, like derive({ ${name}: { type: '${kind}', of: … } })`;
-  throw new SinkError('E_SINK_VALUE', `writeTo: ${what}; ${remedy}`);
+  if (!(strange instanceof Date) && !['boolean', 'bigint', 'number'].includes(typeof strange)) return;
+  const what = `field ${name} has ${kindOf(strange)} on page ${page}, but its column has type text`;
+  throw new SinkError('E_SINK_VALUE', `writeTo: ${what}; declare the type where the field is made, as in derive`);
 }
 
 function listed(names: readonly string[]): string {

@@ -114,7 +114,7 @@ function castOf(column: Column, options: ProjectionOptions, context: SinkContext
 
 function whyNot(given: Value, type: DeclaredType): string {
   const strange = strangeness(given);
-  if (strange === undefined || (typeof given === 'number' && type !== 'text')) return misfit(given, type);
+  if (strange === undefined || (typeof given === 'number' && type !== 'text')) return misfit(type);
   return `is ${strange}, not ${type === 'text' ? 'a text' : expectations[type]}`;
 }
 

@@ -46,7 +46,7 @@ function casting(type: DeclaredType): (vector: Vector) => Mapped {
   return mapping(
     (value) => {
       const parsed = typeof value === 'string' ? parse(value) : value;
-      return parsed === undefined ? new Unfit(misfit(value, type)) : parsed;
+      return parsed === undefined ? new Unfit(misfit(type)) : parsed;
     },
     { keepsBytes: type === 'text', most: maxRemembered },
   );

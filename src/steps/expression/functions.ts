@@ -1,4 +1,4 @@
-import { isInstant, noteOn, parserOf, type DeclaredType } from '../../core/index.js';
+import { isInstant, parserOf, type DeclaredType } from '../../core/index.js';
 import { areaCode, zipCity, zipPrefix, zipState } from './geography.js';
 
 /** Explains why an expression has no value for a row. The message names kinds of values, never a value. */
@@ -142,7 +142,7 @@ function inRange(name: string, instant: Date): Date {
 
 function parsed<T extends 'decimal' | 'flag' | 'date' | 'timestamp'>(name: string, type: T, text: string) {
   const value = parserOf(type)(text);
-  if (value === undefined) throw new ExpressionFault(`${name}() cannot read the text${noteOn(text, type)}`);
+  if (value === undefined) throw new ExpressionFault(`${name}() cannot read the text`);
   return value;
 }
 

@@ -127,9 +127,7 @@ describe('values that their type cannot hold', () => {
         aff_sub: ['9007199254740993', '1e-400', '33.3333333333333333', '0.1'][index],
       })),
     });
-  const years = ['(outside of the years 1 to 9999: milliseconds?)', '(outside of the years 1 to 9999)'];
-  const seconds = years.map((note) => `is not seconds since 1970 ${note}`);
-  const digits = '(beyond the digits of a decimal; text keeps them)';
+  const seconds = 'is not seconds since 1970';
   const bodyOf = (steps: string) => `from: leads\nrejects: { max: 50% }\nsteps: [${steps}]\nto: [parquet: { path: out }]`;
 
   test.each([
@@ -138,15 +136,15 @@ describe('values that their type cannot hold', () => {
     ['a sort', 'sort: { by: [timestamp] }, select: [lead_id]', seconds],
     ['groups', 'aggregate: { by: [timestamp], compute: { n: count() } }', seconds],
     ['a query', 'sql: SELECT timestamp AS t FROM rows', seconds],
-    ['a condition', 'filter: timestamp != now(), select: [lead_id]', years.map((note) => `epoch() cannot read the text ${note}`)],
-    ['a table of days', 'select: [yearmonthday]', ['is not a calendar day as YYYYMMDD', 'is not a calendar day as YYYYMMDD']],
-    ['decimals', 'cast: { types: { aff_sub: decimal } }, select: [aff_sub]', [`is not a number ${digits}`, `is not a number ${digits}`]],
-    ['num()', 'derive: { n: num(aff_sub) }, select: [n]', [`num() cannot read the text ${digits}`, `num() cannot read the text ${digits}`]],
-  ])('are rejects, with the reason: %s', async (_what, steps, reasons) => {
+    ['a condition', 'filter: timestamp != now(), select: [lead_id]', 'epoch() cannot read the text'],
+    ['a table of days', 'select: [yearmonthday]', 'is not a calendar day as YYYYMMDD'],
+    ['decimals', 'cast: { types: { aff_sub: decimal } }, select: [aff_sub]', 'is not a number that a decimal can hold'],
+    ['num()', 'derive: { n: num(aff_sub) }, select: [n]', 'num() cannot read the text'],
+  ])('are rejects, with the reason: %s', async (_what, steps, reason) => {
     const folder = await temporaryFolder();
     await runIn(await records(), bodyOf(steps), folder);
     const lines = (await readFile(join(folder, 'out.rejects.ndjson'), 'utf8')).trim().split('\n');
-    expect(lines.map((line) => (JSON.parse(line) as { reason: string }).reason)).toEqual(reasons);
+    expect(lines.map((line) => (JSON.parse(line) as { reason: string }).reason)).toEqual([reason, reason]);
   });
 
   test('are all others, for readers that nobody here wrote', async () => {

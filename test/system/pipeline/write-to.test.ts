@@ -164,7 +164,7 @@ describe('writeTo', () => {
     [
       'a number',
       ({ uid }) => Number(uid),
-      "field score has a value of type decimal on page 1, but its column has type text; declare the type where the field is made, like derive({ score: { type: 'decimal', of: … } })",
+      'field score has a number on page 1, but its column has type text; declare the type where the field is made, as in derive',
     ],
     ['a text in a column of numbers', { type: 'integer', of: () => 'many' as never }, 'field score is not a 64-bit integer'],
   ])('refuses %s where a column has no place for it, and leaves nothing', async (_what, score, message) => {
