@@ -25,7 +25,7 @@ export const importTable = {
   service: ['core', 'options', 'json', 'collections'],
   'pipeline-tests': ['core', 'options', 'json', 'collections', 'parquet', 'plan', 'run', 'service'],
   // Plus the public API, which its commands load when they run.
-  cli: ['core', 'collections', 'store', 'source', 'service', 'doctor', 'pipeline-tests'],
+  cli: ['core', 'collections', 'store', 'service', 'doctor', 'pipeline-tests'],
 };
 
 /** RxJS operators that queue without bound; pages may wait in `src/flow` only. */

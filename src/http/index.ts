@@ -16,5 +16,5 @@ export {
 export { checkClient, checkOptions, wrongOption } from './options.js';
 export { proxyFor, proxyIn, proxySecrets } from './proxy.js';
 export { RateLimiters } from './pacer.js';
-export { createRequests, discreet, exchange, loadTransport, openTransport, type RequestDescription, type RetryPolicy } from './requests.js';
+export { createRequests, discreet, exchange, openTransport, type RequestDescription, type RetryPolicy } from './requests.js';
 export type { Answer, OwnAgents, Target, Transport, TransportOptions } from './transport.js';

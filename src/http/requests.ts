@@ -196,12 +196,6 @@ export async function exchange({ url, attempts, proxy: given, headers, attemptMs
   }
 }
 
-/** Starts to load what transports need, before there are options for one. */
-export function loadTransport(): void {
-  // The first request reports the failure.
-  import('./transport.js').catch(() => undefined);
-}
-
 /** Creates a transport for this thread. The HTTP library is loaded with the first request, so this thread never loads it if another one fetches. */
 export function openTransport(options: TransportOptions): Transport {
   let opened: Promise<Transport> | undefined;

@@ -20,14 +20,14 @@ export class Thread<Answer extends { readonly id: number }> {
   #ending = false;
   #lost: { readonly reason: string; readonly cause: unknown } | undefined;
 
-  /** @param name For debuggers. */
-  constructor(file: URL, name: string) {
+  /** @param name For debuggers. @param workerData What the thread has from the start. */
+  constructor(file: URL, name: string, workerData?: object) {
     // V8 compiles code that assumes buffers never move, and discards all of it when the first one does, which costs 5 % of the CPU
     // time in a run of 100,000 leads. So a buffer is moved before there is such code.
     const buffer = new ArrayBuffer(1);
     structuredClone(buffer, { transfer: [buffer] });
     // The options of this process (--eval, --input-type, --inspect) do not apply to the thread, and some would make it fail.
-    this.#worker = new Worker(file, { name, execArgv: [] });
+    this.#worker = new Worker(file, { name, workerData, execArgv: [] });
     this.#worker.unref();
     this.#worker.on('message', (answer: Answer) => this.#answered(answer));
     this.#worker.on('messageerror', (thrown: unknown) => this.#end(thrown));
@@ -53,14 +53,10 @@ export class Thread<Answer extends { readonly id: number }> {
     return id;
   }
 
-  say(message: object): void {
-    this.#worker.postMessage(message);
-  }
-
   /** Cancels a request, and sends the message. */
   forget(id: number, message: object): void {
     if (!this.#asking.delete(id)) return;
-    this.say(message);
+    this.#worker.postMessage(message);
     this.#rest();
   }
 

@@ -67,9 +67,6 @@ async function runLoaded(
   const { ReportFiles } = await import('../report.js');
   const { runSeries } = await import('../series.js');
   const { loadPipelines, writesOver } = await import('../../index.js');
-  const { prepareFetching } = await import('../../source/index.js');
-  // The fetching thread starts while the files are checked.
-  prepareFetching();
   const { files: words, report: reportFiles, only, stateDir, restart, allowShrink, allowPartial } = arguments_;
   const { cwd, envFile } = context;
   const isWanted = (name: string) => only.length === 0 || only.includes(name);

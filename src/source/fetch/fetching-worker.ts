@@ -1,20 +1,14 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import type { Subscription } from 'rxjs';
 import { SourceError } from '../../core/index.js';
-import { loadTransport, openTransport, type Answer, type Transport, type TransportOptions } from '../../http/index.js';
+import { openTransport, type Answer, type TransportOptions } from '../../http/index.js';
 import type { Failure, Fetched, Request, ScannedAnswer } from './fetching.js';
 import { scan } from '../decode/scan.js';
 
-// The thread exists for requests, the first of which may already be on its way.
-loadTransport();
 const running = new Map<number, Subscription>();
+const transport = openTransport(workerData as TransportOptions);
 
-parentPort?.once('message', (options: TransportOptions) => {
-  const transport = openTransport(options);
-  parentPort?.on('message', (request: Request) => take(request, transport));
-});
-
-function take(request: Request, transport: Transport): void {
+parentPort?.on('message', (request: Request) => {
   if ('stop' in request) {
     running.get(request.stop)?.unsubscribe();
     running.delete(request.stop);
@@ -26,7 +20,7 @@ function take(request: Request, transport: Transport): void {
     error: (thrown: unknown) => post({ id, failure: failureOf(thrown) }),
   });
   running.set(id, subscription);
-}
+});
 
 function post(message: Fetched): void {
   running.delete(message.id);

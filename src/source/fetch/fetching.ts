@@ -10,7 +10,7 @@ export interface ScannedAnswer extends Answer {
   readonly scanned?: Scanned | null;
 }
 
-/** A message to the thread, after the options of its transport: to fetch something, or to cancel it. */
+/** A message to the thread, which has the options of its transport as its data: to fetch something, or to cancel it. */
 export type Request = { readonly id: number; readonly target: Target } | { readonly stop: number };
 
 /** A message from the thread. The buffer that the answer and its columns share is transferred. */
@@ -35,25 +35,6 @@ export function openFetching(options: TransportOptions, threads: number): Transp
 
 /** How long an idle thread is kept, in milliseconds: it uses about 10 MB, and the next one takes about 100 ms to load what it needs. */
 const idleMs = 3_000;
-
-/** A thread that loads what it needs before its options are known. */
-let spare: { readonly thread: Thread<Fetched>; readonly unused: NodeJS.Timeout } | undefined;
-
-/** Starts a thread for the first connection that needs one, if threads are available; unused, it ends after three seconds. */
-export function prepareFetching(): void {
-  if (workerFile === undefined || defaultFetchingThreads() === 0 || spare !== undefined) return;
-  const thread = new Thread<Fetched>(workerFile, threadName);
-  spare = { thread, unused: setTimeout(() => void takeSpare()?.end(), idleMs).unref() };
-}
-
-function takeSpare(): Thread<Fetched> | undefined {
-  const taken = spare;
-  clearTimeout(taken?.unused);
-  spare = undefined;
-  return taken?.thread.ended ? undefined : taken?.thread;
-}
-
-const threadName = 'leadstream-fetch';
 
 /** Starts with the first request, ends after an idle period, and restarts when needed. */
 class FetchingThread implements Transport<ScannedAnswer> {
@@ -100,10 +81,7 @@ class FetchingThread implements Transport<ScannedAnswer> {
   #begin(): Thread<Fetched> {
     clearTimeout(this.#idle);
     this.#requests += 1;
-    if (this.#thread === undefined || this.#thread.ended) {
-      this.#thread = takeSpare() ?? new Thread(this.file, threadName);
-      this.#thread.say(this.options);
-    }
+    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread(this.file, 'leadstream-fetch', this.options);
     return this.#thread;
   }
 
