@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { FlatVector, RecordBatch, type Vector } from '../../vector/index.js';
 import { originalName, type Collection } from '../../collections/index.js';
 import { SourceError, type Redactor } from '../../core/index.js';
@@ -141,9 +140,7 @@ function parse(path: string, answer: Answer): JsonItem | readonly JsonItem[] {
 }
 
 export function notJson(path: string, answer: Answer): SourceError {
-  // The zeros of UTF-16 are valid in UTF-8.
-  const isText = isUtf8(answer.body) && !answer.body.includes(0);
-  return suspect(path, answer, isText ? 'not JSON' : 'not JSON: its text is not UTF-8');
+  return suspect(path, answer, 'not JSON in UTF-8');
 }
 
 /** Describes a value without its content: its kind, and the first keys of an object. */

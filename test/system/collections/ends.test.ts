@@ -202,14 +202,7 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
     }
   });
 
-  test.each([
-    [0, '0'],
-    [-1, '-1'],
-    [true, 'true'],
-    [[], '[]'],
-    [{}, '{}'],
-    [{ to: 'somebody' }, 'an object'],
-  ])('is not a cursor that is %j, which is requested again', async (next, shown) => {
+  test.each([[0], [-1], [true], [[]], [{}], [{ to: 'somebody' }]])('is not a cursor that is %j, which is requested again', async (next) => {
     const wrong = changed(({ data }) => ({ data, paging: { next } }));
     const once = await ownServer(outage(byCursor(orders(40)), 1, 0, wrong));
     const folder = await temporaryFolder();
@@ -218,7 +211,7 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
     await expect(runOwn(always, ownText(cursor, file('off')), await temporaryFolder())).rejects.toMatchObject({
       code: 'E_SOURCE_CURSOR',
       exit: 69,
-      message: expect.stringContaining(`the value at /paging/next is ${shown}`),
+      message: expect.stringContaining('the value at /paging/next is not a cursor'),
     });
   });
 

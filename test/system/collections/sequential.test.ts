@@ -326,11 +326,11 @@ describe('a link to the next page', () => {
   });
 
   test.each([
-    ['has no <', '/v2/orders?after=20>; rel="next"', 'a link has no <'],
-    ['has no >', '</v2/orders?after=20; rel="next"', 'a link has no >'],
-    ['has an open quote', '</v2/orders?after=20>; rel="next', 'a link has no closing "'],
-    ['has no relation', '</v2/orders?after=20>; title=next', 'a link has no rel, and none has the relation next'],
-  ])('in a header that %s is asked for again, then refused without its text', async (_, header, why) => {
+    ['has no <', '/v2/orders?after=20>; rel="next"'],
+    ['has no >', '</v2/orders?after=20; rel="next"'],
+    ['has an open quote', '</v2/orders?after=20>; rel="next'],
+    ['has no relation', '</v2/orders?after=20>; title=next'],
+  ])('in a header that %s is asked for again, then refused without its text', async (_, header) => {
     const bad = (times: number) => {
       let left = times;
       return ownServer((response, url, ...asked) => {
@@ -341,7 +341,7 @@ describe('a link to the next page', () => {
     };
     expect(await runOwn(await bad(1), ownText(link), await temporaryFolder())).toMatchObject({ read: 30, warnings: [] });
     const failure: unknown = await runOwn(await bad(Infinity), ownText(link), await temporaryFolder()).catch((thrown: unknown) => thrown);
-    const message = `/v2/orders page 2: the Link header cannot be read: ${why} (after 3 attempts)`;
+    const message = '/v2/orders page 2: the Link header cannot be read, or a link in it has no rel (after 3 attempts)';
     expect(failure).toMatchObject({ code: 'E_SOURCE_LINK', exit: 69, message: expect.stringContaining(message) });
     expect(inspect(failure)).not.toMatch(/stolen|after=/);
   });

@@ -132,7 +132,7 @@ test.each<[string, Partial<Misbehaviour>, Record<string, string>]>([
     { accounts: [{ restApiKey: 'another-key-12' }] },
     { credentials: 'problem: rest_api_key is refused; check the key' },
   ],
-  ['HTML', { faults: ['html'] }, { reachable: 'not JSON (after 3 attempts); check that base_url is everything before /api' }],
+  ['HTML', { faults: ['html'] }, { reachable: 'not JSON in UTF-8 (after 3 attempts); check that base_url is everything before /api' }],
   ['404 everywhere', { faults: ['404'] }, { reachable: 'HTTP 404: no such collection under this base URL' }],
   ['a redirect', { faults: ['redirect=http://127.0.0.1:9'] }, { reachable: 'HTTP 302: a redirect, which is never followed' }],
   ['pages that are all the same', { quirks: { 'ignore-page': true } }, { first_page: 'problem: leads: page' }],

@@ -69,13 +69,13 @@ describe('transient failures', () => {
 
 describe('suspect answers', () => {
   test.each([
-    ['HTML', `<html>${oddKey}</html>`, 'not JSON'],
-    ['Latin-1', Buffer.from('[{"lead_id":"1","city":"Zürich"}]', 'latin1'), 'not JSON: its text is not UTF-8'],
-    ['UTF-16', Buffer.from('\ufeff[{"lead_id":"1"}]', 'utf16le'), 'not JSON: its text is not UTF-8'],
-    ['UTF-16 without a mark', Buffer.from('[{"lead_id":"1"}]', 'utf16le').swap16(), 'not JSON: its text is not UTF-8'],
-    ['NaN', `[{"lead_id":"1","city":"\\"NaN: ${oddKey}","age": NaN}]`, 'not JSON'],
-    ['NDJSON', `{"lead_id":"1"}\n{"lead_id":"${oddKey}"}\n`, 'not JSON'],
-    ['records of several lines, cut off', '[\n{"lead_id":"1"},\n', 'not JSON'],
+    ['HTML', `<html>${oddKey}</html>`, 'not JSON in UTF-8'],
+    ['Latin-1', Buffer.from('[{"lead_id":"1","city":"Zürich"}]', 'latin1'), 'not JSON in UTF-8'],
+    ['UTF-16', Buffer.from('\ufeff[{"lead_id":"1"}]', 'utf16le'), 'not JSON in UTF-8'],
+    ['UTF-16 without a mark', Buffer.from('[{"lead_id":"1"}]', 'utf16le').swap16(), 'not JSON in UTF-8'],
+    ['NaN', `[{"lead_id":"1","city":"\\"NaN: ${oddKey}","age": NaN}]`, 'not JSON in UTF-8'],
+    ['NDJSON', `{"lead_id":"1"}\n{"lead_id":"${oddKey}"}\n`, 'not JSON in UTF-8'],
+    ['records of several lines, cut off', '[\n{"lead_id":"1"},\n', 'not JSON in UTF-8'],
     ['{"error": …}', JSON.stringify({ error: oddKey, code: 5 }), 'not an array but an object with the keys error, code'],
     ['an array of texts', JSON.stringify([oddKey]), 'an array that contains a string'],
     ['an array with null', '[{}, null]', 'an array that contains null'],

@@ -35,19 +35,19 @@ test.each([
 });
 
 test.each([
-  ['a>; rel=next', 'a link has no <'],
-  ['; rel=next', 'a link has no <'],
-  ['<a>; rel="prev"x, <b>; rel=next', 'a link has no <'],
-  ['<a>; rel=prev, b; rel=next', 'a link has no <'],
-  ['<a; rel=next', 'a link has no >'],
-  ['<a>; rel="next', 'a link has no closing "'],
-  ['<a>; rel="next\\', 'a link has no closing "'],
-  ['<a>; title="x, <b>; rel=next', 'a link has no closing "'],
-  ['<a>, <b>; rel=prev', 'a link has no rel, and none has the relation next'],
-  ['<a>; rel=""', 'a link has no rel, and none has the relation next'],
-  ['<a>; anchor="/x", <b>; rel', 'a link has no rel, and none has the relation next'],
-])('%s cannot be read', (header, unreadable) => {
-  const refused = { code: 'E_SOURCE_LINK', kind: 'suspect', message: `page 1: the Link header cannot be read: ${unreadable}` };
+  'a>; rel=next',
+  '; rel=next',
+  '<a>; rel="prev"x, <b>; rel=next',
+  '<a>; rel=prev, b; rel=next',
+  '<a; rel=next',
+  '<a>; rel="next',
+  '<a>; rel="next\\',
+  '<a>; title="x, <b>; rel=next',
+  '<a>, <b>; rel=prev',
+  '<a>; rel=""',
+  '<a>; anchor="/x", <b>; rel',
+])('%s cannot be read', (header) => {
+  const refused = { code: 'E_SOURCE_LINK', kind: 'suspect', message: 'page 1: the Link header cannot be read, or a link in it has no rel' };
   expect(() => nextLinkIn(header, 'page 1')).toThrow(expect.objectContaining(refused));
 });
 
