@@ -51,7 +51,7 @@ export class KeyMap {
 
   /** Adds a text. @returns Whether it was new. */
   add(text: string): boolean {
-    halfSipHash(text, this.seed, this.#digest);
+    this.#digestOf(text);
     return this.#place();
   }
 
@@ -115,8 +115,14 @@ export class KeyMap {
     }
   }
 
-  #find(text: string): boolean {
+  #digestOf(text: string): void {
     halfSipHash(text, this.seed, this.#digest);
+    // An all-zero digest would look like a free entry.
+    if (isFree(this.#digest, 0)) this.#digest[2] = 1;
+  }
+
+  #find(text: string): boolean {
+    this.#digestOf(text);
     const segment = this.#segments[(this.#digest[0] ?? 0) >>> 24];
     if (segment === undefined) return false;
     this.#segment = segment;
@@ -172,7 +178,7 @@ class Segment {
     const slot = slotOf(this.slots, digest);
     if (isFree(this.slots, slot)) {
       this.size += 1;
-      write(this.slots, slot, digest);
+      this.slots.set(digest, slot);
     }
     return slot;
   }
@@ -196,21 +202,10 @@ function isFree(slots: Uint32Array, slot: number): boolean {
   return slots[slot] === 0 && slots[slot + 1] === 0 && slots[slot + 2] === 0;
 }
 
-function write(slots: Uint32Array, slot: number, digest: Uint32Array): void {
-  const a = digest[0] ?? 0;
-  const b = digest[1] ?? 0;
-  const c = digest[2] ?? 0;
-  slots[slot] = a;
-  slots[slot + 1] = b;
-  // An all-zero digest would look like a free entry.
-  slots[slot + 2] = (a | b | c) === 0 ? 1 : c;
-}
-
 function slotOf(slots: Uint32Array, digest: Uint32Array): number {
   const a = digest[0] ?? 0;
   const b = digest[1] ?? 0;
-  const given = digest[2] ?? 0;
-  const c = (a | b | given) === 0 ? 1 : given;
+  const c = digest[2] ?? 0;
   for (
     let slot = (b % (slots.length / wordsOfEntry)) * wordsOfEntry;
     ;
