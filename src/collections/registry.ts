@@ -137,13 +137,7 @@ export type Link = RowOf<typeof links>;
 export type User = RowOf<typeof users>;
 
 /** The row type of each collection. */
-export type Rows = {
-  readonly leads: Lead;
-  readonly bridges: Bridge;
-  readonly areacodes: AreaCode;
-  readonly links: Link;
-  readonly users: User;
-};
+export type Rows = { readonly [N in CollectionName]: RowOf<(typeof collections)[N]> };
 
 /** The secret fields of each collection. */
 export type Secrets = { readonly [N in CollectionName]: SecretsOf<(typeof collections)[N]> };

@@ -97,7 +97,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Applies up to 24 steps to the rows: `filter`, `select`, `join`, `derive`, …, and any operator on pages. More follow by another `pipe`.
+   * Applies up to twelve steps to the rows: `filter`, `select`, `join`, `derive`, …, and any operator on pages. More follow by another `pipe`.
    *
    * @throws {StepError} `E_STEP_CONFIG`, synchronously, for a step that names fields which the rows do not have, as far as columns are known.
    *
@@ -107,32 +107,7 @@ export class RowStream<T> implements AsyncIterable<T> {
    *   join(service.bridges, { on: { bridge_id: 'id' }, as: 'bridge', select: ['title'] }),
    * ); // { lead_id: '7', bridge_id: '4', bridge_title: 'Auto' }, …
    */
-  pipe<
-    A = T,
-    B = A,
-    C = B,
-    D = C,
-    E = D,
-    F = E,
-    G = F,
-    H = G,
-    I = H,
-    J = I,
-    K = J,
-    L = K,
-    M = L,
-    N = M,
-    O = N,
-    P = O,
-    Q = P,
-    R = Q,
-    S = R,
-    U = S,
-    V = U,
-    W = V,
-    X = W,
-    Y = X,
-  >(
+  pipe<A = T, B = A, C = B, D = C, E = D, F = E, G = F, H = G, I = H, J = I, K = J, L = K>(
     a?: Operator<T, A>,
     b?: Operator<A, B>,
     c?: Operator<B, C>,
@@ -145,19 +120,7 @@ export class RowStream<T> implements AsyncIterable<T> {
     j?: Operator<I, J>,
     k?: Operator<J, K>,
     l?: Operator<K, L>,
-    m?: Operator<L, M>,
-    n?: Operator<M, N>,
-    o?: Operator<N, O>,
-    p?: Operator<O, P>,
-    q?: Operator<P, Q>,
-    r?: Operator<Q, R>,
-    s?: Operator<R, S>,
-    u?: Operator<S, U>,
-    v?: Operator<U, V>,
-    w?: Operator<V, W>,
-    x?: Operator<W, X>,
-    y?: Operator<X, Y>,
-  ): RowStream<Y>;
+  ): RowStream<L>;
   pipe(...steps: readonly unknown[]): unknown {
     return new RowStream(this.#source, this.#chain.followedBy(steps as readonly Step[]));
   }
