@@ -43,8 +43,6 @@ export type ConfigPath = readonly (string | number)[];
 
 /** What is known when columns are followed through steps, before anything is read. */
 export interface ColumnsContext extends Pick<RowSource, 'withheld'> {
-  /** The step that dropped a column, by column name. Default: unknown. */
-  readonly gone?: ReadonlyMap<string, string>;
   /** Reports a problem; checking continues if this returns. @param onKey Whether the problem is the key, not its value. */
   problem(path: ConfigPath, message: string, onKey?: boolean): void;
 }
@@ -272,21 +270,10 @@ export class StepChain {
     problemAt: (at: string) => ColumnsContext['problem'],
   ): readonly Column[] | undefined {
     const { withheld } = this.source;
-    const gone = new Map<string, string>();
-    let columns = from;
-    for (const step of steps) {
+    return steps.reduce((columns, step) => {
       const node = nodes.get(step);
-      if (columns === undefined || node === undefined) {
-        gone.clear();
-        columns = node?.made;
-        continue;
-      }
-      const left = node.columns(columns, { gone, withheld, problem: problemAt(node.at) });
-      for (const { name } of columns) gone.set(name, node.at);
-      for (const { name } of left ?? columns) gone.delete(name);
-      columns = left;
-    }
-    return columns;
+      return columns && node ? node.columns(columns, { withheld, problem: problemAt(node.at) }) : node?.made;
+    }, from);
   }
 }
 

@@ -130,21 +130,15 @@ function keysIn(value: Readonly<Record<string, unknown>>): readonly Named[] {
 /** Reports columns named by `expect` that do not leave the last step, and lists that are not read; what is unknown is not checked. */
 export function checkExpect(
   expect: Expect,
-  known: {
-    readonly columns: readonly Column[] | undefined;
-    readonly gone: ReadonlyMap<string, string>;
-    readonly reads: readonly string[] | undefined;
-  },
+  known: { readonly columns: readonly Column[] | undefined; readonly reads: readonly string[] | undefined },
   problem: Problem,
 ): void {
   const columns = known.columns?.map(({ name }) => name);
   for (const { name: gate, judges, names } of gatesIn(expect)) {
     const there = judges === 'rows' ? columns : known.reads;
     for (const { name, path, onKey } of there ? names.filter((each) => !there.includes(each.name)) : []) {
-      const step = known.gone.get(name);
       const what = judges === 'rows' ? `there is no column '${name}' after the last step` : `the list '${name}' is not read here`;
-      const hint = judges === 'rows' && step !== undefined ? `: ${step} does not pass it on` : didYouMean(name, there ?? []);
-      problem(['expect', gate, ...path], `${what}${hint}`, onKey);
+      problem(['expect', gate, ...path], `${what}${didYouMean(name, there ?? [])}`, onKey);
     }
   }
 }

@@ -111,7 +111,7 @@ export function planPipeline(
   if (!collection) return undefined;
   const setting = { collection, collections, queries, hmacKey, withheld: withheldOf(collection, reveal) };
   const declared = columnsOf(collection, reveal);
-  const { arriving, leaving, gone, known } = followed(bound, setting, declared, { issues, known: knownSteps(bound, issues.unknown) });
+  const { arriving, leaving, known } = followed(bound, setting, declared, { issues, known: knownSteps(bound, issues.unknown) });
   const steps = bound.flatMap((step, index) => (step ? [{ ...step, input: itemAt(arriving, index) }] : []));
   const reads = [...new Set([collection.name, ...steps.flatMap(({ definition, config }) => definition.reads?.(config) ?? [])])];
   const stoppedBy = stopOf(steps);
@@ -119,12 +119,12 @@ export function planPipeline(
   const areListsKnown = steps.length === bound.length && reads.every((name) => Object.hasOwn(collections, name));
   if (expect) {
     refuseLimits(expect, stoppedBy, problem);
-    checkExpect(expect, { columns: known === Infinity ? leaving : undefined, gone, reads: areListsKnown ? reads : undefined }, problem);
+    checkExpect(expect, { columns: known === Infinity ? leaving : undefined, reads: areListsKnown ? reads : undefined }, problem);
   }
   for (const { index, definition, config } of known === Infinity ? sinks : []) {
     const at = ['to', index, definition.name];
     const isOpen = issues.unknown.some(([list, entry, , key]) => list === 'to' && entry === index && key !== 'path');
-    const plan = { key: collection.key, gone, problem: (path: Path, message: string) => problem([...at, ...path], message) };
+    const plan = { key: collection.key, problem: (path: Path, message: string) => problem([...at, ...path], message) };
     if (!isOpen) definition.check?.(config, leaving, plan);
   }
 
@@ -146,14 +146,13 @@ function knownSteps(steps: Chain['steps'], unknown: readonly Path[]): number {
   return first < 0 ? Infinity : first;
 }
 
-/** @returns The columns at each step and at the end, which step dropped a field, and how many first steps are known. */
+/** @returns The columns at each step and at the end, and how many first steps are known. */
 function followed(
   steps: Chain['steps'],
-  setting: Omit<PlanContext, 'gone' | 'problem' | 'unset' | 'warn'>,
+  setting: Omit<PlanContext, 'problem' | 'unset' | 'warn'>,
   source: readonly Column[],
   reporting?: { readonly issues: IssueList; readonly known: number },
 ) {
-  const gone = new Map<string, string>();
   const arriving = [source];
   let leaving = source;
   let known = reporting?.known ?? Infinity;
@@ -162,19 +161,17 @@ function followed(
       const at = ['steps', index, step.definition.name];
       const judging = index < known ? reporting?.issues : undefined;
       const output = step.definition.columns(step.config, leaving, {
-        ...{ ...setting, gone },
+        ...setting,
         problem: (path, message, onKey) => judging?.problem([...at, ...path], message, onKey),
         unset: (path, name, message) => reporting?.issues.unsetProblem([...at, ...path], name, message),
         warn: (path, warning) => judging?.warn([...at, ...path], warning),
       });
-      for (const { name } of leaving) gone.set(name, step.at);
       if (output === undefined) known = Math.min(known, index);
       leaving = output ?? [];
-      for (const { name } of leaving) gone.delete(name);
     }
     arriving.push(leaving);
   });
-  return { arriving, leaving, gone, known };
+  return { arriving, leaving, known };
 }
 
 function collectionNamed(from: string, reveal: readonly string[], collections: Registry, problem: Problem): Collection | undefined {

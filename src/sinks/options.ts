@@ -50,8 +50,6 @@ export function checkColumns(wanted: readonly string[] | undefined, arriving: re
 export function requireArriving(name: string, path: readonly (string | number)[], arriving: readonly Column[], plan: SinkPlan): void {
   const names = arriving.map((column) => column.name);
   if (names.includes(name)) return;
-  const step = plan.gone?.get(name);
-  if (step !== undefined) return plan.problem(path, `column '${name}' does not reach this sink: ${step} does not pass it on`);
   plan.problem(path, `unknown column '${name}'${didYouMean(name, names)}`);
 }
 

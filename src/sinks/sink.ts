@@ -86,8 +86,6 @@ export interface SinkWriter {
 /** What a sink knows while a file is checked. */
 export interface SinkPlan {
   readonly key: readonly string[];
-  /** The step that dropped a column, by column. Default: unknown. */
-  readonly gone?: ReadonlyMap<string, string>;
   problem(path: readonly (string | number)[], message: string): void;
 }
 

@@ -44,14 +44,8 @@ export function requireColumn(
   const column = columns.find((candidate) => candidate.name === name);
   if (column) return column;
   const names = columns.map((candidate) => candidate.name);
-  plan.problem(path, goneAt(name, plan) ?? unknownName('field', name, names, plan), onKey);
+  plan.problem(path, unknownName('field', name, names, plan), onKey);
   return undefined;
-}
-
-/** Names the step that removed a field, if there is one. */
-export function goneAt(name: string, { gone }: Pick<ColumnsContext, 'gone'>): string | undefined {
-  const step = gone?.get(name);
-  return step === undefined ? undefined : `field '${name}' is gone here: ${step} does not pass it on`;
 }
 
 export function refuseRepeats(fields: readonly string[], plan: ColumnsContext, path: ConfigPath = []): void {

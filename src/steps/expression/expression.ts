@@ -2,7 +2,7 @@ import { EvaluationError, type ASTNode } from '@marcbachmann/cel-js';
 import { exact, isInstant, StepError } from '../../core/index.js';
 import type { Column, DeclaredType, Row, Value, Warning } from '../../core/index.js';
 import type { ConfigPath } from '../../flow/index.js';
-import { goneAt, unknownName } from '../fields.js';
+import { unknownName } from '../fields.js';
 import type { PlanContext, StepRuntime } from '../step.js';
 import {
   comprehensions,
@@ -153,7 +153,7 @@ function checked(source: string, input: readonly Column[]): Expression | Express
 function unknownIn({ kind, name, known }: Required<ExpressionProblem>['unknown'], plan: PlanContext, made: readonly string[]): string {
   if (kind === 'field' && made.includes(name))
     return `field '${name}' is added by this step; an expression sees the row before the step, so add '${name}' in an earlier derive`;
-  return (kind === 'field' ? goneAt(name, plan) : undefined) ?? unknownName(kind, name, known, plan);
+  return unknownName(kind, name, known, plan);
 }
 
 export function openExpression(source: string, { input = [], at, firstStart }: StepRuntime): Expression {

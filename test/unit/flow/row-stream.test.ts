@@ -102,7 +102,7 @@ describe('pipe', () => {
     [
       'a field that is gone',
       () => leads().pipe(select<Row, string>(['lead_id']), sort<Row>([{ field: 'age' }])),
-      "sort: field 'age' is gone here: select does not pass it on",
+      "sort: unknown field 'age'",
     ],
     [
       'a field of the other side that is not there',
