@@ -37,8 +37,8 @@ export async function runAndReport(
     for (const step of report.steps) console.event('step.finished', { ...facts, ...step });
     for (const { at, path, total, bytes } of report.sinks)
       if (path !== undefined) console.event('output.published', { ...facts, at, path, rows: total, bytes });
-    // The summary leaves out the warnings, which were reported a moment ago. Machines got a line for each step and output.
-    const summary = summaryOf({ ...report, warnings: [] }).split('\n');
+    // Machines got a line for each step and output.
+    const summary = summaryOf(report).split('\n');
     console.event('run.finished', { ...facts, report }, console.format === 'json' ? summary.slice(0, 1) : summary);
     return report;
   } catch (failure) {

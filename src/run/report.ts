@@ -1,5 +1,5 @@
 import { amount, amountOf, counted, origins, outcomes, printable, wordOf } from '../core/index.js';
-import type { Consistency, RowCounts, Violation, Warning, WarningCode } from '../core/index.js';
+import type { Consistency, RowCounts, Violation, Warning } from '../core/index.js';
 import type { CountedStep } from '../flow/index.js';
 import type { LookupCounts } from '../steps/index.js';
 
@@ -101,7 +101,6 @@ export function summaryOf(report: RunReport): string {
     ...report.sinks.map(sinkLine),
     ...[report, ...report.sides, ...report.lookups].flatMap(findingLines),
     rejects.rows > 0 && `  rejected ${amountOf(rejects.rows, 'row')}${rejects.path === undefined ? '' : `, see ${rejects.path}`}`,
-    ...report.warnings.map(({ code, message }) => summarised.has(code) && `  WARNING: ${message}`),
   ];
   return said(lines).map(printable).join('\n');
 }
@@ -109,18 +108,6 @@ export function summaryOf(report: RunReport): string {
 function said(lines: readonly (string | false)[]): readonly string[] {
   return lines.filter((line) => line !== false);
 }
-
-/** For readers who see nothing else. */
-const summarised: ReadonlySet<WarningCode> = new Set<WarningCode>([
-  'W_SOURCE_EMPTY',
-  'W_SOURCE_FIELD_GONE',
-  'W_STEP_EMPTY',
-  'W_STEP_NO_MATCH',
-  'W_RUN_PARTIAL',
-  'W_GATE_BASELINE',
-  'W_GATE_OVERRIDDEN',
-  'W_SINK_EMPTY',
-]);
 
 function shrunkLine({ gate, at, rows, rowsBefore }: GateResult): string | false {
   if (gate !== 'max_read_shrink' || rows === undefined || rowsBefore === undefined || rows > 0.9 * rowsBefore) return false;

@@ -4,15 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { loadPipeline } from '../../../src/plan/index.js';
-import {
-  failedRunOf,
-  recoverRuns,
-  rollbackTable,
-  runPipeline,
-  summaryOf,
-  type RunOptions,
-  type RunReport,
-} from '../../../src/run/index.js';
+import { failedRunOf, recoverRuns, rollbackTable, runPipeline, type RunOptions, type RunReport } from '../../../src/run/index.js';
 import { changing, type Lists } from '../../support/changing.js';
 import { cli } from '../../support/cli.js';
 import { leads } from '../../support/pipelines.js';
@@ -311,7 +303,6 @@ describe('shrinking', () => {
       expect(shrinkGates(report)).toEqual(expected);
       const overridden = expected.filter((line) => line.endsWith('overridden'));
       expect(codes(report)).toEqual(overridden.map(() => 'W_GATE_OVERRIDDEN'));
-      expect(summaryOf(report).match(/WARNING: overridden by --allow-shrink: .*100/g) ?? []).toHaveLength(overridden.length);
     });
 
     test('publishes once under strict: an output without a count, and an empty list, but nothing else', async () => {
@@ -355,7 +346,6 @@ describe('shrinking', () => {
     test('of a list, on either side of a join, with no earlier count', async () => {
       const report = await night({ leads: [], bridges: [] });
       expect(codes(report)).toEqual(['W_SOURCE_EMPTY', 'W_SOURCE_EMPTY']);
-      expect(summaryOf(report)).toContain('WARNING: bridges (steps[0] join): no rows were read');
       expect(codes(await night())).toEqual([]);
     });
 
@@ -366,7 +356,6 @@ describe('shrinking', () => {
         code: 'W_STEP_EMPTY',
         message: 'steps[0] filter: none of 100 rows is kept; expect.min_rows refuses that',
       });
-      expect(summaryOf(report)).toContain('WARNING: steps[0] filter: none of 100 rows');
       expect(codes(await night({}, `${body}\nexpect: { min_rows: 0 }`))).toEqual([]);
       const one = (condition: string) => `from: leads\nsteps:\n  - filter: lead_id == '0'\n  - filter: '${condition}'\n${toCsv}`;
       expect(codes(await night({}, one('true')))).toEqual([]);
