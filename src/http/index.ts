@@ -1,18 +1,4 @@
-export {
-  accountOf,
-  type CredentialField,
-  credentialForms,
-  credentialParameters,
-  type Credentials,
-  headersOf,
-  keyField,
-  keyProblem,
-  mustHaveForm,
-  privacyAt,
-  queryOf,
-  secretsOf,
-  withKey,
-} from './credentials.js';
+export * from './credentials.js';
 export { checkClient, checkOptions, wrongOption } from './options.js';
 export { proxyFor, proxyIn, proxySecrets } from './proxy.js';
 export { RateLimiters } from './pacer.js';

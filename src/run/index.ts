@@ -4,15 +4,6 @@ export { previewPipeline } from './preview.js';
 export { loadTests, type PipelineTest, type TestedPipeline, type TextRow } from './tested.js';
 export { writeTo, type Written, type WriteOptions } from './write-to.js';
 export { recoverRuns, type RollbackOptions, rollbackTable } from './state.js';
-export {
-  type FailedRunReport,
-  failedRunOf,
-  type FindingsReport,
-  type GateResult,
-  type RunReport,
-  type SinkReport,
-  type StepReport,
-  summaryOf,
-} from './report.js';
+export * from './report.js';
 export type { RunOptions } from './start.js';
 export { runPipeline } from './run.js';

@@ -1,14 +1,6 @@
 export { CollectionStream, connect, type ConnectOptions, driftOf, refuseRead, type Service, untilAborted } from './connect.js';
 export { checkConnection, collectionIn, type FindOptions, type ReadOptions, registryOf, windowOf } from './options.js';
-export {
-  collectionOf,
-  collectionShape,
-  collectionsShape,
-  type CollectionDeclaration,
-  type CollectionOf,
-  defineCollection,
-  type FieldDeclaration,
-} from './declared.js';
+export * from './declared.js';
 export { Findings } from './decode/findings.js';
 export type { CollectionReader, ListRequest } from './fetch/reader.js';
 export { createClient, type ServiceClient } from './fetch/client.js';

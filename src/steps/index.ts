@@ -1,14 +1,6 @@
 export { aggregate, type Aggregated, type AggregateOptions, type Aggregation, type GroupBy } from './aggregate/aggregate.js';
 export { cast, type Casted, type CastOptions } from './cast/cast.js';
-export {
-  customStepOf,
-  defineStep,
-  type AddedColumns,
-  type CustomStep,
-  type CustomStepContext,
-  type StepDeclaration,
-  type Stepped,
-} from './custom.js';
+export * from './custom.js';
 export { dedupe, deduping, type DedupeOptions } from './dedupe/dedupe.js';
 export { type Derivation, derive, type WithDerived } from './derive/derive.js';
 export { explode, type ExplodeOptions } from './explode/explode.js';
