@@ -3,10 +3,9 @@ import { LeadstreamError, StepError, whatWasThrown } from '../core/index.js';
 import { checkGiven, kindOf, number, object } from '../options/index.js';
 import { handOver, keep } from './lease.js';
 import { failWhenDry, stalled } from './stalled.js';
-import { reorder } from './reorder.js';
 import { madeRows, refusedRow, type MadeOptions } from './row-function.js';
 import { withNode } from './chain.js';
-import type { Page, Step } from './page.js';
+import { reorder, type Page, type Step } from './page.js';
 
 /** A page, or the failure that takes its place until its turn comes. */
 type Outcome<T> = { readonly page: Page<T> } | { readonly failure: unknown };

@@ -1,4 +1,4 @@
-import { Observable, type OperatorFunction, type Subscriber } from 'rxjs';
+import { defer, Observable, type MonoTypeOperatorFunction, type OperatorFunction, type Subscriber } from 'rxjs';
 import { isRecord, type Row, StepError } from '../core/index.js';
 import { kindOf } from '../options/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
@@ -35,6 +35,24 @@ export function handling<In, Out>(next: (item: In, subscriber: Subscriber<Out>) 
         complete: () => subscriber.complete(),
       }),
     );
+}
+
+/** Puts items back into the order of their numbers. It buffers items that arrive early, which the window bounds. */
+export function reorder<T extends { readonly number: number }>(first: number): MonoTypeOperatorFunction<T> {
+  return (source$) =>
+    defer(() => {
+      const early = new Map<number, T>();
+      let next = first;
+      const inOrder = handling<T, T>((item, subscriber) => {
+        early.set(item.number, item);
+        for (let ready = early.get(next); ready !== undefined && !subscriber.closed; ready = early.get(next)) {
+          early.delete(next);
+          next += 1;
+          subscriber.next(ready);
+        }
+      });
+      return source$.pipe(inOrder);
+    });
 }
 
 /** A columnar page. A copy by `...` is a page of rows, so that its rows may be replaced: a batch never represents rows other than its own. */

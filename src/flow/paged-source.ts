@@ -4,8 +4,7 @@ import type { Row } from '../core/index.js';
 import { defaults } from '../options/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { untilReleased } from './lease.js';
-import { handling, pageOf, type Lease, type Page } from './page.js';
-import { reorder } from './reorder.js';
+import { handling, pageOf, reorder, type Lease, type Page } from './page.js';
 
 /** The place where a list seems to end. */
 export interface ListEnd {
