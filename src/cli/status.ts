@@ -142,17 +142,10 @@ function statusLine({ current, requests }: Observed): string {
     ...(rows === undefined ? [] : [`${amountOf(rows, 'row')}${share}`]),
     // Half a second is too little to measure a rate.
     ...(rows && forMs >= 500 ? [`${amount(Math.round((1000 * rows) / forMs))} rows/s`] : []),
-    ...(requests.bytes > 0 ? [sizeOf(requests.bytes)] : []),
+    ...(requests.bytes > 0 ? [`${(requests.bytes / 1e6).toFixed(1)} MB`] : []),
     ...(retries > 0 ? [amountOf(retries, 'retry', 'retries')] : []),
   ];
   return parts.join(', ');
-}
-
-const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
-
-function sizeOf(bytes: number): string {
-  const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
-  return power === 0 ? amountOf(bytes, 'byte') : `${(bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {

@@ -100,7 +100,7 @@ async function findCredentials(probe: Probe, collections: readonly Collection[],
   const [failure] = failures;
   const [working] = tried.filter((each) => each.failure === undefined);
   if (failure && !working && !failures.some(isDenied)) {
-    probe.add('reachable', 'problem', `${failure.message}; ${remedyFor(failure)}`);
+    probe.add('reachable', 'problem', `${failure.message}; check that base_url is everything before /api, and the network`);
     return undefined;
   }
   probe.add('reachable', 'ok', 'the service answers');
@@ -170,11 +170,6 @@ async function failureOf(work: () => Promise<unknown>): Promise<SourceError | un
 
 function isDenied({ status }: SourceError): boolean {
   return status === 401 || status === 403;
-}
-
-function remedyFor({ kind, status }: SourceError): string {
-  if (kind === 'transient') return status === undefined ? 'check base_url, the network and the proxy' : 'try again later';
-  return 'check that base_url is everything before /api, and not a web page';
 }
 
 /** How a service pages its lists. */

@@ -253,9 +253,7 @@ function networkFailure(label: string, url: string, proxy: string | undefined, t
   if (thrown instanceof MaxRedirectsError || systemCode === 'ERR_INVALID_URL') return permanent('E_SOURCE_REFUSED', systemCode);
   if (systemCode === 'ERR_INVALID_PROTOCOL')
     return permanent('E_SOURCE_CONFIG', `the agent does not support this protocol (${systemCode})`);
-  // A mistyped name fails like one that cannot be looked up.
-  const unknown = `no connection, because the host name cannot be resolved; check ${proxy === undefined ? 'the base URL' : 'the address of the proxy'} and the network`;
-  const what = thrown instanceof ReadError ? 'the response was cut off' : systemCode === 'ENOTFOUND' ? unknown : 'no connection';
+  const what = thrown instanceof ReadError ? 'the response was cut off' : 'no connection';
   return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: ${what} ${where}`, { systemCode });
 }
 

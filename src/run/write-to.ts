@@ -131,12 +131,8 @@ function checkWriting(rows: unknown, options: WriteOptions): void {
   const [problem] = taken(options, '');
   if (problem !== undefined) throw wrong(`the third argument, like { columns: columnsOf(collections.leads) }: ${problem}`);
   const known = isStream ? rows.columns?.map(({ name }) => name) : undefined;
-  if (known === undefined && options.columns === undefined) {
-    const why = isStream
-      ? "they are unknown after foreign operators, and after mapRows and mapAsync without { columns: { id: 'text', … } }"
-      : 'an observable of pages does not declare them; one of rows, like rows$, cannot be written: pass the stream itself, like service.leads';
-    throw wrong(`name the columns of the rows, like { columns: columnsOf(collections.leads) }: ${why}`);
-  }
+  if (known === undefined && options.columns === undefined)
+    throw wrong('the columns of these rows are unknown; name them, like { columns: columnsOf(collections.leads) }');
   const absent = options.columns?.find(({ name }) => known?.includes(name) === false);
   if (known !== undefined && absent !== undefined) throw wrong(`columns: ${unknownName('field', absent.name, known)}`);
 }

