@@ -9,6 +9,7 @@ import { StoreTable } from './store-table.js';
 import type { Evidence } from './run-log.js';
 import type { Table } from './table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
+import { show } from './view.js';
 
 /** A run of a table that still exists. */
 export interface TableRun {
@@ -70,6 +71,7 @@ export async function rollBack(table: StoreTable, to: string | undefined, option
 
 /** As `rollBack`, for all tables that are published together. */
 export async function rollBackAll(pointer: Pointer, to: string | undefined, options: VerifyOptions) {
+  await show(pointer);
   const base = await pointer.read();
   if (base === undefined) throw new SinkError('E_SINK_FOREIGN', `${pointer.path} has no tables any more`);
   const { current } = base.content;
@@ -81,6 +83,7 @@ export async function rollBackAll(pointer: Pointer, to: string | undefined, opti
     if (found.evidence === 'none') evidence = 'none';
   }
   await pointer.restore(base, target);
+  await show(pointer);
   return { from: runsOf(current.tables).at(-1), to: runsOf(target.tables).at(-1) ?? '', evidence };
 }
 

@@ -11,6 +11,6 @@ export { tableFiles, type TableFiles } from './files.js';
 export { isInCatalog, storesTaken, storeTable, type TableAccess, tableAt } from './formats.js';
 export { catalogOptions, RestCatalog } from './iceberg/index.js';
 export { Table } from './table.js';
-export { type Pointer, pointerOfSeveral, sharedPointer } from './pointer.js';
+export { type Pointer, pointerOfSeveral, sharedPointer, viewName } from './pointer.js';
 export { TableSets, type Together } from './together.js';
 export { verifyTable, type Verification, type VerifyOptions } from './verify.js';

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { LeadstreamError, reasonOf, schema, SinkError } from '../core/index.js';
-import { jsonIn, type ObjectStore, type ObjectStores, reworded, writeOnce } from '../store/index.js';
+import { isRemote, jsonIn, type ObjectStore, type ObjectStores, reworded, writeOnce } from '../store/index.js';
 import type { TableChange, TableFormat, TableVersion } from './format.js';
 import { manifestIn, type Manifest } from './manifest.js';
 import { manifestKey } from './store-table.js';
 
 /** The object that names the current run of a plain table, or of those in the folders next to it that are published together. */
 const pointerKey = '_latest.json';
+
+/** Name of the link next to such tables of this machine, through which readers see all of them. */
+export const viewName = 'current';
 
 const committed = schema((z) => z.object({ run: z.string().regex(/^[\w-]+$/), sha256: z.string() }));
 
@@ -40,7 +43,7 @@ const content = schema((z) =>
 type Content = z.output<ReturnType<typeof content>>;
 type Published = Content['current'];
 
-interface PointerState {
+export interface PointerState {
   readonly content: Content;
   /** The ETag that the next commit replaces. */
   readonly etag: string;
@@ -222,7 +225,7 @@ export class PointerFormat implements TableFormat<PointerState> {
   async load(): Promise<PointerVersion | undefined> {
     const found = await this.pointer.read();
     const isKnown = this.table === '' || this.#isCreated || found?.content.current.tables[this.table];
-    return found && isKnown ? this.#versionOf(found) : undefined;
+    return found && isKnown ? this.versionOf(found) : undefined;
   }
 
   announce(run: string, base: PointerVersion | undefined, change: TableChange | undefined): void {
@@ -230,7 +233,7 @@ export class PointerFormat implements TableFormat<PointerState> {
   }
 
   async commit(_: PointerVersion | undefined, { runId }: TableChange): Promise<PointerVersion> {
-    return this.#versionOf(await this.pointer.commit(runId));
+    return this.versionOf(await this.pointer.commit(runId));
   }
 
   withdraw(): Promise<boolean> {
@@ -238,7 +241,7 @@ export class PointerFormat implements TableFormat<PointerState> {
   }
 
   async restore({ state }: PointerVersion, run: string): Promise<PointerVersion> {
-    return this.#versionOf(await this.pointer.restore(state, this.pointer.keptAt(state, run)));
+    return this.versionOf(await this.pointer.restore(state, this.pointer.keptAt(state, run)));
   }
 
   /** What the manifests of `dropped` runs name, and those of the others do not. */
@@ -256,7 +259,7 @@ export class PointerFormat implements TableFormat<PointerState> {
     return gone;
   }
 
-  async #versionOf(state: PointerState): Promise<PointerVersion> {
+  async versionOf(state: PointerState): Promise<PointerVersion> {
     const { sequence, current: now, kept: earlier, runs } = state.content;
     const of = ({ tables }: Published) => tables[this.table] ?? [];
     const [current] = [of(now)].flat();
@@ -287,10 +290,10 @@ export class PointerFormat implements TableFormat<PointerState> {
 
 /** Finds the pointer in the folder above that names a table. */
 export async function sharedPointer(objects: ObjectStore, stores: ObjectStores): Promise<PointerFormat | undefined> {
-  if ((await objects.find(pointerKey)) !== undefined) return undefined;
+  if (isRemote(objects.root) && (await objects.find(pointerKey)) !== undefined) return undefined;
   const { store, key } = stores.above(objects.root);
   const pointer = await pointerOfSeveral(store);
-  return pointer?.tables.includes(key) ? new PointerFormat(objects, pointer, key) : undefined;
+  return pointer && [...pointer.tables, viewName].includes(key) ? new PointerFormat(objects, pointer, key) : undefined;
 }
 
 /** Returns the pointer of tables that are published together. */

@@ -5,7 +5,9 @@ import type { TableChange, TableVersion } from './format.js';
 import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
 import { storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import type { TableKind } from './partitions.js';
+import { PointerFormat } from './pointer.js';
 import { intentKey, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
+import { show } from './view.js';
 
 /** Number of files that are uploaded at a time. */
 const maxUploads = 4;
@@ -35,6 +37,7 @@ export class StoreRun implements Landing {
    * @throws {GateError} `E_GATE_VERIFY` when files are to be kept, and the manifest is not the one that its run wrote.
    */
   static async open(table: StoreTable, options: LandingOptions, context: LandingContext, folder: string): Promise<StoreRun> {
+    if (table.format instanceof PointerFormat) await show(table.format.pointer);
     let base = await table.format.load();
     if (base === undefined) {
       await table.refuseForeign();
@@ -119,6 +122,7 @@ export class StoreRun implements Landing {
     this.#isUndecided = true;
     try {
       this.#committed = await this.table.format.commit(this.base, this.#change);
+      if (this.table.format instanceof PointerFormat) await show(this.table.format.pointer);
     } catch (failure) {
       this.#isUndecided = !isLocked(failure);
       throw failure;

@@ -151,7 +151,7 @@ export class StoreTable {
     for await (const { key } of this.objects.list('')) {
       // What a first run left that was killed.
       if (key.startsWith(ownFolder) || /^data\/[\w-]+\/(?:.*\/)?part-\d{5}\.parquet$|^metadata\/[^/]+\.avro$/.test(key)) continue;
-      throw new SinkError('E_SINK_FOREIGN', `${this.path} has ${key}, which is not leadstream's; choose another path, or move that away`);
+      throw new SinkError('E_SINK_FOREIGN', `${this.path} has ${key}, which is not part of it; choose another path, or move that away`);
     }
   }
 }

@@ -33,7 +33,7 @@ export class TableSets {
 
   at({ folder, tables }: Together, stores: ObjectStores): Pointer {
     const set = JSON.stringify([folder, ...tables]);
-    const pointer = this.#pointers.get(set) ?? new Pointer(stores.at(folder), tables, () => this.held());
+    const pointer = this.#pointers.get(set) ?? new Pointer(stores.at(folder, 0o644), tables, () => this.held());
     this.#pointers.set(set, pointer);
     return pointer;
   }

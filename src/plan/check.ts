@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import { collections, type Collection, type Registry } from '../collections/index.js';
 import { defined, isMap, unknownName, SpecError, type Warning } from '../core/index.js';
 import { getIn } from '../options/index.js';
-import type { Together } from '../lake/index.js';
-import { isRemote, type PathNames } from '../store/index.js';
+import { viewName, type Together } from '../lake/index.js';
+import type { PathNames } from '../store/index.js';
 import { outputAt } from '../sinks/index.js';
 import { collectionOf, collectionShape, tiesOf } from '../source/index.js';
 import { Queries } from '../steps/index.js';
@@ -85,8 +85,8 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
 /** Returns the paths of the tables of a pipeline that are to be published together with others. */
 function joined({ sinks }: Chain, problem: Problem): readonly string[] {
   return sinks.flatMap(({ index, definition, config, output = '' }) => {
-    if (definition.joins?.(config) && isRemote(output) && !output.includes('{{')) return [output];
-    const kind = 'parquet with table: plain and a fixed path on a store, like s3://lake/night/leads';
+    if (definition.joins?.(config) && basename(output) !== viewName && !output.includes('{{')) return [output];
+    const kind = `parquet with table: plain and a fixed path, like lake/night/leads, whose name is not ${viewName}`;
     problem(['to', index, definition.name], `publish: together is for ${kind}`);
     return [];
   });

@@ -157,7 +157,7 @@ export const pipelineShape = schema((z) =>
       .literal('together')
       .optional()
       .describe(
-        'Publishes all tables of the file that say so at once, or none: plain tables on one store, directly below one folder. Default: each output by itself.',
+        'Publishes all tables of the file that say so at once, or none: plain tables directly below one folder, on this machine or a store. Default: each output by itself.',
       ),
     expect: expectShape().optional().describe('Conditions on the rows; if one fails, nothing is published.'),
     on_new_field: z

@@ -21,7 +21,6 @@ import {
   fixedPath,
   fixedPlace,
   forgetCommit,
-  isRemote,
   jsonIn,
   lockOutputs,
   logCommit,
@@ -136,7 +135,7 @@ export async function rollbackTable(
   const runId = newRunId();
   const stores = options.stores ?? new Stores();
   const inCatalog = await isInCatalog(place, stores);
-  const several = isRemote(place) && !inCatalog ? await pointerOfSeveral(stores.at(place)) : undefined;
+  const several = inCatalog ? undefined : await pointerOfSeveral(stores.at(place));
   const places = several ? several.tables.map((table) => `${place}/${table}`) : inCatalog ? [] : [place];
   const lock = await lockOutputs(places, { runId, stores });
   try {

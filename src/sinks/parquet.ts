@@ -94,7 +94,6 @@ async function landingOf(options: ParquetConfig, context: SinkContext): Promise<
   const { table: kind } = options;
   const catalog = options.catalog && new RestCatalog(options.catalog);
   const path = catalog ? await catalog.location() : outputAt(options.path ?? '', placeOf(context));
-  if (kind === 'plain' && !isRemote(path)) return LinkedRun.open(new Table(path), options, context);
   const objects = context.stores.at(path, options.permissions);
   if (isRemote(path)) {
     await context.stores.check(objects);
@@ -102,9 +101,10 @@ async function landingOf(options: ParquetConfig, context: SinkContext): Promise<
     if (!catalog && (await store.find(key)) !== undefined)
       throw new SinkError('E_SINK_FOREIGN', `${path} is an object, where the objects of a table would be below it; choose another path`);
   }
-  const shared = kind === 'plain' && !context.pointer && (await sharedPointer(objects, context.stores));
+  const shared = !catalog && !context.pointer && (await sharedPointer(objects, context.stores));
   if (shared)
     throw new SinkError('E_SINK_FOREIGN', `${path} is published together with others; set publish: together, or choose another path`);
+  if (kind === 'plain' && !context.pointer && !isRemote(path)) return LinkedRun.open(new Table(path), options, context);
   await catalog?.noteAt(objects);
   const table = storeTable(objects, kind, catalog, context.pointer);
   return StoreRun.open(table, options, context, context.scratch ?? scratchFolder());

@@ -21,7 +21,9 @@ export {
   replaceFile,
   sha256File,
   sha256Text,
+  syncFolder,
   temporaryEnding,
+  temporaryName,
 } from './files.js';
 export { inTurn, isLocked, type Lock, lockOutputs, lockOwn } from './lock.js';
 export { lostTo, writeOnce } from './objects.js';

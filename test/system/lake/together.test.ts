@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { tableFiles, tableRuns, TableSets, verifyTable } from '../../../src/lake/index.js';
 import { Pointer } from '../../../src/lake/pointer.js';
 import { loadPipelines } from '../../../src/plan/index.js';
 import { rollbackTable, runPipeline } from '../../../src/run/index.js';
 import { parquetSink } from '../../../src/sinks/parquet.js';
-import { jsonIn, Stores, type ObjectStore } from '../../../src/store/index.js';
-import { cli } from '../../support/cli.js';
+import { isRemote, jsonIn, Stores, type ObjectStore } from '../../../src/store/index.js';
+import { cli, startCli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pageOf } from '../../support/pages.js';
 import { reachedServer } from '../../support/reached-server.js';
@@ -17,7 +19,7 @@ import { pipelineText, serviceOf } from '../../support/services.js';
 import { column, elsewhere, facts, recording } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
-const suite = seaweedfsMissing === undefined ? describe : describe.skip;
+const preload = fileURLToPath(new URL('../../support/killed-in-folder.mjs', import.meta.url));
 
 interface Night {
   /** Ids of the rows of each collection. */
@@ -25,6 +27,7 @@ interface Night {
   readonly users: readonly string[];
   readonly users_expect?: string;
   readonly top?: string;
+  readonly table?: 'plain' | 'iceberg' | 'delta';
 }
 
 /** Two tables that the two pipelines of one file publish together. */
@@ -34,15 +37,16 @@ class Pair {
     readonly folder: string,
   ) {}
 
-  static async new(): Promise<Pair> {
-    return new Pair(`s3://${bucket}/${randomUUID()}`, await temporaryFolder());
+  static async new(place: string): Promise<Pair> {
+    const folder = await temporaryFolder();
+    return new Pair(place === 'S3' ? `s3://${bucket}/${randomUUID()}` : join(folder, 'night'), folder);
   }
 
-  text({ users_expect = '{}', top = 'publish: together' }: Partial<Night>): string {
+  text({ users_expect = '{}', top = 'publish: together', table = 'plain' }: Partial<Night>): string {
     const bodies = (['leads', 'users'] as const).map(
       (from) =>
         `${top}\nfrom: ${from}\nsteps:\n  - dedupe: {}\nexpect: ${from === 'users' ? users_expect : '{}'}\n` +
-        `rejects: { path: '${this.folder}/${from}.ndjson' }\nto:\n  - parquet: { path: '${this.path}/${from}', keep: 3 }`,
+        `rejects: { path: '${this.folder}/${from}.ndjson' }\nto:\n  - parquet: { path: '${this.path}/${from}', keep: 3, table: ${table} }`,
     );
     return bodies.map((body, index) => pipelineText(body).replace(/^name: .*/m, `name: p${index}`)).join('\n---\n');
   }
@@ -87,12 +91,26 @@ class Pair {
 
   /** Ids of the rows that readers see, as DuckDB reads the files. */
   async rows(table: 'leads' | 'users'): Promise<readonly string[]> {
+    const shown = join(this.path, 'current');
+    if (!isRemote(this.path)) return rowsOf(`${existsSync(shown) ? shown : this.path}/${table}/**/*.parquet`);
     const { files } = await tableFiles(`${this.path}/${table}`);
     const copies = await temporaryFolder();
     for (const [index, file] of files.entries())
       await new Stores().at(this.path).download(file.slice(this.path.length + 1), join(copies, `${index}.parquet`));
-    const found = await duckdb(`SELECT COLUMNS('^(lead_id|uid)$') AS id FROM '${copies}/*.parquet' ORDER BY id`);
-    return found.map(({ id }) => String(id));
+    return rowsOf(`${copies}/*.parquet`);
+  }
+
+  /** The night that a reader sees, and in which tables. */
+  async moment(): Promise<string> {
+    if (isRemote(this.path)) {
+      const { bytes = '{}' } = (await new Stores().at(this.path).read('_latest.json')) ?? {};
+      const { current } = jsonIn(bytes.toString()) as { current?: { id: number; tables: object } };
+      return current ? `${current.id || ''}: ${Object.keys(current.tables).sort().join()}` : ': ';
+    }
+    const at = await realpath(join(this.path, 'current')).catch(() => undefined);
+    if (at === undefined) return ': ';
+    const both = [await rowsOf(`${at}/leads/**/*.parquet`), await rowsOf(`${at}/users/**/*.parquet`)];
+    return `${[...new Set(both.flat().map((id) => id.charAt(0)))].join()}: ${both.map(({ length }) => (length === 2 ? 'leads' : 'users')).join()}`;
   }
 
   async both(): Promise<readonly (readonly string[])[]> {
@@ -101,39 +119,39 @@ class Pair {
 
   async check(): Promise<void> {
     for (const table of ['leads', 'users']) expect((await verifyTable(`${this.path}/${table}`)).differences).toEqual([]);
-    expect((await this.keys()).filter((key) => key.includes('/intents/'))).toEqual([]);
+    expect((await this.keys()).filter((key) => /\/intents\/|\.tmp|\.link/.test(key))).toEqual([]);
     expect(await readdir(join(this.folder, 'state/scratch')).catch(() => [])).toEqual([]);
   }
 }
 
+async function rowsOf(files: string): Promise<readonly string[]> {
+  const found = await duckdb(`SELECT COLUMNS('^(lead_id|uid)$') AS id FROM '${files}' ORDER BY id`);
+  return found.map(({ id }) => String(id));
+}
+
 const night = (name: string, more: Partial<Night> = {}): Night => ({ leads: [`${name}1`, `${name}2`], users: [name], ...more });
 
-suite(`tables that are published together ${seaweedfsMissing ?? ''}`, () => {
-  reachedServer();
-
+function testsOf(place: 'S3' | 'this machine'): void {
   test('appear at once, every night, for a reader that polls', async () => {
-    const pair = await Pair.new();
-    const store = new Stores().at(pair.path);
+    const pair = await Pair.new(place);
     const seen = new Set<string>();
     let isOver = false;
     const polling = (async () => {
-      while (!isOver) {
-        const pointer = jsonIn((await store.read('_latest.json'))?.bytes.toString() ?? '') as { current?: { id: number; tables: object } };
-        if (pointer?.current) seen.add(`${pointer.current.id}: ${Object.keys(pointer.current.tables).sort().join()}`);
-      }
+      while (!isOver) seen.add(await pair.moment());
     })();
-    for (const name of ['1', '2', '3']) {
+    const nights = [...'123'];
+    for (const name of nights) {
       await pair.published(night(name));
       expect(await pair.both()).toEqual([[`${name}1`, `${name}2`], [name]]);
       await pair.check();
     }
     isOver = true;
     await polling;
-    expect([...seen]).toEqual(['0: ', '1: leads,users', '2: leads,users', '3: leads,users']);
+    expect([...seen]).toEqual([': ', ...nights.map((name) => `${name}: leads,users`)]);
   });
 
   test('stay as they are, all of them, when one is refused', async () => {
-    const pair = await Pair.new();
+    const pair = await Pair.new(place);
     await pair.published(night('1'));
     const before = await pair.keys();
     const [leads, users] = await pair.run(night('2', { users_expect: '{ min_rows: 10 }' }));
@@ -145,7 +163,7 @@ suite(`tables that are published together ${seaweedfsMissing ?? ''}`, () => {
   });
 
   test('keep the run of one that has not changed, and commit nothing if none has', async () => {
-    const pair = await Pair.new();
+    const pair = await Pair.new(place);
     await pair.published(night('1'));
     const before = await pair.keys();
     await pair.published(night('1'));
@@ -157,7 +175,7 @@ suite(`tables that are published together ${seaweedfsMissing ?? ''}`, () => {
   });
 
   test.each(['before', 'after'] as const)('are committed once when the reply is lost %s the commit was applied', async (when) => {
-    const pair = await Pair.new();
+    const pair = await Pair.new(place);
     await pair.published(night('1'));
     const store = new Stores().at(pair.path);
     let cuts = 0;
@@ -182,7 +200,7 @@ suite(`tables that are published together ${seaweedfsMissing ?? ''}`, () => {
   });
 
   test('are cleared of what a killed run left, and refuse its late commit', async () => {
-    const pair = await Pair.new();
+    const pair = await Pair.new(place);
     await pair.published(night('1'));
     const prepared = await pair.prepared('killed', new Pointer(new Stores().at(pair.path), ['leads', 'users']));
     await pair.published(night('2'));
@@ -193,7 +211,7 @@ suite(`tables that are published together ${seaweedfsMissing ?? ''}`, () => {
   });
 
   test('go back together, and forward again', async () => {
-    const pair = await Pair.new();
+    const pair = await Pair.new(place);
     for (const name of ['1', '2']) await pair.published(night(name));
     const [last] = await tableRuns(`${pair.path}/users`);
     const options = { stateDir: join(pair.folder, 'state') };
@@ -208,11 +226,12 @@ suite(`tables that are published together ${seaweedfsMissing ?? ''}`, () => {
   });
 
   test('are not mixed with tables of their own, nor with those of another file', async () => {
-    const pair = await Pair.new();
-    const alone = await Pair.new();
+    const pair = await Pair.new(place);
+    const alone = await Pair.new(place);
     await alone.published(night('1', { top: '' }));
     await pair.published(night('1'));
-    const results = [...(await alone.run(night('2'))), ...(await pair.run(night('2', { top: '' })))];
+    const results = await alone.run(night('2'));
+    for (const table of ['plain', 'iceberg', 'delta'] as const) results.push(...(await pair.run(night('2', { top: '', table }))));
     expect(results.map((each) => each.status === 'rejected' && each.reason)).toMatchObject(
       Array.from(results, () => ({ code: expect.stringMatching(/E_SINK_FOREIGN|E_RUN_TOGETHER/) })),
     );
@@ -222,7 +241,7 @@ suite(`tables that are published together ${seaweedfsMissing ?? ''}`, () => {
   });
 
   test('are published by the command, which needs all of their pipelines', async () => {
-    const pair = await Pair.new();
+    const pair = await Pair.new(place);
     await writeFile(join(pair.folder, 'p.yaml'), pair.text({}));
     const from = await serviceOf({ leads: [{ lead_id: 'a' }], users: [{ uid: 'b' }] });
     const run = (...more: string[]) => cli(['run', 'p.yaml', ...more], { cwd: pair.folder, env: { ...process.env, ...from.env } as never });
@@ -233,13 +252,79 @@ suite(`tables that are published together ${seaweedfsMissing ?? ''}`, () => {
     expect(failed.code).toBe(65);
     await pair.check();
   });
+}
+
+const suite = seaweedfsMissing === undefined ? describe : describe.skip;
+
+suite(`tables of a store that are published together ${seaweedfsMissing ?? ''}`, () => {
+  reachedServer();
+  testsOf('S3');
+});
+
+describe('tables of this machine that are published together', () => {
+  testsOf('this machine');
+
+  test('are shown by the next run or rollback if a run is killed before every fifth change of the files that readers see', async () => {
+    const from = await serviceOf({ leads: [{ lead_id: '21' }, { lead_id: '22' }], users: [{ uid: '2' }] });
+    for (let nth = 1, isKilled = true; isKilled; nth += 5) {
+      const pair = await Pair.new('this machine');
+      await pair.published(night('1'));
+      await writeFile(join(pair.folder, 'p.yaml'), pair.text({}));
+      const kill = { NODE_OPTIONS: `--import ${preload}`, KILL_IN: join(pair.path, '.current.runs/2-'), KILL_BEFORE: String(nth) };
+      const { process: child, finished } = startCli(['run', 'p.yaml', '--state-dir', 'state'], {
+        cwd: pair.folder,
+        env: { ...from.env, ...kill },
+      });
+      const { code } = await finished;
+      isKilled = child.signalCode === 'SIGKILL';
+      expect([nth, code]).toEqual([nth, isKilled ? null : 0]);
+      expect(nth === 1 ? ['1: leads,users'] : isKilled ? ['1: leads,users', '2: leads,users'] : ['2: leads,users']).toContain(
+        await pair.moment(),
+      );
+      if (nth % 2 === 1) {
+        await rollbackTable(pair.path, { stateDir: join(pair.folder, 'state') });
+        expect(await pair.moment()).toBe('1: leads,users');
+      }
+      await pair.published(night('3'));
+      expect(await pair.moment()).toBe('3: leads,users');
+      await pair.check();
+    }
+  });
+
+  test('are seen in folders that stay as long as the pointer keeps what it replaced', async () => {
+    const pair = await Pair.new('this machine');
+    for (const name of '12345') await pair.published(night(name));
+    const first = await realpath(join(pair.path, 'current')).then((path) => path.replace(/5-[^/]+$/, ''));
+    expect(await readdir(first)).toHaveLength(5);
+    const pointer = join(pair.path, '_latest.json');
+    await writeFile(pointer, (await readFile(pointer, 'utf8')).replaceAll(/(?<="replaced_at": ")\d{4}/g, '2001'));
+    await pair.published(night('6'));
+    expect(await readdir(first)).toHaveLength(4);
+    await pair.check();
+  });
+
+  test('publish nothing while something else is in the place of their link, which no other table takes', async () => {
+    const pair = await Pair.new('this machine');
+    const foreign = join(pair.path, 'current');
+    await mkdir(foreign, { recursive: true });
+    await writeFile(join(foreign, 'mine'), '');
+    const [one, other] = await pair.run(night('1'));
+    expect([one, other]).toMatchObject([{ reason: { code: 'E_SINK_FOREIGN' } }, { reason: { code: 'E_SINK_FOREIGN' } }]);
+    expect(await pair.keys()).toEqual(['current/mine']);
+    await rm(foreign, { recursive: true });
+    await pair.published(night('1'));
+    const own = elsewhere(parquetSink, { path: foreign })(recording(pair.folder));
+    await expect(own).rejects.toMatchObject({ code: 'E_SINK_FOREIGN', message: expect.stringContaining('published together') });
+    expect(await pair.moment()).toBe('1: leads,users');
+  });
 });
 
 test.each([
   ['csv: { path: s3://lake/n/leads.csv }', 'publish: together is for parquet'],
   ['parquet: { path: s3://lake/n/leads, table: delta }', 'publish: together is for parquet'],
   ['stdout: {}', 'publish: together is for parquet'],
-  ['parquet: { path: lake/leads }', 'p.yaml:21:14 publish: together is for parquet'],
+  ['parquet: { path: s3://lake/n/current }', 'p.yaml:21:14 publish: together is for parquet'],
+  ['parquet: { path: lake/n/leads }', 'directly below one folder, as s3://lake/n'],
   ["parquet: { path: 's3://lake/{{ run.date }}/leads' }", 'publish: together is for parquet'],
   ['parquet: { path: s3://lake/other/leads }', 'directly below one folder, as s3://lake/n'],
   ['parquet: { path: s3://lake/n/leads }\nstore: { region: x }', 'have one store'],

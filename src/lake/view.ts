@@ -1,0 +1,57 @@
+import { readdir, rename } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { attempt, commitUnlogged, inTurn, isRemote, linked, makeFolders, objectsAt } from '../store/index.js';
+import { removeFile, removeFolders, syncFolder, temporaryName } from '../store/index.js';
+import { dataFileName, folderOf } from './manifest.js';
+import { type Pointer, PointerFormat, type PointerState, runsOf, viewName } from './pointer.js';
+import { entriesBelow, Table } from './table.js';
+
+/**
+ * Shows what a pointer says to readers of this machine: the link `night/current` leads to `night/.current.runs/NAME`, with hard links of all files, such as
+ * `leads/a=1/part-00000-RUN.parquet`. That folder never changes, and stays while the pointer keeps what is in it. As a run may be killed between its commit
+ * and this, every run and rollback begins with it, too.
+ *
+ * @throws {SinkError} `E_SINK_FOREIGN` if something else is in the place of the link.
+ */
+export async function show(pointer: Pointer): Promise<void> {
+  if (isRemote(pointer.path)) return;
+  const link = new Table(join(pointer.path, viewName));
+  await inTurn(link.path, 'show', async () => {
+    await link.published();
+    const state = await pointer.read();
+    if (state === undefined || state.content.current.id === 0) return;
+    const { current, kept } = state.content;
+    // Counting begins anew when a pointer is lost, but runs are never the same.
+    const nameOf = ({ id, tables }: typeof current) => `${id}-${runsOf(tables).at(-1)}`;
+    const folder = link.folder(nameOf(current));
+    await attempt('E_SINK_WRITE', `cannot create ${folder}`, () => create(folder, pointer, state));
+    await commitUnlogged({ outputs: [link.path], actions: [await link.linkTo(nameOf(current))] });
+    const stay = [current, ...kept].map(nameOf);
+    for (const name of await readdir(link.runs)) if (!stay.includes(name)) await remove(link.folder(name));
+  });
+}
+
+/** Nobody sees a part of it: it gets its name last. */
+async function create(path: string, pointer: Pointer, state: PointerState): Promise<void> {
+  if ((await entriesBelow(path)).length > 0) return;
+  const draft = temporaryName(path);
+  const folders = new Set<string>();
+  for (const table of Object.keys(state.content.current.tables)) {
+    const objects = objectsAt(join(pointer.path, table));
+    for (const file of (await new PointerFormat(objects, pointer, table).versionOf(state)).files) {
+      const [folder, [, run]] = [join(draft, table, folderOf(file)), file.name.split('/')];
+      if (!folders.has(folder)) await makeFolders(folder);
+      folders.add(folder);
+      await linked(join(objects.root, file.name), join(folder, `${basename(file.name, '.parquet')}-${run}.parquet`));
+    }
+  }
+  for (const folder of folders) await syncFolder(folder);
+  await rename(draft, path);
+}
+
+/** Removes a folder and the links in it, unless there is anything else. */
+async function remove(path: string): Promise<void> {
+  const below = await entriesBelow(path);
+  for (const { parentPath, name } of below) if (dataFileName.test(name)) await removeFile(join(parentPath, name));
+  await removeFolders([path, ...below.map(({ parentPath, name }) => join(parentPath, name))].sort());
+}
