@@ -6,12 +6,14 @@ export const rooms: Readonly<Record<string, RegExp>> = {
   'cli-a-l': /^system\/cli\/[a-l]/,
   'cli-m-z': /^system\/cli\/[m-z]/,
   http: /^system\/(http|collections)\//,
+  'lake-a-o': /^system\/lake\/[a-o]/,
+  'lake-p-z': /^system\/lake\/[p-z]/,
   'pipeline-a-h': /^system\/pipeline\/[a-h]/,
   'pipeline-i-r': /^system\/pipeline\/[i-r]/,
   'pipeline-s-z': /^system\/pipeline\/[s-z]/,
   service: /^system\/(service|doctor|[^/]+$)/,
   source: /^system\/source\//,
-  tables: /^system\/(lake|parquet|sinks|store)\//,
+  store: /^system\/(parquet|sinks|store)\//,
   unit: /^unit\//,
 };
 
