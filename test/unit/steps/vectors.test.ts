@@ -200,7 +200,7 @@ test.each(cases)('%s %s gives the same whatever vectors its columns have', async
       expect(await outcome(open, batchesOf(definition, lists, dictionaryBatches(true)))).toEqual(expected);
       expect(await outcome(open, batchesOf(definition, lists, dictionaryBatches(false)))).toEqual(expected);
     }),
-    { numRuns: 5 },
+    { numRuns: 3 },
   );
 });
 
