@@ -93,7 +93,7 @@ export function mapPagesAsync<T, U>(
           catchError((error: unknown) => of(failed(error))),
           finalize(() => underWay.delete(page.number)),
         );
-      const unsettled = () => stalled(`${at}: the rows of page ${[...underWay].join(', ')} are never returned by its function`);
+      const unsettled = () => stalled(`${at}: page ${[...underWay].join(', ')} was passed to a function that never returns its rows`);
       failWhenDry(subscriber, 'calls', () => (underWay.size === 0 ? undefined : (first ?? unsettled())));
       subscriber.add(
         pages$
