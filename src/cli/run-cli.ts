@@ -12,7 +12,7 @@ import { serve } from './commands/serve.js';
 import { files, rollback, runs, verify } from './commands/tables.js';
 import { test } from './commands/test.js';
 import { validate } from './commands/validate.js';
-import { catalogue, exitCodes, LeadstreamError, nearest, version } from '../core/index.js';
+import { catalogue, didYouMean, exitCodes, LeadstreamError, version } from '../core/index.js';
 import { commonOptions, environmentOf, secretsIn, type Command, type CommandContext, type Runner } from './command.js';
 import { createConsole, createSecrets, logFormatIn, print, type Secrets } from './console.js';
 import { reportFailure } from './failure.js';
@@ -118,18 +118,14 @@ function usageProblem(message: string, words: readonly string[], { options }: Gr
   const given = words.flatMap((word) => /^(--?[a-z][\w.-]*)/i.exec(word)?.[1] ?? []);
   const known = options.map((name) => (name.length === 1 ? `-${name}` : `--${name}`));
   const unknown = given.find((option) => !known.includes(option));
-  if (unknown !== undefined) return `unknown option ${unknown}${orNearest([unknown], known) ?? ''}`;
+  if (unknown !== undefined) return `unknown option ${unknown}${didYouMean(unknown, known)}`;
   if (!/^(?:Unknown |Not enough non-option)/.test(message)) return message;
   const nameOf = ({ usage }: Command) => usage.replace(/ .*/, '');
   const command = commands.find((each) => words.includes(nameOf(each)));
   if (command !== undefined) return `the arguments do not fit; usage: leadstream ${command.usage}`;
   const names = commands.map(nameOf);
-  return `unknown command${orNearest(words, names) ?? `; there are ${names.join(', ')}`}`;
-}
-
-function orNearest(words: readonly string[], known: readonly string[]): string | undefined {
-  const [near] = words.flatMap((word) => nearest(word, known) ?? []);
-  return near === undefined ? undefined : `, did you mean ${near}?`;
+  const [near = `; there are ${names.join(', ')}`] = words.flatMap((word) => didYouMean(word, names) || []);
+  return `unknown command${near}`;
 }
 
 function valueProblem(

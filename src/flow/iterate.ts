@@ -8,23 +8,21 @@ import { rowsOf, type Page } from './page.js';
 /** The form in which a stream of Node emits rows: `objects`, or bytes with a line of JSON for each row. */
 export type RowFormat = 'objects' | 'ndjson';
 
-/** Iterates over the rows of pages, at the pace of the consumer. Leaving the loop unsubscribes. An error comes after the rows before it. */
-export function iterate<T>(pages$: Observable<Page<T>>): AsyncIterableIterator<T, undefined> {
-  return itemsOf(pages$, rowsOf);
-}
-
 /** Returns the rows of a stream of pages as a Node stream with backpressure. Destroying it unsubscribes. */
 export function toReadable(pages$: Observable<Page<unknown>>, format: RowFormat): Readable {
-  const items: AsyncIterable<unknown> = format === 'objects' ? iterate(pages$) : itemsOf(pages$, linesOf);
+  const items: AsyncIterable<unknown> = iterate<unknown, unknown>(pages$, format === 'objects' ? rowsOf : linesOf);
   return Readable.from(items, { objectMode: format === 'objects' });
 }
 
-/** Iterates over the items of each page. `return` unsubscribes immediately, even while a page is awaited. */
-function itemsOf<T, I>(pages$: Observable<Page<T>>, itemsOfPage: (page: Page<T>) => readonly I[]): AsyncIterableIterator<I, undefined> {
+/**
+ * Iterates over the items of pages, at the pace of the consumer. Leaving the loop unsubscribes, even while a page is awaited. An error comes
+ * after the items before it.
+ */
+export function iterate<T, I>(pages$: Observable<Page<T>>, itemsOf: (page: Page<T>) => readonly I[]): AsyncIterableIterator<I, undefined> {
   const pages = new PageQueue(pages$);
   const items = (async function* (): AsyncGenerator<I, undefined> {
     try {
-      for (let page = await pages.next(); page !== undefined; page = await pages.next()) for (const item of itemsOfPage(page)) yield item;
+      for (let page = await pages.next(); page !== undefined; page = await pages.next()) for (const item of itemsOf(page)) yield item;
     } finally {
       pages.leave();
     }

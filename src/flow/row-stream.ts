@@ -5,7 +5,7 @@ import { maxTimerMs } from '../options/index.js';
 import { Reading, StepChain, type CountedStep, type OpenedSource, type ReadFor, type RowSource } from './chain.js';
 import { iterate, toReadable, type RowFormat } from './iterate.js';
 import { rows } from './map-rows.js';
-import { isBatchPage, pageOf, type Page, type Step } from './page.js';
+import { isBatchPage, pageOf, rowsOf, type Page, type Step } from './page.js';
 
 /** How long cached rows may be used. */
 export interface CacheOptions {
@@ -85,7 +85,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<T, undefined> {
-    return iterate(this.pages$);
+    return iterate(this.pages$, rowsOf);
   }
 
   /**
