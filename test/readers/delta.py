@@ -6,6 +6,7 @@ usage: delta.py read TABLE VERSION...   prints the rows by version and reader
 """
 
 import datetime
+import functools
 import json
 import operator
 import sys
@@ -70,11 +71,17 @@ def polars(table, version):
     return rows
 
 
-def duck(table, version):
+@functools.cache
+def connected():
+    """One for all versions, because to check the extension takes long."""
     connection = duckdb.connect()
     connection.execute(f"LOAD '{EXTENSION}'")
-    connection.execute(f"ATTACH '{table}' AS t (TYPE delta, VERSION {version})")
-    return lambda where: connection.execute(f"SELECT * FROM t{condition(where)}").to_arrow_table()
+    return connection
+
+
+def duck(table, version):
+    connected().execute(f"ATTACH '{table}' AS t{version} (TYPE delta, VERSION {version})")
+    return lambda where: connected().execute(f"SELECT * FROM t{version}{condition(where)}").to_arrow_table()
 
 
 READERS = {"delta-rs": delta_rs, "arrow": arrow, "polars": polars, "duckdb": duck}

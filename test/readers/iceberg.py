@@ -7,6 +7,7 @@ usage: iceberg.py read METADATA SNAPSHOT...   prints the rows of snapshots by re
 """
 
 import datetime
+import functools
 import json
 import operator
 import os
@@ -50,7 +51,9 @@ def pyiceberg(metadata, snapshot):
     return rows
 
 
+@functools.cache
 def connected():
+    """One for all snapshots, because to check the extensions takes long."""
     connection = duckdb.connect()
     for name, package in (("httpfs", duckdb_extension_httpfs), ("avro", duckdb_extension_avro), ("iceberg", duckdb_extension_iceberg)):
         connection.execute(f"LOAD '{package.__path__[0]}/extensions/v{duckdb.__version__}/{name}.duckdb_extension'")
