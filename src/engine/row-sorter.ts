@@ -91,7 +91,7 @@ export class RowSorter {
  * Rows as bytes, one by one: every value comes back as it was, in the same process.
  *
  * A row is the number of its shape and a word per column: the length of a text, or that the value is `null` or another one. Then come the texts in UTF-8, and the
- * other values, serialized together.
+ * other values, serialized together, instants as numbers: V8 may return dates of another realm.
  */
 class RowBytes {
   /** The lists of columns so far. */
@@ -110,8 +110,8 @@ class RowBytes {
       vectors.forEach((vector, column) => {
         const value = vector instanceof Utf8Vector ? vector.bytes.subarray(vector.start(row), vector.end(row)) : textIn(vector.value(row));
         if (value instanceof Uint8Array) texts.push(value);
-        else if (value !== null) others.push(value);
-        head.writeInt32LE(value instanceof Uint8Array ? value.length : value === null ? isNull : isOther, word * (1 + column));
+        else if (value !== null) others.push(value instanceof Date ? value.getTime() : value);
+        head.writeInt32LE(value instanceof Uint8Array ? value.length : kindOf(value), word * (1 + column));
       });
       return Buffer.concat([head, ...texts, ...(others.length > 0 ? [v8().serialize(others)] : [])]);
     });
@@ -125,18 +125,21 @@ class RowBytes {
     for (const [row, { length }] of rows.entries()) {
       const names = itemAt(this.#shapes, bytes.readInt32LE(start));
       let at = start + word * (1 + names.length);
-      const others: Restored[] = [];
+      const others: { readonly column: Restored; readonly isDate: boolean }[] = [];
       names.forEach((name, index) => {
         const column = columns.get(name) ?? new Restored(rows.length);
         columns.set(name, column);
         const size = bytes.readInt32LE(start + word * (1 + index));
         if (size >= 0) column.putText(row, at, (at += size));
-        else if (size === isOther) others.push(column);
+        else if (size !== isNull) others.push({ column, isDate: size === isInstant });
       });
       start += length;
       // The output of encode.
       const values = others.length > 0 ? (v8().deserialize(bytes.subarray(at, start)) as Value[]) : [];
-      others.forEach((column, index) => column.put(row, itemAt(values, index)));
+      others.forEach(({ column, isDate }, index) => {
+        const value = itemAt(values, index);
+        column.put(row, isDate ? new Date(Number(value)) : value);
+      });
     }
     return new RecordBatch(rows.length, new Map(Array.from(columns, ([name, column]) => [name, column.vector(bytes)])));
   }
@@ -145,6 +148,11 @@ class RowBytes {
 const word = 4;
 const isNull = -1;
 const isOther = -2;
+const isInstant = -3;
+
+function kindOf(value: Value): number {
+  return value === null ? isNull : value instanceof Date ? isInstant : isOther;
+}
 
 /** Returns a text as bytes; other values and texts that a `Utf8Vector` cannot hold, as they are. */
 function textIn(value: Value): Value | Buffer {
