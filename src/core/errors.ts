@@ -154,9 +154,10 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Creates the failure of something that a signal stopped. Its `cause` is the signal's reason. */
-export function stoppedBy(signal: AbortSignal, message: string): LeadstreamError {
-  return new LeadstreamError('E_RUN_ABORTED', message, { cause: signal.reason });
+/** Creates the failure of something that a signal stopped. Its `cause` is the signal's reason, which may be the deadline of a run. */
+export function stoppedBy({ reason }: AbortSignal, message: string): LeadstreamError {
+  const code = reason instanceof LeadstreamError && reason.code === 'E_RUN_DEADLINE' ? reason.code : 'E_RUN_ABORTED';
+  return new LeadstreamError(code, message, { cause: reason });
 }
 
 /** Calls a function when a signal is aborted. @returns Removes it again. */
@@ -165,6 +166,15 @@ export function onAbort(signal: AbortSignal, act: () => void): () => void {
   setMaxListeners(0, signal);
   signal.addEventListener('abort', act, { once: true });
   return () => signal.removeEventListener('abort', act);
+}
+
+/** Does work that has to end within 5 s once a signal is aborted. @param work Gets a signal that is aborted then, with the same reason. */
+export function soonAfter<T>(signal: AbortSignal | undefined, work: (late: AbortSignal) => Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const stop = () => void setTimeout(() => late.abort(signal?.reason), 5_000).unref();
+  const left = signal && onAbort(signal, stop);
+  if (signal?.aborted) stop();
+  return work(late.signal).finally(left);
 }
 
 /**

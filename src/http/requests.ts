@@ -1,5 +1,6 @@
-import { Observable, catchError, defer, lastValueFrom, map, retry, switchMap, tap, throwError, timer } from 'rxjs';
-import { SourceError, type Redactor } from '../core/index.js';
+import { Observable, catchError, defer, fromEvent, lastValueFrom, map, retry, switchMap, takeUntil, tap } from 'rxjs';
+import { throwError, throwIfEmpty, timer } from 'rxjs';
+import { SourceError, soonAfter, stoppedBy, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
 import { defaults, maxTimerMs } from '../options/index.js';
 import { RateLimiter } from './pacer.js';
@@ -90,7 +91,7 @@ const maxWaitMs = 5 * 60_000;
 /** Exponential backoff with full jitter, `random * min(cap, base * 2^(n-1))`, and `Retry-After` as a floor. */
 export function retryAttempts(
   policy: RetryPolicy,
-  { random }: Pick<RequestOptions, 'random'>,
+  { random, signal }: Pick<RequestOptions, 'random'> & Pick<Exchange, 'signal'>,
   onRetry: (error: SourceError, failed: number, delayMs: number) => void,
 ): <T>(attempt$: Observable<T>) => Observable<T> {
   return (attempt$) =>
@@ -103,7 +104,7 @@ export function retryAttempts(
             failed += 1;
             if (!(error instanceof SourceError) || error.kind === 'permanent') return throwError(() => error);
             if (error.kind === 'suspect') suspect += 1;
-            if (failed >= policy.attempts || suspect >= suspectAttempts)
+            if (failed >= policy.attempts || suspect >= suspectAttempts || signal?.aborted)
               return throwError(() => (failed === 1 ? error : error.withMessage(`${error.message} (after ${failed} attempts)`)));
             const floor = error.retryAfterMs ?? 0;
             if (floor > maxWaitMs) {
@@ -176,12 +177,14 @@ function createThrottle(most: number) {
 export interface Exchange extends Pick<Target, 'label' | 'post' | 'reasonIn'>, Pick<TransportOptions, 'headers' | 'attemptMs'> {
   readonly url: string;
   readonly attempts: number;
+  /** Stops the run: an attempt has to end soon, and is the last one. */
+  readonly signal?: AbortSignal | undefined;
   /** `false` for none. Default: that of the environment of the process. */
   readonly proxy?: string | false;
 }
 
 /** Makes a request as to the service. Status 404 is an answer. @throws {SourceError} With the status, for a refusal. */
-export async function exchange({ url, attempts, proxy: given, headers, attemptMs, ...target }: Exchange): Promise<Answer> {
+export async function exchange({ url, attempts, proxy: given, headers, attemptMs, signal, ...target }: Exchange): Promise<Answer> {
   const base = new URL(url);
   const { origin, pathname, search } = base;
   base.pathname = base.search = base.hash = '';
@@ -189,8 +192,12 @@ export async function exchange({ url, attempts, proxy: given, headers, attemptMs
   const connection = { baseUrl: base.href, query: {}, concurrency: 1, timeoutMs, maxPageBytes, proxy: proxyFor(origin, given) };
   const transport = openTransport({ ...connection, ...(headers && { headers }), ...(attemptMs !== undefined && { attemptMs }) });
   const answer$ = transport.get({ ...target, path: pathname, query: search.slice(1) });
+  const answered$ = answer$.pipe(retryAttempts({ attempts, baseMs, capMs }, { random: Math.random, signal }, () => undefined));
   try {
-    return await lastValueFrom(answer$.pipe(retryAttempts({ attempts, baseMs, capMs }, { random: Math.random }, () => undefined)));
+    return await soonAfter(signal, (late) => {
+      const failure = () => stoppedBy(late, `the run was stopped; no answer to ${target.label}`);
+      return lastValueFrom(answered$.pipe(takeUntil(fromEvent(late, 'abort')), throwIfEmpty(failure)));
+    });
   } finally {
     await transport.close();
   }

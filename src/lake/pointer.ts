@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { LeadstreamError, reasonOf, schema, SinkError } from '../core/index.js';
-import { isRemote, jsonIn, type ObjectStore, type ObjectStores, reworded, writeOnce } from '../store/index.js';
+import { decided, isLocked, isRemote, jsonIn, lostTo, type ObjectStore, type ObjectStores, reworded, writeOnce } from '../store/index.js';
 import type { TableChange, TableFormat, TableVersion } from './format.js';
 import { manifestIn, type Manifest } from './manifest.js';
 import { manifestKey } from './store-table.js';
@@ -56,9 +56,6 @@ const graceMs = 3_600_000;
 
 /** Number of runs of each table that a pointer remembers, for writers that must find out whether they committed. */
 const maxRuns = 100;
-
-/** Attempts at a commit that left the pointer as it was. */
-const maxAttempts = 4;
 
 /** What a run does to its table. */
 interface Announced {
@@ -121,10 +118,7 @@ export class Pointer {
   async withdraw(table: string): Promise<boolean> {
     this.#announced.delete(table);
     if (this.#phase !== 'committing') return false;
-    return this.#end.then(
-      () => true,
-      (failure: unknown) => !(failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED'),
-    );
+    return this.#end.then(Boolean, (failure: unknown) => !isLocked(failure));
   }
 
   /** Commits the tables of all runs once those that change any wait. @throws {LeadstreamError} `E_RUN_TOGETHER` after `fail`; `E_RUN_LOCKED`. */
@@ -170,14 +164,10 @@ export class Pointer {
     return new LeadstreamError('E_RUN_TOGETHER', `nothing of ${this.path} is published, because not all of its tables are ready`);
   }
 
-  get #lost(): LeadstreamError {
-    return new LeadstreamError('E_RUN_LOCKED', `${this.path}: another writer committed first; nothing of this run is published`);
-  }
-
   async #commit(): Promise<PointerState> {
     const all = [...this.#announced];
     const [base] = all.flatMap(([, each]) => each.base?.state ?? []);
-    if (base === undefined || all.some(([, each]) => each.base?.state.etag !== base.etag)) throw this.#lost;
+    if (base === undefined || all.some(([, each]) => each.base?.state.etag !== base.etag)) throw lostTo(this.path);
     const changes = all.flatMap(([table, { change }]) => (change ? [{ table, ...change }] : []));
     const { current, sequence } = base.content;
     const changed = Object.fromEntries(changes.map(({ table, runId: run, sha256 }) => [table, { run, sha256 }]));
@@ -190,17 +180,14 @@ export class Pointer {
   async #swap(base: PointerState, change: Content, committing: readonly string[]): Promise<PointerState> {
     const runs = [...committing, ...change.runs].slice(0, maxRuns * this.tables.length);
     const next = { ...change, sequence: base.content.sequence + 1, nonce: randomUUID(), runs };
-    for (let attempts = 1; ; attempts += 1) {
-      try {
-        return { content: next, etag: await this.objects.replace(pointerKey, textOf(next), base.etag) };
-      } catch (failure) {
-        // Whatever was answered, the attempt may have arrived, or may arrive yet.
-        const now = await this.read();
-        if (now?.content.nonce === next.nonce || committing.some((run) => now?.content.runs.includes(run))) return now ?? base;
-        if (now?.etag !== base.etag) throw this.#lost;
-        if (attempts === maxAttempts) throw failure;
-      }
-    }
+    const write = async () => ({ content: next, etag: await this.objects.replace(pointerKey, textOf(next), base.etag) });
+    return decided(this.objects, `${this.path}/${pointerKey}`, write, async () => {
+      // Whatever was answered, the attempt may have arrived, or may arrive yet.
+      const now = await this.read();
+      if (now?.content.nonce === next.nonce || committing.some((run) => now?.content.runs.includes(run))) return now ?? base;
+      if (now?.etag !== base.etag) throw lostTo(this.path);
+      return 'no trace';
+    });
   }
 }
 

@@ -133,7 +133,7 @@ export class StoreRun implements Landing {
     await this.scratch.remove();
     if (this.#committed === undefined) return this.table.removeRun(this.context.runId);
     await this.table.objects.remove([intentKey(this.context.runId)]);
-    await this.table.tidy(this.options.keep);
+    if (!this.table.objects.signal?.aborted) await this.table.tidy(this.options.keep);
   }
 
   async abort(): Promise<void> {

@@ -62,8 +62,8 @@ export class Reading {
   /** Reads the collection through all steps and writes every page. @returns A failure if another side of a join has rows not read. */
   async through(write: (page: Page) => Promise<void>): Promise<LeadstreamError | undefined> {
     const { ledger, run } = this;
-    const { plan, deadlineMs, onError } = run.pipeline;
-    const { signal } = run.options;
+    const { plan, onError } = run.pipeline;
+    const { signal } = run.stop;
     const { collection } = plan;
     const onFault = (row: Row, fault: Fault) => {
       ledger.source.tally[onError === 'null' ? 'nulled' : 'rejected'] += 1;
@@ -73,10 +73,10 @@ export class Reading {
     const faults = onError === 'fail' ? {} : { onFault };
     const reading = { ...this.#options(collection.name), ...faults, lookAgain: true, onPage: ledger.source.observe };
     const pages$ = readPages(this.#reader, reading, ledger.consistency);
-    await completed(this.#passed(pages$, write), signal, deadlineMs);
+    await completed(this.#passed(pages$, write), signal);
     for (const side$ of this.#sides) {
       let late: LeadstreamError | undefined;
-      await completed(side$.pipe(tap((failure) => (late = failure))), signal, deadlineMs);
+      await completed(side$.pipe(tap((failure) => (late = failure))), signal);
       if (late !== undefined) return late;
     }
     return undefined;

@@ -19,7 +19,7 @@ import { Run, type Claim, type RunOptions } from './start.js';
  *
  * @returns The report. It resolves only after publishing.
  * @throws {LeadstreamError} `E_USAGE` for invalid arguments. If nothing was published: `SourceError`, `StepError`, `SinkError`,
- * `GateError`, `E_RUN_LOCKED`, or `E_RUN_ABORTED` after `signal`.
+ * `GateError`, `E_RUN_LOCKED`, `E_RUN_DEADLINE`, or `E_RUN_ABORTED` after `signal`.
  *
  * @example
  * const report = await runPipeline(await loadPipeline('leads.yaml'), { signal });
@@ -38,6 +38,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
       (report): RunEnd => ({ report }),
       (failure: unknown): RunEnd => ({ failure }),
     );
+  run.stop.forget();
   if ('failure' in end) run.pointer?.fail();
   await notify(run, end);
   if ('failure' in end) throw end.failure;
@@ -130,7 +131,7 @@ class Attempt {
       return this.#again({ fields: [...reading.source.findings.unknown.keys()] });
     }
     this.#prepared = await outputs.prepare();
-    refuseStopped(this.run.options.signal);
+    refuseStopped(this.run.stop.signal);
     return { report: await this.#publish(this.#prepared, standing) };
   }
 
@@ -149,7 +150,7 @@ class Attempt {
       runDate: () => claim.firstStart.slice(0, 10),
       runLog: new RunLog(run.state.path),
       scratch: run.state.folder('scratch'),
-      signal: options.signal,
+      signal: run.stop.signal,
       warn: run.warn,
       columns: this.#reading.ledger.fixColumns,
       reject: rejects.add,
@@ -174,7 +175,7 @@ class Attempt {
     const facts = ledger.facts(report);
     const own = await rejects.actions();
     const actions = [...own, ...(await each(outputs, ({ prepared }) => prepared.actions(facts))).flat()];
-    refuseStopped(options.signal);
+    refuseStopped(run.stop.signal);
     // Outputs that cannot be logged are committed first: if the run is killed in between, it publishes no file, and the next run passes them all rows again.
     await rejects.commit();
     const done = await publishUnlogged(outputs, report.partial);

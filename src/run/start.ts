@@ -10,6 +10,7 @@ import { TableSets, type Pointer } from '../lake/index.js';
 import { Counts } from './counts.js';
 import { checkPipeline, type Pipeline } from '../plan/index.js';
 import { StateFolder } from './state.js';
+import { stopBy } from './stop.js';
 
 /** The options of a run. */
 export interface RunOptions {
@@ -53,6 +54,7 @@ export class Run {
   readonly startedAt: string;
   readonly runId: string;
   readonly state: StateFolder;
+  readonly stop: ReturnType<typeof stopBy>;
   readonly stores: Stores;
   /** Of the tables that are published together, if its own are. */
   readonly pointer: Pointer | undefined;
@@ -78,9 +80,11 @@ export class Run {
     this.runId = newRunId(this.startedAt);
     this.limiters = options.limiters ?? new RateLimiters();
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
-    this.stores = new Stores(pipeline.store);
-    const { together } = pipeline;
-    this.pointer = together && (options.sets ?? new TableSets([pipeline])).at(together, this.stores);
+    const { together, store } = pipeline;
+    // Other tables may take longer than its deadline.
+    this.pointer = together && (options.sets ?? new TableSets([pipeline])).at(together, new Stores(store, options.signal));
+    this.stop = stopBy(options.signal, pipeline.deadlineMs);
+    this.stores = new Stores(store, this.stop.signal);
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
     this.events = new Events(this.runId, createRedactor(pipeline.secrets), [collect, ...[options.watch ?? []].flat()]);
     this.publishes = pipeline.plan.sinks.some(({ definition }) => !definition.prints);
@@ -99,7 +103,7 @@ export class Run {
    * day. These pages can disappear while nothing is locked, or through a commit recovered here; then it tries again.
    */
   async claim() {
-    const { runId, stores, options } = this;
+    const { runId, stores } = this;
     const { plan, baseDir } = this.pipeline;
     for (;;) {
       /** When the first of the runs that share the pages was started, ISO 8601. */
@@ -109,7 +113,7 @@ export class Run {
       const rejects = this.pipeline.rejects.pathOf(names);
       const paths = rejects === undefined ? outputs : [...outputs, rejects];
       refuseOverlaps(this.state.path, paths);
-      const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId, stores, signal: options.signal });
+      const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId, stores });
       try {
         await this.#recover(paths);
         if ((await this.#firstStarted()) === firstStart) return { lock, firstStart, outputs, rejects, paths };

@@ -14,7 +14,7 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
     stdout: process.stdout,
     pipeline: at,
     runId: newRunId(),
-    stores: new Stores(),
+    stores: new Stores({}, overrides.signal),
     key: [],
     runDate: () => new Date().toISOString().slice(0, 10),
     reject: (row, { page, index, ...fault }) => {
@@ -47,8 +47,8 @@ export async function openInCode<C>(
   const output = sink.output(config, placeOf(context));
   if (output === undefined) return sink.open(config, context);
   refuseInTable(output);
-  const { runId, stores, signal } = context;
-  const lock = await lockOutputs([output], { runId, stores, signal });
+  const { runId, stores } = context;
+  const lock = await lockOutputs([output], { runId, stores });
   try {
     return releasing(await sink.open(config, context), lock);
   } catch (failure) {

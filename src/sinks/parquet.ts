@@ -92,7 +92,7 @@ export const parquetSink = builtInSink({
 
 async function landingOf(options: ParquetConfig, context: SinkContext): Promise<Landing> {
   const { table: kind } = options;
-  const catalog = options.catalog && new RestCatalog(options.catalog);
+  const catalog = options.catalog && new RestCatalog({ ...options.catalog, signal: context.signal });
   const path = catalog ? await catalog.location() : outputAt(options.path ?? '', placeOf(context));
   const objects = context.stores.at(path, options.permissions);
   if (isRemote(path)) {

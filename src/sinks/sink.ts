@@ -27,7 +27,7 @@ export interface SinkContext {
   readonly runLog?: RunLog | undefined;
   /** Private folder for data that does not fit into memory. Default: one in the system's temporary folder. */
   readonly scratch?: string | undefined;
-  /** Stops long work after the last row. */
+  /** Stops long work after the last row. For `stores` that are given, it belongs there, too. */
   readonly signal?: AbortSignal | undefined;
   /** Receives warnings. Default: they are dropped. */
   readonly warn?: ((warning: Warning) => void) | undefined;

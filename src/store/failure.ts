@@ -39,7 +39,7 @@ function systemReason(thrown: unknown): string {
 
 /** Creates the same failure with another message. A failure that is neither ours nor a reached limit becomes a write failure. */
 export function reworded(failure: unknown, message: string): LeadstreamError {
-  const options = { cause: failure };
+  const options = { cause: (failure instanceof LeadstreamError && failure.cause) || failure };
   if (failure instanceof SinkError) return new SinkError(failure.code, message, options);
   if (failure instanceof LeadstreamError && isGeneral(failure.code)) return new LeadstreamError(failure.code, message, options);
   return new SinkError('E_SINK_WRITE', message, options);
@@ -47,4 +47,8 @@ export function reworded(failure: unknown, message: string): LeadstreamError {
 
 function isGeneral(code: ErrorCode): code is GeneralCode {
   return !/^E_(?:SPEC|SOURCE|STEP|SINK|GATE)_/.test(code);
+}
+
+export function isLocked(failure: unknown): boolean {
+  return failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED';
 }

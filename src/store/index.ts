@@ -7,7 +7,7 @@ export {
   type PreparedCommit,
   type RenameAction,
 } from './commit.js';
-export { attempt, errnoOf, reworded, unlessMissing } from './failure.js';
+export { attempt, errnoOf, isLocked, reworded, unlessMissing } from './failure.js';
 export {
   closing,
   jsonIn,
@@ -25,8 +25,8 @@ export {
   temporaryEnding,
   temporaryName,
 } from './files.js';
-export { inTurn, isLocked, type Lock, lockOutputs, lockOwn } from './lock.js';
-export { lostTo, writeOnce } from './objects.js';
+export { inTurn, type Lock, lockOutputs, lockOwn } from './lock.js';
+export { decided, lostTo, writeOnce } from './objects.js';
 export type { FileContent, FinishedFile, ObjectBody, ObjectStore, ObjectStores } from './objects.js';
 export { checkStore, objectsAt, Stores, type StoreSettings } from './objects-at.js';
 export { type OutputFile, openOutput, type OutputFileOptions } from './output-file.js';

@@ -2,7 +2,7 @@ import { open, readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LeadstreamError, SinkError } from '../core/index.js';
-import { attempt, unlessMissing } from './failure.js';
+import { attempt, isLocked, unlessMissing } from './failure.js';
 import { closing, jsonIn, linked, randomId, removeFile, makeFolders, removeFolders } from './files.js';
 import { type HeldLock, lockObject, type LockOptions } from './object-lock.js';
 import { openRegular } from './own.js';
@@ -70,10 +70,6 @@ export async function inTurn<T>(path: string, runId: string, work: () => Promise
   } finally {
     await lock.release();
   }
-}
-
-export function isLocked(failure: unknown): boolean {
-  return failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED';
 }
 
 /** Takes the lock of one output. `acquire` describes how it changes hands. */

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { LeadstreamError, schema, SinkError } from '../core/index.js';
+import { LeadstreamError, schema, SinkError, stoppedBy } from '../core/index.js';
 import { jsonIn, randomId } from './files.js';
 import { type ObjectStores, type StoredObject, writeOnce } from './objects.js';
 import { lives, lockedBy, owner, silenceMs, thisProcess, type Owner } from './owner.js';
@@ -13,8 +13,6 @@ export interface LockOptions {
   readonly heartbeatMs?: number;
   /** Silence after which the lock of a run elsewhere may be taken over, in milliseconds. Default one minute. */
   readonly quietMs?: number;
-  /** Ends the wait for the lock of a silent run on a store. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** The lock of one output. */
@@ -37,7 +35,7 @@ const content = schema((z) => z.object({ owner: owner().nullable(), at: z.iso.da
  * is taken over only when it stands still for a minute by the clock of this machine.
  */
 export async function lockObject(output: string, options: LockOptions): Promise<HeldLock> {
-  const { runId, stores, quietMs = silenceMs, signal } = options;
+  const { runId, stores, quietMs = silenceMs } = options;
   if (!stores) throw new LeadstreamError('E_RUN_FAILED', `${output} is locked without its store`);
   const { store, key: name } = stores.above(output);
   await stores.check(store);
@@ -57,9 +55,8 @@ export async function lockObject(output: string, options: LockOptions): Promise<
   async function isHeld({ version }: StoredObject, other: Owner, at: string): Promise<boolean> {
     if ((await lives(other)) === false) return false;
     if (Math.abs(Date.now() - Date.parse(at)) <= quietMs) return true;
-    await wait(quietMs, undefined, { signal }).catch(() => {
-      throw new LeadstreamError('E_RUN_ABORTED', `stopped while it waited for the lock of ${output}`);
-    });
+    await wait(quietMs, undefined, { signal: store.signal }).catch(() => undefined);
+    if (store.signal?.aborted) throw stoppedBy(store.signal, `the run was stopped; it waited for the lock of ${output}`);
     return (await store.read(key))?.version !== version;
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { DiskObjects } from './disk-objects.js';
-import { isLocked } from './lock.js';
+import { isLocked } from './failure.js';
 import type { ObjectStore, ObjectStores } from './objects.js';
 import { isRemote } from './paths.js';
 import { S3Objects, type S3Settings } from './s3.js';
@@ -14,8 +14,8 @@ export interface StoreSettings extends S3Settings {
 }
 
 /** Returns the store of a path: `s3://…`, or a folder of this machine. @throws {SinkError} `E_SINK_CONFIG`. */
-export function objectsAt(path: string, settings: StoreSettings = {}, mode?: number): ObjectStore {
-  return isRemote(path) ? new S3Objects(path, settings) : new DiskObjects(resolve(path), mode);
+export function objectsAt(path: string, settings: StoreSettings = {}, mode?: number, signal?: AbortSignal): ObjectStore {
+  return isRemote(path) ? new S3Objects(path, settings, undefined, signal) : new DiskObjects(resolve(path), mode);
 }
 
 /**
@@ -55,7 +55,7 @@ async function isRefused(write: Promise<string>): Promise<boolean> {
 }
 
 /**
- * The stores that the sinks of a pipeline or a program share. Credentials come from where the AWS SDK finds them.
+ * The stores that the sinks of a pipeline or a program share, and the signal that stops them. Credentials come from where the AWS SDK finds them.
  *
  * @example
  * const stores = new Stores({ endpoint: 'http://localhost:9000' });
@@ -65,10 +65,13 @@ export class Stores implements ObjectStores {
   readonly #opened = new Map<string, ObjectStore>();
   readonly #checked = new Map<ObjectStore, Promise<void>>();
 
-  constructor(private readonly settings: StoreSettings = {}) {}
+  constructor(
+    private readonly settings: StoreSettings = {},
+    private readonly signal?: AbortSignal,
+  ) {}
 
   at(root: string, mode?: number): ObjectStore {
-    const store = this.#opened.get(root) ?? objectsAt(root, this.settings, mode);
+    const store = this.#opened.get(root) ?? objectsAt(root, this.settings, mode, this.signal);
     this.#opened.set(root, store);
     return store;
   }

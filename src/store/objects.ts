@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { LeadstreamError, SinkError } from '../core/index.js';
+import { LeadstreamError, reasonOf, SinkError, stoppedBy } from '../core/index.js';
+import { isLocked, reworded } from './failure.js';
 import { sha256File, sha256Text } from './files.js';
 
 /** An object as it was read. */
@@ -54,6 +55,8 @@ export function isFile(body: ObjectBody): body is FinishedFile {
 export interface ObjectStore {
   /** The place, without a slash at the end: `s3://bucket/lake/leads`, `/srv/lake/leads`. */
   readonly root: string;
+  /** Stops the run: transfers of files are cut at once, every other request soon, and has no further attempt. */
+  readonly signal?: AbortSignal | undefined;
   /** Returns `undefined` for a missing object, never for one that may not be read. */
   read(key: string): Promise<StoredObject | undefined>;
   /** Looks an object up without reading it, where the store can; `undefined` as for `read`. */
@@ -77,7 +80,7 @@ export interface ObjectStore {
 }
 
 export function lostTo(object: string): LeadstreamError {
-  return new LeadstreamError('E_RUN_LOCKED', `${object} was written by another run meanwhile`);
+  return new LeadstreamError('E_RUN_LOCKED', `${object} was written by something else while this run worked, and stays as it is`);
 }
 
 /** The stores that a run uses. */
@@ -96,17 +99,35 @@ export interface ObjectStores {
  * @param version `undefined` if there was none.
  * @returns The new version; `undefined` if someone else was faster.
  */
-export async function writeOnce(store: ObjectStore, key: string, body: ObjectBody, version?: string): Promise<string | undefined> {
-  for (let attempts = 1; ; attempts += 1) {
+export function writeOnce(store: ObjectStore, key: string, body: ObjectBody, version?: string): Promise<string | undefined> {
+  const write = () => (version === undefined ? store.create(key, body) : store.replace(key, body, version));
+  return decided(store, `${store.root}/${key}`, write, async () => {
+    const found = await store.find(key);
+    if (found?.sha256 === (isFile(body) ? body.sha256 : await sha256Of(body))) return found.version;
+    return found?.version === version ? 'no trace' : undefined;
+  });
+}
+
+type LookUp<T> = (failure: unknown) => Promise<T | 'no trace'>;
+
+/** Attempts a write until its outcome is known, or the run is stopped. Only if the look-up says so it has lost: a refusal may be due to an earlier attempt. */
+export async function decided<T>({ signal }: ObjectStore, object: string, write: () => Promise<T>, lookUp: LookUp<T>): Promise<T> {
+  for (let attempts = 1, failure: unknown; ; attempts += 1) {
     try {
-      return await (version === undefined ? store.create(key, body) : store.replace(key, body, version));
-    } catch (failure) {
-      const found = await store.find(key);
-      if (found?.sha256 === (isFile(body) ? body.sha256 : await sha256Of(body))) return found.version;
-      if (found?.version !== version) return undefined;
-      if (attempts === maxAttempts) throw failure;
+      return await write();
+    } catch (thrown) {
+      if (failure === undefined || !isLocked(thrown)) failure = thrown;
     }
-    await wait(Math.random() * 2 ** attempts * 250);
+    const giveUp = (thrown: unknown) => {
+      if (isLocked(thrown)) throw thrown;
+      const reason = isLocked(failure) ? thrown : failure;
+      const message = `${reasonOf(reason)}; it is not known whether ${object} was written`;
+      throw signal?.aborted ? stoppedBy(signal, message) : reworded(reason, message);
+    };
+    const found = await lookUp(failure).catch(giveUp);
+    if (found !== 'no trace') return found;
+    if (attempts === maxAttempts && !signal?.aborted) throw failure;
+    await wait(Math.random() * 2 ** attempts * 250, undefined, { signal }).catch(giveUp);
   }
 }
 

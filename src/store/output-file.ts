@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { LeadstreamError, SinkError } from '../core/index.js';
+import { SinkError } from '../core/index.js';
 import type { Action } from './commit.js';
 import { attempt } from './failure.js';
-import { type ObjectStores, writeOnce } from './objects.js';
+import { lostTo, type ObjectStores, writeOnce } from './objects.js';
 import { PartialFile, reserveFile } from './partial-file.js';
 import { isRemote } from './paths.js';
 import { ScratchFolder } from './scratch.js';
@@ -41,8 +41,7 @@ export async function openOutput(path: string, { runId, mode, stores, scratch }:
     close: () => file.close(),
     async commit() {
       if (isCommitted) return;
-      if ((await writeOnce(store, key, { path: file.path, ...file.content }, version)) === undefined)
-        throw new LeadstreamError('E_RUN_LOCKED', `${path} was written by something else while this run worked, and stays as it is`);
+      if ((await writeOnce(store, key, { path: file.path, ...file.content }, version)) === undefined) throw lostTo(path);
       isCommitted = true;
       await folder.remove();
     },

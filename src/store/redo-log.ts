@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { LeadstreamError, schema, SinkError, reasonOf } from '../core/index.js';
-import { attempt, reworded } from './failure.js';
+import { attempt, isLocked, reworded } from './failure.js';
 import { jsonIn, removeFile, removeTemporaries, replaceFile, syncFolder } from './files.js';
 import { foreign, isPrivate, makePrivate, readOwn } from './own.js';
 import { actionIn, outputOf, prepareCommit, type Commit, type KnownAction, type PreparedCommit } from './commit.js';
-import { isLocked, lockOutputs } from './lock.js';
+import { lockOutputs } from './lock.js';
 
 /** A commit of a run, as stored in the redo log. Once logged, it will be carried out, by this run or a later one. */
 export interface LoggedCommit extends Commit {

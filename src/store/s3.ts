@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type * as SDK from '@aws-sdk/client-s3';
-import { nodeRequire, SinkError } from '../core/index.js';
+import { nodeRequire, SinkError, soonAfter, stoppedBy } from '../core/index.js';
 import { type FinishedFile, isFile, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of } from './objects.js';
 import { faultOf, s3Failure } from './s3-failure.js';
 
@@ -45,6 +45,7 @@ export class S3Objects implements ObjectStore {
     place: string,
     { region, endpoint = process.env['AWS_ENDPOINT_URL_S3'] || process.env['AWS_ENDPOINT_URL'] || undefined, path_style }: S3Settings = {},
     private readonly partBytes = 64 << 20,
+    readonly signal?: AbortSignal,
   ) {
     const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*?))?\/*$/.exec(place) ?? [];
     if (bucket === undefined) throw new SinkError('E_SINK_CONFIG', `${place} names no bucket; write s3://bucket/prefix`);
@@ -67,44 +68,44 @@ export class S3Objects implements ObjectStore {
   }
 
   read(key: string) {
-    return this.#found('read', key, async () => {
-      const { Body, ETag = '' } = await this.#client.send(new this.#sdk.GetObjectCommand(this.#at(key)));
+    return this.#found('read', key, async (how) => {
+      const { Body, ETag = '' } = await this.#client.send(new this.#sdk.GetObjectCommand(this.#at(key)), how);
       return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), version: ETag };
     });
   }
 
   find(key: string) {
-    return this.#found('find', key, async () => {
-      const { ContentLength = 0, ETag = '', Metadata } = await this.#client.send(new this.#sdk.HeadObjectCommand(this.#at(key)));
+    return this.#found('find', key, async (how) => {
+      const { ContentLength = 0, ETag = '', Metadata } = await this.#client.send(new this.#sdk.HeadObjectCommand(this.#at(key)), how);
       return { bytes: ContentLength, version: ETag, sha256: Metadata?.['sha256'] };
     });
   }
 
   create(key: string, body: ObjectBody): Promise<string> {
-    return this.#sent('create', key, () => this.#put(key, body, { IfNoneMatch: '*' }), 1);
+    return this.#sent('create', key, (how) => this.#put(key, body, { IfNoneMatch: '*' }, how), 1);
   }
 
   replace(key: string, body: ObjectBody, version: string): Promise<string> {
-    return this.#sent('replace', key, () => this.#put(key, body, { IfMatch: version }), 1);
+    return this.#sent('replace', key, (how) => this.#put(key, body, { IfMatch: version }, how), 1);
   }
 
   async put(key: string, body: string): Promise<void> {
-    await this.#sent('write', key, () => this.#put(key, body, {}));
+    await this.#sent('write', key, (how) => this.#put(key, body, {}, how));
   }
 
   async upload(key: string, file: FinishedFile): Promise<void> {
     try {
       if (file.bytes > this.partBytes) await this.#uploadParts(key, file);
-      else await this.#sent('upload', key, () => this.#put(key, file, { IfNoneMatch: '*' }));
+      else await this.#sent('upload', key, (how) => this.#put(key, file, { IfNoneMatch: '*' }, how));
     } catch (failure) {
-      const found = await this.find(key);
+      const found = this.signal?.aborted ? undefined : await this.find(key);
       if (found?.sha256 !== file.sha256 || found.bytes !== file.bytes) throw failure;
     }
   }
 
   async download(key: string, path: string): Promise<void> {
-    await this.#sent('read', key, async () => {
-      const { Body } = await this.#client.send(new this.#sdk.GetObjectCommand(this.#at(key)));
+    await this.#sent('download', key, async (how) => {
+      const { Body } = await this.#client.send(new this.#sdk.GetObjectCommand(this.#at(key)), how);
       await pipeline(Body instanceof Readable ? Body : [], createWriteStream(path, { mode: 0o600 }));
     });
   }
@@ -113,7 +114,7 @@ export class S3Objects implements ObjectStore {
     let next: string | undefined;
     do {
       const command = new this.#sdk.ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#base + prefix, ContinuationToken: next });
-      const { Contents = [], NextContinuationToken } = await this.#sent('list', prefix, () => this.#client.send(command));
+      const { Contents = [], NextContinuationToken } = await this.#sent('list', prefix, (how) => this.#client.send(command, how));
       for (const { Key = '', Size = 0 } of Contents) yield { key: Key.slice(this.#base.length), bytes: Size };
       next = NextContinuationToken;
     } while (next !== undefined);
@@ -125,7 +126,7 @@ export class S3Objects implements ObjectStore {
     const removing = async () => {
       for (let key = rest.pop(); key !== undefined; key = rest.pop()) {
         const command = new this.#sdk.DeleteObjectCommand(this.#at(key));
-        await this.#found('remove', key, () => this.#client.send(command));
+        await this.#found('remove', key, (how) => this.#client.send(command, how));
       }
     };
     await Promise.all(Array.from({ length: 8 }, removing));
@@ -133,41 +134,43 @@ export class S3Objects implements ObjectStore {
 
   async abortUploads(prefix: string): Promise<void> {
     const command = new this.#sdk.ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix: this.#base + prefix });
-    const { Uploads = [] } = await this.#sent('list uploads in', prefix, () => this.#client.send(command));
+    const { Uploads = [] } = await this.#sent('list uploads in', prefix, (how) => this.#client.send(command, how));
     for (const { Key = '', UploadId } of Uploads) await this.#abort(Key.slice(this.#base.length), UploadId);
   }
 
   async #abort(key: string, UploadId: string | undefined): Promise<void> {
     const command = new this.#sdk.AbortMultipartUploadCommand({ ...this.#at(key), UploadId });
-    await this.#found('abort the upload of', key, () => this.#client.send(command));
+    await this.#found('abort the upload of', key, (how) => this.#client.send(command, how));
   }
 
   /** One request, whatever the size. */
-  async #put(key: string, body: ObjectBody, condition: Pick<SDK.PutObjectCommandInput, 'IfMatch' | 'IfNoneMatch'>): Promise<string> {
+  async #put(key: string, body: ObjectBody, condition: { IfMatch?: string; IfNoneMatch?: string }, how: How): Promise<string> {
     const Metadata = { sha256: await sha256Of(body) };
     return withBytes(body, 0, isFile(body) ? body.bytes : Buffer.byteLength(body), async (content) => {
       const command = new this.#sdk.PutObjectCommand({ ...this.#at(key), ...content, ...condition, Metadata });
-      const { ETag = '' } = await this.#client.send(command);
+      const { ETag = '' } = await this.#client.send(command, how);
       return ETag;
     });
   }
 
   async #uploadParts(key: string, file: FinishedFile): Promise<void> {
     const begin = new this.#sdk.CreateMultipartUploadCommand({ ...this.#at(key), Metadata: { sha256: await sha256Of(file) } });
-    const { UploadId } = await this.#sent('upload', key, () => this.#client.send(begin));
+    const { UploadId } = await this.#sent('upload', key, (how) => this.#client.send(begin, how));
     const at = { ...this.#at(key), UploadId };
     try {
       const Parts: SDK.CompletedPart[] = [];
       for (let from = 0; from < file.bytes; from += this.partBytes) {
         const PartNumber = Parts.length + 1;
         const to = Math.min(file.bytes, from + this.partBytes);
-        const { ETag } = await this.#sent('upload', key, () =>
-          withBytes(file, from, to, (content) => this.#client.send(new this.#sdk.UploadPartCommand({ ...at, ...content, PartNumber }))),
+        const { ETag } = await this.#sent('upload', key, (how) =>
+          withBytes(file, from, to, (content) =>
+            this.#client.send(new this.#sdk.UploadPartCommand({ ...at, ...content, PartNumber }), how),
+          ),
         );
         Parts.push({ PartNumber, ETag });
       }
       const end = new this.#sdk.CompleteMultipartUploadCommand({ ...at, IfNoneMatch: '*', MultipartUpload: { Parts } });
-      await this.#sent('upload', key, () => this.#client.send(end));
+      await this.#sent('upload', key, (how) => this.#client.send(end, how));
     } catch (failure) {
       await this.#abort(key, UploadId).catch(ignore);
       throw failure;
@@ -182,9 +185,9 @@ export class S3Objects implements ObjectStore {
   }
 
   /** As `#sent`, for an object that may be missing. */
-  #found<T>(what: string, key: string, request: () => Promise<T>): Promise<T | undefined> {
-    return this.#sent(what, key, () =>
-      request().catch((thrown: unknown) => {
+  #found<T>(what: string, key: string, request: (how: How) => Promise<T>): Promise<T | undefined> {
+    return this.#sent(what, key, (how) =>
+      request(how).catch((thrown: unknown) => {
         const { name, status } = faultOf(thrown);
         if (status !== 404 || name === 'NoSuchBucket') throw thrown;
         return undefined;
@@ -193,17 +196,21 @@ export class S3Objects implements ObjectStore {
   }
 
   /** Repeats a request that fails for a moment, waiting with full jitter. */
-  async #sent<T>(what: string, key: string, request: () => Promise<T>, attempts = maxAttempts): Promise<T> {
+  async #sent<T>(what: string, key: string, request: (how: How) => Promise<T>, attempts = maxAttempts): Promise<T> {
     try {
-      return await request();
+      if (this.signal && what.endsWith('load')) return await request({ abortSignal: this.signal });
+      return await soonAfter(this.signal, (abortSignal) => request({ abortSignal }));
     } catch (thrown) {
-      if (attempts === 1 || !faultOf(thrown).passing) throw s3Failure(thrown, what, `${this.root}/${key}`);
+      const { passing } = faultOf(thrown);
+      if (passing && this.signal?.aborted) throw stoppedBy(this.signal, `the run was stopped; it could not ${what} ${this.root}/${key}`);
+      if (attempts === 1 || !passing) throw s3Failure(thrown, what, `${this.root}/${key}`);
     }
-    await wait(Math.random() * 200 * 2 ** (maxAttempts - attempts));
+    await wait(Math.random() * 200 * 2 ** (maxAttempts - attempts), undefined, { signal: this.signal }).catch(ignore);
     return this.#sent(what, key, request, attempts - 1);
   }
 }
 
+type How = { readonly abortSignal: AbortSignal };
 type Content = Pick<SDK.PutObjectCommandInput, 'Body' | 'ContentLength' | 'ContentMD5'>;
 
 /** Sends a part of a body with its MD5. */
@@ -212,8 +219,11 @@ async function withBytes<T>(body: ObjectBody, from: number, to: number, send: (c
   const read = bytesOf(body, from, to);
   for await (const chunk of read instanceof Readable ? read : [read]) md5.update(chunk as Buffer | string);
   const Body = bytesOf(body, from, to);
-  const content = { Body, ContentLength: to - from, ContentMD5: md5.digest('base64') };
-  return send(content).finally(() => Body instanceof Readable && Body.destroy());
+  try {
+    return await send({ Body, ContentLength: to - from, ContentMD5: md5.digest('base64') });
+  } finally {
+    if (Body instanceof Readable) await finished(Body.destroy()).catch(ignore);
+  }
 }
 
 function bytesOf(body: ObjectBody, from: number, to: number): string | Buffer | Readable {

@@ -1,8 +1,9 @@
 import { readSync, rmSync } from 'node:fs';
 import { open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isLocked } from './failure.js';
 import { randomId, temporaryName } from './files.js';
-import { isLocked, lockOwn, type Lock } from './lock.js';
+import { lockOwn, type Lock } from './lock.js';
 import { makePrivate } from './own.js';
 
 /** The position of something in a scratch file, in bytes. */

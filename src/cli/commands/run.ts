@@ -100,7 +100,7 @@ async function runLoaded(
   }
   refuseClashes(wanted, writesOver);
   expected.push(...pipelines.map(({ name }) => name));
-  const report = await ReportFiles.open(reportFiles, context, new Stores(pipelines[0]?.store));
+  const report = await ReportFiles.open(reportFiles, context, new Stores(pipelines[0]?.store, context.signal));
   return runSeries(pipelines, context, { stateDir, restart, allowShrink, allowPartial }, { broken, metrics, report });
 }
 

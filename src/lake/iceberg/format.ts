@@ -1,7 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { LeadstreamError, type OutputColumn, SinkError } from '../../core/index.js';
-import { isLocked, type ObjectStore } from '../../store/index.js';
+import { type OutputColumn, SinkError } from '../../core/index.js';
+import { decided, isLocked, lostTo, type ObjectStore } from '../../store/index.js';
 import type { CommittedRun, TableChange, TableFormat, TableVersion } from '../format.js';
 import { keysBelow, prefixesOf } from '../store-table.js';
 import type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
@@ -141,20 +140,21 @@ export class IcebergFormat implements TableFormat<IcebergState> {
    * @param isDone Whether metadata has the updates.
    */
   async #commit(base: CatalogTable | undefined, updates: readonly Update[], isDone: (metadata: TableMetadata) => boolean) {
-    for (let attempts = 1, failure: unknown; ; attempts += 1) {
-      const outcome = await this.catalog.commit(base, requirementsOf(base), updates).catch((failure: unknown) => ({ failure }));
-      if (outcome !== 'lost' && !('failure' in outcome)) return outcome;
+    const lost = lostTo(this.store.root);
+    const write = async () => {
+      const outcome = await this.catalog.commit(base, requirementsOf(base), updates);
+      if (outcome === 'lost') throw lost;
+      return outcome;
+    };
+    return decided(this.store, `the next version of ${this.store.root}`, write, async (failure) => {
       const found = await this.catalog.load();
       if (found && isDone(found.metadata)) return found;
-      if (outcome !== 'lost') ({ failure } = outcome);
       // A catalog may refuse for a moment, too. Then an earlier attempt can still arrive, unless the snapshot that it replaces is no longer current.
       const isOvertaken =
         found?.sequence !== base?.sequence || found?.metadata['current-snapshot-id'] !== base?.metadata['current-snapshot-id'];
-      if (isOvertaken || (outcome === 'lost' && failure === undefined))
-        throw new LeadstreamError('E_RUN_LOCKED', `${this.store.root} was changed by another writer during the run`);
-      if (attempts === maxAttempts) throw failure;
-      await delay(100 * 2 ** attempts);
-    }
+      if (isOvertaken || failure === lost) throw lost;
+      return 'no trace';
+    });
   }
 
   #version(table: CatalogTable, groups: readonly FileGroup[]): Version {
@@ -178,8 +178,6 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     };
   }
 }
-
-const maxAttempts = 4;
 
 /** Marks tables that leadstream may change. */
 const writerProperty = 'leadstream.writer';

@@ -64,7 +64,7 @@ export class RestCatalog implements Catalog {
   #token: string | undefined;
   #properties: Readonly<Record<string, string>> | undefined;
 
-  constructor(private readonly options: CatalogOptions) {
+  constructor(private readonly options: CatalogOptions & { readonly signal?: AbortSignal | undefined }) {
     const parts = options.name.split('.');
     this.#namespace = parts.slice(0, -1);
     this.#table = parts.slice(-1).join();
@@ -157,6 +157,7 @@ export class RestCatalog implements Catalog {
     try {
       const answer = await exchange({
         url: `${this.#base}/v1/${path}`,
+        signal: this.options.signal,
         headers: this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` },
         label: `${body ? 'POST' : 'GET'} ${path.replace(/\?.*/, '')}`,
         attempts: body && 'updates' in body ? 1 : defaults.attempts,
@@ -185,6 +186,7 @@ export class RestCatalog implements Catalog {
     const url = new URL(given ?? this.#properties?.['oauth2-server-uri'] ?? 'v1/oauth/tokens', `${this.#base}/`);
     const answer = await exchange({
       url: url.href,
+      signal: this.options.signal,
       headers: {},
       label: `token from ${url.host}`,
       attempts: defaults.attempts,

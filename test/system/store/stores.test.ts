@@ -205,7 +205,7 @@ suite(`the lock of an output on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, (
     await expect(beating).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
 
     const stopping = new AbortController();
-    const waiting = lockOutputs([at('x')], { ...options(), signal: stopping.signal });
+    const waiting = lockOutputs([at('x')], { ...options(), stores: new Stores({}, stopping.signal) });
     setTimeout(() => stopping.abort(), 100);
     await expect(waiting).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
 
