@@ -273,5 +273,5 @@ suite.each(isWhole ? [...kinds, ...more] : kinds)(`a table (%s, %s) ${seaweedfsM
         }
       }
     }
-  }, 1_200_000);
+  }, 3_600_000);
 });
